@@ -1,0 +1,1 @@
+"""Inference in one sentence."""

@@ -1,0 +1,68 @@
+"""The ``gramian`` command: one sub-command a file; stdout is data, stderr is talk.
+
+Nothing here imports numpy, numba or scikit-learn before a sub-command runs, so that ``--help`` stays instant.
+Exit codes: 0 done, 1 done with failures under ``--strict``, 2 usage or bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from gramian.errors import GramianError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="gramian",
+    help="Learn grammars and automata by spectral methods, and parse with them.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_versions(wanted: bool) -> None:
+    if not wanted:
+        return
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    from gramian import __version__
+
+    print(f"gramian {__version__}")
+    print(f"python {platform.python_version()} on {platform.system()} {platform.machine()}")
+    for package in ("numpy", "scipy", "numba", "scikit-learn", "safetensors"):
+        try:
+            print(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            print(f"{package} not installed")
+    raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_print_versions, is_eager=True, help="Print the versions that matter."
+    ),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; known errors become one message and exit code 2."""
+    try:
+        app()
+    except GramianError as error:
+        print(f"gramian: {error}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader of our output (head, less) went away; this is not an error of ours.
+        sys.stderr.close()
+        sys.exit(0)
+    except KeyboardInterrupt:
+        print("gramian: interrupted", file=sys.stderr)
+        sys.exit(130)

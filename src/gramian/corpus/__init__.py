@@ -1,0 +1,1 @@
+"""A treebank as arrays."""

@@ -1,0 +1,91 @@
+"""The one exception tree. Every message says what is wrong, where, and what to try.
+
+Anything a user can cause by input, options or files is a :class:`GramianError`; the command line prints it
+without a traceback and exits with 2. Other exceptions are bugs.
+"""
+
+from __future__ import annotations
+
+__all__ = ["GramianError", "InputError", "MissingExtraError", "ModelFileError", "OptionError", "ScoreError"]
+
+
+class GramianError(Exception):
+    """Base of all errors that gramian raises on purpose."""
+
+
+class InputError(GramianError):
+    """A file or text that cannot be read as what it should be.
+
+    Parameters
+    ----------
+    what : str
+        One clause naming the fault, without a final period.
+    source : str
+        File name, or ``<stdin>``, ``<string>``.
+    line, column : int, optional
+        One-based position of the fault.
+    excerpt : str, optional
+        The offending line; a caret is printed under `column`.
+    hint : str, optional
+        What to try, starting with a verb.
+
+    Examples
+    --------
+    >>> print(InputError("')' closes nothing", "a.mrg", 3, 2, excerpt=" )", hint="remove it"))
+    a.mrg:3:2: ')' closes nothing
+     )
+     ^
+    try: remove it
+    """
+
+    def __init__(
+        self,
+        what: str,
+        source: str = "<string>",
+        line: int | None = None,
+        column: int | None = None,
+        *,
+        excerpt: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        self.what, self.source, self.line, self.column = what, source, line, column
+        self.excerpt, self.hint = excerpt, hint
+        super().__init__(what, source, line, column)
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.source, self.line, self.column) if part is not None)
+        text = f"{place}: {self.what}"
+        if self.excerpt is not None:
+            text += "\n" + _with_caret(self.excerpt, self.column)
+        if self.hint is not None:
+            text += f"\ntry: {self.hint}"
+        return text
+
+
+class OptionError(GramianError):
+    """An option or parameter with a value it cannot have."""
+
+
+class ModelFileError(GramianError):
+    """A model file that is damaged, foreign, or written by a newer version."""
+
+
+class ScoreError(GramianError):
+    """Gold and predicted material that cannot be compared."""
+
+
+class MissingExtraError(GramianError):
+    """A feature whose optional dependency is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs {package}, which is not installed; try: pip install 'gramian[{extra}]'")
+
+
+def _with_caret(line: str, column: int | None, width: int = 100) -> str:
+    """Return `line`, cut to `width` around `column`, with a caret below that column."""
+    line = line.rstrip("\n").replace("\t", " ")
+    if column is None:
+        return line[:width]
+    start = max(0, column - 1 - width // 2)
+    shown = line[start : start + width]
+    return shown + "\n" + " " * (column - 1 - start) + "^"

@@ -1,0 +1,1 @@
+"""Inside and outside features of tree nodes."""

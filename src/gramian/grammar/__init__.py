@@ -1,0 +1,1 @@
+"""What was learnt: latent-variable grammars and their files."""

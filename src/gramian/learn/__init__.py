@@ -1,0 +1,1 @@
+"""Learners: corpus arrays in, grammar out."""
