@@ -1,0 +1,118 @@
+"""A sample of strings as flat arrays: the one form that every automata learner and scorer reads.
+
+String ``i`` occupies ``symbols[offsets[i]:offsets[i + 1]]``; a symbol is its index in the alphabet, and -1
+stands for a symbol that the alphabet does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import OptionError
+
+__all__ = ["Sequences", "Strings", "Symbol"]
+
+Symbol = str | int
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """Strings over an alphabet.
+
+    Attributes
+    ----------
+    symbols : int32 array of shape (total_length,)
+        All strings, one after the other; -1 is a symbol outside the alphabet.
+    offsets : int64 array of shape (n_strings + 1,)
+        Where each string begins and ends in `symbols`.
+    alphabet : tuple of str or int
+        What each symbol index stands for.
+
+    Examples
+    --------
+    >>> sample = Sequences.from_strings([["DT", "NN"], [], ["NN"]])
+    >>> len(sample), sample.alphabet, sample.symbols.tolist(), sample.offsets.tolist()
+    (3, ('DT', 'NN'), [0, 1, 1], [0, 2, 2, 3])
+    """
+
+    symbols: npt.NDArray[np.int32]
+    offsets: npt.NDArray[np.int64]
+    alphabet: tuple[Symbol, ...]
+
+    @classmethod
+    def from_strings(
+        cls, strings: Iterable[Sequence[Symbol]], alphabet: Sequence[Symbol] | None = None
+    ) -> Sequences:
+        """Encode `strings`; without an `alphabet`, take their sorted set of symbols."""
+        rows = [list(string) for string in strings]
+        if alphabet is None:
+            seen = {symbol for row in rows for symbol in row}
+            alphabet = sorted(seen, key=lambda symbol: (isinstance(symbol, str), symbol))
+        index = {symbol: position for position, symbol in enumerate(alphabet)}
+        if len(index) != len(alphabet):
+            raise OptionError(
+                "alphabet: every symbol may stand in it once; try: list(dict.fromkeys(alphabet))"
+            )
+        flat = [index.get(symbol, -1) for row in rows for symbol in row]
+        lengths = np.fromiter((len(row) for row in rows), np.int64, len(rows))
+        return cls(np.asarray(flat, np.int32), _offsets(lengths), tuple(alphabet))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[tuple[Symbol | None, ...]]:
+        names: list[Symbol | None] = [*self.alphabet, None]  # index -1 finds None
+        flat = self.symbols.tolist()
+        bounds = self.offsets.tolist()
+        for start, end in pairwise(bounds):
+            yield tuple([names[symbol] for symbol in flat[start:end]])
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Length of each string."""
+        return np.diff(self.offsets)
+
+    def recode(self, alphabet: tuple[Symbol, ...]) -> Sequences:
+        """Return the same strings over another alphabet; symbols it lacks become -1."""
+        if alphabet == self.alphabet:
+            return self
+        index = {symbol: position for position, symbol in enumerate(alphabet)}
+        table = np.asarray([*(index.get(symbol, -1) for symbol in self.alphabet), -1], np.int32)
+        return Sequences(table[self.symbols], self.offsets, alphabet)
+
+    def take(self, rows: npt.ArrayLike) -> Sequences:
+        """Return the strings at the positions `rows` (indices or a boolean mask), in that order."""
+        rows = np.asarray(rows)
+        if rows.dtype == np.bool_:
+            rows = np.flatnonzero(rows)
+        rows = rows.astype(np.int64, copy=False)
+        offsets = _offsets(self.lengths[rows])
+        positions = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], np.diff(offsets))
+        return Sequences(self.symbols[positions], offsets, self.alphabet)
+
+    def merged(self) -> tuple[Sequences, npt.NDArray[np.float64]]:
+        """Return the distinct strings in lexicographic order, and how often each occurs."""
+        # Big-endian bytes sort as the symbol indices do; the shift makes -1 the smallest.
+        keys = (self.symbols.astype(np.int64) + 1).astype(">u4").tobytes()
+        bounds = (4 * self.offsets).tolist()
+        counts: dict[bytes, int] = {}
+        for start, end in pairwise(bounds):
+            key = keys[start:end]
+            counts[key] = counts.get(key, 0) + 1
+        distinct = sorted(counts)
+        symbols = np.frombuffer(b"".join(distinct), ">u4").astype(np.int64) - 1
+        lengths = np.fromiter((len(key) // 4 for key in distinct), np.int64, len(distinct))
+        weights = np.fromiter((counts[key] for key in distinct), np.float64, len(distinct))
+        return Sequences(symbols.astype(np.int32), _offsets(lengths), self.alphabet), weights
+
+
+Strings = Sequences | Iterable[Sequence[Symbol]]
+
+
+def _offsets(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])

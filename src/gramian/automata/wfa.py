@@ -1,0 +1,260 @@
+"""Weighted finite automata: ``f(x) = initial · A_{x1} ··· A_{xt} · final`` (Balle et al. 2014, sections 2-3).
+
+A :class:`WFA` holds its weights and computes with them: scores of strings and prefixes, the three observable
+functions of Lemma 1 (string, prefix, substring), change of basis, minimisation.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.automata import kernels
+from gramian.automata.sequences import Sequences, Strings, Symbol
+from gramian.automata.store import read_model, write_model
+from gramian.errors import GramianError, ModelFileError, OptionError
+
+__all__ = ["WFA", "DivergenceError", "Statistic"]
+
+Array = npt.NDArray[np.float64]
+Statistic = Literal["string", "prefix", "substring"]
+
+
+class DivergenceError(GramianError):
+    """A sum over all strings that diverges: the summed transitions have a spectral radius of one or more."""
+
+
+@dataclass(frozen=True, eq=False)
+class WFA:
+    """A weighted finite automaton with real weights.
+
+    Attributes
+    ----------
+    initial : array of shape (n_states,)
+    final : array of shape (n_states,)
+    transitions : array of shape (n_symbols, n_states, n_states)
+        ``transitions[s, i, j]`` is the weight of going from state ``i`` to ``j`` with symbol ``s``.
+    alphabet : tuple of str or int
+        The symbols, in the order of `transitions`.
+
+    Examples
+    --------
+    A coin that says ``a`` and goes on with probability one half:
+
+    >>> coin = WFA([1.0], [0.5], [[[0.5]]], ("a",))
+    >>> coin.score([[], ["a"], ["a", "a"], ["b"]])
+    array([0.5  , 0.25 , 0.125, 0.   ])
+    >>> coin.prefix_score([[], ["a"]])
+    array([1. , 0.5])
+    >>> coin.is_probabilistic()
+    True
+    """
+
+    initial: Array
+    final: Array
+    transitions: Array
+    alphabet: tuple[Symbol, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("initial", "final", "transitions"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), dtype=np.float64))
+        object.__setattr__(self, "alphabet", tuple(self.alphabet))
+        n, k = len(self.initial), len(self.alphabet)
+        if self.initial.shape != (n,) or self.final.shape != (n,) or self.transitions.shape != (k, n, n):
+            raise OptionError(
+                f"WFA: shapes {self.initial.shape}, {self.final.shape}, {self.transitions.shape}, {k} symbols; "
+                f"try: initial (n,), final (n,), transitions (n_symbols, n, n)"
+            )
+        if len(set(self.alphabet)) != k:
+            raise OptionError("WFA: a symbol stands twice in the alphabet; try: naming each symbol once")
+
+    @property
+    def n_states(self) -> int:
+        """Number of states."""
+        return len(self.initial)
+
+    @property
+    def n_symbols(self) -> int:
+        """Size of the alphabet."""
+        return len(self.alphabet)
+
+    @property
+    def spectral_radius(self) -> float:
+        """Largest absolute eigenvalue of the summed transitions; sums over all strings need it below one."""
+        if self.n_states == 0 or self.n_symbols == 0:
+            return 0.0
+        summed = self.transitions.sum(axis=0)
+        return float(np.abs(np.linalg.eigvals(summed)).max()) if np.isfinite(summed).all() else float("inf")
+
+    def encode(self, strings: Strings) -> Sequences:
+        """Return `strings` as indices into this automaton's alphabet."""
+        if isinstance(strings, Sequences):
+            return strings.recode(self.alphabet)
+        return Sequences.from_strings(strings, self.alphabet)
+
+    def score(self, strings: Strings) -> Array:
+        """Return f(x) for every string x; a string with a symbol outside the alphabet scores 0."""
+        log_abs, sign = self._signed_log(strings)
+        return sign * np.exp(log_abs)
+
+    def log_score(self, strings: Strings) -> Array:
+        """Return log f(x) for every string x, safe for long strings; -inf where f(x) is not positive."""
+        log_abs, sign = self._signed_log(strings)
+        return np.where(sign > 0, log_abs, -np.inf)
+
+    def prefix_score(self, strings: Strings) -> Array:
+        """Return f_p(x), the total weight of the strings that begin with x."""
+        return self.convert("string", "prefix").score(strings)
+
+    def _signed_log(self, strings: Strings) -> tuple[Array, Array]:
+        sample = self.encode(strings)
+        log_abs, sign = np.empty(len(sample)), np.empty(len(sample))
+        kernels.score_strings(
+            self.initial, self.final, self.transitions, sample.symbols, sample.offsets, log_abs, sign
+        )
+        return log_abs, sign
+
+    def total_mass(self) -> float:
+        """Return the sum of f over all strings; DivergenceError where it does not converge."""
+        return float(self.initial @ self._resolvent(self.final))
+
+    def convert(self, source: Statistic, target: Statistic) -> WFA:
+        """Return the automaton of one observable function of f, given that of another (Lemma 1).
+
+        Parameters
+        ----------
+        source, target : {"string", "prefix", "substring"}
+            What this automaton computes, and what the result shall compute: the weight of a string, the
+            weight of all strings that begin with it, or its expected number of occurrences.
+
+        Raises
+        ------
+        DivergenceError
+            Where a sum over all strings is needed and does not converge.
+
+        Examples
+        --------
+        >>> coin = WFA([1.0], [0.5], [[[0.5]]], ("a",))
+        >>> coin.convert("string", "substring").score([[]])  # expected length plus one
+        array([2.])
+        """
+        order: tuple[Statistic, ...] = ("string", "prefix", "substring")
+        for value in (source, target):
+            if value not in order:
+                raise OptionError(f"statistic: got {value!r}; try one of: {', '.join(order)}")
+        summed_start = (source == "substring", target == "substring")
+        summed_end = (source != "string", target != "string")
+        initial, final = self.initial, self.final
+        summed = self.transitions.sum(axis=0)
+        if summed_start == (False, True):
+            initial = self._resolvent(initial, transposed=True)
+        elif summed_start == (True, False):
+            initial = initial - initial @ summed
+        if summed_end == (False, True):
+            final = self._resolvent(final)
+        elif summed_end == (True, False):
+            final = final - summed @ final
+        return WFA(initial, final, self.transitions, self.alphabet)
+
+    def _resolvent(self, vector: Array, *, transposed: bool = False) -> Array:
+        """(I - A)^-1 vector, where the series of powers of A converges."""
+        radius = self.spectral_radius
+        if not radius < 1.0:
+            raise DivergenceError(
+                f"the sum over all strings diverges: spectral radius {radius:.4g}, not below 1; "
+                "try: fewer states, a larger basis, prefix statistics, or repair"
+            )
+        matrix = np.eye(self.n_states) - self.transitions.sum(axis=0)
+        return np.asarray(np.linalg.solve(matrix.T if transposed else matrix, vector))
+
+    def is_probabilistic(self, tolerance: float = 1e-9) -> bool:
+        """Tell whether this is a PNFA: non-negative, with initial and each state's leaving weights summing to 1."""
+        leaving = self.final + self.transitions.sum(axis=(0, 2))
+        smallest = min(self.initial.min(), self.final.min(), self.transitions.min(initial=0.0))
+        return bool(
+            smallest >= 0.0
+            and abs(self.initial.sum() - 1.0) <= tolerance
+            and np.abs(leaving - 1.0).max() <= tolerance
+        )
+
+    def change_basis(self, matrix: npt.ArrayLike) -> WFA:
+        """Return the automaton ``(Mᵀ initial, M⁻¹ final, M⁻¹ A M)``, which computes the same function."""
+        basis = np.asarray(matrix, dtype=np.float64)
+        return WFA(
+            self.initial @ basis,
+            np.asarray(np.linalg.solve(basis, self.final), np.float64),
+            np.asarray(np.linalg.solve(basis, self.transitions @ basis), np.float64),
+            self.alphabet,
+        )
+
+    def minimise(self, tolerance: float = 1e-10) -> WFA:
+        """Return an automaton with the fewest states that computes the same function (Schützenberger 1961).
+
+        Projects on the space that the forward vectors span, then on the one that the backward vectors span;
+        directions with a relative singular value below `tolerance` are dropped.
+
+        Examples
+        --------
+        >>> double = WFA([0.5, 0.5], [0.5, 0.5], [[[0.5, 0], [0, 0.5]]], ("a",))
+        >>> double.minimise().n_states
+        1
+        """
+        forward = _reachable(self.initial, self.transitions, tolerance)
+        half = WFA(
+            self.initial @ forward,
+            forward.T @ self.final,
+            forward.T @ self.transitions @ forward,
+            self.alphabet,
+        )
+        backward = _reachable(half.final, half.transitions.transpose(0, 2, 1), tolerance)
+        return WFA(
+            half.initial @ backward,
+            backward.T @ half.final,
+            backward.T @ half.transitions @ backward,
+            self.alphabet,
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model file (safetensors with a JSON header)."""
+        arrays = {"initial": self.initial, "final": self.final, "transitions": self.transitions}
+        write_model(path, "wfa", {"alphabet": self.alphabet}, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> WFA:
+        """Read a file that :meth:`save` wrote."""
+        header, arrays = read_model(path)
+        if header["kind"] != "wfa":
+            raise ModelFileError(
+                f"{path}: holds a {header['kind']} model, not a WFA; try: load_sequence_model"
+            )
+        try:
+            return cls(arrays["initial"], arrays["final"], arrays["transitions"], tuple(header["alphabet"]))
+        except (KeyError, TypeError, OptionError) as error:
+            raise ModelFileError(
+                f"{path}: the automaton's parts do not fit together; try: training it again"
+            ) from error
+
+
+def _reachable(start: Array, transitions: Array, tolerance: float) -> Array:
+    """Orthonormal columns that span start, start A_s, start A_s A_t, ..."""
+    n = len(start)
+    norm = float(np.linalg.norm(start))
+    if norm == 0.0:
+        return np.zeros((n, 0))
+    # Symbols differ in weight by orders of magnitude; unit operators make one tolerance fit all.
+    scale = np.maximum(np.linalg.norm(transitions, axis=(1, 2), keepdims=True), np.finfo(float).tiny)
+    unit = transitions / scale
+    basis = (start / norm)[:, None]
+    fresh = basis
+    while fresh.shape[1] and basis.shape[1] < n:
+        images = (fresh.T @ unit).reshape(-1, n).T
+        images = images - basis @ (basis.T @ images)
+        images = images - basis @ (basis.T @ images)  # twice is enough
+        left, values, _ = np.linalg.svd(images, full_matrices=False)
+        fresh = left[:, values > tolerance]
+        basis = np.hstack([basis, fresh])
+    return basis
