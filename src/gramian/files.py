@@ -1,0 +1,208 @@
+"""Text in and out: plain, ``.gz`` and ``.xz`` told apart by content; files, folders and stdin; atomic
+writing.
+
+Every reader of gramian gets its lines from :func:`open_text`, so that a byte-order mark, Windows line
+ends, a truncated archive or a binary file mean the same everywhere; every writer goes through
+:func:`writing`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import lzma
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO, TypeAlias, cast
+
+from gramian.errors import InputError
+
+__all__ = ["Source", "TextLines", "expand", "open_text", "source_name", "writing"]
+
+Source: TypeAlias = "str | os.PathLike[str] | IO[str] | IO[bytes]"
+
+_LONGEST_SEGMENT = 1 << 16
+
+
+def source_name(source: Source) -> str:
+    """Return how to call `source` in a message.
+
+    Examples
+    --------
+    >>> source_name("-"), source_name("a/b.mrg")
+    ('<stdin>', 'a/b.mrg')
+    """
+    if isinstance(source, str | os.PathLike):
+        return "<stdin>" if str(source) == "-" else str(source)
+    return str(getattr(source, "name", "<stream>"))
+
+
+def expand(source: Source) -> list[Source]:
+    """List the files `source` stands for: itself, or all files under it in sorted order if it is a folder."""
+    if not isinstance(source, str | os.PathLike) or str(source) == "-":
+        return [source]
+    path = Path(source)
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.rglob("*") if file.is_file() and not _hidden(file.relative_to(path)))
+    if not files:
+        raise InputError("no file in this folder", str(path), hint="name a folder that holds files")
+    return [*files]
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+class TextLines:
+    r"""The lines of one source as text, cut into segments where a line is very long.
+
+    Iterating yields strings that end in a newline, or are a piece of a line that goes on in the next
+    string. UTF-8 with or without a byte-order mark; ``\r\n`` becomes ``\n``. `name` is what messages
+    call the source; faults of the bytes themselves are :class:`~gramian.errors.InputError`.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self.name = name
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[str]:
+        decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+        readline = self._stream.readline
+        line = 1
+        try:
+            while segment := readline(_LONGEST_SEGMENT):
+                if b"\0" in segment:
+                    raise self._binary(segment, line)
+                ends = segment.endswith(b"\n")
+                text = decode(segment, ends)
+                if text.endswith("\r\n"):
+                    text = text[:-2] + "\n"
+                if text:
+                    yield text
+                line += ends
+            decode(b"", True)
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"byte 0x{error.object[error.start]:02x} is not UTF-8",
+                self.name,
+                line,
+                error.start + 1,
+                hint=f"convert the file, for example: iconv -f ISO-8859-1 -t UTF-8 {self.name}",
+            ) from None
+        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+            raise InputError(
+                f"the compressed file is damaged or cut short ({error})",
+                self.name,
+                line,
+                hint="copy the file again",
+            ) from None
+
+    def _binary(self, segment: bytes, line: int) -> InputError:
+        if segment.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return InputError(
+                "this is UTF-16, not UTF-8",
+                self.name,
+                line,
+                hint=f"convert the file: iconv -f UTF-16 -t UTF-8 {self.name}",
+            )
+        return InputError("this is a binary file, not text", self.name, line, hint="name a text file")
+
+
+@contextmanager
+def open_text(source: Source) -> Iterator[TextLines]:
+    r"""Open a path, ``"-"`` (stdin) or an open stream for reading as UTF-8 lines, decompressing as its
+    content asks.
+
+    Examples
+    --------
+    >>> import io
+    >>> with open_text(io.BytesIO(b"one\r\ntwo")) as lines:
+    ...     list(lines)
+    ['one\n', 'two']
+    """
+    name = source_name(source)
+    opened: BinaryIO | None = None
+    if isinstance(source, str | os.PathLike) and str(source) != "-":
+        try:
+            opened = open(source, "rb")  # noqa: SIM115 - closed below
+        except OSError as error:
+            raise InputError(f"cannot be opened ({error.strerror})", name, hint="check the path") from None
+        stream: IO[str] | IO[bytes] = opened
+    elif isinstance(source, str | os.PathLike):
+        stream = sys.stdin.buffer
+    else:
+        stream = source
+    try:
+        yield TextLines(_decompressed(_as_bytes(stream)), name)
+    finally:
+        if opened is not None:
+            opened.close()
+
+
+def _as_bytes(stream: IO[str] | IO[bytes]) -> BinaryIO:
+    if isinstance(stream, io.TextIOBase):
+        buffer = getattr(stream, "buffer", None)
+        # A StringIO has no bytes beneath; its text is already decoded.
+        return cast(BinaryIO, buffer) if buffer is not None else io.BytesIO(stream.read().encode("utf-8"))
+    return cast(BinaryIO, stream)
+
+
+def _decompressed(stream: BinaryIO) -> BinaryIO:
+    if not hasattr(stream, "peek"):
+        stream = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream)))
+    start = cast(io.BufferedReader, stream).peek(6)[:6]
+    if start.startswith(b"\x1f\x8b"):
+        return cast(BinaryIO, gzip.GzipFile(fileobj=stream))
+    if start.startswith(b"\xfd7zXZ\0"):
+        return cast(BinaryIO, lzma.LZMAFile(stream))
+    return stream
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
+    """Write UTF-8 text to `path` through a temporary file that is renamed at the end, or removed if
+    anything fails.
+
+    A name ending in ``.gz`` or ``.xz`` is compressed (without a time stamp, so that equal text gives
+    equal bytes); ``"-"`` writes to stdout.
+    """
+    if str(path) == "-":
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    target = Path(path)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise InputError(
+            f"cannot be written ({error.strerror})", str(target), hint="check the folder and its permissions"
+        ) from None
+    try:
+        with os.fdopen(handle, "wb") as raw:
+            if target.suffix == ".gz":
+                packed: IO[bytes] = cast("IO[bytes]", gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
+            elif target.suffix == ".xz":
+                packed = lzma.LZMAFile(raw, "wb")  # noqa: SIM115 - closed by the text layer
+            else:
+                packed = raw
+            with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
+                if text:
+                    yield text
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,413 @@
+"""Penn bracket text: a streaming reader with file:line:column errors, and an atomic writer.
+
+Any white space, several trees a line or many lines a tree. The unlabelled outer bracket of Penn files,
+``( (S ...))``, is kept as a node with label ``""`` (so that text -> Tree -> text changes nothing) and
+removed by :func:`~gramian.trees.normalise`; ``()`` is the empty tree ``Tree("")``, by which parsers mark
+a failure, and ``(())`` is that tree in an outer bracket.
+
+Text is cut into records, whole trees by bracket balance, so that memory is bounded by the longest tree. A
+record is split at ``(``: each piece then is one node and the brackets closing after it, and equal leaves
+are looked up and shared.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from gramian.errors import InputError, OptionError
+from gramian.files import Source, TextLines, expand, open_text, source_name, writing
+from gramian.trees.tree import SPACE, Tree, phrase, preterminal, unescape_word
+
+__all__ = ["BracketError", "parse_bracketed", "parse_one", "read_trees", "write_trees"]
+
+_TOKEN = re.compile(rf"[^{SPACE}]+")
+_ROOT = re.compile(rf"\([{SPACE}]*(\(|(?:ROOT|TOP|S1|VROOT)(?=[{SPACE}(]))")
+_LONGEST_WAIT = 1 << 22  # characters read on in the hope that an open tree closes, before it is called broken
+_LONG_RECORD = 1 << 17
+_CACHED_PIECES = 1 << 17
+
+Callback = Callable[["BracketError"], None]
+
+
+class BracketError(InputError):
+    """A tree that cannot be read, with its place; also given to the callbacks of :func:`read_trees`."""
+
+
+def read_trees(
+    source: Source,
+    *,
+    broken: Literal["raise", "skip"] = "raise",
+    spaces: Literal["join", "reject"] = "join",
+    on_skip: Callback | None = None,
+    on_join: Callback | None = None,
+) -> Iterator[Tree]:
+    r"""Read trees one by one, in memory bounded by the longest tree.
+
+    Parameters
+    ----------
+    source : path, "-" or open file
+        A file (plain, gzip or xz, told by content), a folder whose files are read in sorted order, or stdin.
+    broken : {"raise", "skip"}
+        What to do about a tree that cannot be read.
+    spaces : {"join", "reject"}
+        A tag over several tokens, ``(NN New York)``, is a word with a space inside: join it with ``_``,
+        or treat the tree as broken.
+    on_skip, on_join : callable, optional
+        Called with a :class:`BracketError` for every tree skipped and every word joined. Without a
+        callback, one warning with the count is given at the end.
+
+    Yields
+    ------
+    Tree
+        With `line` set to the line its first bracket stands on.
+
+    Raises
+    ------
+    BracketError
+        With file, line, column and a caret, if `broken` is ``"raise"``.
+    gramian.errors.InputError
+        If the source cannot be opened or decoded, or holds no tree at all.
+
+    Examples
+    --------
+    >>> import io
+    >>> [str(tree) for tree in read_trees(io.StringIO("(X (A a)) (Y\n(B b)) ()"))]
+    ['(X (A a))', '(Y (B b))', '()']
+    """
+    if broken not in ("raise", "skip"):
+        raise OptionError(f"broken is 'raise' or 'skip', not {broken!r}")
+    if spaces not in ("join", "reject"):
+        raise OptionError(f"spaces is 'join' or 'reject', not {spaces!r}")
+    return _read(source, broken == "skip", spaces == "join", on_skip, on_join)
+
+
+def _read(
+    source: Source, skip: bool, join: bool, on_skip: Callback | None, on_join: Callback | None
+) -> Iterator[Tree]:
+    skipped = _Tally("broken trees were skipped", on_skip)
+    joined = _Tally("words with a space inside were joined with '_'", on_join)
+    found = False
+    cache: dict[str, _Piece] = {}
+    for part in expand(source):
+        with open_text(part) as lines:
+            for first_line, text in _records(lines):
+                for result in _parse_record(text, lines.name, first_line, join, cache, joined):
+                    if isinstance(result, Tree):
+                        found = True
+                        yield result
+                    elif skip:
+                        skipped.add(result)
+                    else:
+                        raise result
+    skipped.warn()
+    joined.warn()
+    if not found:
+        raise InputError(
+            "no tree in it" if not skipped.count else "not one tree in it can be read",
+            source_name(source),
+            hint="name a file of bracketed trees, such as (S (NP (DT the) (NN dog)) (VP (VBZ barks)))",
+        )
+
+
+def parse_bracketed(text: str) -> list[Tree]:
+    """Read all trees in `text`.
+
+    Examples
+    --------
+    >>> parse_bracketed("(A a) (B b)")
+    [Tree.parse('(A a)'), Tree.parse('(B b)')]
+    """
+    trees = []
+    for result in _parse_record(text, "<string>", 1, True, {}, _Tally("", lambda error: None)):
+        if isinstance(result, BracketError):
+            raise result
+        trees.append(result)
+    return trees
+
+
+def parse_one(text: str) -> Tree:
+    """Read exactly one tree from `text`; this is :meth:`Tree.parse`."""
+    trees = parse_bracketed(text)
+    if len(trees) != 1:
+        raise BracketError(f"one tree is wanted, {len(trees)} were found", excerpt=text[:100])
+    return trees[0]
+
+
+def write_trees(trees: Iterable[Tree], path: str | os.PathLike[str]) -> int:
+    """Write trees one a line, through a temporary file; return how many.
+
+    A name ending in ``.gz`` or ``.xz`` is compressed; ``"-"`` is stdout.
+    """
+    count = 0
+    with writing(path) as out:
+        for tree in trees:
+            out.write(f"{tree}\n")
+            count += 1
+    return count
+
+
+class _Tally:
+    """Hands events to a callback, or counts them for one warning at the end."""
+
+    def __init__(self, what: str, callback: Callback | None) -> None:
+        self.what, self.callback = what, callback
+        self.count = 0
+        self.first: BracketError | None = None
+
+    def add(self, error: BracketError) -> None:
+        self.count += 1
+        self.first = self.first or error
+        if self.callback is not None:
+            self.callback(error)
+
+    def warn(self) -> None:
+        if self.first is not None and self.callback is None:
+            place = f"{self.first.source}:{self.first.line}"
+            warnings.warn(f"{self.count} {self.what}, the first at {place}: {self.first.what}", stacklevel=3)
+
+
+# -- text -> records -------------------------------------------------------------------------------
+
+
+def _records(lines: TextLines) -> Iterator[tuple[int, str]]:
+    """Cut text into ``(first line, text)`` with whole trees in each, by bracket balance alone.
+
+    A tree whose brackets do not close would swallow the rest of the file. A line that starts with the
+    root of the open tree over again (``( (``, ``(ROOT``, ...) therefore starts a new record; so does, in
+    hindsight, the first line that starts with a bracket, if the tree stays open to the end of the file or
+    for megabytes.
+    """
+    segments = iter(lines)
+    pushed_back: deque[str] = deque()
+    record: list[str] = []
+    line = next_line = 1
+    balance = size = 0
+    resume: tuple[int, int, int] | None = (
+        None  # where to cut in hindsight: segments, line and size up to there
+    )
+    cut_at = _LONG_RECORD
+    while True:
+        segment = pushed_back.popleft() if pushed_back else next(segments, None)
+        at_start = segment is not None and segment[0] == "(" and bool(record) and record[-1][-1] == "\n"
+        if segment is None or at_start:
+            if record and segment is not None and balance > 0 and _same_root(record, segment):
+                yield line, "".join(record)
+                record, line, balance, size, resume, cut_at = [], next_line, 0, 0, None, _LONG_RECORD
+            elif (
+                record
+                and balance > 0
+                and resume is not None
+                and (segment is None or size - resume[2] > _LONGEST_WAIT)
+            ):
+                keep, resume_line, _ = resume
+                yield line, "".join(record[:keep])
+                if segment is not None:
+                    pushed_back.appendleft(segment)
+                pushed_back.extendleft(reversed(record[keep:]))
+                record, line, next_line = [], resume_line, resume_line
+                balance, size, resume, cut_at = 0, 0, None, _LONG_RECORD
+                continue
+            elif at_start and resume is None:
+                resume = (len(record), next_line, size)
+        if segment is None:
+            break
+        if not record and segment == "\n":
+            line = next_line = next_line + 1
+            continue
+        record.append(segment)
+        size += len(segment)
+        next_line += segment[-1] == "\n"
+        balance += segment.count("(") - segment.count(")")
+        if balance <= 0 and (segment[-1] == "\n" or segment[-1] in SPACE + ")"):
+            yield line, "".join(record)
+            record, line, balance, size, resume, cut_at = [], next_line, 0, 0, None, _LONG_RECORD
+        elif size > cut_at:
+            text = "".join(record)
+            cut = _last_balanced(text)
+            cut_at = 2 * size
+            if cut:
+                yield line, text[:cut]
+                line += text.count("\n", 0, cut)
+                record, size, resume, cut_at = [text[cut:]], len(text) - cut, None, _LONG_RECORD
+    if record:
+        yield line, "".join(record)
+
+
+def _same_root(record: list[str], segment: str) -> bool:
+    here, there = _ROOT.match(segment), _ROOT.match(record[0])
+    return here is not None and there is not None and here[1] == there[1]
+
+
+def _last_balanced(text: str) -> int:
+    """Return the end of the last whole tree in `text`, 0 if there is none."""
+    balance = cut = 0
+    for match in re.finditer(r"[()]", text):
+        balance += 1 if match[0] == "(" else -1
+        if balance == 0:
+            cut = match.end()
+    return cut
+
+
+# -- record -> trees -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What stands between one ``(`` and the next."""
+
+    leaf: Tree | None  # a whole node: preterminal or empty tree
+    label: str  # of the phrase that opens, if it is no leaf
+    closing: int  # brackets that close phrases after it
+    fault: str | None = None
+    offset: int = 0  # of the fault
+
+
+_EMPTY = Tree("")
+
+
+def _analyse(piece: str, join: bool) -> _Piece:
+    body, *tails = piece.split(")")
+    tokens = _TOKEN.findall(body)
+    offset = len(body) + 1
+    for tail in tails:
+        if stray := _TOKEN.search(tail):
+            token = stray[0]
+            return _Piece(None, "", 0, f"'{token}' stands outside a tag", offset + stray.start())
+        offset += len(tail) + 1
+    count = len(tokens)
+    if not tails:
+        if count > 1:
+            return _Piece(
+                None, "", 0, f"'{tokens[1]}' stands beside phrases, without a tag", body.index(tokens[1])
+            )
+        return _Piece(None, tokens[0] if tokens else "", 0)
+    closing = len(tails) - 1
+    if count == 2:
+        return _Piece(preterminal(tokens[0], unescape_word(tokens[1])), "", closing)
+    if count == 0:
+        return _Piece(_EMPTY, "", closing)
+    if count == 1:
+        return _Piece(None, "", 0, f"'{tokens[0]}' has neither children nor a word", 0)
+    word = "_".join(tokens[1:])
+    fault = f"'{' '.join(tokens[1:])}' is {count - 1} words under one tag"
+    leaf = preterminal(tokens[0], unescape_word(word)) if join else None
+    return _Piece(leaf, "", closing, fault, body.index(tokens[1], len(tokens[0])))
+
+
+def _parse_record(
+    text: str, source: str, first_line: int, join: bool, cache: dict[str, _Piece], joined: _Tally
+) -> Iterator[Tree | BracketError]:
+    """Yield the trees of a record in order, and a :class:`BracketError` in the place of each broken one."""
+    pieces = text.split("(")
+    if _TOKEN.search(pieces[0]):
+        yield _outside(text, pieces, 0, source, first_line)
+    many_lines = "\n" in text[:-1]
+    line, counted = first_line, 0
+    labels: list[str] = []  # of the open phrases
+    families: list[list[Tree]] = []  # their children so far
+    children: list[Tree] = []  # of the innermost open phrase
+    start = 0  # index of the piece that opened the current tree
+    fault: BracketError | None = None
+    for index in range(1, len(pieces)):
+        text_of_piece = pieces[index]
+        piece = cache.get(text_of_piece)
+        if piece is None:
+            piece = _analyse(text_of_piece, join)
+            if piece.fault is None:
+                if len(cache) >= _CACHED_PIECES:
+                    cache.clear()
+                cache[text_of_piece] = piece
+        if not labels:
+            start, fault, children = index, None, []
+            if many_lines:
+                line += sum([pieces[place].count("\n") for place in range(counted, index)])
+                counted = index
+        closing = piece.closing
+        if piece.fault is not None:
+            error = _error(piece.fault, text, pieces, index, piece.offset, source, first_line)
+            if piece.leaf is not None:
+                joined.add(error)
+                children.append(piece.leaf)
+            else:
+                # The tree is lost, but its brackets still say where it ends.
+                fault = fault or error
+                children.append(_EMPTY)
+                closing = text_of_piece.count(")") - 1
+                if closing < 0:
+                    labels.append("")
+                    families.append(children)
+                    children = []
+        elif piece.leaf is not None:
+            children.append(piece.leaf)
+        else:
+            labels.append(piece.label)
+            families.append(children)
+            children = []
+            continue
+        while closing > 0 and labels:
+            closing -= 1
+            node = phrase(labels.pop(), tuple(children), None if labels else line)
+            children = families.pop()
+            children.append(node)
+        if not labels:
+            if fault is not None:
+                yield fault
+            else:
+                tree = children[0]
+                yield tree if tree.children else _with_line(tree, line)
+            if closing > 0:
+                yield _outside(text, pieces, index, source, first_line)
+    if labels:
+        yield _error("'(' is never closed", text, pieces, start, -1, source, first_line)
+
+
+def _with_line(leaf: Tree, line: int) -> Tree:
+    if leaf.word is None:
+        return phrase(leaf.label, (), line)
+    return preterminal(leaf.label, leaf.word, line)
+
+
+def _outside(text: str, pieces: list[str], index: int, source: str, first_line: int) -> BracketError:
+    """Name the first thing in a piece that stands outside all trees."""
+    offset = len(pieces[index]) - len(pieces[index].lstrip(SPACE)) if index == 0 else _stray(pieces, index)
+    token = _TOKEN.match(pieces[index], offset)
+    what = "')' closes nothing" if token and token[0][0] == ")" else "text outside brackets"
+    return _error(what, text, pieces, index, offset, source, first_line)
+
+
+def _stray(pieces: list[str], index: int) -> int:
+    """Return the offset in a piece of the first ``)`` that has no partner."""
+    balance = 0
+    for piece in pieces[1:index]:
+        balance += 1 - piece.count(")")
+        balance = max(balance, 0)
+    balance += 1
+    for match in re.finditer(r"\)", pieces[index]):
+        balance -= 1
+        if balance < 0:
+            return match.start()
+    return 0
+
+
+def _error(
+    what: str, text: str, pieces: list[str], index: int, offset: int, source: str, first_line: int
+) -> BracketError:
+    """Place a fault at `offset` in a piece (-1 is its opening bracket)."""
+    position = sum(len(piece) + 1 for piece in pieces[:index]) + offset
+    line_start = text.rfind("\n", 0, position) + 1
+    line_end = text.find("\n", position)
+    excerpt = text[line_start : line_end if line_end >= 0 else len(text)]
+    return BracketError(
+        what,
+        source,
+        first_line + text.count("\n", 0, position),
+        position - line_start + 1,
+        excerpt=excerpt,
+        hint="mend the tree, or leave it out with --skip-broken (in Python: broken='skip')",
+    )

@@ -1,0 +1,370 @@
+r"""The immutable phrase-structure tree that every part of gramian passes around.
+
+A node is a phrase (label and children), a preterminal (a tag over one word), or the empty tree
+``Tree("")`` that stands for a failed parse. Every method is iterative, so that depth is limited by memory
+and not by Python's stack.
+
+A word holds the characters of the text: ``(`` and ``)``, which cannot stand in bracket text, are written
+``-LRB-`` and ``-RRB-`` and read back. No token of a bracket file can hold a parenthesis, so this is a
+bijection between the tokens of files and the words of trees: reading and writing changes nothing, and
+comparing words compares tokens. Other Penn escapes (``\/``, ``\*``, ``-LCB-``) are left as they stand,
+since ``/`` and ``{`` occur in files as well; :func:`gramian.trees.normalise` can undo them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn
+
+__all__ = ["SPACE", "Tree", "escape_word", "unescape_word"]
+
+SPACE = " \t\n\r\f\v"
+"""What separates tokens in bracket text. Other white space (no-break, ideographic) may be part of a word."""
+
+_NOT_IN_LABEL = re.compile(rf"[{SPACE}()]")
+_NOT_IN_WORD = re.compile(rf"[{SPACE}]")
+
+
+def escape_word(word: str) -> str:
+    """Return `word` as bracket text holds it.
+
+    Examples
+    --------
+    >>> escape_word("f(x)")
+    'f-LRB-x-RRB-'
+    """
+    if "(" in word or ")" in word:
+        return word.replace("(", "-LRB-").replace(")", "-RRB-")
+    return word
+
+
+def unescape_word(token: str) -> str:
+    """Return the word that `token` of a bracket file stands for; the inverse of :func:`escape_word`.
+
+    Examples
+    --------
+    >>> unescape_word("-LRB-")
+    '('
+    """
+    if "RB-" in token:
+        return token.replace("-LRB-", "(").replace("-RRB-", ")")
+    return token
+
+
+class Tree:
+    """A labelled ordered tree; immutable and hashable.
+
+    Parameters
+    ----------
+    label : str
+        Category of a phrase or tag of a word. Empty for the unlabelled outer bracket of Penn files.
+    children : iterable of Tree
+        Parts of a phrase, left to right; empty for a preterminal.
+    word : str, optional
+        The word of a preterminal.
+
+    Attributes
+    ----------
+    label : str
+    children : tuple of Tree
+    word : str or None
+        Set exactly for preterminals.
+    line : int or None
+        Line of the file on which the tree began, on the root of a tree that was read; not part of equality.
+
+    Examples
+    --------
+    >>> tree = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
+    >>> tree.words
+    ('the', 'dog', 'barks')
+    >>> list(tree.spans(preterminals=False))
+    [('S', 0, 3), ('NP', 0, 2), ('VP', 2, 3)]
+    >>> tree == Tree("S", [Tree("NP", [Tree("DT", word="the"), Tree("NN", word="dog")]),
+    ...                    Tree("VP", [Tree("VBZ", word="barks")])])
+    True
+    """
+
+    __slots__ = ("_hash", "children", "label", "line", "word")
+
+    label: str
+    children: tuple[Tree, ...]
+    word: str | None
+    line: int | None
+    _hash: int | None
+
+    def __init__(
+        self, label: str, children: Iterable[Tree] = (), word: str | None = None, *, line: int | None = None
+    ) -> None:
+        children = tuple(children)
+        _check(label, children, word)
+        if word is not None and ("-LRB" in word or "-RRB" in word):
+            word = unescape_word(escape_word(word))
+        _set_label(self, label)
+        _set_children(self, children)
+        _set_word(self, word)
+        _set_line(self, line)
+        _set_hash(self, None)
+
+    @classmethod
+    def parse(cls, text: str) -> Tree:
+        """Read exactly one tree from bracket text.
+
+        Raises
+        ------
+        gramian.trees.BracketError
+            If `text` is not one well-formed tree.
+        """
+        from gramian.trees.brackets import parse_one
+
+        return parse_one(text)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a Tree is immutable; build a new one")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a Tree is immutable; build a new one")
+
+    # -- what it is made of ----------------------------------------------------------------------------
+
+    @property
+    def is_preterminal(self) -> bool:
+        """Whether this is a tag over a word."""
+        return self.word is not None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether this is ``Tree("")``, which stands for a failed parse; read from ``()``."""
+        return self.word is None and not self.children
+
+    def subtrees(self) -> Iterator[Tree]:
+        """Yield every node, parents before children and left before right."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            if node.children:
+                stack.extend(node.children[::-1])
+
+    def leaves(self) -> Iterator[Tree]:
+        """Yield the preterminals, left to right."""
+        return (node for node in self.subtrees() if node.word is not None)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words, left to right."""
+        return tuple([node.word for node in self.subtrees() if node.word is not None])
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The labels of the preterminals, left to right."""
+        return tuple([node.label for node in self.subtrees() if node.word is not None])
+
+    def spans(self, preterminals: bool = True) -> Iterator[tuple[str, int, int]]:
+        """Yield ``(label, start, end)`` of every node in the order of :meth:`subtrees`; words are counted
+        from 0.
+
+        Parameters
+        ----------
+        preterminals : bool
+            Whether tags are included.
+        """
+        nodes = list(self.subtrees())
+        sizes: list[int] = []
+        # Backwards, the sizes of a node's children are the last ones on the stack, the leftmost on top.
+        widths = [0] * len(nodes)
+        for position in range(len(nodes) - 1, -1, -1):
+            node = nodes[position]
+            if node.word is not None:
+                width = 1
+            elif node.children:
+                count = len(node.children)
+                width = sum(sizes[-count:])
+                del sizes[-count:]
+            else:
+                width = 0
+            widths[position] = width
+            sizes.append(width)
+        start = 0
+        for node, width in zip(nodes, widths, strict=True):
+            if node.word is not None:
+                if preterminals:
+                    yield node.label, start, start + 1
+                start += 1
+            else:
+                yield node.label, start, start + width
+
+    @property
+    def height(self) -> int:
+        """Number of nodes on the longest way down; 1 for a preterminal."""
+        height = 0
+        layer: list[Tree] = [self]
+        while layer:
+            height += 1
+            layer = [child for node in layer for child in node.children]
+        return height
+
+    # -- text ------------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        """Return the tree on one line of bracket text."""
+        out: list[str] = []
+        stack: list[Tree | None] = [self]
+        while stack:
+            node = stack.pop()
+            if node is None:
+                out.append(")")
+            elif node.word is not None:
+                out.append(f" ({node.label} {escape_word(node.word)})")
+            else:
+                out.append(f" ({node.label}")
+                stack.append(None)
+                stack.extend(node.children[::-1])
+        return "".join(out)[1:]
+
+    def __repr__(self) -> str:
+        text = str(self)
+        return f"Tree.parse({text if len(text) <= 80 else text[:77] + '...'!r})"
+
+    def pretty(self, width: int = 80) -> str:
+        """Return indented bracket text: what fits on the rest of a line stays on it.
+
+        Examples
+        --------
+        >>> print(Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))").pretty(width=30))
+        (S
+          (NP (DT the) (NN dog))
+          (VP (VBZ barks)))
+        """
+        nodes = list(self.subtrees())
+        lengths: list[int] = []
+        fits: list[int] = [0] * len(nodes)
+        for position in range(len(nodes) - 1, -1, -1):
+            node = nodes[position]
+            if node.word is not None:
+                length = len(node.label) + len(escape_word(node.word)) + 3
+            else:
+                count = len(node.children)
+                length = len(node.label) + 2 + count + (sum(lengths[-count:]) if count else 0)
+                if count:
+                    del lengths[-count:]
+            fits[position] = length
+            lengths.append(length)
+        lines: list[str] = []
+        # Items are (tree, depth, closing brackets that follow it); its length is read in the same order.
+        stack = [(self, 0, 0)]
+        position = 0
+        while stack:
+            node, depth, closing = stack.pop()
+            indent = "  " * min(depth, width // 4)
+            if not node.children or len(indent) + fits[position] + closing <= width:
+                lines.append(f"{indent}{node}{')' * closing}")
+                position += sum(1 for _ in node.subtrees())
+                continue
+            lines.append(f"{indent}({node.label}")
+            position += 1
+            last = len(node.children) - 1
+            stack.extend(
+                (child, depth + 1, closing + 1 if place == last else 0)
+                for place, child in reversed(list(enumerate(node.children)))
+            )
+        return "\n".join(lines)
+
+    def svg(self, **options: Any) -> str:
+        """Return a drawing as SVG text; see :func:`gramian.trees.svg.draw_svg` for the options."""
+        from gramian.trees.svg import draw_svg
+
+        return draw_svg(self, **options)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    # -- equality, hashing, copies ---------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Tree):
+            return NotImplemented
+        pairs = [(self, other)]
+        while pairs:
+            one, two = pairs.pop()
+            if one is two:
+                continue
+            if one.label != two.label or one.word != two.word or len(one.children) != len(two.children):
+                return False
+            pairs.extend(zip(one.children, two.children, strict=True))
+        return True
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            # Reversed preorder meets children before their parents.
+            for node in reversed(list(self.subtrees())):
+                if node._hash is None:
+                    below = tuple([child._hash for child in node.children])
+                    _set_hash(node, hash((node.label, node.word, below)))
+        assert self._hash is not None
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_text, (str(self), self.line)
+
+    def __copy__(self) -> Tree:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tree:
+        return self
+
+
+_set_label = vars(Tree)["label"].__set__
+_set_children = vars(Tree)["children"].__set__
+_set_word = vars(Tree)["word"].__set__
+_set_line = vars(Tree)["line"].__set__
+_set_hash = vars(Tree)["_hash"].__set__
+_new = object.__new__
+
+
+def phrase(label: str, children: tuple[Tree, ...], line: int | None = None) -> Tree:
+    """Build a phrase without checks, for callers whose labels and children come from valid trees."""
+    node = _new(Tree)
+    _set_label(node, label)
+    _set_children(node, children)
+    _set_word(node, None)
+    _set_line(node, line)
+    _set_hash(node, None)
+    return node
+
+
+def preterminal(label: str, word: str, line: int | None = None) -> Tree:
+    """Build a preterminal without checks, for callers whose label and word come from valid trees."""
+    node = _new(Tree)
+    _set_label(node, label)
+    _set_children(node, ())
+    _set_word(node, word)
+    _set_line(node, line)
+    _set_hash(node, None)
+    return node
+
+
+def _check(label: str, children: tuple[Tree, ...], word: str | None) -> None:
+    if not isinstance(label, str) or _NOT_IN_LABEL.search(label):
+        raise ValueError(f"a label is text without white space and brackets, not {label!r}")
+    if word is not None:
+        if children:
+            raise ValueError("a node has children or a word, not both")
+        if not label:
+            raise ValueError(f"the word {word!r} needs a tag")
+        if not word or _NOT_IN_WORD.search(word):
+            raise ValueError(f"a word is text without white space, not {word!r}")
+    elif not children and label:
+        raise ValueError(f"{label!r} has neither children nor a word")
+    for child in children:
+        if not isinstance(child, Tree):
+            raise TypeError(f"children are Trees, not {type(child).__name__}; a word is given as word=")
+
+
+def _from_text(text: str, line: int | None) -> Tree:
+    tree = Tree.parse(text)
+    if tree.word is not None:
+        return preterminal(tree.label, tree.word, line)
+    return phrase(tree.label, tree.children, line)
