@@ -22,7 +22,7 @@ from typing import Literal
 
 from gramian.errors import InputError, OptionError
 from gramian.files import Source, TextLines, expand, open_text, source_name, writing
-from gramian.trees.tree import SPACE, Tree, phrase, preterminal, unescape_word
+from gramian.trees.tree import SPACE, Tree, phrase, preterminal, unescape_word, with_line
 
 __all__ = ["BracketError", "parse_bracketed", "parse_one", "read_trees", "write_trees"]
 
@@ -360,17 +360,11 @@ def _parse_record(
                 yield fault
             else:
                 tree = children[0]
-                yield tree if tree.children else _with_line(tree, line)
+                yield tree if tree.children else with_line(tree, line)
             if closing > 0:
                 yield _outside(text, pieces, index, source, first_line)
     if labels:
         yield _error("'(' is never closed", text, pieces, start, -1, source, first_line)
-
-
-def _with_line(leaf: Tree, line: int) -> Tree:
-    if leaf.word is None:
-        return phrase(leaf.label, (), line)
-    return preterminal(leaf.label, leaf.word, line)
 
 
 def _outside(text: str, pieces: list[str], index: int, source: str, first_line: int) -> BracketError:

@@ -363,8 +363,14 @@ def _check(label: str, children: tuple[Tree, ...], word: str | None) -> None:
             raise TypeError(f"children are Trees, not {type(child).__name__}; a word is given as word=")
 
 
-def _from_text(text: str, line: int | None) -> Tree:
-    tree = Tree.parse(text)
+def with_line(tree: Tree, line: int | None) -> Tree:
+    """Return `tree` with another line number."""
+    if tree.line == line:
+        return tree
     if tree.word is not None:
         return preterminal(tree.label, tree.word, line)
     return phrase(tree.label, tree.children, line)
+
+
+def _from_text(text: str, line: int | None) -> Tree:
+    return with_line(Tree.parse(text), line)

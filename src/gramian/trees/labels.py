@@ -1,0 +1,101 @@
+"""How the labels of binarised trees are composed and taken apart; used by trees and by corpus arrays alike.
+
+The marks ``@ | ^ [ ] ,`` have a meaning in a binarised label; where they (or ``%``) occur in a label of the
+treebank they are percent-escaped, so that every label can be taken apart again:
+
+==================  ==========================================================================================
+``S|VP``            a unary chain, top-down: S over VP
+``X^P^G``           X below P below G: vertical context (labels of the original tree, nearest first)
+``@X``              an intermediate node that completes a phrase X; of a chain ``S|VP``, it is ``@VP``
+``@X[A,B]``         the same, remembering the siblings generated last (nearest last)
+``@X[A,B]^P``       the same with vertical context, which is that of the phrase it belongs to
+==================  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+__all__ = [
+    "annotated_label",
+    "chain_label",
+    "escape_label",
+    "intermediate_label",
+    "is_intermediate",
+    "split_chain",
+    "unescape_label",
+]
+
+_MARK = re.compile(r"[@|^\[\],%]")
+_ESCAPED = re.compile(r"%([0-9A-F]{2})")
+
+
+@lru_cache(maxsize=1 << 14)
+def escape_label(label: str) -> str:
+    """Return `label` with the marks of binarisation percent-escaped.
+
+    Examples
+    --------
+    >>> escape_label("NP-SBJ"), escape_label(","), escape_label("A|B")
+    ('NP-SBJ', '%2C', 'A%7CB')
+    """
+    return _MARK.sub(lambda match: f"%{ord(match[0]):02X}", label)
+
+
+@lru_cache(maxsize=1 << 14)
+def unescape_label(label: str) -> str:
+    """Return the treebank's label; the inverse of :func:`escape_label`."""
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), label)
+
+
+def intermediate_label(parent: str, siblings: Sequence[str] = ()) -> str:
+    """Return the label of an intermediate node of phrase `parent` that remembers `siblings`, nearest last.
+
+    Both are escaped labels; `parent` is the last label of a chain.
+
+    Examples
+    --------
+    >>> intermediate_label("NP"), intermediate_label("NP", ["PP", "NN"])
+    ('@NP', '@NP[PP,NN]')
+    """
+    return f"@{parent}[{','.join(siblings)}]" if siblings else f"@{parent}"
+
+
+def is_intermediate(label: str) -> bool:
+    """Tell whether a binarised label names a node that is not in the original tree."""
+    return label.startswith("@")
+
+
+def annotated_label(label: str, ancestors: Sequence[str]) -> str:
+    """Append the (escaped) labels of the nearest `ancestors`, nearest first.
+
+    Examples
+    --------
+    >>> annotated_label("NP", ["VP", "S"])
+    'NP^VP^S'
+    """
+    return "^".join([label, *ancestors])
+
+
+def chain_label(labels: Sequence[str]) -> str:
+    """Join the (escaped) labels of a unary chain, top-down.
+
+    Examples
+    --------
+    >>> chain_label(["S", "VP"])
+    'S|VP'
+    """
+    return "|".join(labels)
+
+
+def split_chain(label: str) -> list[str]:
+    """Return the treebank's labels in a binarised label, top-down, without vertical context.
+
+    Examples
+    --------
+    >>> split_chain("S|VP^ROOT"), split_chain("%2C")
+    (['S', 'VP'], [','])
+    """
+    return [unescape_label(part) for part in label.partition("^")[0].split("|")]

@@ -1,0 +1,27 @@
+"""Trees drawn by hypothesis: any labels and words that bracket text can hold."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from gramian.trees import Tree
+
+_CHARACTERS = st.one_of(
+    st.sampled_from("ABSNPV@|^[],%-=#+2Cé語　."),
+    st.characters(blacklist_characters=" \t\n\r\f\v()", blacklist_categories=("Cs",)),
+)
+labels = st.text(_CHARACTERS, min_size=1, max_size=5)
+words = st.one_of(
+    st.text(_CHARACTERS, min_size=1, max_size=6),
+    st.text(st.sampled_from("()-LRB"), min_size=1, max_size=12),
+)
+preterminals = st.builds(lambda label, word: Tree(label, word=word), labels, words)
+trees = st.recursive(
+    preterminals,
+    lambda parts: st.builds(
+        Tree,
+        st.one_of(st.just(""), labels),
+        st.lists(st.one_of(parts, st.just(Tree(""))), min_size=1, max_size=5),
+    ),
+    max_leaves=25,
+)
