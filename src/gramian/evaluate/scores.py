@@ -1,0 +1,363 @@
+"""Results of bracket scoring: one row a sentence, and the figures over many of them.
+
+Every figure is a ratio of two sums over sentences (F1 is ``2 matched / (gold + predicted)``), so the rows are
+all that significance tests need. Recall, precision, F1, exact match, tagging and crossing follow EVALB to the
+digit; `METRICS` says what the others count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from gramian import __version__
+from gramian.errors import OptionError
+from gramian.evaluate.parameters import Parameters
+
+__all__ = ["METRICS", "BracketScores", "LabelScore", "Metric", "SentenceScore", "Status"]
+
+
+class Status(IntEnum):
+    """What EVALB makes of a sentence."""
+
+    VALID = 0
+    """Scored."""
+    ERROR = 1
+    """Dropped: a wrong tag turned a word into punctuation, or punctuation into a word."""
+    SKIPPED = 2
+    """Dropped: the prediction has no words, as for a failed parse."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceScore:
+    """Counts of one sentence; those of EVALB are 0 if it drops the sentence.
+
+    Attributes
+    ----------
+    number : int
+        Position in the file, from 1.
+    length : int
+        Words of gold; punctuation counts, traces do not.
+    status : Status
+    matched, gold, predicted : int
+        Brackets in both trees, in gold, in the prediction.
+    crossing : int
+        Predicted brackets that cross a gold bracket.
+    words, correct_tags : int
+        Words that are not deleted, and those of them with gold's tag.
+    unlabelled_matched : int
+        Brackets in both trees whatever their labels.
+    tagged_matched, tagged_gold, tagged_predicted : int
+        Brackets when the prediction gets gold's tags, so that both trees lose the same words. A failed parse
+        has gold brackets only.
+    message : str
+        Why EVALB dropped the sentence, in its own words.
+    """
+
+    number: int
+    length: int
+    status: Status
+    matched: int = 0
+    gold: int = 0
+    predicted: int = 0
+    crossing: int = 0
+    words: int = 0
+    correct_tags: int = 0
+    unlabelled_matched: int = 0
+    tagged_matched: int = 0
+    tagged_gold: int = 0
+    tagged_predicted: int = 0
+    message: str = ""
+
+    @property
+    def recall(self) -> float:
+        """Matched share of gold's brackets, in percent."""
+        return 100.0 * self.matched / self.gold if self.gold else 0.0
+
+    @property
+    def precision(self) -> float:
+        """Matched share of the predicted brackets, in percent."""
+        return 100.0 * self.matched / self.predicted if self.predicted else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall, in percent; 100 if neither tree has brackets."""
+        return _f1(self.matched, self.gold + self.predicted)
+
+    @property
+    def tagging(self) -> float:
+        """Share of words with gold's tag, in percent."""
+        return 100.0 * self.correct_tags / self.words if self.words else 0.0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all brackets match."""
+        return self.status is Status.VALID and self.matched == self.gold == self.predicted
+
+
+def _f1(matched: int, brackets: int) -> float:
+    return 200.0 * matched / brackets if brackets else 100.0
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure as the ratio of two sums over sentences.
+
+    Attributes
+    ----------
+    parts : callable
+        Numerator and denominator of a sentence; the figure is 100 times the ratio of their sums.
+    settings : str
+        What sets this figure apart, for its signature.
+    dropped : bool
+        Whether the sentences that EVALB drops take part.
+    """
+
+    parts: Callable[[SentenceScore], tuple[float, float]]
+    settings: str
+    dropped: bool = False
+
+
+_EVALB = "tags:predicted|failures:dropped"
+
+METRICS: dict[str, Metric] = {
+    "recall": Metric(lambda row: (row.matched, row.gold), _EVALB),
+    "precision": Metric(lambda row: (row.matched, row.predicted), _EVALB),
+    "f1": Metric(lambda row: (2 * row.matched, row.gold + row.predicted), _EVALB),
+    "exact": Metric(lambda row: (row.is_exact, 1), _EVALB),
+    "tagging": Metric(lambda row: (row.correct_tags, row.words), _EVALB),
+    "f1_gold_tags": Metric(
+        lambda row: (2 * row.tagged_matched, row.tagged_gold + row.tagged_predicted),
+        "tags:gold|failures:empty",
+        dropped=True,
+    ),
+    "f1_failures": Metric(
+        lambda row: (
+            2 * row.matched,
+            row.gold + row.predicted if row.status is Status.VALID else row.tagged_gold,
+        ),
+        "tags:predicted|failures:empty",
+        dropped=True,
+    ),
+    "mean_f1": Metric(lambda row: (row.f1 / 100, 1), f"{_EVALB}|mean:sentences"),
+    "unlabelled_f1": Metric(
+        lambda row: (2 * row.unlabelled_matched, row.gold + row.predicted), f"{_EVALB}|labels:none"
+    ),
+    "mean_unlabelled_f1": Metric(
+        lambda row: (_f1(row.unlabelled_matched, row.gold + row.predicted) / 100, 1),
+        f"{_EVALB}|labels:none|mean:sentences",
+    ),
+}
+"""Figures in percent by name; `BracketScores.value` computes them."""
+
+
+@dataclass(frozen=True)
+class BracketScores:
+    """Scores over sentences.
+
+    Attributes
+    ----------
+    rows : tuple of SentenceScore
+    parameters : Parameters
+        The settings under which the rows were counted.
+    limits : tuple of int, optional
+        Shortest and greatest length of the sentences taken; None for all.
+
+    Examples
+    --------
+    >>> from gramian.evaluate import score
+    >>> from gramian.trees import Tree
+    >>> gold = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
+    >>> flat = Tree.parse("(S (DT the) (NN dog) (VP (VBZ barks)))")
+    >>> scores = score([gold], [flat])
+    >>> scores.f1, scores.recall, scores.precision
+    (80.0, 66.66666666666667, 100.0)
+    >>> scores.up_to(40).signature("unlabelled_f1")  # doctest: +ELLIPSIS
+    'unlabelled_f1|prm:collins|punct:deleted|tags:predicted|failures:dropped|labels:none|len:<=40|version:...'
+    """
+
+    rows: tuple[SentenceScore, ...]
+    parameters: Parameters
+    limits: tuple[int, int] | None = None
+
+    def value(self, metric: str) -> float:
+        """Return the figure named `metric` (one of `METRICS`) in percent; 0 where nothing can be counted."""
+        chosen = _metric(metric)
+        if metric == "f1":
+            # As EVALB rounds it; the ratio of sums can differ in the last bit.
+            recall, precision = self.recall, self.precision
+            return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+        parts = [chosen.parts(row) for row in self.rows if chosen.dropped or row.status is Status.VALID]
+        below = sum(part[1] for part in parts)
+        return 100.0 * sum(part[0] for part in parts) / below if below else 0.0
+
+    def statistics(self, metric: str) -> list[tuple[float, float]]:
+        """Return numerator and denominator of `metric` for every sentence, (0, 0) where it takes no part."""
+        chosen = _metric(metric)
+        return [
+            chosen.parts(row) if chosen.dropped or row.status is Status.VALID else (0.0, 0.0)
+            for row in self.rows
+        ]
+
+    def signature(self, metric: str = "f1") -> str:
+        """Return how `metric` was computed, to be quoted beside its value."""
+        settings = _metric(metric).settings
+        general = self.parameters.signature
+        if "labels:" in settings:
+            general = "|".join(part for part in general.split("|") if not part.startswith("labels:"))
+        shortest, longest = self.limits or (0, 0)
+        length = "all" if not longest else f"{shortest}-{longest}" if shortest else f"<={longest}"
+        return f"{metric}|{general}|{settings}|len:{length}|version:{__version__}"
+
+    def between(self, shortest: int, longest: int) -> BracketScores:
+        """Return the scores of the sentences whose length lies in this range, both ends included."""
+        rows = tuple(row for row in self.rows if shortest <= row.length <= longest)
+        return BracketScores(rows, self.parameters, (shortest, longest))
+
+    def up_to(self, length: int) -> BracketScores:
+        """Return the scores of the sentences of at most `length` words."""
+        return self.between(0, length)
+
+    def by_length(self, width: int = 10) -> dict[str, BracketScores]:
+        """Return scores by length, in steps of `width` words; only steps that have sentences."""
+        steps = sorted({max(row.length - 1, 0) // width for row in self.rows})
+        return {
+            f"{step * width + 1}-{(step + 1) * width}": self.between(
+                step * width + (step > 0), (step + 1) * width
+            )
+            for step in steps
+        }
+
+    def as_dict(self) -> dict[str, int | float]:
+        """Return counts and all figures by name, ready for JSON."""
+        counts = {
+            "sentences": self.sentences,
+            "errors": self.errors,
+            "skipped": self.skipped,
+            "valid": self.valid,
+        }
+        crossing = {
+            "crossing": self.crossing,
+            "no_crossing": self.share_crossing(0),
+            "two_or_less_crossing": self.share_crossing(2),
+        }
+        return {**counts, **{name: self.value(name) for name in METRICS}, **crossing}
+
+    def share_crossing(self, most: int) -> float:
+        """Return the share of valid sentences with at most `most` crossing brackets, in percent."""
+        few = sum(row.crossing <= most for row in self.rows if row.status is Status.VALID)
+        return 100.0 * few / self.valid if self.valid else 0.0
+
+    @property
+    def sentences(self) -> int:
+        """Number of sentences."""
+        return len(self.rows)
+
+    @property
+    def errors(self) -> int:
+        """Number of sentences that EVALB drops because of a wrong tag."""
+        return sum(row.status is Status.ERROR for row in self.rows)
+
+    @property
+    def skipped(self) -> int:
+        """Number of sentences that EVALB drops because the prediction has no words."""
+        return sum(row.status is Status.SKIPPED for row in self.rows)
+
+    @property
+    def valid(self) -> int:
+        """Number of sentences that EVALB scores."""
+        return sum(row.status is Status.VALID for row in self.rows)
+
+    @property
+    def recall(self) -> float:
+        """Matched share of gold's brackets over the valid sentences, in percent."""
+        return self.value("recall")
+
+    @property
+    def precision(self) -> float:
+        """Matched share of the predicted brackets over the valid sentences, in percent."""
+        return self.value("precision")
+
+    @property
+    def f1(self) -> float:
+        """EVALB's F-measure over the valid sentences, in percent."""
+        return self.value("f1")
+
+    @property
+    def exact(self) -> float:
+        """Share of valid sentences whose brackets all match, in percent."""
+        return self.value("exact")
+
+    @property
+    def tagging(self) -> float:
+        """Share of words with gold's tag over the valid sentences, in percent."""
+        return self.value("tagging")
+
+    @property
+    def f1_gold_tags(self) -> float:
+        """F1 over all sentences with gold's tags put into the predictions; a failed parse matches nothing."""
+        return self.value("f1_gold_tags")
+
+    @property
+    def f1_failures(self) -> float:
+        """F1 over all sentences, those that EVALB drops counted as predictions without brackets."""
+        return self.value("f1_failures")
+
+    @property
+    def mean_f1(self) -> float:
+        """Mean over the valid sentences of their F1."""
+        return self.value("mean_f1")
+
+    @property
+    def unlabelled_f1(self) -> float:
+        """F1 over the valid sentences with labels ignored."""
+        return self.value("unlabelled_f1")
+
+    @property
+    def crossing(self) -> float:
+        """Mean number of crossing brackets over the valid sentences."""
+        total = sum(row.crossing for row in self.rows)
+        return total / self.valid if self.valid else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LabelScore:
+    """Counts of the brackets of one label over the valid sentences.
+
+    Attributes
+    ----------
+    label : str
+    gold, predicted : int
+        Brackets with this label.
+    gold_matched, predicted_matched : int
+        Those that found a partner; they differ only where two labels count as equal.
+    """
+
+    label: str
+    gold: int
+    predicted: int
+    gold_matched: int
+    predicted_matched: int
+
+    @property
+    def recall(self) -> float:
+        """Matched share of gold's brackets, in percent."""
+        return 100.0 * self.gold_matched / self.gold if self.gold else 0.0
+
+    @property
+    def precision(self) -> float:
+        """Matched share of the predicted brackets, in percent."""
+        return 100.0 * self.predicted_matched / self.predicted if self.predicted else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall, in percent."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+
+def _metric(name: str) -> Metric:
+    if name not in METRICS:
+        raise OptionError(f"unknown metric {name!r}; use one of {', '.join(METRICS)}")
+    return METRICS[name]
