@@ -10,6 +10,7 @@ import sys
 
 import typer
 
+from gramian.cli.eval import evaluate
 from gramian.errors import GramianError
 
 __all__ = ["app", "main"]
@@ -50,6 +51,9 @@ def _root(
     ),
 ) -> None:
     pass
+
+
+app.command("eval")(evaluate)
 
 
 def main() -> None:

@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from gramian.evaluate.brackets import GoldBrackets, score
     from gramian.evaluate.parameters import COLLINS, SPMRL, Parameters
     from gramian.evaluate.scores import METRICS, BracketScores, LabelScore, SentenceScore, Status
+    from gramian.evaluate.significance import Comparison, approximate_randomisation, paired_bootstrap
 
 _HOME = {
     **dict.fromkeys(("GoldBrackets", "score"), "brackets"),
     **dict.fromkeys(("COLLINS", "SPMRL", "Parameters"), "parameters"),
     **dict.fromkeys(("METRICS", "BracketScores", "LabelScore", "SentenceScore", "Status"), "scores"),
+    **dict.fromkeys(("Comparison", "approximate_randomisation", "paired_bootstrap"), "significance"),
 }
 
 __all__ = [
@@ -24,11 +26,14 @@ __all__ = [
     "METRICS",
     "SPMRL",
     "BracketScores",
+    "Comparison",
     "GoldBrackets",
     "LabelScore",
     "Parameters",
     "SentenceScore",
     "Status",
+    "approximate_randomisation",
+    "paired_bootstrap",
     "score",
 ]
 

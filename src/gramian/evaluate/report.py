@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from gramian.evaluate.scores import BracketScores, LabelScore
 
-__all__ = ["evalb_listing", "label_table", "length_table", "summary_table"]
+if TYPE_CHECKING:
+    from gramian.evaluate.significance import Comparison
+
+__all__ = ["comparison_table", "evalb_listing", "label_table", "length_table", "summary_table"]
 
 _HEAD = (
     "  Sent.                        Matched  Bracket   Cross        Correct Tag\n"
@@ -99,6 +103,22 @@ def label_table(labels: Iterable[LabelScore]) -> str:
     for part in labels:
         figures = map(_cell, (part.recall, part.precision, part.f1))
         rows.append([part.label or "(none)", str(part.gold), str(part.predicted), *figures])
+    return _table(rows)
+
+
+def comparison_table(tests: Mapping[str, tuple[Comparison, Comparison]]) -> str:
+    """Return the outcomes of both tests, bootstrap and randomisation, for each figure."""
+    rows = [["", "first", "other", "difference", "interval", "p bootstrap", "p randomisation"]]
+    for name, (bootstrap, randomisation) in tests.items():
+        low, high = bootstrap.interval or (0.0, 0.0)
+        row = [
+            _ROWS[name],
+            f"{bootstrap.first:.2f}",
+            f"{bootstrap.second:.2f}",
+            f"{bootstrap.difference:+.2f}",
+        ]
+        row += [f"{low:+.2f} {high:+.2f}", f"{bootstrap.p_value:.4f}", f"{randomisation.p_value:.4f}"]
+        rows.append(row)
     return _table(rows)
 
 

@@ -1,0 +1,136 @@
+"""``gramian eval``: how well predicted trees agree with gold trees."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from gramian.errors import OptionError, ScoreError
+
+if TYPE_CHECKING:
+    from gramian.evaluate import BracketScores, Comparison, GoldBrackets, Parameters
+    from gramian.trees import BracketError, Tree
+
+_COMPARED = ("f1", "f1_gold_tags", "f1_failures", "mean_f1", "unlabelled_f1", "exact", "tagging")
+
+
+def evaluate(
+    gold: str = typer.Argument(help="Gold trees: a bracket file, a folder, or - for stdin."),
+    pred: str = typer.Argument(help="Predicted trees of the same sentences; () marks a failed parse."),
+    prm: str = typer.Option("collins", help="EVALB parameter file, or one of: collins, spmrl."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+    per_sentence: bool = typer.Option(False, "--per-sentence", help="List every sentence, as EVALB does."),
+    by_label: bool = typer.Option(False, "--by-label", help="Add the scores of each label."),
+    by_length: bool = typer.Option(False, "--by-length", help="Add the scores by length of sentence."),
+    compare: str | None = typer.Option(
+        None, metavar="OTHER", help="Predictions of another system: is the difference more than chance?"
+    ),
+    samples: int = typer.Option(10_000, min=1, help="Resamples of each test under --compare."),
+    seed: int = typer.Option(0, min=0, help="Seed of these tests."),
+) -> None:
+    """Score predicted trees against gold trees, equal to EVALB to its two decimals.
+
+    EVALB drops a sentence if a wrong tag turns a word into punctuation or back; the figures with gold tags
+    drop none. Sentences that differ in their words, number or order are an error.
+    """
+    from gramian.evaluate import METRICS, GoldBrackets
+    from gramian.evaluate.report import (
+        comparison_table,
+        evalb_listing,
+        label_table,
+        length_table,
+        summary_table,
+    )
+
+    if [gold, pred, compare].count("-") > 1:
+        raise OptionError("only one of the files can be stdin")
+    prepared = GoldBrackets(_read(gold), _parameters(prm))
+    trees = _read(pred)
+    scores = _score(prepared, trees, gold, pred)
+    cutoff = scores.parameters.cutoff
+    parts = {"all": scores, f"len{cutoff}": scores.up_to(cutoff)}
+    lengths = scores.by_length() if by_length else {}
+    labels = prepared.by_label(trees) if by_label else {}
+    tests: dict[str, tuple[Comparison, Comparison]] = {}
+    if compare is not None:
+        tests = _tests(scores, _score(prepared, _read(compare), gold, compare), samples, seed)
+    if scores.errors > scores.parameters.max_errors:
+        _say(f"{scores.errors} sentences were dropped for a wrong tag; 'gold tags' counts them")
+
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        report: dict[str, object] = {name: part.as_dict() for name, part in parts.items()}
+        report["signature"] = scores.signature()
+        report["signatures"] = {name: scores.signature(name) for name in METRICS}
+        if by_length:
+            report["by_length"] = {name: part.as_dict() for name, part in lengths.items()}
+        if by_label:
+            report["by_label"] = {
+                name: {**asdict(part), "recall": part.recall, "precision": part.precision, "f1": part.f1}
+                for name, part in labels.items()
+            }
+        if per_sentence:
+            report["per_sentence"] = [{**asdict(row), "f1": row.f1} for row in scores.rows]
+        if tests:
+            report["compare"] = {
+                name: {test.test: {**asdict(test), "difference": test.difference} for test in pair}
+                for name, pair in tests.items()
+            }
+        print(json.dumps(report, indent=2, ensure_ascii=False))
+        return
+    sections = [evalb_listing(scores) if per_sentence else summary_table(parts)]
+    if by_length:
+        sections.append(length_table(lengths))
+    if by_label:
+        sections.append(label_table(labels.values()))
+    if tests:
+        sections.append(comparison_table(tests))
+    print("\n\n".join([*sections, f"signature {scores.signature()}"]))
+
+
+def _say(text: str) -> None:
+    print(f"gramian: {text}", file=sys.stderr)
+
+
+def _parameters(prm: str) -> Parameters:
+    from gramian.evaluate import COLLINS, SPMRL, Parameters
+
+    built_in = {parameters.name: parameters for parameters in (COLLINS, SPMRL)}
+    return built_in[prm] if prm in built_in else Parameters.from_file(prm)
+
+
+def _read(source: str) -> list[Tree]:
+    from gramian.trees import read_trees
+
+    joined: list[BracketError] = []
+    trees = list(read_trees(source, on_join=joined.append))
+    if joined:
+        first = joined[0]
+        _say(f"{first.source}:{first.line}: {first.what}; joined with '_' ({len(joined)} such words)")
+    return trees
+
+
+def _score(prepared: GoldBrackets, trees: list[Tree], gold: str, pred: str) -> BracketScores:
+    try:
+        return prepared.score(trees)
+    except ScoreError as error:
+        raise ScoreError(f"{pred} does not fit {gold}: {error}") from None
+
+
+def _tests(
+    scores: BracketScores, other: BracketScores, samples: int, seed: int
+) -> dict[str, tuple[Comparison, Comparison]]:
+    from gramian.evaluate import approximate_randomisation, paired_bootstrap
+
+    tests = {}
+    for metric in _COMPARED:
+        first, second = scores.statistics(metric), other.statistics(metric)
+        tests[metric] = (
+            paired_bootstrap(first, second, samples=samples, random_state=seed),
+            approximate_randomisation(first, second, samples=samples, random_state=seed),
+        )
+    return tests
