@@ -2,16 +2,35 @@
 
 from gramian.trees.binarise import binarise, debinarise
 from gramian.trees.brackets import BracketError, parse_bracketed, read_trees, write_trees
+from gramian.trees.conllu import ConlluError, Sentence, Token, is_projective, lift, read_conllu, write_conllu
+from gramian.trees.heads import HeadRules, head_positions, to_dependencies
+from gramian.trees.normalise import PRESETS, Normalised, NormaliseOptions, Removed, normalise, preset
 from gramian.trees.tree import Tree, escape_word, unescape_word
 
 __all__ = [
+    "PRESETS",
     "BracketError",
+    "ConlluError",
+    "HeadRules",
+    "NormaliseOptions",
+    "Normalised",
+    "Removed",
+    "Sentence",
+    "Token",
     "Tree",
     "binarise",
     "debinarise",
     "escape_word",
+    "head_positions",
+    "is_projective",
+    "lift",
+    "normalise",
     "parse_bracketed",
+    "preset",
+    "read_conllu",
     "read_trees",
+    "to_dependencies",
     "unescape_word",
+    "write_conllu",
     "write_trees",
 ]

@@ -1,0 +1,382 @@
+"""Dependency trees in CoNLL-U: reading, writing, projectivity.
+
+Comments, multiword ranges (``3-4``) and empty nodes (``8.1``) are kept, so that reading and writing changes
+nothing; identifiers and features are parsed by the `conllu` package. Lifting follows Nivre and Nilsson
+(2005), without their encoding of where an arc was lifted from.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from conllu.exceptions import ParseException
+from conllu.parser import parse_dict_value, parse_id_value
+
+from gramian.errors import InputError, OptionError
+from gramian.files import Source, TextLines, expand, open_text, source_name, writing
+
+__all__ = ["ConlluError", "Sentence", "Token", "is_projective", "lift", "read_conllu", "write_conllu"]
+
+_COLUMNS = 10
+
+
+class ConlluError(InputError):
+    """A sentence that is not CoNLL-U, with its place; also given to the callback of :func:`read_conllu`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One word: the ten columns of a CoNLL-U line, as text but for `id` and `head`.
+
+    `head` is 0 for the root of the sentence and None where the column is ``_``.
+    """
+
+    id: int
+    form: str
+    lemma: str = "_"
+    upos: str = "_"
+    xpos: str = "_"
+    feats: str = "_"
+    head: int | None = None
+    deprel: str = "_"
+    deps: str = "_"
+    misc: str = "_"
+
+    @property
+    def features(self) -> dict[str, str | None]:
+        """The morphological features by name.
+
+        Examples
+        --------
+        >>> Token(1, "dogs", feats="Number=Plur").features
+        {'Number': 'Plur'}
+        """
+        return dict(parse_dict_value(self.feats) or {})
+
+    def __str__(self) -> str:
+        head = "_" if self.head is None else self.head
+        return (
+            f"{self.id}\t{self.form}\t{self.lemma}\t{self.upos}\t{self.xpos}\t{self.feats}\t{head}"
+            f"\t{self.deprel}\t{self.deps}\t{self.misc}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A dependency tree over the words of a sentence.
+
+    Attributes
+    ----------
+    tokens : tuple of Token
+        The words, with identifiers 1, 2, ...
+    comments : tuple of str
+        Lines that start with ``#``, in order.
+    extras : tuple of (int, str)
+        Lines of multiword ranges and empty nodes, each with the number of words before it.
+    line : int or None
+        Where the sentence starts in its file.
+
+    Examples
+    --------
+    >>> tokens = Token(1, "Dogs", head=2, deprel="nsubj"), Token(2, "bark", head=0, deprel="root")
+    >>> sentence = Sentence(tokens)
+    >>> sentence.words, sentence.heads, sentence.is_projective
+    (('Dogs', 'bark'), (2, 0), True)
+    """
+
+    tokens: tuple[Token, ...]
+    comments: tuple[str, ...] = ()
+    extras: tuple[tuple[int, str], ...] = ()
+    line: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The forms of the words."""
+        return tuple([token.form for token in self.tokens])
+
+    @property
+    def heads(self) -> tuple[int, ...]:
+        """The head of each word: the number of a word, counted from 1, or 0 for the root.
+
+        Raises
+        ------
+        gramian.errors.InputError
+            If a word has no head.
+        """
+        heads = []
+        for token in self.tokens:
+            if token.head is None:
+                raise InputError(f"word {token.id} ('{token.form}') has no head", line=self.line)
+            heads.append(token.head)
+        return tuple(heads)
+
+    @property
+    def is_projective(self) -> bool:
+        """Whether every word's descendants form a span together with it."""
+        return is_projective(self.heads)
+
+    def with_heads(self, heads: Sequence[int], deprels: Sequence[str] | None = None) -> Sentence:
+        """Return the sentence with other arcs."""
+        names = [token.deprel for token in self.tokens] if deprels is None else deprels
+        tokens = tuple(
+            replace(token, head=head, deprel=name)
+            for token, head, name in zip(self.tokens, heads, names, strict=True)
+        )
+        return replace(self, tokens=tokens)
+
+    def __str__(self) -> str:
+        """Return the sentence as CoNLL-U, ending in a newline, without the blank line after it."""
+        lines = [*self.comments]
+        position = 0
+        for before, extra in self.extras:
+            lines += map(str, self.tokens[position:before])
+            lines.append(extra)
+            position = before
+        lines += map(str, self.tokens[position:])
+        return "\n".join(lines) + "\n"
+
+
+def read_conllu(
+    source: Source,
+    *,
+    broken: Literal["raise", "skip"] = "raise",
+    on_skip: Callable[[ConlluError], None] | None = None,
+) -> Iterator[Sentence]:
+    """Read sentences one by one.
+
+    Parameters
+    ----------
+    source : path, "-" or open file
+        A file (plain, gzip or xz), a folder whose files are read in sorted order, or stdin.
+    broken : {"raise", "skip"}
+        What to do about a sentence that is not CoNLL-U, or whose arcs are no tree. Heads may be missing
+        (``_``) on all words of a sentence.
+    on_skip : callable, optional
+        Called with an error for every sentence skipped; without it, one warning with the count is given.
+
+    Raises
+    ------
+    ConlluError
+        With file and line, if `broken` is ``"raise"``.
+    gramian.errors.InputError
+        If the source cannot be opened or decoded, or holds no sentence at all.
+    """
+    if broken not in ("raise", "skip"):
+        raise OptionError(f"broken is 'raise' or 'skip', not {broken!r}")
+    return _read(source, broken == "skip", on_skip)
+
+
+def _read(source: Source, skip: bool, on_skip: Callable[[ConlluError], None] | None) -> Iterator[Sentence]:
+    found = False
+    skipped: list[ConlluError] = []
+    for part in expand(source):
+        with open_text(part) as lines:
+            for first_line, block in _blocks(lines):
+                try:
+                    sentence = _parse(block, lines.name, first_line)
+                except ConlluError as error:
+                    if not skip:
+                        raise
+                    skipped.append(error)
+                    if on_skip is not None:
+                        on_skip(error)
+                    continue
+                found = True
+                yield sentence
+    if skipped and on_skip is None:
+        first = skipped[0]
+        place = f"{first.source}:{first.line}"
+        warnings.warn(
+            f"{len(skipped)} broken sentences were skipped, the first at {place}: {first.what}", stacklevel=3
+        )
+    if not found:
+        raise InputError(
+            "not one sentence in it can be read" if skipped else "no sentence in it",
+            source_name(source),
+            hint="name a CoNLL-U file",
+        )
+
+
+def write_conllu(sentences: Iterable[Sentence], path: str | os.PathLike[str]) -> int:
+    """Write sentences, each followed by a blank line, through a temporary file; return how many."""
+    count = 0
+    with writing(path) as out:
+        for sentence in sentences:
+            out.write(f"{sentence}\n")
+            count += 1
+    return count
+
+
+def _blocks(lines: TextLines) -> Iterator[tuple[int, list[str]]]:
+    """Cut a file at its blank lines into ``(first line, lines)``."""
+    block: list[str] = []
+    partial = ""
+    number = 0
+    for segment in lines:
+        if not segment.endswith("\n"):
+            partial += segment
+            continue
+        line, partial = (partial + segment)[:-1], ""
+        number += 1
+        if line and not line.isspace():
+            block.append(line)
+        elif block:
+            yield number - len(block), block
+            block = []
+    if partial:
+        number += 1
+        block.append(partial)
+    if block:
+        yield number - len(block) + 1, block
+
+
+def _parse(block: list[str], source: str, first_line: int) -> Sentence:
+    comments: list[str] = []
+    extras: list[tuple[int, str]] = []
+    tokens: list[Token] = []
+    for number, line in enumerate(block, first_line):
+        if line.startswith("#"):
+            comments.append(line)
+            continue
+        columns = line.split("\t")
+        if len(columns) != _COLUMNS:
+            hint = "separate the columns by tabs" if len(columns) == 1 else None
+            raise _error(f"{len(columns)} columns instead of {_COLUMNS}", source, number, line, hint)
+        if not columns[0].isdecimal():
+            try:
+                parse_id_value(columns[0])
+            except ParseException:
+                raise _error(f"'{columns[0]}' is no word number", source, number, line) from None
+            extras.append((len(tokens), line))
+            continue
+        if int(columns[0]) != len(tokens) + 1:
+            raise _error(
+                f"word {columns[0]} stands where word {len(tokens) + 1} belongs", source, number, line
+            )
+        head = columns[6]
+        if not head.isdecimal() and head != "_":
+            raise _error(f"the head '{head}' is no word number", source, number, line)
+        _, form, lemma, upos, xpos, feats, _, deprel, deps, misc = columns
+        arc = None if head == "_" else int(head)
+        tokens.append(Token(len(tokens) + 1, form, lemma, upos, xpos, feats, arc, deprel, deps, misc))
+    if not tokens:
+        raise _error("a block without words", source, first_line, block[0])
+    fault = _fault(tokens)
+    if fault is not None:
+        raise _error(fault, source, first_line, None)
+    return Sentence(tuple(tokens), tuple(comments), tuple(extras), first_line)
+
+
+def _error(what: str, source: str, line: int, excerpt: str | None, hint: str | None = None) -> ConlluError:
+    return ConlluError(
+        what,
+        source,
+        line,
+        excerpt=excerpt,
+        hint=hint or "mend the sentence, or leave it out with --skip-broken (in Python: broken='skip')",
+    )
+
+
+def _fault(tokens: list[Token]) -> str | None:
+    """Say why the arcs of a sentence are no tree, if they are none."""
+    heads = [token.head for token in tokens]
+    missing = heads.count(None)
+    if missing:
+        return None if missing == len(heads) else f"{missing} of {len(heads)} words have no head"
+    arcs = [head for head in heads if head is not None]
+    for token, head in zip(tokens, arcs, strict=True):
+        if head > len(tokens):
+            return f"word {token.id} has head {head}, but the sentence has {len(tokens)} words"
+    if 0 not in arcs:
+        return "no word is the root (head 0)"
+    reaches_root = bytearray(len(tokens) + 1)
+    reaches_root[0] = 1
+    for word in range(1, len(tokens) + 1):
+        path = []
+        while not reaches_root[word]:
+            path.append(word)
+            if len(path) > len(tokens):
+                return f"word {word} is its own ancestor"
+            word = arcs[word - 1]
+        for step in path:
+            reaches_root[step] = 1
+    return None
+
+
+def is_projective(heads: Sequence[int]) -> bool:
+    """Tell whether the descendants of every word form a span together with it.
+
+    Parameters
+    ----------
+    heads : sequence of int
+        The head of each word, counted from 1; 0 is the root.
+
+    Examples
+    --------
+    >>> is_projective([2, 0, 2]), is_projective([3, 0, 2, 1])
+    (True, False)
+    """
+    count = len(heads)
+    sizes = [1] * (count + 1)
+    first, last = list(range(count + 1)), list(range(count + 1))
+    for word in _deepest_first(heads):
+        head = heads[word - 1]
+        if last[word] - first[word] + 1 != sizes[word]:
+            return False
+        sizes[head] += sizes[word]
+        first[head] = min(first[head], first[word])
+        last[head] = max(last[head], last[word])
+    return True
+
+
+def _deepest_first(heads: Sequence[int]) -> list[int]:
+    """List the words so that dependents come before their heads."""
+    dependents: list[list[int]] = [[] for _ in range(len(heads) + 1)]
+    for word, head in enumerate(heads, 1):
+        dependents[head].append(word)
+    order: list[int] = []
+    layer = dependents[0]
+    while layer:
+        order += layer
+        layer = [below for word in layer for below in dependents[word]]
+    return order[::-1]
+
+
+def _crossed(heads: Sequence[int]) -> list[int]:
+    """List the words whose arc passes over a word that their head does not dominate."""
+    crossed = []
+    for word, head in enumerate(heads, 1):
+        if head == 0:
+            continue
+        for between in range(min(word, head) + 1, max(word, head)):
+            ancestor = between
+            while ancestor not in (0, head):
+                ancestor = heads[ancestor - 1]
+            if ancestor == 0:
+                crossed.append(word)
+                break
+    return crossed
+
+
+def lift(heads: Sequence[int]) -> tuple[int, ...]:
+    """Make a dependency tree projective: as long as an arc is crossed, attach its word to the head's head.
+
+    Shortest arcs go first, then leftmost ones. How many arcs were moved is the number of heads that differ.
+
+    Examples
+    --------
+    >>> lift([3, 0, 2, 1])
+    (2, 0, 2, 2)
+    """
+    lifted = list(heads)
+    while crossed := _crossed(lifted):
+        word = min(crossed, key=lambda word: (abs(word - lifted[word - 1]), word))
+        lifted[word - 1] = lifted[lifted[word - 1] - 1]
+    return tuple(lifted)

@@ -1,0 +1,227 @@
+"""Head rules: which child of a phrase carries its head word, and the dependency tree that follows from it.
+
+The rules for Penn-style English are those of Collins (1999, appendix A); other languages take a table in the
+same format (described in ``collins.heads``, beside this file), or simply the left- or rightmost child.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Literal, TypeAlias, cast
+
+from gramian.errors import InputError
+from gramian.files import Source, open_text
+from gramian.trees.conllu import Sentence, Token
+from gramian.trees.tree import Tree
+
+__all__ = ["HeadRules", "head_positions", "to_dependencies"]
+
+Side: TypeAlias = Literal["left", "right"]
+
+_CATEGORY = re.compile(r"(?<=.)[-=|^].*")
+_SEARCHES = ("left", "right", "left-any", "right-any", "last")
+_DIRECTIVES = ("default", "never", "coordination")
+
+
+@dataclass(frozen=True, slots=True)
+class HeadRules:
+    """A table of head rules; calling it with a phrase gives the index of the head among its children.
+
+    Labels are looked up whole, then as bare categories (``NP`` for ``NP-SBJ-1``).
+
+    Attributes
+    ----------
+    searches : dict of str to tuple of (str, tuple of str)
+        For each label the searches to try in order: how, and for which labels.
+    default : {"left", "right"}
+        Side of the head in phrases whose label has no searches.
+    never : frozenset of str
+        Labels that are no head as long as there is another child.
+    coordination : frozenset of str
+        If the child left of the head has one of these labels, the head is the child before that.
+
+    Examples
+    --------
+    >>> rules = HeadRules.collins()
+    >>> rules(Tree.parse("(NP (DT the) (NN dog) (PP (IN of) (NP (NN war))))"))
+    1
+    """
+
+    searches: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = field(default_factory=dict)
+    default: Side = "right"
+    never: frozenset[str] = frozenset()
+    coordination: frozenset[str] = frozenset()
+    _known: dict[tuple[str, ...], int] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def collins(cls) -> HeadRules:
+        """Return the rules for Penn-style English."""
+        return cls.from_text(files("gramian.trees").joinpath("collins.heads").read_text("utf-8"))
+
+    @classmethod
+    def named(cls, name: str) -> HeadRules:
+        """Return the rules called ``collins``, ``left`` or ``right``, or else those in the file `name`."""
+        if name == "collins":
+            return cls.collins()
+        if name in ("left", "right"):
+            return cls(default=cast(Side, name))
+        return cls.read(name)
+
+    @classmethod
+    def read(cls, source: Source) -> HeadRules:
+        """Read a table from a file."""
+        with open_text(source) as lines:
+            return cls.from_text("".join(lines), lines.name)
+
+    @classmethod
+    def from_text(cls, text: str, source: str = "<string>") -> HeadRules:
+        """Read a table from text.
+
+        Examples
+        --------
+        >>> rules = HeadRules.from_text("NP left N PRO")
+        >>> rules(Tree.parse("(NP (D a) (N b) (N c))"))
+        1
+        """
+        searches: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {}
+        directives: dict[str, tuple[str, ...]] = {}
+        for number, line in enumerate(text.split("\n"), 1):
+            words = line.split()
+            if not words or line.startswith("#"):
+                continue
+            kinds = _DIRECTIVES if words[0] == "*" else _SEARCHES
+            if len(words) < 2 or words[1] not in kinds:
+                raise InputError(
+                    f"a head rule needs one of {', '.join(kinds)} in second place",
+                    source,
+                    number,
+                    excerpt=line,
+                    hint="write lines such as: NP right NN NNS",
+                )
+            if words[0] == "*":
+                directives[words[1]] = tuple(words[2:])
+            else:
+                searches[words[0]] = (*searches.get(words[0], ()), (words[1], tuple(words[2:])))
+        side = (directives.get("default") or ("right",))[0]
+        if side not in ("left", "right"):
+            raise InputError(f"the default side is left or right, not {side}", source)
+        return cls(
+            searches,
+            cast(Side, side),
+            frozenset(directives.get("never", ())),
+            frozenset(directives.get("coordination", ())),
+        )
+
+    def __call__(self, tree: Tree) -> int:
+        """Return the index of the head among the children of `tree`."""
+        if len(tree.children) < 2:
+            return 0
+        key = (tree.label, *[child.label for child in tree.children])
+        index = self._known.get(key)
+        if index is None:
+            index = self._known[key] = self._find(key[0], key[1:])
+        return index
+
+    def _find(self, label: str, labels: Sequence[str]) -> int:
+        bare = [_CATEGORY.sub("", child) for child in labels]
+        allowed = [
+            place
+            for place in range(len(labels))
+            if labels[place] not in self.never and bare[place] not in self.never
+        ] or list(range(len(labels)))
+        head = self._search(label, [{labels[place], bare[place]} for place in range(len(labels))], allowed)
+        if head >= 2 and bare[head - 1] in self.coordination and head - 2 in allowed:
+            return head - 2
+        return head
+
+    def _search(self, label: str, names: list[set[str]], allowed: list[int]) -> int:
+        searches = self.searches.get(label) or self.searches.get(_CATEGORY.sub("", label), ())
+        from_left = self.default == "left"
+        for how, wanted in searches:
+            from_left = how.startswith("left")
+            order = allowed if from_left else allowed[::-1]
+            if how == "last":
+                order = allowed[-1:]
+            groups = [[one] for one in wanted] if how in ("left", "right") else [list(wanted)]
+            for group in groups:
+                for place in order:
+                    if not names[place].isdisjoint(group):
+                        return place
+        return allowed[0] if from_left else allowed[-1]
+
+
+def head_positions(tree: Tree, rules: HeadRules) -> list[int]:
+    """Return, for every node in the order of :meth:`Tree.subtrees`, the position of its head word.
+
+    Examples
+    --------
+    >>> head_positions(Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))"), HeadRules.collins())
+    [2, 1, 0, 1, 2, 2]
+    """
+    nodes = list(tree.subtrees())
+    positions = [0] * len(nodes)
+    word = sum(node.word is not None for node in nodes)
+    # Bottom-up from the right: when a node is met, its children are the last results, the leftmost on top.
+    pending: list[int] = []
+    for place in range(len(nodes) - 1, -1, -1):
+        node = nodes[place]
+        if node.word is not None:
+            word -= 1
+            position = word
+        elif node.children:
+            count = len(node.children)
+            position = pending[-1 - rules(node)]
+            del pending[-count:]
+        else:
+            raise InputError("an empty tree has no head word", line=tree.line)
+        positions[place] = position
+        pending.append(position)
+    return positions
+
+
+def to_dependencies(tree: Tree, rules: HeadRules) -> Sentence:
+    """Return the dependency tree of a phrase-structure tree, in which children's heads depend on the phrase's.
+
+    A relation is named after the largest phrase that its dependent is head of (``NP-SBJ``), or ``root``.
+
+    Parameters
+    ----------
+    tree : Tree
+        Without empty elements, which would become words.
+    rules : HeadRules
+
+    Examples
+    --------
+    >>> tree = Tree.parse("(S (NP-SBJ (DT the) (NN dog)) (VP (VBZ barks)))")
+    >>> sentence = to_dependencies(tree, HeadRules.collins())
+    >>> [(token.form, token.head, token.deprel) for token in sentence.tokens]
+    [('the', 2, 'DT'), ('dog', 3, 'NP-SBJ'), ('barks', 0, 'root')]
+    """
+    positions = head_positions(tree, rules)
+    count = sum(node.word is not None for node in tree.subtrees())
+    heads = [0] * count
+    names = ["root"] * count
+    place = 0
+    # Walk down with the head word of the parent; a child with another head word is a dependent.
+    stack: list[tuple[Tree, int]] = [(tree, -1)]
+    leaves: list[Tree] = []
+    while stack:
+        node, above = stack.pop()
+        here = positions[place]
+        place += 1
+        if above >= 0 and here != above:
+            heads[here] = above + 1
+            names[here] = node.label
+        if node.word is not None:
+            leaves.append(node)
+        stack.extend([(child, here) for child in node.children[::-1]])
+    return Sentence(
+        tuple(
+            Token(number, leaf.word or "_", xpos=leaf.label, head=head, deprel=name)
+            for number, (leaf, head, name) in enumerate(zip(leaves, heads, names, strict=True), 1)
+        ),
+        line=tree.line,
+    )

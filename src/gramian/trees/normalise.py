@@ -1,0 +1,291 @@
+"""Bring the trees of a treebank into the form that grammars are learnt from, and say what was removed.
+
+In this order: empty elements (traces) and the phrases they leave empty go; labels are cut to their
+category; a phrase over one phrase of the same label is merged with it; the outer bracket or ROOT goes. What
+is cut depends on the treebank's habits, and :data:`PRESETS` names those of the well-known ones.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Literal
+
+from gramian.errors import OptionError
+from gramian.trees.tree import Tree, phrase, preterminal, with_line
+
+__all__ = ["PRESETS", "ROOT_LABELS", "NormaliseOptions", "Normalised", "Removed", "normalise", "preset"]
+
+ROOT_LABELS = frozenset({"", "ROOT", "TOP", "S1", "VROOT"})
+"""Labels of nodes that only wrap a tree."""
+
+_INDEX = re.compile(r"(?<=.)[-=]\d+$")
+_PENN_ESCAPES = {
+    "\\/": "/",
+    "\\*": "*",
+    "-LCB-": "{",
+    "-RCB-": "}",
+    "-LSB-": "[",
+    "-RSB-": "]",
+}
+_PENN_ESCAPE = re.compile("|".join(re.escape(escape) for escape in _PENN_ESCAPES))
+
+
+@dataclass(frozen=True, slots=True)
+class NormaliseOptions:
+    r"""What :func:`normalise` removes.
+
+    Attributes
+    ----------
+    empty_tags : frozenset of str
+        Tags of empty elements.
+    phrase_cut, tag_cut : str
+        Characters at the first of which a phrase's label, or a tag, is cut; not in first place, so that
+        ``-LRB-`` stays. Empty keeps labels whole.
+    phrase_strip : str
+        Regular expression; what it matches is taken out of phrase labels, before cutting.
+    indices : bool
+        Whether co-indices (``NP-SBJ-1``, ``NP=2``) go, where `phrase_cut` and `tag_cut` leave them.
+    same_unaries : bool
+        Whether a phrase over just one phrase of the same label is merged with it.
+    root : {"drop", "keep", "add"}
+        Drop wrappers labelled as in :data:`ROOT_LABELS`, keep them, or put exactly one ``ROOT`` on top. A
+        wrapper of several trees cannot be dropped; if it has no label, it becomes ``ROOT``.
+    punctuation : {"keep", "drop"}
+        Drop punctuation and the phrases it leaves empty.
+    punctuation_tags : frozenset of str or None
+        What counts as punctuation; None: words made of punctuation characters only.
+    unescape : bool
+        Whether Penn's escapes ``\/ \* -LCB- -RCB- -LSB- -RSB-`` in words become the characters they
+        stand for.
+    """
+
+    empty_tags: frozenset[str] = frozenset({"-NONE-"})
+    phrase_cut: str = "-="
+    tag_cut: str = ""
+    phrase_strip: str = ""
+    indices: bool = True
+    same_unaries: bool = True
+    root: Literal["drop", "keep", "add"] = "drop"
+    punctuation: Literal["keep", "drop"] = "keep"
+    punctuation_tags: frozenset[str] | None = None
+    unescape: bool = False
+
+    def __post_init__(self) -> None:
+        if self.root not in ("drop", "keep", "add"):
+            raise OptionError(f"root is 'drop', 'keep' or 'add', not {self.root!r}")
+        if self.punctuation not in ("keep", "drop"):
+            raise OptionError(f"punctuation is 'keep' or 'drop', not {self.punctuation!r}")
+        try:
+            re.compile(self.phrase_strip)
+        except re.error as error:
+            raise OptionError(
+                f"phrase_strip {self.phrase_strip!r} is no regular expression: {error}"
+            ) from None
+
+
+_PENN_PUNCTUATION = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})
+
+PRESETS: Mapping[str, NormaliseOptions] = MappingProxyType(
+    {
+        # Penn Treebank and those after its guidelines (CRAFT, OntoNotes, ICON).
+        "penn": NormaliseOptions(punctuation_tags=_PENN_PUNCTUATION),
+        # Penn-Helsinki schemes; case stands in the tag (N-A, PRO-D) and is kept.
+        "icepahc": NormaliseOptions(),
+        # Keyaki: what a phrase does for its verb may follow a ';' (PP;*SBJ*).
+        "keyaki": NormaliseOptions(phrase_cut="-=;{", tag_cut="-;"),
+        # French Treebank; clitics carry functions in their tags (CLO-A_OBJ).
+        "ftb": NormaliseOptions(tag_cut="-", punctuation_tags=frozenset({"PONCT"})),
+        # CESS and AnCora: number, gender, coordination and the like follow a '.' (grup.nom.ms -> grup.nom).
+        "cess": NormaliseOptions(phrase_strip=r"\*|\.(?:[mfc]?[spn]|[mf]|co|e|j|x|\d[cn])(?=[-.*]|$)"),
+        # Floresta: functions on phrases and tags (n-H); np_ and np- are parts of a broken np.
+        "floresta": NormaliseOptions(
+            phrase_cut="-_=",
+            phrase_strip=r"^\d\]\+",
+            tag_cut="-",
+            punctuation_tags=frozenset({"PU", "-LRB-", "-RRB-"}),
+        ),
+        # Labels are taken as they stand.
+        "whole": NormaliseOptions(phrase_cut="", indices=False),
+    }
+)
+"""Options for well-known treebanks, by the name of their scheme."""
+
+
+def preset(name: str) -> NormaliseOptions:
+    """Return the options of a treebank scheme, by name.
+
+    Examples
+    --------
+    >>> preset("ftb").tag_cut
+    '-'
+    """
+    if name not in PRESETS:
+        raise OptionError(f"there is no preset {name!r}; try one of: {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Counts of what :func:`normalise` changed; counts of several trees can be added up.
+
+    Attributes
+    ----------
+    empty_elements, emptied_phrases : int
+        Traces and the like, and phrases left without words.
+    labels_cut : int
+        Labels that lost a function, an index or a feature.
+    same_unaries : int
+        Phrases merged with the only phrase below them.
+    roots : int
+        Wrappers dropped.
+    punctuation : int
+        Punctuation marks dropped.
+    words_unescaped : int
+        Words in which an escape was undone.
+    trees_emptied : int
+        Trees that had no words left.
+    """
+
+    empty_elements: int = 0
+    emptied_phrases: int = 0
+    labels_cut: int = 0
+    same_unaries: int = 0
+    roots: int = 0
+    punctuation: int = 0
+    words_unescaped: int = 0
+    trees_emptied: int = 0
+
+    def __add__(self, other: Removed) -> Removed:
+        return Removed(*[getattr(self, one.name) + getattr(other, one.name) for one in fields(self)])
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """A tree in normal form and the counts of what was removed from it."""
+
+    tree: Tree
+    removed: Removed
+
+
+def normalise(tree: Tree, options: NormaliseOptions = PRESETS["penn"]) -> Normalised:
+    """Return `tree` without what `options` say; ``Tree("")`` if no word is left.
+
+    Parameters
+    ----------
+    tree : Tree
+    options : NormaliseOptions
+        By default those of the Penn Treebank; see :data:`PRESETS`.
+
+    Examples
+    --------
+    >>> result = normalise(Tree.parse("( (S (NP-SBJ-1 (PRP I)) (VP (VBP go) (NP (-NONE- *-1)))))"))
+    >>> print(result.tree)
+    (S (NP (PRP I)) (VP (VBP go)))
+    >>> result.removed.empty_elements, result.removed.emptied_phrases, result.removed.labels_cut
+    (1, 1, 1)
+    """
+    empty_elements = emptied_phrases = labels_cut = same_unaries = punctuation = unescaped = 0
+    drop_punctuation = options.punctuation == "drop"
+    # Bottom-up: when a node is met, its children are the last results, the leftmost on top.
+    built: list[Tree | None] = []
+    for node in reversed(list(tree.subtrees())):
+        if node.word is not None:
+            if node.label in options.empty_tags:
+                empty_elements += 1
+                built.append(None)
+                continue
+            if drop_punctuation and _is_punctuation(node, options.punctuation_tags):
+                punctuation += 1
+                built.append(None)
+                continue
+            label = _bare(node.label, options.tag_cut, "", options.indices)
+            word = node.word
+            if options.unescape:
+                word = _PENN_ESCAPE.sub(lambda match: _PENN_ESCAPES[match[0]], word)
+            if label != node.label or word != node.word:
+                labels_cut += label != node.label
+                unescaped += word != node.word
+                node = preterminal(label, word)
+            built.append(node)
+            continue
+        count = len(node.children)
+        children = tuple([child for child in built[: -count - 1 : -1] if child is not None]) if count else ()
+        if count:
+            del built[-count:]
+        if not children:
+            emptied_phrases += count > 0
+            built.append(None)
+            continue
+        label = _bare(node.label, options.phrase_cut, options.phrase_strip, options.indices)
+        labels_cut += label != node.label
+        if (
+            options.same_unaries
+            and len(children) == 1
+            and children[0].label == label
+            and children[0].children
+        ):
+            same_unaries += 1
+            built.append(children[0])
+        else:
+            built.append(phrase(label, children))
+    result = built[0]
+    roots = 0
+    if result is not None:
+        result, roots = _with_root(result, options.root)
+    removed = Removed(
+        empty_elements,
+        emptied_phrases,
+        labels_cut,
+        same_unaries,
+        roots,
+        punctuation,
+        unescaped,
+        trees_emptied=int(result is None and any(node.word is not None for node in tree.subtrees())),
+    )
+    return Normalised(with_line(result if result is not None else Tree(""), tree.line), removed)
+
+
+@lru_cache(maxsize=1 << 14)
+def _bare(label: str, cut: str, strip: str, indices: bool) -> str:
+    """Return the category in a label."""
+    if strip:
+        label = re.sub(strip, "", label) or label
+    if indices:
+        while shorter := _INDEX.sub("", label):
+            if shorter == label:
+                break
+            label = shorter
+    if label[:1] in cut:
+        return label
+    for place, character in enumerate(label):
+        if place and character in cut:
+            return label[:place]
+    return label
+
+
+def _is_punctuation(leaf: Tree, tags: frozenset[str] | None) -> bool:
+    if tags is not None:
+        return leaf.label in tags
+    return all(unicodedata.category(character).startswith("P") for character in leaf.word or "")
+
+
+def _with_root(tree: Tree, policy: str) -> tuple[Tree, int]:
+    """Apply the root policy; return the tree and how many wrappers were dropped."""
+    if policy == "keep":
+        return tree, 0
+    dropped = 0
+    while tree.label in ROOT_LABELS and len(tree.children) == 1:
+        tree = tree.children[0]
+        dropped += 1
+    if tree.label == "":
+        tree = phrase("ROOT", tree.children)
+    elif policy == "add" and not (tree.label in ROOT_LABELS and tree.children):
+        tree = phrase("ROOT", (tree,))
+    elif policy == "add":
+        tree = phrase("ROOT", tree.children)
+    return tree, dropped
