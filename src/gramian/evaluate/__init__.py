@@ -9,12 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gramian.evaluate.attachments import AttachmentScores, attachment_scores
     from gramian.evaluate.brackets import GoldBrackets, score
     from gramian.evaluate.parameters import COLLINS, SPMRL, Parameters
     from gramian.evaluate.scores import METRICS, BracketScores, LabelScore, SentenceScore, Status
     from gramian.evaluate.significance import Comparison, approximate_randomisation, paired_bootstrap
 
 _HOME = {
+    **dict.fromkeys(("AttachmentScores", "attachment_scores"), "attachments"),
     **dict.fromkeys(("GoldBrackets", "score"), "brackets"),
     **dict.fromkeys(("COLLINS", "SPMRL", "Parameters"), "parameters"),
     **dict.fromkeys(("METRICS", "BracketScores", "LabelScore", "SentenceScore", "Status"), "scores"),
@@ -25,6 +27,7 @@ __all__ = [
     "COLLINS",
     "METRICS",
     "SPMRL",
+    "AttachmentScores",
     "BracketScores",
     "Comparison",
     "GoldBrackets",
@@ -33,6 +36,7 @@ __all__ = [
     "SentenceScore",
     "Status",
     "approximate_randomisation",
+    "attachment_scores",
     "paired_bootstrap",
     "score",
 ]
