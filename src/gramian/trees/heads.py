@@ -183,7 +183,7 @@ def head_positions(tree: Tree, rules: HeadRules) -> list[int]:
 
 
 def to_dependencies(tree: Tree, rules: HeadRules) -> Sentence:
-    """Return the dependency tree of a phrase-structure tree, in which children's heads depend on the phrase's.
+    """Return the dependency tree of a tree: the heads of a phrase's children depend on its head.
 
     A relation is named after the largest phrase that its dependent is head of (``NP-SBJ``), or ``root``.
 
