@@ -1,4 +1,4 @@
-"""Attachment scores of dependency trees: words with the right head (UAS), and with the right relation too (LAS).
+"""Attachment scores of dependency trees: words with the right head (UAS), with the right relation too (LAS).
 
 Each is counted over all words and without punctuation. Heads are numbers of words from 1, or 0 for the root.
 """

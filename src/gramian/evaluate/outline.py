@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from gramian.evaluate.parameters import TRACE, WRAPPERS, Parameters
+from gramian.evaluate.parameters import TRACE, Parameters
+from gramian.trees.normalise import ROOT_LABELS
 from gramian.trees.tree import Tree
 
 __all__ = ["Brackets", "LabelTable", "Outline", "Remains", "pairs", "restore_quotes"]
@@ -71,7 +72,7 @@ class Outline:
                 words.append(node.word)
                 tags.append(node.label)
         wrappers = 0
-        while wrappers < len(labels) and labels[wrappers] in WRAPPERS and ends[wrappers] == len(words):
+        while wrappers < len(labels) and labels[wrappers] in ROOT_LABELS and ends[wrappers] == len(words):
             wrappers += 1
         return cls(words, tags, labels[wrappers:], starts[wrappers:], ends[wrappers:])
 

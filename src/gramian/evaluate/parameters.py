@@ -13,13 +13,10 @@ from pathlib import Path
 
 from gramian.errors import InputError
 
-__all__ = ["COLLINS", "SPMRL", "TRACE", "WRAPPERS", "Parameters"]
+__all__ = ["COLLINS", "SPMRL", "TRACE", "Parameters"]
 
 TRACE = "-NONE-"
 """Tag of an empty element: a leaf that is no word."""
-
-WRAPPERS = frozenset({"", "TOP", "ROOT", "S1", "VROOT"})
-"""Labels of an outermost bracket that only wraps a sentence; such a bracket is never scored."""
 
 _NUMBERS = ("DEBUG", "MAX_ERROR", "CUTOFF_LEN", "LABELED")
 _VALUES = {
