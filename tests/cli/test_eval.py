@@ -179,6 +179,7 @@ def test_a_broken_file_is_an_error(files, evaluate, content: bytes, message: str
     assert (code, out) == (2, "")
     assert message in err
     assert "Traceback" not in err
+    assert "--skip-broken" not in err
 
 
 def test_one_file_may_be_stdin(files) -> None:

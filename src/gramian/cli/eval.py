@@ -14,7 +14,7 @@ from gramian.errors import OptionError, ScoreError
 
 if TYPE_CHECKING:
     from gramian.evaluate import BracketScores, Comparison, GoldBrackets, Parameters
-    from gramian.trees import BracketError, Tree
+    from gramian.trees import Tree
 
 _COMPARED = ("f1", "f1_gold_tags", "f1_failures", "mean_f1", "unlabelled_f1", "exact", "tagging")
 
@@ -117,10 +117,14 @@ def _parameters(prm: str) -> Parameters:
 
 
 def _read(source: str) -> list[Tree]:
-    from gramian.trees import read_trees
+    from gramian.trees import BracketError, read_trees
 
     joined: list[BracketError] = []
-    trees = list(read_trees(source, on_join=joined.append))
+    try:
+        trees = list(read_trees(source, on_join=joined.append))
+    except BracketError as error:
+        error.hint = "mend the tree; none can be left out, or the sentences would no longer fit"
+        raise
     if joined:
         first = joined[0]
         _say(f"{first.source}:{first.line}: {first.what}; joined with '_' ({len(joined)} such words)")
