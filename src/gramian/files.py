@@ -23,7 +23,7 @@ from typing import IO, BinaryIO, TypeAlias, cast
 
 from gramian.errors import InputError
 
-__all__ = ["Source", "TextLines", "expand", "open_text", "source_name", "writing"]
+__all__ = ["Source", "TextLines", "expand", "open_text", "peek_text", "source_name", "writing"]
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[str] | IO[bytes]"
 
@@ -146,6 +146,24 @@ def open_text(source: Source) -> Iterator[TextLines]:
             opened.close()
 
 
+def peek_text(source: Source) -> tuple[Source, str]:
+    """Return how the text of `source` starts, and a source that still has all of it to be read."""
+    if not isinstance(source, str | os.PathLike):
+        stream = _decompressed(_as_bytes(source))
+    elif str(source) == "-":
+        stream = _decompressed(cast(BinaryIO, sys.stdin.buffer))
+    else:
+        with open_text(expand(source)[0]) as lines:
+            start = ""
+            for segment in lines:
+                start += segment
+                if start.strip():
+                    break
+        return source, start
+    start = cast(io.BufferedReader, stream).peek(4096).decode("utf-8-sig", "ignore")
+    return stream, start
+
+
 def _as_bytes(stream: IO[str] | IO[bytes]) -> BinaryIO:
     if isinstance(stream, io.TextIOBase):
         buffer = getattr(stream, "buffer", None)
@@ -174,6 +192,8 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
     equal bytes); ``"-"`` writes to stdout.
     """
     if str(path) == "-":
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         yield sys.stdout
         sys.stdout.flush()
         return

@@ -10,7 +10,10 @@ import sys
 
 import typer
 
+from gramian.cli.convert import convert
 from gramian.cli.eval import evaluate
+from gramian.cli.inspect import inspect
+from gramian.cli.split import split
 from gramian.errors import GramianError
 
 __all__ = ["app", "main"]
@@ -53,6 +56,9 @@ def _root(
     pass
 
 
+app.command("inspect")(inspect)
+app.command("convert")(convert)
+app.command("split")(split)
 app.command("eval")(evaluate)
 
 

@@ -1,0 +1,228 @@
+"""``gramian convert``: a treebank in another form, one tree or sentence a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import typer
+
+from gramian.cli.talk import counted, say
+from gramian.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    from gramian.files import Source
+    from gramian.trees import NormaliseOptions, Tree
+
+
+Form: TypeAlias = Literal["normalised", "binarised", "debinarised", "tokens", "tagged", "dependencies"]
+
+
+def convert(
+    file: str = typer.Argument(help="Trees or CoNLL-U: a file, a folder, or - for stdin."),
+    to: Form = typer.Option(help="What to write."),
+    output: str = typer.Option("-", "--output", "-o", help="Where to write it; .gz and .xz are compressed."),
+    skip_broken: bool = typer.Option(False, help="Leave out broken trees, and report each."),
+    spaces: Literal["join", "reject"] = typer.Option(
+        "join", help="Tags over several words: join the words with '_', or take the tree as broken."
+    ),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing but errors."),
+    preset: str = typer.Option(
+        "penn", help="Habits of the treebank: penn, icepahc, keyaki, ftb, cess, floresta, whole."
+    ),
+    phrase_cut: str | None = typer.Option(None, help="Cut phrase labels at any of these characters."),
+    tag_cut: str | None = typer.Option(None, help="Cut tags at any of these characters."),
+    keep_empties: bool = typer.Option(False, help="Keep empty elements (traces)."),
+    keep_same_unaries: bool = typer.Option(False, help="Keep a phrase over just a phrase of the same label."),
+    root: Literal["drop", "keep", "add"] | None = typer.Option(
+        None, help="Drop outer brackets and ROOT, keep them, or add ROOT."
+    ),
+    drop_punctuation: bool = typer.Option(False, help="Leave out punctuation."),
+    unescape: bool = typer.Option(False, help=r"Undo the escapes \/ \* -LCB- -LSB- in words."),
+    direction: Literal["right", "left", "head"] = typer.Option(
+        "right", help="From where children are split off."
+    ),
+    horizontal: str = typer.Option("0", help="How many siblings a label remembers, or all."),
+    vertical: int = typer.Option(1, min=1, help="1 for no context, 2 for the parent, ..."),
+    collapse_tags: bool = typer.Option(False, help="Join a phrase over one word into its tag."),
+    head_rules: str = typer.Option("collins", help="collins, left, right, or a file of rules."),
+    crossing: Literal["keep", "lift", "skip"] = typer.Option(
+        "keep", help="Sentences that are not projective: keep, lift or skip."
+    ),
+) -> None:
+    """Write a treebank in another form: one tree or sentence a line, dependencies as CoNLL-U.
+
+    Trees are brought into normal form first: without empty elements, functions in labels and outer brackets.
+    """
+    from gramian.files import writing
+    from gramian.trees import preset as named_preset
+    from gramian.trees.formats import detect_format
+
+    report = _Report(quiet)
+    options = _options(
+        named_preset(preset),
+        phrase_cut=phrase_cut,
+        tag_cut=tag_cut,
+        empty_tags=frozenset() if keep_empties else None,
+        same_unaries=False if keep_same_unaries else None,
+        root=root,
+        punctuation="drop" if drop_punctuation else None,
+        unescape=True if unescape else None,
+    )
+    source, kind = detect_format(file)
+    if kind == "conllu":
+        lines = _from_sentences(source, to, skip_broken, crossing, report)
+    else:
+        trees = counted(report.read(source, skip_broken, spaces), "trees")
+        if to != "debinarised":
+            trees = report.normalised(trees, options)
+        if to == "dependencies":
+            trees = report.with_words(trees)
+        form = _form(to, file, direction, _order(horizontal), vertical, collapse_tags, head_rules)
+        lines = (form(tree) for tree in trees)
+    with writing(output) as out:
+        for line in lines:
+            out.write(line + "\n")
+            report.written += 1
+    report.close()
+
+
+def _options(preset: NormaliseOptions, **changes: object) -> NormaliseOptions:
+    given = {name: value for name, value in changes.items() if value is not None}
+    return replace(preset, **given)  # type: ignore[arg-type]
+
+
+def _order(horizontal: str) -> int | None:
+    if horizontal == "all":
+        return None
+    if not horizontal.isdecimal():
+        raise OptionError(f"--horizontal is a number or 'all', not {horizontal!r}")
+    return int(horizontal)
+
+
+class _Report:
+    """Counts what happens on the way, tells of faults at once and of the rest at the end."""
+
+    def __init__(self, quiet: bool) -> None:
+        from gramian.trees import Removed
+
+        self.quiet = quiet
+        self.written = self.skipped = self.lifted = self.crossing = self.wordless = 0
+        self.removed = Removed()
+
+    def skip(self, error: InputError) -> None:
+        self.skipped += 1
+        if not self.quiet:
+            say(f"skipped {error.source}:{error.line}: {error.what}")
+
+    def join(self, error: InputError) -> None:
+        if not self.quiet:
+            say(f"joined with '_' at {error.source}:{error.line}: {error.what}")
+
+    def read(self, source: Source, skip_broken: bool, spaces: Literal["join", "reject"]) -> Iterator[Tree]:
+        from gramian.trees import read_trees
+
+        broken: Literal["skip", "raise"] = "skip" if skip_broken else "raise"
+        return read_trees(source, broken=broken, spaces=spaces, on_skip=self.skip, on_join=self.join)
+
+    def normalised(self, trees: Iterable[Tree], options: NormaliseOptions) -> Iterator[Tree]:
+        from gramian.trees import normalise
+
+        for tree in trees:
+            result = normalise(tree, options)
+            self.removed += result.removed
+            yield result.tree
+
+    def with_words(self, trees: Iterable[Tree]) -> Iterator[Tree]:
+        for tree in trees:
+            if tree.is_empty:
+                self.wordless += 1
+            else:
+                yield tree
+
+    def close(self) -> None:
+        if self.quiet:
+            return
+        parts = [f"{self.written:,} written"]
+        parts += [f"{self.skipped:,} broken ones skipped"] if self.skipped else []
+        parts += [f"{self.wordless:,} without words left out"] if self.wordless else []
+        parts += [f"{self.crossing:,} not projective, {self.lifted:,} arcs lifted"] if self.crossing else []
+        for field in fields(self.removed):
+            count = getattr(self.removed, field.name)
+            parts += [f"{field.name.replace('_', ' ')} {count:,}"] if count else []
+        say("; ".join(parts))
+
+
+def _form(
+    to: Form,
+    file: str,
+    direction: Literal["right", "left", "head"],
+    horizontal: int | None,
+    vertical: int,
+    collapse_tags: bool,
+    head_rules: str,
+) -> Callable[[Tree], str]:
+    """Return the function that writes one tree."""
+    from gramian.trees import HeadRules, binarise, debinarise, to_dependencies
+
+    rules = HeadRules.named(head_rules) if to == "dependencies" or direction == "head" else HeadRules()
+
+    def binarised(tree: Tree) -> str:
+        return str(
+            binarise(
+                tree,
+                direction=direction,
+                horizontal=horizontal,
+                vertical=vertical,
+                heads=rules,
+                collapse_tags=collapse_tags,
+            )
+        )
+
+    def debinarised(tree: Tree) -> str:
+        try:
+            return str(debinarise(tree))
+        except InputError as error:
+            error.source = file
+            raise
+
+    forms: dict[Form, Callable[[Tree], str]] = {
+        "normalised": str,
+        "binarised": binarised,
+        "debinarised": debinarised,
+        "tokens": lambda tree: " ".join(tree.words),
+        "tagged": lambda tree: _tagged(zip(tree.words, tree.tags, strict=True)),
+        "dependencies": lambda tree: str(to_dependencies(tree, rules)),
+    }
+    return forms[to]
+
+
+def _tagged(pairs: Iterable[tuple[str, str]]) -> str:
+    return " ".join([f"{word}/{tag}" for word, tag in pairs])
+
+
+def _from_sentences(
+    source: Source, to: Form, skip_broken: bool, crossing: str, report: _Report
+) -> Iterator[str]:
+    from gramian.trees import is_projective, lift, read_conllu
+
+    if to not in ("tokens", "tagged", "dependencies"):
+        raise OptionError(f"CoNLL-U holds no phrases for --to {to}; try: tokens, tagged or dependencies")
+    sentences = read_conllu(source, broken="skip" if skip_broken else "raise", on_skip=report.skip)
+    for sentence in counted(sentences, "sentences"):
+        if to == "tokens":
+            yield " ".join(sentence.words)
+            continue
+        if to == "tagged":
+            tags = [token.xpos if token.upos == "_" else token.upos for token in sentence.tokens]
+            yield _tagged(zip(sentence.words, tags, strict=True))
+            continue
+        if crossing != "keep" and not is_projective(sentence.heads):
+            report.crossing += 1
+            if crossing == "skip":
+                continue
+            heads = lift(sentence.heads)
+            report.lifted += sum(old != new for old, new in zip(sentence.heads, heads, strict=True))
+            sentence = sentence.with_heads(heads)
+        yield str(sentence)

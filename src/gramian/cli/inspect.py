@@ -1,0 +1,156 @@
+"""``gramian inspect``: what is in a file, before anything is learnt from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import typer
+
+from gramian.cli.talk import counted, say
+
+if TYPE_CHECKING:
+    from gramian.errors import InputError
+    from gramian.files import Source
+    from gramian.trees.survey import DependencySurvey, Lengths, TreebankSurvey
+
+
+def inspect(
+    file: str = typer.Argument(help="Trees or CoNLL-U: a file, a folder, or - for stdin."),
+    top: int = typer.Option(12, min=1, help="How many labels and oddities to list."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object, with everything."),
+    strict: bool = typer.Option(False, "--strict", help="Exit with 1 if anything is broken."),
+) -> None:
+    """Show what is in a treebank: counts, labels, lengths, oddities, broken trees with their lines."""
+    from gramian.trees.formats import detect_format
+
+    source, kind = detect_format(file)
+    broken = (
+        _inspect_conllu(file, source, top, as_json)
+        if kind == "conllu"
+        else _inspect_trees(file, source, top, as_json)
+    )
+    if broken and strict:
+        raise typer.Exit(1)
+
+
+def _inspect_trees(file: str, source: Source, top: int, as_json: bool) -> int:
+    from gramian.trees import read_trees
+    from gramian.trees.survey import survey_trees
+
+    broken: list[InputError] = []
+    joined: list[InputError] = []
+    trees = read_trees(source, broken="skip", on_skip=broken.append, on_join=joined.append)
+    survey = survey_trees(counted(trees, "trees"))
+    if as_json:
+        _print_json("brackets", asdict(survey), broken, joined)
+    else:
+        _print_trees(file, survey, top)
+        _print_faults("broken trees", broken, top)
+        _print_faults("words with a space inside, joined with '_'", joined, top)
+        if survey.trees and max(survey.separators.values(), default=0) > 10:
+            say("try: gramian convert FILE --to normalised, which cuts functions off labels (see --preset)")
+    return len(broken)
+
+
+def _inspect_conllu(file: str, source: Source, top: int, as_json: bool) -> int:
+    from gramian.trees import read_conllu
+    from gramian.trees.survey import survey_dependencies
+
+    broken: list[InputError] = []
+    sentences = read_conllu(source, broken="skip", on_skip=broken.append)
+    survey = survey_dependencies(counted(sentences, "sentences"))
+    if as_json:
+        _print_json("conllu", asdict(survey), broken, [])
+    else:
+        _print_dependencies(file, survey, top)
+        _print_faults("broken sentences", broken, top)
+    return len(broken)
+
+
+def _print_json(
+    kind: str, survey: dict[str, object], broken: list[InputError], joined: list[InputError]
+) -> None:
+    def listed(faults: list[InputError]) -> list[dict[str, object]]:
+        return [
+            {"source": fault.source, "line": fault.line, "column": fault.column, "what": fault.what}
+            for fault in faults
+        ]
+
+    whole = {"format": kind, **survey, "broken": listed(broken), "joined": listed(joined)}
+    print(json.dumps(whole, ensure_ascii=False))
+
+
+def _print_trees(file: str, survey: TreebankSurvey, top: int) -> None:
+    print(f"{file}: {survey.trees:,} trees, {survey.words:,} words, {survey.phrases:,} phrases")
+    if survey.empty_elements:
+        _row("empties", f"{survey.empty_elements:,} empty elements (-NONE-), not counted as words")
+    if survey.empty_trees:
+        _row("failures", f"{survey.empty_trees:,} trees without a word")
+    _print_lengths(survey.lengths, survey.trees)
+    _row("words", f"{survey.vocabulary:,} different, {survey.seen_once:,} of them seen once")
+    _row("roots", _counts(survey.roots, top))
+    _row("phrases", f"{len(survey.phrase_labels):,} labels: {_counts(survey.phrase_labels, top)}")
+    _row("tags", f"{len(survey.tags):,} labels: {_counts(survey.tags, top)}")
+    inside = ", ".join(f"{mark} in {count:,} labels" for mark, count in list(survey.separators.items())[:top])
+    _row("inside", inside or "no separators in labels")
+    _row(
+        "unaries",
+        f"{survey.unary_phrases:,} over a phrase ({survey.same_unaries:,} of the same label), "
+        f"{survey.unary_tags:,} over a tag",
+    )
+    _row("shape", f"at most {survey.widest:,} children, height at most {survey.highest:,}")
+    _row("repeats", f"{survey.repeated:,} sentences of more than 5 words occurred before")
+    if survey.odd_labels:
+        _row("odd", f"{len(survey.odd_labels):,} labels:")
+        for odd in survey.odd_labels[:top]:
+            place = f", first at line {odd.line:,}" if odd.line is not None else ""
+            print(f"             {odd.label}  {odd.why} ({odd.count:,}{place})")
+
+
+def _print_dependencies(file: str, survey: DependencySurvey, top: int) -> None:
+    print(f"{file}: {survey.sentences:,} sentences, {survey.words:,} words")
+    _print_lengths(survey.lengths, survey.sentences)
+    _row("words", f"{survey.vocabulary:,} different, {survey.seen_once:,} of them seen once")
+    _row("upos", f"{len(survey.upos):,} tags: {_counts(survey.upos, top)}")
+    _row("xpos", f"{len(survey.xpos):,} tags: {_counts(survey.xpos, top)}")
+    _row("relations", f"{len(survey.relations):,} labels: {_counts(survey.relations, top)}")
+    _row("extras", f"{survey.multiword:,} multiword ranges, {survey.empty_nodes:,} empty nodes")
+    share = 100 * survey.non_projective / survey.sentences
+    first = f", the first at line {survey.first_non_projective:,}" if survey.first_non_projective else ""
+    _row("crossing", f"{survey.non_projective:,} sentences are not projective ({share:.1f} %){first}")
+    _row(
+        "roots",
+        f"{survey.several_roots:,} sentences with several roots, {survey.without_heads:,} without heads",
+    )
+    _row("repeats", f"{survey.repeated:,} sentences of more than 5 words occurred before")
+
+
+def _print_lengths(lengths: Lengths, count: int) -> None:
+    place = f" (line {lengths.longest_line:,})" if lengths.longest_line is not None else ""
+    _row(
+        "length",
+        f"mean {lengths.mean:.1f}, median {lengths.median:g}, longest {lengths.longest:,}{place}; "
+        f"{100 * lengths.up_to_40 / count:.1f} % have at most 40 words, {lengths.one_word:,} have one",
+    )
+
+
+def _print_faults(what: str, faults: list[InputError], top: int) -> None:
+    if faults:
+        _row("look", f"{len(faults):,} {what}:")
+        for fault in faults[:top]:
+            column = f":{fault.column}" if fault.column is not None else ""
+            print(f"             {fault.source}:{fault.line}{column}: {fault.what}")
+        if len(faults) > top:
+            print(f"             and {len(faults) - top:,} more (--top)")
+
+
+def _row(name: str, text: str) -> None:
+    print(f"  {name:<10} {text}")
+
+
+def _counts(counts: Mapping[str, int], top: int) -> str:
+    listed = ", ".join(f"{label or 'no label'} {count:,}" for label, count in list(counts.items())[:top])
+    return listed + (", ..." if len(counts) > top else "")

@@ -1,0 +1,78 @@
+"""``gramian split``: a treebank cut into train, dev and test."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+import typer
+
+from gramian.cli.talk import counted, say
+from gramian.errors import InputError, OptionError
+
+
+def split(
+    file: str = typer.Argument(help="Trees or CoNLL-U: a file, a folder, or - for stdin."),
+    output: str = typer.Option(..., "--output", "-o", help="Folder for train, dev and test."),
+    train: float = typer.Option(80, min=0, help="Share of train; shares are relative to their sum."),
+    dev: float = typer.Option(10, min=0, help="Share of dev."),
+    test: float = typer.Option(10, min=0, help="Share of test."),
+    seed: int | None = typer.Option(None, help="Draw at random with this seed; without it, cut in order."),
+    compress: bool = typer.Option(False, help="Write .gz files."),
+    force: bool = typer.Option(False, help="Overwrite files that exist."),
+    skip_broken: bool = typer.Option(False, help="Leave out broken trees, and report each."),
+) -> None:
+    """Cut a treebank into train, dev and test, in order or at random; within a part the order is kept."""
+    from gramian.files import writing
+    from gramian.trees import read_conllu, read_trees
+    from gramian.trees.formats import detect_format
+
+    shares = {"train": train, "dev": dev, "test": test}
+    if sum(shares.values()) <= 0:
+        raise OptionError("at least one of --train, --dev, --test must be more than 0")
+    source, kind = detect_format(file)
+    suffix = (".conllu" if kind == "conllu" else ".mrg") + (".gz" if compress else "")
+    paths = {part: Path(output, part + suffix) for part, share in shares.items() if share > 0}
+    for path in paths.values():
+        if path.exists() and not force:
+            raise InputError(
+                "this file exists", str(path), hint="name another folder, or overwrite with --force"
+            )
+
+    def skip(error: InputError) -> None:
+        say(f"skipped {error.source}:{error.line}: {error.what}")
+
+    broken: Literal["skip", "raise"] = "skip" if skip_broken else "raise"
+    if kind == "conllu":
+        sentences = read_conllu(source, broken=broken, on_skip=skip)
+        texts = [f"{sentence}\n" for sentence in counted(sentences, "sentences")]
+    else:
+        trees = read_trees(source, broken=broken, on_skip=skip)
+        texts = [f"{tree}\n" for tree in counted(trees, "trees")]
+    order = list(range(len(texts)))
+    if seed is not None:
+        Random(seed).shuffle(order)
+    parts = _cut(order, {part: shares[part] for part in paths})
+    Path(output).mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        for part, path in paths.items():
+            out = stack.enter_context(writing(path))
+            for place in sorted(parts[part]):
+                out.write(texts[place])
+    for part, path in paths.items():
+        say(f"{path}: {len(parts[part]):,}")
+
+
+def _cut(order: list[int], shares: dict[str, float]) -> dict[str, list[int]]:
+    """Cut a list into consecutive parts whose sizes follow the shares as nearly as whole numbers allow."""
+    total = sum(shares.values())
+    parts: dict[str, list[int]] = {}
+    reached, start = 0.0, 0
+    for part, share in shares.items():
+        reached += share
+        end = round(len(order) * reached / total)
+        parts[part] = order[start:end]
+        start = end
+    return parts

@@ -1,0 +1,34 @@
+"""What commands say on stderr: messages, and a running count on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from time import monotonic
+from typing import TypeVar
+
+__all__ = ["counted", "say"]
+
+_T = TypeVar("_T")
+
+
+def say(message: str) -> None:
+    """Print a message on stderr."""
+    print(message, file=sys.stderr)
+
+
+def counted(things: Iterable[_T], noun: str) -> Iterator[_T]:
+    """Pass `things` on, with a running count on stderr if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield from things
+        return
+    count, shown = 0, monotonic()
+    try:
+        for thing in things:
+            yield thing
+            count += 1
+            if count % 100 == 0 and monotonic() - shown > 0.2:
+                shown = monotonic()
+                print(f"\r{count:,} {noun}", end="", file=sys.stderr, flush=True)
+    finally:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,43 @@
+"""Telling bracketed trees from CoNLL-U by how a file starts."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from gramian.errors import InputError
+from gramian.files import Source, peek_text, source_name
+
+__all__ = ["Format", "detect_format"]
+
+Format: TypeAlias = Literal["brackets", "conllu"]
+
+
+def detect_format(source: Source) -> tuple[Source, Format]:
+    """Return what `source` holds, and a source that still has all of it to be read.
+
+    Raises
+    ------
+    gramian.errors.InputError
+        If it starts like neither.
+
+    Examples
+    --------
+    >>> import io
+    >>> detect_format(io.BytesIO(b"( (S (NN Rain)))"))[1]
+    'brackets'
+    """
+    source_left, start = peek_text(source)
+    first = start.strip().split("\n", 1)[0]
+    if first.startswith("("):
+        return source_left, "brackets"
+    if first.startswith("#") or "\t" in first:
+        return source_left, "conllu"
+    if "(" in first or not first:
+        return source_left, "brackets"
+    raise InputError(
+        "this is neither bracketed trees nor CoNLL-U",
+        source_name(source),
+        1,
+        excerpt=first,
+        hint="trees start with '(', CoNLL-U with '#' or ten columns separated by tabs",
+    )

@@ -1,0 +1,316 @@
+"""What is in a treebank: counts, labels, lengths and oddities with their lines, to see before learning."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from statistics import median
+
+from gramian.trees.conllu import Sentence, is_projective
+from gramian.trees.normalise import ROOT_LABELS
+from gramian.trees.tree import Tree
+
+__all__ = [
+    "DependencySurvey",
+    "Lengths",
+    "OddLabel",
+    "TreebankSurvey",
+    "survey_dependencies",
+    "survey_trees",
+]
+
+_EMPTY_TAG = "-NONE-"
+_SEPARATOR = re.compile(r"(?<=\w)[^\w\s](?=.)")
+_UNUSUAL = re.compile(r"[\[\](){}\"\\^@%|,]")
+_LETTER = re.compile(r"[^\W\d_]")
+_CATEGORY = re.compile(r"(?<=.)[-=.;|].*")
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How long sentences are, in words."""
+
+    mean: float
+    median: float
+    longest: int
+    longest_line: int | None
+    up_to_40: int
+    one_word: int
+
+
+@dataclass(frozen=True, slots=True)
+class OddLabel:
+    """A label worth a look."""
+
+    label: str
+    why: str
+    count: int
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TreebankSurvey:
+    """What :func:`survey_trees` found.
+
+    Attributes
+    ----------
+    trees, words, phrases : int
+        Words without empty elements.
+    empty_trees : int
+        Trees without a word, as parsers write for failures.
+    empty_elements : int
+        Leaves tagged ``-NONE-``.
+    vocabulary, seen_once : int
+        Different words, and those of them that occur once.
+    lengths : Lengths
+    roots, phrase_labels, tags : dict of str to int
+        Counts of labels, most frequent first; roots are those below an outer bracket or ROOT.
+    separators : dict of str to int
+        Characters inside labels, with the number of different labels that hold them.
+    unary_phrases, unary_tags, same_unaries : int
+        Phrases with one child: over a phrase, over a tag; and over a phrase of the same label.
+    widest, highest : int
+        The greatest number of children, and the greatest height.
+    repeated : int
+        Sentences of more than five words that occurred before.
+    odd_labels : tuple of OddLabel
+    """
+
+    trees: int
+    words: int
+    phrases: int
+    empty_trees: int
+    empty_elements: int
+    vocabulary: int
+    seen_once: int
+    lengths: Lengths
+    roots: dict[str, int]
+    phrase_labels: dict[str, int]
+    tags: dict[str, int]
+    separators: dict[str, int]
+    unary_phrases: int
+    unary_tags: int
+    same_unaries: int
+    widest: int
+    highest: int
+    repeated: int
+    odd_labels: tuple[OddLabel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DependencySurvey:
+    """What :func:`survey_dependencies` found; fields are counts of sentences, words or labels."""
+
+    sentences: int
+    words: int
+    vocabulary: int
+    seen_once: int
+    lengths: Lengths
+    upos: dict[str, int]
+    xpos: dict[str, int]
+    relations: dict[str, int]
+    several_roots: int
+    without_heads: int
+    non_projective: int
+    first_non_projective: int | None
+    multiword: int
+    empty_nodes: int
+    repeated: int
+
+
+def survey_trees(trees: Iterable[Tree]) -> TreebankSurvey:
+    """Count what is in a stream of trees.
+
+    Examples
+    --------
+    >>> survey = survey_trees([Tree.parse("( (S (NP-SBJ (PRP I)) (VP (VBP sleep))))")])
+    >>> survey.words, survey.roots, survey.separators
+    (2, {'S': 1}, {'-': 1})
+    """
+    phrase_labels: Counter[str] = Counter()
+    tags: Counter[str] = Counter()
+    roots: Counter[str] = Counter()
+    vocabulary: Counter[str] = Counter()
+    first_line: dict[str, int | None] = {}
+    lengths = _LengthCount()
+    repeated = _Repeated()
+    count = phrases = empty_trees = empty_elements = unary_phrases = unary_tags = same_unaries = widest = 0
+    highest = 0
+    for tree in trees:
+        count += 1
+        root = tree
+        while root.label in ROOT_LABELS and len(root.children) == 1:
+            root = root.children[0]
+        roots[root.label] += 1
+        words = []
+        for node in tree.subtrees():
+            label = node.label
+            if label not in first_line:
+                first_line[label] = tree.line
+            if node.word is not None:
+                tags[label] += 1
+                if label == _EMPTY_TAG:
+                    empty_elements += 1
+                else:
+                    words.append(node.word)
+                continue
+            phrase_labels[label] += 1
+            phrases += 1
+            children = node.children
+            widest = max(widest, len(children))
+            if len(children) == 1 and label not in ROOT_LABELS:
+                if children[0].word is not None:
+                    unary_tags += 1
+                else:
+                    unary_phrases += 1
+                    same_unaries += children[0].label == label
+        empty_trees += not words
+        highest = max(highest, tree.height)
+        vocabulary.update(words)
+        lengths.add(len(words), tree.line)
+        repeated.add(words)
+    return TreebankSurvey(
+        trees=count,
+        words=sum(vocabulary.values()),
+        phrases=phrases,
+        empty_trees=empty_trees,
+        empty_elements=empty_elements,
+        vocabulary=len(vocabulary),
+        seen_once=sum(seen == 1 for seen in vocabulary.values()),
+        lengths=lengths.result(),
+        roots=dict(roots.most_common()),
+        phrase_labels=dict(phrase_labels.most_common()),
+        tags=dict(tags.most_common()),
+        separators=_separators([*phrase_labels, *tags]),
+        unary_phrases=unary_phrases,
+        unary_tags=unary_tags,
+        same_unaries=same_unaries,
+        widest=widest,
+        highest=highest,
+        repeated=repeated.count,
+        odd_labels=tuple(_odd_labels(phrase_labels, tags, first_line)),
+    )
+
+
+def survey_dependencies(sentences: Iterable[Sentence]) -> DependencySurvey:
+    """Count what is in a stream of CoNLL-U sentences."""
+    upos: Counter[str] = Counter()
+    xpos: Counter[str] = Counter()
+    relations: Counter[str] = Counter()
+    vocabulary: Counter[str] = Counter()
+    lengths = _LengthCount()
+    repeated = _Repeated()
+    count = several_roots = without_heads = non_projective = multiword = empty_nodes = 0
+    first_non_projective: int | None = None
+    for sentence in sentences:
+        count += 1
+        words = sentence.words
+        vocabulary.update(words)
+        lengths.add(len(words), sentence.line)
+        repeated.add(words)
+        upos.update([token.upos for token in sentence.tokens])
+        xpos.update([token.xpos for token in sentence.tokens])
+        relations.update([token.deprel for token in sentence.tokens])
+        for _, extra in sentence.extras:
+            ranged = "-" in extra.split("\t", 1)[0]
+            multiword += ranged
+            empty_nodes += not ranged
+        if sentence.tokens[0].head is None:
+            without_heads += 1
+            continue
+        several_roots += sentence.heads.count(0) > 1
+        if not is_projective(sentence.heads):
+            non_projective += 1
+            first_non_projective = first_non_projective or sentence.line
+    return DependencySurvey(
+        sentences=count,
+        words=sum(vocabulary.values()),
+        vocabulary=len(vocabulary),
+        seen_once=sum(seen == 1 for seen in vocabulary.values()),
+        lengths=lengths.result(),
+        upos=dict(upos.most_common()),
+        xpos=dict(xpos.most_common()),
+        relations=dict(relations.most_common()),
+        several_roots=several_roots,
+        without_heads=without_heads,
+        non_projective=non_projective,
+        first_non_projective=first_non_projective,
+        multiword=multiword,
+        empty_nodes=empty_nodes,
+        repeated=repeated.count,
+    )
+
+
+class _LengthCount:
+    """Collects the lengths of sentences."""
+
+    def __init__(self) -> None:
+        self.lengths: list[int] = []
+        self.longest, self.line = 0, None
+
+    longest: int
+    line: int | None
+
+    def add(self, length: int, line: int | None) -> None:
+        self.lengths.append(length)
+        if length > self.longest:
+            self.longest, self.line = length, line
+
+    def result(self) -> Lengths:
+        lengths = self.lengths
+        return Lengths(
+            mean=sum(lengths) / len(lengths) if lengths else 0.0,
+            median=float(median(lengths)) if lengths else 0.0,
+            longest=self.longest,
+            longest_line=self.line,
+            up_to_40=sum(length <= 40 for length in lengths),
+            one_word=lengths.count(1),
+        )
+
+
+class _Repeated:
+    """Counts sentences that occurred before, by a hash of their words."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._seen: set[int] = set()
+
+    def add(self, words: Iterable[str]) -> None:
+        key = tuple(words)
+        if len(key) > 5:
+            self.count += hash(key) in self._seen
+            self._seen.add(hash(key))
+
+
+def _separators(labels: Iterable[str]) -> dict[str, int]:
+    inside: Counter[str] = Counter()
+    for label in labels:
+        if not label.startswith("-"):
+            inside.update(set(_SEPARATOR.findall(label)))
+    return dict(inside.most_common())
+
+
+def _odd_labels(
+    phrase_labels: Counter[str], tags: Counter[str], first_line: dict[str, int | None]
+) -> Iterable[OddLabel]:
+    """List labels that may be slips, phrases before tags."""
+    for labels, kind in ((phrase_labels, "phrase"), (tags, "tag")):
+        categories: Counter[str] = Counter()
+        for label, count in labels.items():
+            categories[_CATEGORY.sub("", label)] += count
+        for label, count in labels.most_common():
+            if label in ROOT_LABELS or label == _EMPTY_TAG:
+                continue
+            if kind == "phrase" and label in tags:
+                why = "both phrase and tag"
+            elif kind == "phrase" and not _LETTER.search(label):
+                why = "a phrase without a letter in its label"
+            elif kind == "phrase" and _UNUSUAL.search(label):
+                why = "unusual characters"
+            elif categories[_CATEGORY.sub("", label)] == 1:
+                why = f"a {kind} seen nowhere else"
+            else:
+                continue
+            yield OddLabel(label, why, count, first_line[label])
