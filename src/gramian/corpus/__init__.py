@@ -1,1 +1,5 @@
-"""A treebank as arrays."""
+"""A treebank as arrays: reading, symbols, vocabulary and signatures."""
+
+from gramian.corpus.arrays import Treebank
+
+__all__ = ["Treebank"]

@@ -1,1 +1,6 @@
-"""What was learnt: latent-variable grammars and their files."""
+"""What was learnt: latent-variable grammars, their lexicons and their files."""
+
+from gramian.grammar.lexicon import Lexicon
+from gramian.grammar.lpcfg import LPCFG
+
+__all__ = ["LPCFG", "Lexicon"]

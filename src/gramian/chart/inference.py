@@ -1,0 +1,189 @@
+"""One sentence through the chart: coarse forest, pruning, fine pass; what comes out is a :class:`Forest` with posteriors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.chart import kernels
+from gramian.grammar import LPCFG
+from gramian.grammar.lexicon import WordScores
+
+__all__ = ["ChartParser", "Forest", "GrammarArrays", "Pruning"]
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """What the chart leaves out.
+
+    Attributes
+    ----------
+    beam : float
+        In the coarse chart, phrases whose value times guessed outside value is below this share of their span's best are dropped.
+        0 keeps all.
+    item, edge : float
+        Coarse posterior below which an item or an edge does not reach the fine pass.
+    """
+
+    beam: float = 1e-3
+    item: float = 5e-5
+    edge: float = 1e-5
+
+
+class GrammarArrays(NamedTuple):
+    """A grammar as the kernels want it: rules by their children, tensors as ratios to the rules' coarse probabilities."""
+
+    n_symbols: int
+    n_states: Ints
+    pair_start: Ints
+    rule_parent: Ints
+    rule_weight: npt.NDArray[np.float64]
+    binary: Floats
+    binary_start: Longs
+    unary_first: Ints
+    unary_parent: Ints
+    unary_weight: npt.NDArray[np.float64]
+    unary: Floats
+    unary_start: Longs
+    can_be_right: npt.NDArray[np.bool_]
+    root: npt.NDArray[np.float64]
+    root_ratio: Floats
+    root_start: Longs
+    before: Floats
+    after: Floats
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The items and edges of a sentence that survived pruning, with their posteriors under the grammar.
+
+    Items come children before parents. A leaf is an item whose symbol is a tag; any other item without edges is a dead end.
+
+    Attributes
+    ----------
+    n_words : int
+    log_ratio : float
+        Log-probability of the sentence, less the words' own log-probabilities.
+    item_symbol, item_cell : ndarray of int32
+        Symbol and span number (by width, then start) of each item.
+    item_posterior : ndarray of float32
+    item_start : ndarray of int64, shape (n_items + 1,)
+        Where each item's states lie in `inside` and `outside`.
+    inside, outside : ndarray of float32
+        State vectors; their product, state by state, is proportional to the posterior of the state.
+    edge_first : ndarray of int32, shape (n_items + 1,)
+        An item's edges.
+    edge_left, edge_right, edge_rule : ndarray of int32
+        Child items (`edge_right` is -1 for a phrase over a tag) and rule number in the chart's own order.
+    edge_posterior, root_posterior : ndarray of float32
+        Posterior of each edge, and of each item as the root.
+    """
+
+    n_words: int
+    log_ratio: float
+    item_symbol: Ints
+    item_cell: Ints
+    item_posterior: Floats
+    item_start: Longs
+    inside: Floats
+    outside: Floats
+    edge_first: Ints
+    edge_left: Ints
+    edge_right: Ints
+    edge_rule: Ints
+    edge_posterior: Floats
+    root_posterior: Floats
+
+    @cached_property
+    def _cell_spans(self) -> tuple[Ints, Ints]:
+        n = self.n_words
+        widths = np.repeat(np.arange(1, n + 1), np.arange(n, 0, -1))
+        starts = np.concatenate([np.arange(n - width + 1) for width in range(1, n + 1)])
+        return starts.astype(np.int32), (starts + widths).astype(np.int32)
+
+    @cached_property
+    def item_first_word(self) -> Ints:
+        """First word of each item."""
+        return self._cell_spans[0][self.item_cell]
+
+    @cached_property
+    def item_end(self) -> Ints:
+        """Position after the last word of each item."""
+        return self._cell_spans[1][self.item_cell]
+
+
+class ChartParser:
+    """A grammar ready to fill charts; safe to share between threads."""
+
+    def __init__(self, grammar: LPCFG) -> None:
+        self.grammar = grammar
+        self.arrays = _arrays(grammar)
+
+    def forest(
+        self, words: Sequence[WordScores], pruning: Pruning = Pruning(), allowed: npt.NDArray[np.bool_] | None = None
+    ) -> Forest | None:
+        """Return the forest of a sentence, or None if the grammar does not derive it.
+
+        Parameters
+        ----------
+        words : sequence of WordScores
+        pruning : Pruning
+        allowed : ndarray of bool, shape (n (n + 1) / 2,), optional
+            Spans that may hold phrases, by width, then start.
+        """
+        n = len(words)
+        n_phrases = self.grammar.n_phrases
+        tag_start = np.zeros(n + 1, np.int32)
+        np.cumsum([len(word.tags) for word in words], out=tag_start[1:])
+        tag_symbol = np.concatenate([word.tags for word in words]) + np.int32(n_phrases)
+        tag_score = np.concatenate([word.coarse for word in words]).astype(np.float64)
+        tag_states = np.concatenate([word.states for word in words])
+        sizes = self.grammar.n_states[tag_symbol]
+        tag_state_start = np.cumsum(sizes, dtype=np.int64) - sizes
+        if allowed is None:
+            allowed = np.ones(n * (n + 1) // 2, np.bool_)
+        ok, log_ratio, *parts = kernels.sentence_forest(
+            n, tag_start, tag_symbol, tag_score, tag_states, tag_state_start, self.arrays, allowed,
+            pruning.beam, pruning.item, pruning.edge,
+        )  # fmt: skip
+        return Forest(n, log_ratio, *parts[:-2]) if ok else None
+
+
+def _arrays(g: LPCFG) -> GrammarArrays:
+    coarse, n = g.coarse, g.n_symbols
+    order = np.lexsort((g.binary_rules[:, 0], g.binary_rules[:, 2], g.binary_rules[:, 1]))
+    pair = g.binary_rules[order, 1].astype(np.int64) * n + g.binary_rules[order, 2]
+    binary, binary_start = _ratios(g.binary, g.binary_start, coarse.binary, order)
+    unary_order = np.lexsort((g.unary_rules[:, 0], g.unary_rules[:, 1]))
+    unary, unary_start = _ratios(g.unary, g.unary_start, coarse.unary, unary_order)
+    can_be_right = np.zeros(n, np.bool_)
+    can_be_right[g.binary_rules[:, 2]] = True
+    can_be_right[g.n_phrases :] = True
+    owner = np.repeat(np.arange(n), g.n_states)
+    return GrammarArrays(
+        n_symbols=n, n_states=g.n_states,
+        pair_start=np.searchsorted(pair, np.arange(n * n + 1)).astype(np.int32),
+        rule_parent=g.binary_rules[order, 0].copy(), rule_weight=coarse.binary[order], binary=binary, binary_start=binary_start,
+        unary_first=np.searchsorted(g.unary_rules[unary_order, 1], np.arange(n + 1)).astype(np.int32),
+        unary_parent=g.unary_rules[unary_order, 0].copy(), unary_weight=coarse.unary[unary_order], unary=unary, unary_start=unary_start,
+        can_be_right=can_be_right, root=coarse.root,
+        root_ratio=(g.root / np.maximum(coarse.root[owner], 1e-30)).astype(np.float32), root_start=g.state_start,
+        before=np.ascontiguousarray(g.before.T), after=np.ascontiguousarray(g.after.T),
+    )  # fmt: skip
+
+
+def _ratios(table: Floats, start: Longs, weight: npt.NDArray[np.float64], order: Longs) -> tuple[Floats, Longs]:
+    """Return blocks in a new order, each divided by its rule's coarse probability, and where they begin."""
+    sizes = np.diff(start)[order]
+    new_start = np.concatenate([[0], np.cumsum(sizes)])
+    cells = np.arange(int(new_start[-1])) + np.repeat(start[:-1][order] - new_start[:-1], sizes)
+    return (table[cells] / np.repeat(np.maximum(weight[order], 1e-30), sizes)).astype(np.float32), new_start[:-1]

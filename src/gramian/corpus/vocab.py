@@ -1,0 +1,125 @@
+"""What a word looks like: signatures that stand for rare and unknown words, and features of word forms.
+
+Signatures follow the unknown-word classes of the split-merge parsers (Petrov et al. 2006); shapes and suffixes need no language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+__all__ = ["english_signature", "shape", "suffix_chain", "word_features"]
+
+_ENGLISH_SUFFIXES = ("ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
+
+
+def english_signature(word: str, initial: bool = False, known: Collection[str] = ()) -> str:
+    """Return the class of an English word: capitals, digits, hyphen and a suffix.
+
+    Parameters
+    ----------
+    word : str
+    initial : bool
+        Whether it begins a sentence.
+    known : collection of str
+        Words of the training data; a lower-cased form found here is noted for sentence-initial words.
+
+    Examples
+    --------
+    >>> english_signature("co-operated"), english_signature("Parsing", initial=True, known={"parsing"})
+    ('UNK-LC-DASH', 'UNK-INITC-KNOWNLC-ing')
+    """
+    capitals = sum(character.isupper() for character in word)
+    has_digit = any(character.isdigit() for character in word)
+    has_lower = any(character.islower() for character in word)
+    dash = "-" in word
+    signature = "UNK"
+    if word[:1].isupper():
+        if initial and capitals == 1:
+            signature += "-INITC"
+            if word.lower() in known:
+                signature += "-KNOWNLC"
+        else:
+            signature += "-CAPS"
+    elif not word[:1].isalpha() and capitals:
+        signature += "-CAPS"
+    elif has_lower:
+        signature += "-LC"
+    signature += "-NUM" * has_digit + "-DASH" * dash
+    lower = word.lower()
+    if len(lower) >= 3 and lower[-1] == "s" and lower[-2] not in "siu":
+        signature += "-s"
+    elif len(lower) >= 5 and not dash and not (has_digit and capitals):
+        signature += next(("-" + suffix for suffix in _ENGLISH_SUFFIXES if lower.endswith(suffix)), "")
+    return signature
+
+
+def shape(word: str, initial: bool = False) -> str:
+    """Return the shape class of a word of any language.
+
+    Examples
+    --------
+    >>> [shape(word) for word in ("Paris", "IL-2", "2,500", "over", "?", "IX")]
+    ['Xx', 'X-d', 'd', 'x', 'p', 'X']
+    """
+    letters = [character for character in word if character.isalpha()]
+    digit = any(character.isdigit() for character in word)
+    if letters:
+        if all(character.isupper() for character in letters):
+            kind = "X"
+        elif letters[0].isupper() and word[0].isalpha():
+            kind = "i" if initial else "Xx" if sum(map(str.isupper, letters)) == 1 else "XxX"
+        elif any(character.isupper() for character in letters):
+            kind = "xX"
+        else:
+            kind = "x"
+    else:
+        kind = "" if digit else "p"
+    if "-" in word.strip("-"):
+        kind += "-"
+    return kind + "d" * digit
+
+
+def suffix_chain(word: str, initial: bool = False, longest: int = 4) -> list[str]:
+    """Return ever finer classes of a word: its shape, then the shape with suffixes of growing length.
+
+    Examples
+    --------
+    >>> suffix_chain("cats", longest=2)
+    ['x', 'x/s', 'x/ts']
+    """
+    form = shape(word, initial)
+    lower = word.lower()
+    return [form] + [f"{form}/{lower[-size:]}" for size in range(1, min(longest, len(lower) - 1) + 1)]
+
+
+def word_features(word: str, initial: bool = False, top_tag: Mapping[str, str] | None = None) -> list[str]:
+    """Return the features of a word form from which tags of unknown words are guessed.
+
+    Parameters
+    ----------
+    word : str
+    initial : bool
+    top_tag : mapping of str to str, optional
+        The most frequent tag of known words: what the lower-cased word, and the part after its last hyphen, are when known.
+
+    Examples
+    --------
+    >>> word_features("re-bound", top_tag={"bound": "VBN"})[:6]
+    ['s1:d', 's2:nd', 's3:und', 's4:ound', 's5:bound', 'p1:r']
+    """
+    lower = word.lower()
+    features = [f"s{size}:{lower[-size:]}" for size in range(1, min(5, len(lower)) + 1)]
+    features += [f"p{size}:{lower[:size]}" for size in range(1, min(4, len(lower)) + 1)]
+    form = shape(word, initial)
+    features += [f"f:{form}", f"f:{form}/{lower[-3:]}", f"n:{min(len(word), 12)}"]
+    features += [f"c:{character}" for character in sorted(set(word)) if not character.isalnum()]
+    if top_tag is not None:
+        if lower != word and lower in top_tag:
+            features.append(f"l:{top_tag[lower]}:{initial:d}")
+        capital = lower.capitalize()
+        if capital != word and capital in top_tag:
+            features.append(f"C:{top_tag[capital]}")
+        part = word.rpartition("-")[2]
+        if part != word and part in top_tag:
+            features.append(f"h:{top_tag[part]}")
+    return features

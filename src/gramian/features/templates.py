@@ -1,0 +1,258 @@
+"""Inside and outside feature templates, each one vectorised over all nodes of a treebank.
+
+A template maps a :class:`NodeView` to one integer per node: equal integers mean equal feature values, -1 means that the template says
+nothing about that node. The sets follow Cohen et al. (2013) and, for the ``plain`` sets, the four-plus-four features of a
+simpler reimplementation; ``rich`` adds words and neighbouring tags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.corpus import Treebank
+from gramian.errors import OptionError
+
+__all__ = ["INSIDE", "OUTSIDE", "SETS", "NodeView", "register_template"]
+
+Column = npt.NDArray[np.int64]
+Template = Callable[["NodeView"], Column]
+
+INSIDE: dict[str, Template] = {}
+OUTSIDE: dict[str, Template] = {}
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+def combine(*columns: npt.NDArray[np.signedinteger]) -> Column:
+    """Mix integer columns into one; equal rows get equal values, and unequal rows unequal ones up to 2^-60 odds."""
+    mixed = np.zeros(columns[0].shape, np.uint64)
+    for column in columns:
+        mixed ^= column.astype(np.int64).view(np.uint64) + np.uint64(1)
+        mixed *= _MIX
+        mixed ^= mixed >> np.uint64(29)
+    return (mixed >> np.uint64(2)).view(np.int64)
+
+
+class NodeView:
+    """Columns about every node of a treebank that templates are made from.
+
+    Every column has one more entry than there are nodes, -1, so that index -1 (no such node) yields -1.
+
+    Parameters
+    ----------
+    treebank : Treebank
+    word_class : ndarray of int, shape (n_words,)
+        What stands for each word in features: itself, or its signature when it is rare.
+    head : ndarray of int, shape (n_nodes,), optional
+        Node number of the head word's leaf of each node; without it head templates say nothing.
+    """
+
+    def __init__(self, treebank: Treebank, word_class: npt.NDArray[np.int64], head: npt.NDArray[np.int32] | None = None) -> None:
+        self.treebank, self.word_class = treebank, word_class
+        self._head = head
+        self.label = _closed(treebank.label)
+        self.left, self.right, self.parent = _closed(treebank.left), _closed(treebank.right), _closed(treebank.parent)
+        self.start, self.end = _closed(treebank.start), _closed(treebank.end)
+        self.none = np.full(len(self.label), -1, np.int64)
+
+    @cached_property
+    def word(self) -> Column:
+        """Class of the word of a leaf."""
+        words = _closed(self.treebank.word)
+        return np.where(words >= 0, np.append(self.word_class, -1)[words], -1)
+
+    @cached_property
+    def left_label(self) -> Column:
+        return self.label[self.left]
+
+    @cached_property
+    def right_label(self) -> Column:
+        return self.label[self.right]
+
+    @cached_property
+    def rule(self) -> Column:
+        """The rule at a node: its label over its children's labels, or over its word."""
+        return combine(self.label, self.left_label, self.right_label, self.word)
+
+    @cached_property
+    def side(self) -> Column:
+        """0 for a left child, 1 for a right child, 2 for an only child, 3 for a root."""
+        nodes = np.arange(len(self.label))
+        side = np.where(self.left[self.parent] == nodes, 0, 1)
+        side[self.right[self.parent] == -1] = 2
+        side[self.parent == -1] = 3
+        return side.astype(np.int64)
+
+    @cached_property
+    def sibling(self) -> Column:
+        """Node number of the sister, -1 if there is none."""
+        return np.where(
+            self.parent < 0, -1, np.where(self.side == 0, self.right[self.parent], np.where(self.side == 1, self.left[self.parent], -1))
+        )
+
+    @cached_property
+    def above(self) -> Column:
+        """The rule above a node with the node's place in it."""
+        rule = combine(self.label[self.parent], self.side, self.label, self.label[self.sibling])
+        return np.where(self.parent < 0, -1, rule)
+
+    @cached_property
+    def head(self) -> Column:
+        return self.none if self._head is None else _closed(self._head)
+
+    @cached_property
+    def head_tag(self) -> Column:
+        return self.label[self.head]
+
+    @cached_property
+    def head_word(self) -> Column:
+        return self.word[self.head]
+
+    @cached_property
+    def outer_head(self) -> Column:
+        """Leaf of the first head met on the way up that is not the node's own, -1 at the top."""
+        if self._head is None:
+            return self.none
+        outer = self.none.copy()
+        own = self.head
+        pending = np.flatnonzero(self.parent >= 0)
+        ancestor = self.parent[pending]
+        while len(pending):
+            found = own[ancestor] != own[pending]
+            outer[pending[found]] = own[ancestor[found]]
+            pending, ancestor = pending[~found], self.parent[ancestor[~found]]
+            alive = ancestor >= 0
+            pending, ancestor = pending[alive], ancestor[alive]
+        return outer
+
+    @cached_property
+    def _leaf_at(self) -> tuple[Column, Column, Column]:
+        """Leaf node per token (with -1 after the last), first token of each node's sentence, and its length."""
+        bank = self.treebank
+        leaves = np.flatnonzero(bank.word >= 0)
+        tree_of_node = np.repeat(np.arange(bank.n_trees), np.diff(bank.tree_start))
+        lengths = bank.lengths
+        first_token = np.concatenate([[0], np.cumsum(lengths)])[:-1]
+        order = np.empty(len(leaves), np.int64)
+        order[first_token[tree_of_node[leaves]] + bank.start[leaves]] = leaves
+        first = np.append(first_token[tree_of_node], 0)
+        return np.append(order, -1), first, np.append(lengths[tree_of_node], 0)
+
+    def leaf_near(self, column: Column, offset: int) -> Column:
+        """Leaf at `offset` from the sentence position in `column`, -1 outside the sentence."""
+        order, first, length = self._leaf_at
+        position = column + offset
+        inside = (position >= 0) & (position < length) & (column >= 0)
+        return np.where(inside, order[np.where(inside, first + position, -1)], -1)
+
+    @cached_property
+    def first(self) -> Column:
+        """First leaf under a node."""
+        return self.leaf_near(self.start, 0)
+
+    @cached_property
+    def last(self) -> Column:
+        return self.leaf_near(self.end, -1)
+
+    @cached_property
+    def before(self) -> Column:
+        """Leaf just left of a node."""
+        return self.leaf_near(self.start, -1)
+
+    @cached_property
+    def after(self) -> Column:
+        return self.leaf_near(self.end, 0)
+
+    @cached_property
+    def words_right(self) -> Column:
+        return self._leaf_at[2] - self.end
+
+
+def _closed(column: npt.NDArray[np.int32]) -> Column:
+    return np.append(column, -1).astype(np.int64)
+
+
+def register_template(side: Literal["inside", "outside"], name: str, template: Template) -> None:
+    """Add a feature template under a name of one's own.
+
+    Parameters
+    ----------
+    side : {"inside", "outside"}
+    name : str
+        Must be new on that side.
+    template : callable
+        Takes a :class:`NodeView`, returns int64 of shape (n_nodes + 1,), -1 where it says nothing.
+
+    Examples
+    --------
+    >>> register_template("inside", "width-is-even", lambda view: (view.end - view.start) % 2)
+    >>> "width-is-even" in INSIDE
+    True
+    >>> _ = INSIDE.pop("width-is-even")
+    """
+    table = INSIDE if side == "inside" else OUTSIDE
+    if name in table:
+        raise OptionError(f"there is already an {side} template called {name!r}; choose another name")
+    table[name] = template
+
+
+def _if_any(value: Column, condition: npt.NDArray[np.bool_]) -> Column:
+    return np.where(condition, value, -1)
+
+
+INSIDE.update(
+    {
+        "word": lambda v: v.word,
+        "left": lambda v: v.left_label,
+        "right": lambda v: v.right_label,
+        "rule": lambda v: v.rule,
+        "rule-left-rule": lambda v: _if_any(combine(v.rule, v.rule[v.left]), v.left >= 0),
+        "rule-right-rule": lambda v: _if_any(combine(v.rule, v.rule[v.right]), v.right >= 0),
+        "head-tag": lambda v: v.head_tag,
+        "width": lambda v: v.end - v.start,
+        "head-word": lambda v: v.head_word,
+        "first-word": lambda v: v.word[v.first],
+        "last-word": lambda v: v.word[v.last],
+        "edge-tags": lambda v: combine(v.label[v.first], v.label[v.last]),
+    }
+)
+
+OUTSIDE.update(
+    {
+        "above": lambda v: v.above,
+        "above-two": lambda v: _if_any(combine(v.above, v.above[v.parent]), v.parent >= 0),
+        "above-three": lambda v: _if_any(combine(v.above, v.above[v.parent], v.above[v.parent[v.parent]]), v.parent >= 0),
+        "parent": lambda v: v.label[v.parent],
+        "parent-grandparent": lambda v: combine(v.label[v.parent], v.label[v.parent[v.parent]]),
+        "outer-head-tag": lambda v: v.label[v.outer_head],
+        "words-left": lambda v: v.start,
+        "words-right": lambda v: v.words_right,
+        "outer-head-word": lambda v: v.word[v.outer_head],
+        "sibling-head-word": lambda v: v.head_word[v.sibling],
+        "tag-before": lambda v: v.label[v.before],
+        "tag-after": lambda v: v.label[v.after],
+        "word-before": lambda v: v.word[v.before],
+        "word-after": lambda v: v.word[v.after],
+        "sibling-rule": lambda v: v.rule[v.sibling],
+    }
+)
+
+_PAPER_IN = ("word", "left", "right", "rule", "rule-left-rule", "rule-right-rule", "head-tag", "width")
+_PAPER_OUT = (
+    "above", "above-two", "above-three", "parent", "parent-grandparent", "outer-head-tag", "words-left", "words-right",
+)  # fmt: skip
+
+SETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "plain": (("rule", "left", "right", "width"), ("parent", "parent-grandparent", "above", "above-two")),
+    "paper": (_PAPER_IN, _PAPER_OUT),
+    "rich": (
+        (*_PAPER_IN, "head-word", "first-word", "last-word", "edge-tags"),
+        (*_PAPER_OUT, "outer-head-word", "sibling-head-word", "tag-before", "tag-after", "word-before", "word-after", "sibling-rule"),
+    ),
+}
+"""Named feature sets: inside and outside template names."""

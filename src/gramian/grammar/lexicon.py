@@ -1,0 +1,150 @@
+"""Words and tags: what a word says about its tag and the tag's state, for known, rare and unknown words.
+
+Scores are ``P(tag, state | word) / P(tag, state)``, which is the emission probability up to the word's own frequency.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.corpus.vocab import suffix_chain, word_features
+
+__all__ = ["Lexicon", "WordScores"]
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class WordScores:
+    """The tags a word may have.
+
+    Attributes
+    ----------
+    tags : ndarray of int32, shape (k,)
+        Numbers of tags, from 0 within the tags.
+    coarse : ndarray of float32, shape (k,)
+        ``P(tag | word) / P(tag)``.
+    states : ndarray of float32
+        For each tag ``P(state | tag, word) / P(state | tag)``, one after the other.
+    """
+
+    tags: Ints
+    coarse: Floats
+    states: Floats
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Tag and state scores of words.
+
+    Attributes
+    ----------
+    tags : tuple of str
+    n_states : ndarray of int32, shape (n_tags,)
+    tag_prior : ndarray of float32, shape (n_tags,)
+    words : tuple of str
+    word_count : ndarray of int32
+    entry_start : ndarray of int32, shape (n_words + 1,)
+        The entries of each word.
+    entry_tag : ndarray of int32
+    entry_probability : ndarray of float32
+        ``P(tag | word)``.
+    entry_states : ndarray of float32
+        ``P(state | tag, word) / P(state | tag)``, entries one after the other.
+    features : tuple of str
+        Word-form features of the model that guesses tags of unknown words.
+    feature_weights : ndarray of float32, shape (n_features + 1, n_tags)
+        Their weights; the last row is the bias.
+    classes : tuple of str
+        Classes (tag number, shape, suffix) whose states are known, ``"3 x/ing"``.
+    class_states : ndarray of float32
+        ``P(state | tag, class) / P(state | tag)``, classes one after the other.
+    """
+
+    tags: tuple[str, ...]
+    n_states: Ints
+    tag_prior: Floats
+    words: tuple[str, ...]
+    word_count: Ints
+    entry_start: Ints
+    entry_tag: Ints
+    entry_probability: Floats
+    entry_states: Floats
+    features: tuple[str, ...]
+    feature_weights: Floats
+    classes: tuple[str, ...]
+    class_states: Floats
+    min_tag_probability: float = 1e-4
+
+    @cached_property
+    def _word_number(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
+
+    @cached_property
+    def _feature_number(self) -> dict[str, int]:
+        return {feature: number for number, feature in enumerate(self.features)}
+
+    @cached_property
+    def _entry_state_start(self) -> npt.NDArray[np.int64]:
+        return np.concatenate([[0], np.cumsum(self.n_states[self.entry_tag], dtype=np.int64)])
+
+    @cached_property
+    def _class_slice(self) -> dict[str, slice]:
+        sizes = [int(self.n_states[int(name.partition(" ")[0])]) for name in self.classes]
+        ends = np.cumsum(sizes)
+        return {name: slice(int(end) - size, int(end)) for name, size, end in zip(self.classes, sizes, ends, strict=True)}
+
+    @cached_property
+    def top_tag(self) -> dict[str, str]:
+        """The most probable tag of each known word."""
+        top = {}
+        for number, word in enumerate(self.words):
+            entries = slice(self.entry_start[number], self.entry_start[number + 1])
+            top[word] = self.tags[self.entry_tag[entries][self.entry_probability[entries].argmax()]]
+        return top
+
+    def score(self, word: str, initial: bool = False) -> WordScores:
+        """Return what `word` says about tags and states.
+
+        Parameters
+        ----------
+        word : str
+        initial : bool
+            Whether it begins the sentence.
+        """
+        number = self._word_number.get(word)
+        if number is None:
+            return self._unknown(word, initial)
+        first, last = self.entry_start[number], self.entry_start[number + 1]
+        tags = self.entry_tag[first:last]
+        starts = self._entry_state_start
+        states = self.entry_states[starts[first] : starts[last]]
+        return WordScores(tags, self.entry_probability[first:last] / self.tag_prior[tags], states)
+
+    def tag_probabilities(self, word: str, initial: bool = False) -> npt.NDArray[np.float64]:
+        """Guess the tag of an unknown word from its form."""
+        numbers = self._feature_number
+        rows = [numbers[f] for f in word_features(word, initial, self.top_tag) if f in numbers]
+        logits = self.feature_weights[rows].sum(axis=0, dtype=np.float64) + self.feature_weights[-1]
+        weights = np.exp(logits - logits.max())
+        return weights / weights.sum()
+
+    def states_of(self, tag: int, word: str, initial: bool = False) -> Floats:
+        """Return the state scores of the finest known class of `word` under `tag`."""
+        for name in reversed(suffix_chain(word, initial)):
+            place = self._class_slice.get(f"{tag} {name}")
+            if place is not None:
+                return self.class_states[place]
+        return np.ones(self.n_states[tag], np.float32)
+
+    def _unknown(self, word: str, initial: bool) -> WordScores:
+        probability = self.tag_probabilities(word, initial)
+        tags = np.flatnonzero(probability >= self.min_tag_probability).astype(np.int32)
+        states = np.concatenate([self.states_of(int(tag), word, initial) for tag in tags])
+        return WordScores(tags, (probability[tags] / self.tag_prior[tags]).astype(np.float32), states)

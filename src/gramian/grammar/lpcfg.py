@@ -1,0 +1,106 @@
+"""The latent-variable PCFG: immutable arrays that hold what was learnt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.grammar.lexicon import Lexicon
+
+__all__ = ["LPCFG"]
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class LPCFG:
+    """A grammar whose symbols have hidden states.
+
+    Attributes
+    ----------
+    symbols : tuple of str
+        Phrases, then tags.
+    n_phrases : int
+    n_states : ndarray of int32, shape (n_symbols,)
+    state_prior : ndarray of float32
+        For each symbol the share of each of its states; symbols one after the other.
+    root : ndarray of float32
+        Probability of each symbol and state at the root, laid out as `state_prior`.
+    binary_rules : ndarray of int32, shape (R, 3)
+    binary : ndarray of float32
+        One block of shape (m_parent, m_left, m_right) a rule, one after the other.
+    unary_rules : ndarray of int32, shape (U, 2)
+    unary : ndarray of float32
+        One block of shape (m_phrase, m_tag) a rule.
+    before, after : ndarray of float32, shape (n_symbols, n_tags + 1)
+        Share of a symbol times the chance of each tag just before it, and chance of each tag just after it; the last column is
+        the edge of the sentence. They guess outside values where the coarse chart is pruned.
+    lexicon : Lexicon
+    """
+
+    symbols: tuple[str, ...]
+    n_phrases: int
+    n_states: Ints
+    state_prior: Floats
+    root: Floats
+    binary_rules: Ints
+    binary: Floats
+    unary_rules: Ints
+    unary: Floats
+    before: Floats
+    after: Floats
+    lexicon: Lexicon
+
+    @cached_property
+    def state_start(self) -> npt.NDArray[np.int64]:
+        """Where each symbol's states begin in `state_prior` and `root`."""
+        return np.concatenate([[0], np.cumsum(self.n_states, dtype=np.int64)])
+
+    @cached_property
+    def binary_start(self) -> npt.NDArray[np.int64]:
+        """Where each rule's block begins in `binary`."""
+        return np.concatenate([[0], np.cumsum(self.n_states[self.binary_rules].astype(np.int64).prod(axis=1))])
+
+    @cached_property
+    def unary_start(self) -> npt.NDArray[np.int64]:
+        """Where each unary rule's block begins in `unary`."""
+        return np.concatenate([[0], np.cumsum(self.n_states[self.unary_rules].astype(np.int64).prod(axis=1))])
+
+    @property
+    def n_symbols(self) -> int:
+        """How many labels and tags there are."""
+        return len(self.symbols)
+
+    def prior(self, symbol: int) -> Floats:
+        """Return the shares of the states of a symbol."""
+        return self.state_prior[self.state_start[symbol] : self.state_start[symbol + 1]]
+
+    @cached_property
+    def coarse(self) -> CoarseRules:
+        """The grammar without states: what remains when states are summed out by their shares."""
+        binary = _project(self.binary, self.binary_start, self.binary_rules, self.n_states, self.state_prior, self.state_start)
+        unary = _project(self.unary, self.unary_start, self.unary_rules, self.n_states, self.state_prior, self.state_start)
+        root = np.add.reduceat(self.root, self.state_start[:-1])
+        return CoarseRules(binary, unary, root)
+
+
+@dataclass(frozen=True)
+class CoarseRules:
+    """Rule probabilities of a grammar without states, in the order of the grammar's rules and symbols."""
+
+    binary: npt.NDArray[np.float64]
+    unary: npt.NDArray[np.float64]
+    root: npt.NDArray[np.float64]
+
+
+def _project(table, start, rules, n_states, prior, prior_start):  # type: ignore[no-untyped-def]
+    weights = np.empty(len(rules))
+    for rule in range(len(rules)):
+        parent = rules[rule, 0]
+        block = table[start[rule] : start[rule + 1]].reshape(n_states[parent], -1)
+        weights[rule] = block.sum(axis=1, dtype=np.float64) @ prior[prior_start[parent] : prior_start[parent + 1]]
+    return weights

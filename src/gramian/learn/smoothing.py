@@ -1,0 +1,111 @@
+"""Latent counts to probabilities, with shrinkage that all learners share.
+
+What a state has not seen often is shrunk step by step: the states of a rule's children towards those of the rule under any parent state,
+these towards independent children, these towards each child's own shares; and each state's rules towards its symbol's. At
+the end a state borrows a little from its sisters (Petrov et al. 2006).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.learn.tables import LatentTables
+
+__all__ = ["Smoothing", "estimate_rules", "state_shares"]
+
+
+@dataclass(frozen=True)
+class Smoothing:
+    """How strongly latent rules are shrunk.
+
+    Attributes
+    ----------
+    rule : float
+        Weight, in counts, of the symbol's rule distribution for each of its states.
+    states : float
+        Weight, in counts, of the coarser distribution of child states.
+    sisters : float
+        Share that each state takes from the mean of all states of its symbol.
+    """
+
+    rule: float = 2.0
+    states: float = 2.0
+    sisters: float = 0.02
+
+
+def state_shares(counts: LatentTables) -> npt.NDArray[np.float64]:
+    """Return the share of each state in its symbol, symbols one after the other; uniform where nothing was counted."""
+    layout = counts.layout
+    mass = np.zeros(int(layout.root_start[-1]))
+    for table, start, rules in (
+        (counts.binary, layout.binary_start, layout.productions.binary),
+        (counts.unary, layout.unary_start, layout.productions.unary),
+        (counts.lexical, layout.lexical_start, layout.productions.lexical),
+    ):
+        parents = rules[:, 0]
+        sizes = layout.n_states[parents].astype(np.int64)
+        per_state = np.diff(start) // sizes  # cells of a block that share a parent state
+        starts = np.repeat(start[:-1], sizes) + _ramp(sizes) * np.repeat(per_state, sizes)
+        if len(starts):
+            sums = np.add.reduceat(table, starts, dtype=np.float64)
+            np.add.at(mass, np.repeat(layout.root_start[parents], sizes) + _ramp(sizes), sums)
+    owner = np.repeat(np.arange(len(layout.n_states)), layout.n_states)
+    total = np.bincount(owner, mass, len(layout.n_states))[owner]
+    return np.where(total > 0, mass / np.maximum(total, 1e-300), 1 / layout.n_states[owner])
+
+
+def _ramp(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return 0 .. size-1 for each size, one after the other."""
+    ends = np.cumsum(sizes)
+    return np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - sizes, sizes)
+
+
+def estimate_rules(counts: LatentTables, smoothing: Smoothing, shares: npt.NDArray[np.float64] | None = None) -> LatentTables:
+    """Return rule and root probabilities; the lexical part is left at zero, it is the lexicon's."""
+    layout, productions = counts.layout, counts.layout.productions
+    if shares is None:
+        shares = state_shares(counts)
+    starts = layout.root_start
+    result = layout.zeros(counts.binary.dtype)
+    # Mass of each state of each phrase, from its rules.
+    state_mass = np.zeros(int(starts[-1]))
+    for rule in range(len(productions.binary)):
+        parent = productions.binary[rule, 0]
+        state_mass[starts[parent] : starts[parent + 1]] += counts.binary_block(rule).sum(axis=(1, 2), dtype=np.float64)
+    for rule in range(len(productions.unary)):
+        parent = productions.unary[rule, 0]
+        state_mass[starts[parent] : starts[parent + 1]] += counts.unary_block(rule).sum(axis=1, dtype=np.float64)
+
+    def rule_given_state(block_mass: npt.NDArray[np.float64], parent: int) -> npt.NDArray[np.float64]:
+        own = state_mass[starts[parent] : starts[parent + 1]]
+        overall = block_mass.sum() / max(own.sum(), 1e-300)
+        return (block_mass + smoothing.rule * overall) / np.maximum(own + smoothing.rule, 1e-300)
+
+    k, a = smoothing.states, smoothing.sisters
+    for rule in range(len(productions.binary)):
+        parent, left, right = productions.binary[rule]
+        count = counts.binary_block(rule).astype(np.float64)
+        by_state = count.sum(axis=(1, 2))
+        total = by_state.sum()
+        pair = count.sum(axis=0)
+        left_share = _shrink(pair.sum(axis=1), shares[starts[left] : starts[left + 1]], k)
+        right_share = _shrink(pair.sum(axis=0), shares[starts[right] : starts[right + 1]], k)
+        pair = (pair + k * np.outer(left_share, right_share)) / max(total + k, 1e-300)
+        block = (count + k * pair) * (rule_given_state(by_state, parent) / np.maximum(by_state + k, 1e-300))[:, None, None]
+        result.binary_block(rule)[:] = (1 - a) * block + a * block.mean(axis=0)
+    for rule in range(len(productions.unary)):
+        parent, tag = productions.unary[rule]
+        count = counts.unary_block(rule).astype(np.float64)
+        by_state = count.sum(axis=1)
+        below = _shrink(count.sum(axis=0), shares[starts[tag] : starts[tag + 1]], k)
+        block = (count + k * below) * (rule_given_state(by_state, parent) / np.maximum(by_state + k, 1e-300))[:, None]
+        result.unary_block(rule)[:] = (1 - a) * block + a * block.mean(axis=0)
+    result.root[:] = counts.root / counts.root.sum()
+    return result
+
+
+def _shrink(count: npt.NDArray[np.float64], towards: npt.NDArray[np.float64], weight: float) -> npt.NDArray[np.float64]:
+    return (count + weight * towards) / max(count.sum() + weight, 1e-300)

@@ -1,0 +1,87 @@
+"""The only place that knows a singular value decomposition of sparse cross-covariances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+__all__ = ["CrossSVD", "cross_svd"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CrossSVD:
+    """Truncated decomposition ``covariance(X, Y) = U diag(s) V'``; smaller ranks are leading columns.
+
+    Attributes
+    ----------
+    left : ndarray, shape (d, k)
+    singular_values : ndarray, shape (k,)
+    right : ndarray, shape (e, k)
+    left_mean, right_mean : ndarray, shapes (d,), (e,)
+        Column means that were subtracted, zero if the data was not centred.
+    """
+
+    left: Floats
+    singular_values: Floats
+    right: Floats
+    left_mean: Floats
+    right_mean: Floats
+
+
+def cross_svd(
+    x: sparse.csr_array, y: sparse.csr_array, rank: int, *, centre: bool = True, iterations: int = 4, seed: int = 0
+) -> CrossSVD:
+    """Decompose the cross-covariance of the rows of `x` and `y` without forming it.
+
+    Randomised subspace iteration (Halko, Martinsson and Tropp 2011) with the products ``x' (y v)``.
+
+    Parameters
+    ----------
+    x, y : csr_array, shapes (n, d), (n, e)
+    rank : int
+        Cut to what the shapes allow.
+    centre : bool
+        Subtract column means.
+    iterations : int
+        Power iterations.
+    seed : int
+
+    Examples
+    --------
+    >>> x = sparse.random_array((50, 8), density=0.5, random_state=0, format="csr")
+    >>> y = sparse.random_array((50, 9), density=0.5, random_state=1, format="csr")
+    >>> exact = np.linalg.svd((x.T @ y).toarray() / 50, compute_uv=False)[:3]
+    >>> np.allclose(cross_svd(x, y, 3, centre=False, iterations=20).singular_values, exact)
+    True
+    """
+    n, d = x.shape
+    e = y.shape[1]
+    rank = min(rank, d, e, n)
+    x_mean = np.asarray(x.sum(axis=0)).ravel() / n if centre else np.zeros(d)
+    y_mean = np.asarray(y.sum(axis=0)).ravel() / n if centre else np.zeros(e)
+    x_columns, y_columns = x.T.tocsr(), y.T.tocsr()
+
+    def forward(block: Floats) -> Floats:
+        return x_columns @ (y @ block) / n - np.outer(x_mean, y_mean @ block)
+
+    def backward(block: Floats) -> Floats:
+        return y_columns @ (x @ block) / n - np.outer(y_mean, x_mean @ block)
+
+    width = min(rank + 10, d, e)
+    basis = np.random.default_rng(seed).standard_normal((e, width)).astype(x.dtype)
+    basis = np.linalg.qr(forward(basis))[0]
+    for _ in range(iterations):
+        basis = np.linalg.qr(backward(basis))[0]
+        basis = np.linalg.qr(forward(basis))[0]
+    small = backward(basis)  # e x width
+    right, values, mix = np.linalg.svd(small, full_matrices=False)
+    left = basis @ mix.T
+    # A fixed sign makes the result independent of the linear algebra library.
+    sign = np.sign(left[np.abs(left).argmax(axis=0), np.arange(left.shape[1])])
+    sign[sign == 0] = 1
+    return CrossSVD((left * sign)[:, :rank], values[:rank], (right * sign)[:, :rank], x_mean, y_mean)
