@@ -22,8 +22,9 @@ __all__ = ["SPACE", "Tree", "escape_word", "unescape_word"]
 SPACE = " \t\n\r\f\v"
 """What separates tokens in bracket text. Other white space (no-break, ideographic) may be part of a word."""
 
-_NOT_IN_LABEL = re.compile(rf"[{SPACE}()]")
-_NOT_IN_WORD = re.compile(rf"[{SPACE}]")
+_ESCAPED_BRACKET = re.compile("-([LR])RB-")
+_NOT_IN_LABEL = re.compile(rf"[{SPACE}()\0]")
+_NOT_IN_WORD = re.compile(rf"[{SPACE}\0]")
 
 
 def escape_word(word: str) -> str:
@@ -48,7 +49,7 @@ def unescape_word(token: str) -> str:
     '('
     """
     if "RB-" in token:
-        return token.replace("-LRB-", "(").replace("-RRB-", ")")
+        return _ESCAPED_BRACKET.sub(lambda match: "(" if match[1] == "L" else ")", token)
     return token
 
 
@@ -98,7 +99,7 @@ class Tree:
     ) -> None:
         children = tuple(children)
         _check(label, children, word)
-        if word is not None and ("-LRB" in word or "-RRB" in word):
+        if word is not None and "RB" in word:
             word = unescape_word(escape_word(word))
         _set_label(self, label)
         _set_children(self, children)

@@ -8,7 +8,7 @@ from gramian.trees import Tree
 
 _CHARACTERS = st.one_of(
     st.sampled_from("ABSNPV@|^[],%-=#+2Cé語　."),
-    st.characters(blacklist_characters=" \t\n\r\f\v()", blacklist_categories=("Cs",)),
+    st.characters(exclude_characters=" \t\n\r\f\v()\0", exclude_categories=("Cs",)),
 )
 labels = st.text(_CHARACTERS, min_size=1, max_size=5)
 words = st.one_of(

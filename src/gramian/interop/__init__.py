@@ -1,0 +1,1 @@
+"""Bridges to other packages, each imported only when asked for."""

@@ -1,0 +1,85 @@
+"""Trees of NLTK and trees of gramian, one into the other.
+
+NLTK keeps words as bracket files write them (``-LRB-``); the conversion escapes and unescapes them, so that
+``nltk.Tree.fromstring(str(tree)) == to_nltk(tree)``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gramian.errors import MissingExtraError
+from gramian.trees.tree import Tree, escape_word
+
+if TYPE_CHECKING:
+    import nltk
+
+__all__ = ["from_nltk", "to_nltk"]
+
+
+def to_nltk(tree: Tree) -> nltk.Tree:
+    """Return `tree` as an ``nltk.Tree``.
+
+    Examples
+    --------
+    >>> to_nltk(Tree.parse("(S (NP (PRP I)) (VP (VBP sleep)))")).leaves()
+    ['I', 'sleep']
+    """
+    try:
+        from nltk.tree import Tree as NltkTree
+    except ImportError:
+        raise MissingExtraError("nltk", "nltk", "the conversion to nltk.Tree") from None
+    built: list[Any] = []
+    # Bottom-up: when a node is met, its children are the last results, the leftmost on top.
+    for node in reversed(list(tree.subtrees())):
+        if node.word is not None:
+            built.append(NltkTree(node.label, [escape_word(node.word)]))
+            continue
+        count = len(node.children)
+        children = built[: -count - 1 : -1] if count else []
+        del built[len(built) - count :]
+        built.append(NltkTree(node.label, children))
+    return built[0]
+
+
+def from_nltk(tree: nltk.Tree) -> Tree:
+    """Return an ``nltk.Tree`` as a :class:`~gramian.trees.Tree`.
+
+    Raises
+    ------
+    ValueError
+        If a word does not stand alone under a tag, or a label is not text.
+
+    Examples
+    --------
+    >>> import nltk
+    >>> print(from_nltk(nltk.Tree("NP", [nltk.Tree("DT", ["the"]), nltk.Tree("NN", ["dog"])])))
+    (NP (DT the) (NN dog))
+    """
+    order: list[Any] = []
+    stack: list[Any] = [tree]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        if not isinstance(node, str):
+            stack.extend(reversed(list(node)))
+    built: list[Tree | str] = []
+    for node in reversed(order):
+        if isinstance(node, str):
+            built.append(node)
+            continue
+        count = len(node)
+        children = built[: -count - 1 : -1] if count else []
+        del built[len(built) - count :]
+        first = children[0] if children else None
+        if isinstance(first, str) and count == 1:
+            built.append(Tree(node.label(), word=first))
+            continue
+        if any(isinstance(child, str) for child in children):
+            words = [child for child in children if isinstance(child, str)]
+            raise ValueError(f"the word {words[0]!r} below {node.label()!r} needs a tag of its own")
+        built.append(Tree(node.label(), [child for child in children if isinstance(child, Tree)]))
+    result = built[0]
+    if isinstance(result, str):
+        raise ValueError("a word is no tree")
+    return result

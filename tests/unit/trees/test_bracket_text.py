@@ -1,0 +1,225 @@
+"""The bracket reader: layouts, errors with places, recovery, compression, memory."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tree_strategies import trees
+
+from gramian.errors import InputError, OptionError
+from gramian.trees import BracketError, Tree, parse_bracketed, read_trees, write_trees
+
+
+def read(text: str | bytes, **options) -> list[Tree]:
+    data = text.encode() if isinstance(text, str) else text
+    return list(read_trees(io.BytesIO(data), **options))
+
+
+def read_skipping(text: str, **options) -> tuple[list[tuple[int, str]], list[tuple[int, int, str]]]:
+    skipped: list[BracketError] = []
+    found = read(text, broken="skip", on_skip=skipped.append, **options)
+    return (
+        [(tree.line, str(tree)) for tree in found],
+        [(error.line, error.column, error.what) for error in skipped],
+    )
+
+
+@given(st.lists(trees, min_size=1, max_size=5), st.data())
+def test_white_space_does_not_matter(drawn, data):
+    pieces = []
+    for tree in drawn:
+        for part in str(tree).replace("(", " ( ").replace(")", " ) ").split(" "):
+            space = data.draw(st.sampled_from([" ", "\n", "\t", " \r\n ", "  "]))
+            pieces.append(part + (space if part not in "()" else data.draw(st.sampled_from(["", space]))))
+    assert read("".join(pieces)) == drawn
+
+
+@given(st.lists(trees, min_size=1, max_size=5), st.sampled_from(["\n", " ", "\r\n", "\n\n"]))
+def test_trees_of_a_file(drawn, between):
+    assert read(between.join(map(str, drawn))) == drawn
+    assert parse_bracketed(between.join(map(str, drawn))) == drawn
+
+
+def test_outer_brackets_and_failures():
+    assert [str(tree) for tree in read("((S (A a)))\n( (S (A a)))\n()\n( )\n(())\n(ROOT (S (A a)))")] == [
+        "( (S (A a)))",
+        "( (S (A a)))",
+        "()",
+        "()",
+        "( ())",
+        "(ROOT (S (A a)))",
+    ]
+
+
+def test_lines():
+    text = "\n(X (A a))\n\n( (S\n   (A a)\n   (B b))) (Y (A a))\n(Z\n(A a))\n"
+    assert [tree.line for tree in read(text)] == [2, 4, 6, 7]
+
+
+def test_byte_order_mark_and_windows_lines():
+    assert read(b"\xef\xbb\xbf(X\r\n (A a))\r\n(A b)\r\n") == parse_bracketed("(X (A a)) (A b)")
+
+
+def test_only_plain_white_space_separates():
+    assert read("(N a\u00a0b)")[0].word == "a\u00a0b"
+    assert read("(N \u3000)")[0].word == "\u3000"
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_compressed_by_content(tmp_path, pack):
+    path = tmp_path / "trees.txt"
+    path.write_bytes(pack(b"(X (A a))\n(A b)\n"))
+    assert list(read_trees(path)) == parse_bracketed("(X (A a)) (A b)")
+
+
+def test_a_folder_is_read_in_order(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "b.mrg").write_text("(A b)")
+    (tmp_path / "a.mrg").write_text("(A a)")
+    (tmp_path / "sub" / "c.mrg").write_text("(A c)")
+    (tmp_path / ".hidden").write_text("nothing")
+    assert [tree.word for tree in read_trees(tmp_path)] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("name", ["trees.mrg", "trees.mrg.gz", "trees.mrg.xz"])
+def test_writing_and_reading(tmp_path, name):
+    written = parse_bracketed("( (S (-LRB- -LRB-))) (A é)")
+    assert write_trees(written, tmp_path / name) == 2
+    assert list(read_trees(tmp_path / name)) == written
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_nothing_half_written(tmp_path):
+    def failing():
+        yield Tree.parse("(A a)")
+        raise RuntimeError
+
+    path = tmp_path / "trees.mrg"
+    path.write_text("before")
+    with pytest.raises(RuntimeError):
+        write_trees(failing(), path)
+    assert path.read_text() == "before"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "what"),
+    [
+        ("(S (A a)\n", 1, 1, "'(' is never closed"),
+        ("(A a)\n (S (A a))))", 2, 11, "')' closes nothing"),
+        ("(A a)\n)", 2, 1, "')' closes nothing"),
+        ("(A a)\n  words", 2, 3, "text outside brackets"),
+        ("(S (A a) b)", 1, 10, "'b' stands outside a tag"),
+        ("(S b (A a))", 1, 4, "'b' stands beside phrases, without a tag"),
+        ("(A a)\n(S\n (A))", 3, 3, "'A' has neither children nor a word"),
+    ],
+)
+def test_errors_have_places(text, line, column, what):
+    with pytest.raises(BracketError) as caught:
+        read(text)
+    error = caught.value
+    assert (error.line, error.column, error.what) == (line, column, what)
+    shown = str(error).split("\n")
+    assert shown[0] == f"<stream>:{line}:{column}: {what}"
+    assert shown[1] == text.split("\n")[line - 1]
+    assert shown[2] == " " * (column - 1) + "^"
+    assert "--skip-broken" in shown[3]
+
+
+def test_a_tree_that_does_not_close_does_not_swallow_the_next():
+    for root in ("", "ROOT", "TOP"):
+        good = f"({root} (S (A a) (B b)))"
+        found, skipped = read_skipping(f"{good}\n({root} (S (A a) (B b))\n{good}\n{good}\n")
+        assert found == [(1, str(Tree.parse(good))), (3, str(Tree.parse(good))), (4, str(Tree.parse(good)))]
+        assert skipped == [(2, 1, "'(' is never closed")]
+
+
+def test_the_same_without_a_root_label():
+    found, skipped = read_skipping("(S (A a))\n(S (A a)\n(S (B b))\n(S (C c)\n\n(S (D d))\n")
+    assert found == [(1, "(S (A a))"), (3, "(S (B b))"), (6, "(S (D d))")]
+    assert skipped == [(2, 1, "'(' is never closed"), (4, 1, "'(' is never closed")]
+
+
+def test_brackets_at_the_start_of_a_line_may_be_inside_a_tree():
+    text = "(S\n(NP (A a))\n(VP (B b))\n)\n(S\n(NP (A a)))\n"
+    assert [str(tree) for tree in read(text)] == ["(S (NP (A a)) (VP (B b)))", "(S (NP (A a)))"]
+
+
+def test_what_is_broken_is_skipped_and_told():
+    found, skipped = read_skipping("(S (A a) b) (B b)\n(S x (A a) (B b)) (C c)\n(S (A a)))\n(D d)\n")
+    assert found == [(1, "(B b)"), (2, "(C c)"), (3, "(S (A a))"), (4, "(D d)")]
+    assert skipped == [
+        (1, 10, "'b' stands outside a tag"),
+        (2, 4, "'x' stands beside phrases, without a tag"),
+        (3, 10, "')' closes nothing"),
+    ]
+
+
+def test_skipping_without_a_callback_warns_with_the_count():
+    with pytest.warns(UserWarning, match="2 broken trees were skipped, the first at <stream>:1"):
+        assert len(read("(A)\n(B)\n(C c)", broken="skip")) == 1
+
+
+def test_words_with_a_space_inside():
+    joined: list[BracketError] = []
+    assert read("(A a)\n(NN New York City)", on_join=joined.append)[1] == Tree("NN", word="New_York_City")
+    assert [(error.line, error.column) for error in joined] == [(2, 5)]
+    with pytest.warns(UserWarning, match="1 words with a space inside were joined"):
+        read("(NN New York)")
+    with pytest.raises(BracketError, match="'New York' is 2 words under one tag"):
+        read("(NN New York)", spaces="reject")
+    assert read_skipping("(NN New York)\n(A a)", spaces="reject")[0] == [(2, "(A a)")]
+
+
+@pytest.mark.parametrize("text", ["", "\n \n", "\ufeff"])
+def test_no_tree_is_an_error(text):
+    with pytest.raises(InputError, match="no tree in it"):
+        read(text)
+
+
+def test_nothing_but_broken_trees_is_an_error():
+    with pytest.raises(InputError, match="not one tree"):
+        read("(A)", broken="skip", on_skip=lambda error: None)
+
+
+def test_wrong_options_are_named():
+    with pytest.raises(OptionError, match="broken is"):
+        read_trees("x", broken="ignore")
+    with pytest.raises(OptionError, match="spaces is"):
+        read_trees("x", spaces="keep")
+
+
+def test_one_tree_is_wanted():
+    with pytest.raises(BracketError, match="one tree is wanted, 2 were found"):
+        Tree.parse("(A a) (B b)")
+    with pytest.raises(BracketError, match="one tree is wanted, 0 were found"):
+        Tree.parse(" ")
+
+
+def test_a_long_sentence_and_a_deep_one():
+    wide = "(S " + "(A a) " * 5_000 + ")"
+    deep = "(X " * 10_000 + "(A a)" + ")" * 10_000
+    first, second = read(wide + "\n" + deep)
+    assert len(first.words) == 5_000
+    assert second.height == 10_001
+
+
+@pytest.mark.parametrize("end", ["\n", " "])
+def test_memory_does_not_grow_with_the_file(tmp_path, end):
+    """Also where all trees stand on one line."""
+    path = tmp_path / "trees.mrg"
+    one = "( (S (NP (DT the) (NN dog)) (VP (VBZ barks) (ADVP (RB loudly) (RB again)))))" + end
+    peaks = []
+    for count in (4_000, 12_000):
+        path.write_text(one * count)
+        tracemalloc.start()
+        assert sum(1 for _ in read_trees(path)) == count
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.1 * peaks[0] + 100_000
