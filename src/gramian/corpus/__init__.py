@@ -1,5 +1,5 @@
 """A treebank as arrays: reading, symbols, vocabulary and signatures."""
 
-from gramian.corpus.arrays import Treebank
+from gramian.corpus.arrays import Shape, Treebank
 
-__all__ = ["Treebank"]
+__all__ = ["Shape", "Treebank"]

@@ -6,23 +6,50 @@ phrases first and tags after them, so that ``symbol >= n_phrases`` tells a prete
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import io
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.corpus import kernels
-from gramian.corpus.encode import TokenCodes
+from gramian.corpus.encode import TokenCodes, pieces
 from gramian.errors import InputError
-from gramian.trees import Tree
+from gramian.files import Source, expand, open_text, source_name
+from gramian.trees import PRESETS, NormaliseOptions, Removed, Tree, binarise, debinarise, normalise, read_trees, unescape_word
+from gramian.trees.binarise import Direction, HeadFinder
+from gramian.trees.labels import chain_label, escape_label, intermediate_label
+from gramian.trees.normalise import ROOT_LABELS, bare_label
+from gramian.trees.tree import phrase, preterminal
 
-__all__ = ["Treebank"]
+__all__ = ["Shape", "Treebank"]
 
 Ints = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How trees are binarised; see :func:`gramian.trees.binarise`.
+
+    Attributes
+    ----------
+    direction : {"right", "left", "head"}
+    horizontal : int or None
+    vertical : int
+    """
+
+    direction: Direction = "right"
+    horizontal: int | None = 0
+    vertical: int = 1
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the compiled binariser knows this shape."""
+        return self.direction != "head" and self.vertical == 1 and self.horizontal in (0, 1, 2)
 
 
 @dataclass(frozen=True)
@@ -42,8 +69,10 @@ class Treebank:
         `word` is -1 at phrases; a node covers the words ``start .. end - 1`` of its sentence.
     tree_start : ndarray of int32, shape (n_trees + 1,)
         Node ``tree_start[i]`` is the first of tree ``i``; its root is ``tree_start[i + 1] - 1``.
-    removed : mapping of str to int
-        What normalisation took away, by kind.
+    removed : Removed
+        What normalisation took away.
+    shape : Shape
+        How the trees were binarised.
 
     Examples
     --------
@@ -65,7 +94,8 @@ class Treebank:
     start: Ints
     end: Ints
     tree_start: Ints
-    removed: Mapping[str, int] = field(default_factory=dict)
+    removed: Removed = Removed()
+    shape: Shape = Shape()
 
     @property
     def n_trees(self) -> int:
@@ -90,101 +120,225 @@ class Treebank:
         return order, starts
 
     @classmethod
-    def from_codes(
-        cls, codes: TokenCodes, tokens: Ints, *, direction: str = "right", horizontal: int = 0
-    ) -> Treebank:
-        """Normalise and binarise token codes."""
+    def read(
+        cls, source: Source, *, options: NormaliseOptions = PRESETS["penn"], shape: Shape = Shape(),
+        heads: HeadFinder | None = None, broken: str = "raise",
+    ) -> Treebank:  # fmt: skip
+        """Read bracketed trees, normalise and binarise them.
+
+        Parameters
+        ----------
+        source : path, folder, ``"-"`` or stream
+            As for :func:`gramian.trees.read_trees`.
+        options : NormaliseOptions
+            What is removed from the trees.
+        shape : Shape
+            How they are binarised.
+        heads : callable, optional
+            Head finder, for ``Shape(direction="head")``.
+        broken : {"raise", "skip"}
+            What happens to broken trees.
+        """
+        files = expand(source)
+        if not all(isinstance(file, str | os.PathLike) and str(file) != "-" for file in files):
+            with open_text(source) as lines:  # a stream can be read only once
+                files = [_named(io.StringIO("".join(lines)), source_name(source))]
+        if shape.is_plain and _is_plain(options):
+            codes = TokenCodes()
+            tokens = [np.empty(0, np.int32)]
+            for file in files:
+                with open_text(file) as lines:
+                    tokens += [codes.encode(piece) for piece in pieces(lines)]
+            bank = cls._from_codes(codes, np.concatenate(tokens), options, shape)
+            if bank is not None:
+                return bank
+            for file in files:
+                if isinstance(file, io.StringIO):
+                    file.seek(0)
+        # Something is broken, or the shape is unusual: the object reader names faults and does everything.
+        trees = (tree for file in files for tree in read_trees(file, broken=broken))  # type: ignore[arg-type]
+        return cls.from_trees(trees, options=options, shape=shape, heads=heads)
+
+    @classmethod
+    def from_trees(
+        cls, trees: Iterable[Tree], *, options: NormaliseOptions = PRESETS["penn"], shape: Shape = Shape(),
+        heads: HeadFinder | None = None,
+    ) -> Treebank:  # fmt: skip
+        """Normalise and binarise tree objects into arrays."""
+        codes = TokenCodes()
+        removed = Removed()
+        tokens = [np.empty(0, np.int32)]
+        for tree in trees:
+            result = normalise(tree, options)
+            removed += result.removed
+            if not result.tree.is_empty:
+                binary = binarise(
+                    result.tree, direction=shape.direction, horizontal=shape.horizontal, vertical=shape.vertical, heads=heads
+                )
+                tokens.append(codes.encode(str(binary)))
+        bank = cls._from_codes(codes, np.concatenate(tokens), None, shape)
+        assert bank is not None, "trees that were written are well-formed"
+        return _replaced(bank, removed=removed)
+
+    @classmethod
+    def _from_codes(cls, codes: TokenCodes, tokens: Ints, options: NormaliseOptions | None, shape: Shape) -> Treebank | None:
+        """Build arrays from token codes; None if they are not well-formed trees. Without options the trees are binary already."""
+        tokens = _join_words(codes, tokens)
         n_open = int(np.count_nonzero((tokens >= 0) & (tokens % 2 == 0)))
         label, word, parent = (np.empty(n_open, np.int32) for _ in range(3))
         tree_start = np.empty(n_open + 1, np.int32)
-        tokens = _join_words(codes, tokens)
         n_nodes, n_trees = kernels.find_nodes(tokens, label, word, parent, tree_start)
         if n_nodes < 0:
-            raise InputError("broken")
-        tree_start = tree_start[: n_trees + 1]
-
-        names: dict[str, int] = {}
-        phrase_map = np.array([_number(names, cut(name)) for name in codes.labels], np.int32)
-        tag_map = np.array([_number(names, None if name == "-NONE-" else cut(name)) for name in codes.labels], np.int32)
-        phrase_map[[i for i, name in enumerate(codes.labels) if name in ("", "ROOT", "TOP", "S1")]] = kernels.SPLICE
+            return None
+        names = _Names()
+        if options is None:
+            phrase_map = tag_map = np.array([names.number(name) for name in codes.labels], np.int32)
+            cut_phrase = cut_tag = is_wrapper = np.zeros(len(codes.labels), np.bool_)
+        else:
+            bare = [bare_label(name, options, phrase=True) for name in codes.labels]
+            bare_tag = [bare_label(name, options, phrase=False) for name in codes.labels]
+            cut_phrase = np.array([a != b for a, b in zip(bare, codes.labels, strict=True)], np.bool_)
+            cut_tag = np.array([a != b for a, b in zip(bare_tag, codes.labels, strict=True)], np.bool_)
+            phrase_map = np.array([names.number(escape_label(name)) for name in bare], np.int32)
+            tag_map = np.array(
+                [kernels.DROP if name in options.empty_tags else names.number(escape_label(tag))
+                 for name, tag in zip(codes.labels, bare_tag, strict=True)], np.int32,
+            )  # fmt: skip
+            is_wrapper = np.array([name in ROOT_LABELS for name in bare], np.bool_)
         new_label, kept_parent = np.empty(n_nodes, np.int32), np.empty(n_nodes, np.int32)
-        dropped, emptied, merged = kernels.keep_nodes(
-            label, word, parent, phrase_map, tag_map, True, new_label, kept_parent
+        merge = options is not None and options.same_unaries
+        empty, emptied, merged, wrappers = kernels.keep_nodes(
+            label, word, parent, phrase_map, tag_map, is_wrapper, merge, new_label, kept_parent
         )
+        _name_wrappers(names, new_label, kept_parent)
+        cut = np.where(word >= 0, cut_tag[label], cut_phrase[label]) & (new_label != kernels.DROP)
 
-        room = n_open + int(np.count_nonzero(word[:n_nodes] >= 0))  # a phrase of k parts becomes at most k - 1 nodes
+        room = n_open + int(np.count_nonzero(word >= 0))  # a phrase of k parts becomes at most k - 1 nodes
         key = np.empty(room, np.int64)
         left, right, out_parent, out_word, start, end = (np.empty(room, np.int32) for _ in range(6))
         out_start, tree_of = np.empty(n_trees + 1, np.int32), np.empty(n_trees, np.int32)
         chain_head, chain_tail = np.empty(1 << 16, np.int32), np.empty(1 << 16, np.int32)
         n_out, n_kept, n_chains = kernels.binarise_nodes(
-            new_label, word, kept_parent, tree_start, len(names), direction == "right", horizontal,
+            new_label, word, kept_parent, tree_start[: n_trees + 1], len(names), shape.direction == "right",
+            shape.horizontal if options is not None else 0,
             key, left, right, out_parent, out_word, start, end, out_start, tree_of, chain_head, chain_tail,
         )  # fmt: skip
+        if n_out < 0:
+            raise InputError("more than 65,536 different unary chains", hint="check the labels with: gramian inspect")
 
-        distinct, number = np.unique(key[:n_out], return_inverse=True)
-        base = list(names)
-        for i in range(n_chains):
-            base.append(base[chain_head[i]] + "|" + base[chain_tail[i]])
-        kinds = distinct & 3
-        labels = [_symbol_name(int(k), base, list(names)) for k in distinct]
-        order = sorted(range(len(labels)), key=lambda i: (kinds[i] == kernels.KIND_TAG, labels[i]))
-        rank = np.empty(len(labels), np.int32)
-        rank[order] = np.arange(len(labels), dtype=np.int32)
-
-        used, word_number = np.unique(out_word[:n_out][out_word[:n_out] >= 0], return_inverse=True)
+        symbols, n_phrases, symbol = names.symbols(key[:n_out], chain_head[:n_chains], chain_tail[:n_chains])
         out_word = out_word[:n_out]
-        out_word[out_word >= 0] = word_number
+        used, number = np.unique(out_word[out_word >= 0], return_inverse=True)
+        out_word[out_word >= 0] = number
         return cls(
-            symbols=tuple(labels[i] for i in order),
-            n_phrases=int(np.count_nonzero(kinds != kernels.KIND_TAG)),
-            words=tuple(unescape_word(codes.words[i]) for i in used),
-            label=rank[number], left=left[:n_out], right=right[:n_out], parent=out_parent[:n_out], word=out_word,
-            start=start[:n_out], end=end[:n_out], tree_start=out_start[: n_kept + 1],
-            removed={"empty elements": dropped, "emptied phrases": emptied, "same-label unaries": merged},
+            symbols=symbols, n_phrases=n_phrases, words=tuple(unescape_word(codes.words[i]) for i in used),
+            label=symbol, left=left[:n_out].copy(), right=right[:n_out].copy(), parent=out_parent[:n_out].copy(),
+            word=out_word.copy(), start=start[:n_out].copy(), end=end[:n_out].copy(), tree_start=out_start[: n_kept + 1].copy(),
+            removed=Removed(empty, emptied, int(cut.sum()), merged, wrappers, trees_emptied=n_trees - n_kept), shape=shape,
         )  # fmt: skip
 
-    @classmethod
-    def read(cls, source: str | Path, **options: Any) -> Treebank:
-        codes = TokenCodes()
-        with open(source, encoding="utf-8") as stream:
-            tokens = codes.encode_stream(stream)
-        return cls.from_codes(codes, tokens, **options)
+    def binary_tree(self, number: int) -> Tree:
+        """Return a tree in its binarised form."""
+        built: list[Tree] = []
+        first, last = int(self.tree_start[number]), int(self.tree_start[number + 1])
+        for node in range(first, last):
+            name = self.symbols[self.label[node]]
+            if self.word[node] >= 0:
+                built.append(preterminal(name, self.words[self.word[node]]))
+            else:
+                below = [built[child - first] for child in (self.left[node], self.right[node]) if child >= 0]
+                built.append(phrase(name, tuple(below)))
+        return built[-1]
+
+    def tree(self, number: int) -> Tree:
+        """Return a tree in its normalised, original shape."""
+        return debinarise(self.binary_tree(number))
+
+    def trees(self) -> Iterator[Tree]:
+        """Yield all trees in their normalised, original shape."""
+        return (self.tree(number) for number in range(self.n_trees))
+
+    def subset(self, trees: npt.ArrayLike) -> Treebank:
+        """Return a treebank of some of the trees, with the same symbols and words.
+
+        Examples
+        --------
+        >>> bank = Treebank.from_trees([Tree.parse("(X (A a) (B b))"), Tree.parse("(X (B b) (A a))")])
+        >>> [str(tree) for tree in bank.subset([1]).trees()]
+        ['(X (B b) (A a))']
+        """
+        chosen = np.asarray(trees, np.int64)
+        sizes = np.diff(self.tree_start)[chosen].astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        shift = np.repeat(starts[:-1] - self.tree_start[chosen], sizes)
+        nodes = np.arange(int(starts[-1])) - shift
+
+        def moved(column: Ints) -> Ints:
+            return np.where(column[nodes] >= 0, column[nodes] + shift, -1).astype(np.int32)
+
+        return _replaced(
+            self, label=self.label[nodes], left=moved(self.left), right=moved(self.right), parent=moved(self.parent),
+            word=self.word[nodes], start=self.start[nodes], end=self.end[nodes], tree_start=starts.astype(np.int32),
+        )  # fmt: skip
 
 
-def cut(name):
-    if name[:1] == "-":
-        return name
-    return name.split("-")[0].split("=")[0] or name
+class _Names:
+    """Labels numbered as they come, and the symbols made from them."""
+
+    def __init__(self) -> None:
+        self._number: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._number)
+
+    def number(self, name: str) -> int:
+        return self._number.setdefault(name, len(self._number))
+
+    def symbols(self, keys: npt.NDArray[np.int64], chain_head: Ints, chain_tail: Ints) -> tuple[tuple[str, ...], int, Ints]:
+        """Return symbol names (phrases, then tags, each sorted), the number of phrases, and the symbol of each key."""
+        labels = list(self._number)
+        chains = list(labels)
+        for head, tail in zip(chain_head, chain_tail, strict=True):
+            chains.append(chain_label([labels[head], chains[tail]]))
+        distinct, number = np.unique(keys, return_inverse=True)
+        named: list[tuple[bool, str]] = []
+        for key in distinct.tolist():
+            kind, label = key & 3, (key >> 2) & 0xFFFFF
+            if kind == kernels.KIND_INTERMEDIATE:
+                siblings = [labels[code - 1] for code in ((key >> 42) & 0xFFFFF, (key >> 22) & 0xFFFFF) if code]
+                named.append((False, intermediate_label(labels[label], siblings)))
+            else:
+                named.append((kind == kernels.KIND_TAG, chains[label]))
+        order = sorted(set(named))
+        rank = {name: place for place, name in enumerate(order)}
+        symbol = np.array([rank[name] for name in named], np.int32)[number]
+        return tuple(name for _, name in order), sum(not is_tag for is_tag, _ in order), symbol
 
 
-def unescape_word(w):
-    return w.replace("-LRB-", "(").replace("-RRB-", ")")
+def _is_plain(options: NormaliseOptions) -> bool:
+    """Tell whether the compiled normaliser knows these options."""
+    return options.root == "drop" and options.punctuation == "keep" and not options.unescape
 
 
-def _number(names, name):
-    if name is None:
-        return kernels.DROP
-    return names.setdefault(name, len(names))
+def _name_wrappers(names: _Names, new_label: Ints, kept_parent: Ints) -> None:
+    """Give unlabelled roots that could not be dropped a name."""
+    nameless = names.number("")
+    roots = np.flatnonzero((kept_parent < 0) & (new_label == nameless))
+    if len(roots):
+        new_label[roots] = names.number("ROOT")
 
 
-def _symbol_name(key: int, base, names) -> str:
-    kind, number = key & 3, (key >> 2) & 0xFFFFF
-    if kind == kernels.KIND_TAG:
-        return names[number]
-    if kind == kernels.KIND_PHRASE:
-        return base[number]
-    siblings = []
-    for shift in (42, 22):
-        code = (key >> shift) & 0xFFFFF
-        if code:
-            code -= 1
-            siblings.append(base[code // 2] if code % 2 == 0 else names[code // 2])
-    return "@" + names[number] + (f"[{','.join(siblings)}]" if siblings else "")
+def _named(stream: io.StringIO, name: str) -> io.StringIO:
+    stream.name = name  # type: ignore[attr-defined]
+    return stream
+
+
+def _replaced(bank: Treebank, **changes: Any) -> Treebank:
+    return Treebank(**{name: changes.get(name, getattr(bank, name)) for name in Treebank.__dataclass_fields__})
 
 
 def _join_words(codes: TokenCodes, tokens: Ints) -> Ints:
-    """Join words that stand side by side under one tag with ``_``."""
+    """Join words that stand side by side under one tag with ``_``, as the object reader does."""
     is_word = (tokens >= 0) & (tokens % 2 == 1)
     for position in np.flatnonzero(is_word[1:] & is_word[:-1])[::-1]:
         joined = codes.words[tokens[position] // 2] + "_" + codes.words[tokens[position + 1] // 2]

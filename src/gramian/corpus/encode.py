@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["TokenCodes"]
+__all__ = ["TokenCodes", "pieces"]
 
-_TOKEN = re.compile(r"\([ \t\r\f\v]*[^ \t\n\r\f\v()]*|[^ \t\n\r\f\v()]+|\)")
-_CHUNK = 1 << 22
+_TOKEN = re.compile(r"\([ \t\n\r\f\v]*[^ \t\n\r\f\v()]*|[^ \t\n\r\f\v()]+|\)")
+_PIECE = 1 << 22
 
 
 class TokenCodes(dict[str, int]):
@@ -55,23 +54,18 @@ class TokenCodes(dict[str, int]):
         """Return the codes of all tokens of `text`."""
         return np.fromiter(map(self.__getitem__, _TOKEN.findall(text)), np.int32)
 
-    def encode_stream(self, stream: IO[str]) -> npt.NDArray[np.int32]:
-        """Return the codes of a text stream, read in pieces that end after a closing bracket."""
-        return np.concatenate([np.empty(0, np.int32), *(self.encode(piece) for piece in _pieces(stream))])
 
-
-def _pieces(stream: IO[str]) -> Iterator[str]:
-    rest = ""
-    for block in iter(lambda: stream.read(_CHUNK), ""):
-        text = rest + block
-        cut = text.rfind(")") + 1
-        rest = text[cut:]
-        if cut:
-            yield text[:cut]
-    if rest.strip():
-        yield rest
-
-
-def as_text(trees: Iterable[object]) -> str:
-    """Return one bracketed tree a line."""
-    return "\n".join(map(str, trees))
+def pieces(lines: Iterable[str]) -> Iterator[str]:
+    """Join lines into pieces of some megabytes, each ending after a closing bracket."""
+    parts: list[str] = []
+    size = 0
+    for line in lines:
+        parts.append(line)
+        size += len(line)
+        if size >= _PIECE:
+            text = "".join(parts)
+            cut = text.rfind(")") + 1
+            if cut:
+                yield text[:cut]
+                parts, size = [text[cut:]], 0
+    yield "".join(parts)

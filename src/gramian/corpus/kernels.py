@@ -58,16 +58,17 @@ def find_nodes(codes, label, word, parent, tree_start):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True)
-def keep_nodes(label, word, parent, phrase_map, tag_map, merge_same, new_label, kept_parent):  # type: ignore[no-untyped-def]
+def keep_nodes(label, word, parent, phrase_map, tag_map, is_wrapper, merge_same, new_label, kept_parent):  # type: ignore[no-untyped-def]
     """Decide which nodes survive normalisation.
 
+    `phrase_map`, `tag_map` give new labels (DROP: the element is empty); `is_wrapper` marks labels that go at the root.
     OUT: `new_label` (mapped label of a survivor, else SPLICE or DROP) and `kept_parent` (nearest surviving ancestor or -1).
-    Returns the numbers of (empty leaves dropped, phrases emptied, same-label unaries merged).
+    Returns the numbers of (empty leaves dropped, phrases emptied, same-label unaries merged, wrappers dropped).
     """
     n_nodes = label.shape[0]
     children = np.zeros(n_nodes, np.int32)  # surviving direct children, splices resolved
     only_child = np.full(n_nodes, -1, np.int32)
-    dropped, emptied, merged = 0, 0, 0
+    dropped, emptied, merged, wrappers = 0, 0, 0, 0
     for node in range(n_nodes - 1, -1, -1):
         above = parent[node]
         if word[node] >= 0:
@@ -95,12 +96,21 @@ def keep_nodes(label, word, parent, phrase_map, tag_map, merge_same, new_label, 
                 else:
                     children[above] += 1
                     only_child[above] = node
+    for root in range(n_nodes):
+        node = root
+        while parent[root] < 0 and word[node] < 0 and new_label[node] != DROP and children[node] == 1:
+            if new_label[node] != SPLICE:
+                if not is_wrapper[label[node]]:
+                    break
+                new_label[node] = SPLICE
+                wrappers += 1
+            node = only_child[node]
     for node in range(n_nodes):
         above = parent[node]
         while above >= 0 and new_label[above] == SPLICE:
             above = parent[above]
         kept_parent[node] = above
-    return dropped, emptied, merged
+    return dropped, emptied, merged, wrappers
 
 
 @njit(cache=True, nogil=True)
@@ -124,7 +134,7 @@ def binarise_nodes(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Write the binarised trees, children before parents, leaves first; return (nodes, trees, chains) or -1 if chains overflow.
 
-    OUT per node: `key` (symbol key, see `_key`), `left`, `right` (-1 where absent), `out_parent`, `out_word`, `start`, `end`.
+    OUT per node: `key` (kind; label or chain from bit 2; nearest siblings + 1 from bits 22 and 42), `left`, `right` (-1 where absent), `out_parent`, `out_word`, `start`, `end`.
     OUT per tree: `out_tree_start`, `tree_of` (number of the input tree). OUT per chain: `chain_head` (label), `chain_tail` (chain).
     Chain numbers below `n_labels` are single labels; the rest index `chain_head`/`chain_tail` from zero.
     """
@@ -206,11 +216,7 @@ def binarise_nodes(  # type: ignore[no-untyped-def]
                             key[top] = (np.int64(new_label[node]) << 2) | KIND_INTERMEDIATE
                             for back in range(min(horizontal, count - 1 - step)):
                                 sibling = sons[step + 1 + back] if lean_left else sons[count - 2 - step - back]
-                                if word[base + sibling] >= 0:
-                                    code = np.int64(2 * new_label[base + sibling] + 1)
-                                else:
-                                    code = np.int64(2 * chain[sibling])
-                                key[top] |= (code + 1) << (22 + 20 * back)
+                                key[top] |= np.int64(new_label[base + sibling] + 1) << (22 + 20 * back)
                             accumulated = top
                             start[top] = start[left[top]]
                             end[top] = end[right[top]]
@@ -227,7 +233,7 @@ def binarise_nodes(  # type: ignore[no-untyped-def]
             else:
                 next_sibling[here] = first_child[above - base]
                 first_child[above - base] = here
-        if roots != 1:  # nothing left, or several trees under a spliced root: the caller reports these
+        if roots != 1:  # nothing left
             n_out = tree_first
             continue
         out_parent[made[root]] = -1

@@ -90,7 +90,7 @@ class HeadRules:
         directives: dict[str, tuple[str, ...]] = {}
         for number, line in enumerate(text.split("\n"), 1):
             words = line.split()
-            if not words or line.startswith("#"):
+            if not words or words[0].startswith("#"):
                 continue
             kinds = _DIRECTIVES if words[0] == "*" else _SEARCHES
             if len(words) < 2 or words[1] not in kinds:
@@ -122,10 +122,11 @@ class HeadRules:
         key = (tree.label, *[child.label for child in tree.children])
         index = self._known.get(key)
         if index is None:
-            index = self._known[key] = self._find(key[0], key[1:])
+            index = self._known[key] = self.find(key[0], key[1:])
         return index
 
-    def _find(self, label: str, labels: Sequence[str]) -> int:
+    def find(self, label: str, labels: Sequence[str]) -> int:
+        """Return the index of the head among children labelled `labels` of a phrase labelled `label`."""
         bare = [_CATEGORY.sub("", child) for child in labels]
         allowed = [
             place

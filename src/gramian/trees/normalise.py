@@ -18,7 +18,16 @@ from typing import Literal
 from gramian.errors import OptionError
 from gramian.trees.tree import Tree, phrase, preterminal, with_line
 
-__all__ = ["PRESETS", "ROOT_LABELS", "NormaliseOptions", "Normalised", "Removed", "normalise", "preset"]
+__all__ = [
+    "PRESETS",
+    "ROOT_LABELS",
+    "NormaliseOptions",
+    "Normalised",
+    "Removed",
+    "bare_label",
+    "normalise",
+    "preset",
+]
 
 ROOT_LABELS = frozenset({"", "ROOT", "TOP", "S1", "VROOT"})
 """Labels of nodes that only wrap a tree."""
@@ -203,7 +212,7 @@ def normalise(tree: Tree, options: NormaliseOptions = PRESETS["penn"]) -> Normal
                 punctuation += 1
                 built.append(None)
                 continue
-            label = _bare(node.label, options.tag_cut, "", options.indices)
+            label = bare_label(node.label, options, phrase=False)
             word = node.word
             if options.unescape:
                 word = _PENN_ESCAPE.sub(lambda match: _PENN_ESCAPES[match[0]], word)
@@ -221,7 +230,7 @@ def normalise(tree: Tree, options: NormaliseOptions = PRESETS["penn"]) -> Normal
             emptied_phrases += count > 0
             built.append(None)
             continue
-        label = _bare(node.label, options.phrase_cut, options.phrase_strip, options.indices)
+        label = bare_label(node.label, options, phrase=True)
         labels_cut += label != node.label
         if (
             options.same_unaries
@@ -248,6 +257,19 @@ def normalise(tree: Tree, options: NormaliseOptions = PRESETS["penn"]) -> Normal
         trees_emptied=int(result is None and any(node.word is not None for node in tree.subtrees())),
     )
     return Normalised(with_line(result if result is not None else Tree(""), tree.line), removed)
+
+
+def bare_label(label: str, options: NormaliseOptions, *, phrase: bool) -> str:
+    """Return what `options` leave of the label of a phrase or of a tag.
+
+    Examples
+    --------
+    >>> bare_label("NP-SBJ-1", PRESETS["penn"], phrase=True)
+    'NP'
+    """
+    if phrase:
+        return _bare(label, options.phrase_cut, options.phrase_strip, options.indices)
+    return _bare(label, options.tag_cut, "", options.indices)
 
 
 @lru_cache(maxsize=1 << 14)
