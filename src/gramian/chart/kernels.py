@@ -93,6 +93,8 @@ def coarse_forest(  # type: ignore[no-untyped-def]
                         continue
                     for rule in range(unary_start[tag_symbol[tag]], unary_start[tag_symbol[tag] + 1]):
                         value = unary_weight[rule] * tag_score[tag]
+                        if value == 0.0:
+                            continue
                         parent = unary_parent[rule]
                         if accumulated[parent] == 0.0:
                             touched[n_touched] = parent
@@ -142,6 +144,8 @@ def coarse_forest(  # type: ignore[no-untyped-def]
                             for rule in range(first_rule, last_rule):
                                 parent = rule_parent[rule]
                                 value = product * rule_weight[rule]
+                                if value == 0.0:  # a parent is noted when its sum leaves zero
+                                    continue
                                 if accumulated[parent] == 0.0:
                                     touched[n_touched] = parent
                                     n_touched += 1
@@ -235,7 +239,7 @@ def prune_forest(  # type: ignore[no-untyped-def]
     number = np.full(n_items, -1, np.int32)
     n_new = 0
     for item in range(n_items):
-        if posterior[item] >= item_threshold:
+        if posterior[item] >= item_threshold and np.float32(posterior[item]) > 0:  # it becomes a divisor
             number[item] = n_new
             n_new += 1
     for edge in range(n_edges):
