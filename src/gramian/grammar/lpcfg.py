@@ -40,6 +40,9 @@ class LPCFG:
         Share of a symbol times the chance of each tag just before it, and chance of each tag just after it; the last column is
         the edge of the sentence. They guess outside values where the coarse chart is pruned.
     lexicon : Lexicon
+    binary_weight, unary_weight, root_weight : ndarray of float64, optional
+        Probability of each rule, and of each symbol at the root, when states are summed out. Needed only where the blocks are not
+        probabilities (observable operators); otherwise they follow from the blocks.
     """
 
     symbols: tuple[str, ...]
@@ -54,6 +57,9 @@ class LPCFG:
     before: Floats
     after: Floats
     lexicon: Lexicon
+    binary_weight: npt.NDArray[np.float64] | None = None
+    unary_weight: npt.NDArray[np.float64] | None = None
+    root_weight: npt.NDArray[np.float64] | None = None
 
     @cached_property
     def state_start(self) -> npt.NDArray[np.int64]:
@@ -71,6 +77,11 @@ class LPCFG:
         return np.concatenate([[0], np.cumsum(self.n_states[self.unary_rules].astype(np.int64).prod(axis=1))])
 
     @property
+    def is_probabilistic(self) -> bool:
+        """Whether the blocks are probabilities; if not, they are observable operators, which may be negative."""
+        return self.binary_weight is None
+
+    @property
     def n_symbols(self) -> int:
         """How many labels and tags there are."""
         return len(self.symbols)
@@ -82,9 +93,11 @@ class LPCFG:
     @cached_property
     def coarse(self) -> CoarseRules:
         """The grammar without states: what remains when states are summed out by their shares."""
+        if self.binary_weight is not None and self.unary_weight is not None and self.root_weight is not None:
+            return CoarseRules(self.binary_weight, self.unary_weight, self.root_weight)
         binary = _project(self.binary, self.binary_start, self.binary_rules, self.n_states, self.state_prior, self.state_start)
         unary = _project(self.unary, self.unary_start, self.unary_rules, self.n_states, self.state_prior, self.state_start)
-        root = np.add.reduceat(self.root, self.state_start[:-1])
+        root = np.add.reduceat(self.root.astype(np.float64), self.state_start[:-1])
         return CoarseRules(binary, unary, root)
 
 
