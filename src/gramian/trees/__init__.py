@@ -2,9 +2,10 @@
 
 from gramian.trees.binarise import binarise, debinarise
 from gramian.trees.brackets import BracketError, parse_bracketed, read_trees, write_trees
-from gramian.trees.conllu import ConlluError, Sentence, Token, is_projective, lift, read_conllu, write_conllu
+from gramian.trees.conllu import ConlluError, Sentence, Token, read_conllu, write_conllu
 from gramian.trees.heads import HeadRules, head_positions, to_dependencies
 from gramian.trees.normalise import PRESETS, Normalised, NormaliseOptions, Removed, normalise, preset
+from gramian.trees.projective import is_projective, lift
 from gramian.trees.tree import Tree, escape_word, unescape_word
 
 __all__ = [

@@ -15,21 +15,18 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from gramian.errors import InputError, OptionError
-from gramian.files import Source, TextLines, expand, open_text, source_name, writing
+from gramian.files import Source, expand, open_text, source_name, writing
+from gramian.trees.records import whole_trees
 from gramian.trees.tree import SPACE, Tree, phrase, preterminal, unescape_word, with_line
 
 __all__ = ["BracketError", "parse_bracketed", "parse_one", "read_trees", "write_trees"]
 
 _TOKEN = re.compile(rf"[^{SPACE}]+")
-_ROOT = re.compile(rf"\([{SPACE}]*(\(|(?:ROOT|TOP|S1|VROOT)(?=[{SPACE}(]))")
-_LONGEST_WAIT = 1 << 22  # characters read on in the hope that an open tree closes, before it is called broken
-_LONG_RECORD = 1 << 17
 _CACHED_PIECES = 1 << 17
 
 Callback = Callable[["BracketError"], None]
@@ -96,7 +93,7 @@ def _read(
     cache: dict[str, _Piece] = {}
     for part in expand(source):
         with open_text(part) as lines:
-            for first_line, text in _records(lines):
+            for first_line, text in whole_trees(lines):
                 for result in _parse_record(text, lines.name, first_line, join, cache, joined):
                     if isinstance(result, Tree):
                         found = True
@@ -170,91 +167,6 @@ class _Tally:
         if self.first is not None and self.callback is None:
             place = f"{self.first.source}:{self.first.line}"
             warnings.warn(f"{self.count} {self.what}, the first at {place}: {self.first.what}", stacklevel=3)
-
-
-# -- text -> records -------------------------------------------------------------------------------
-
-
-def _records(lines: TextLines) -> Iterator[tuple[int, str]]:
-    """Cut text into ``(first line, text)`` with whole trees in each, by bracket balance alone.
-
-    A tree whose brackets do not close would swallow the rest of the file. A line that starts with the
-    root of the open tree over again (``( (``, ``(ROOT``, ...) therefore starts a new record; so does, in
-    hindsight, the first line that starts with a bracket, if the tree stays open to the end of the file or
-    for megabytes.
-    """
-    segments = iter(lines)
-    pushed_back: deque[str] = deque()
-    record: list[str] = []
-    line = next_line = 1
-    balance = size = 0
-    resume: tuple[int, int, int] | None = (
-        None  # where to cut in hindsight: segments, line and size up to there
-    )
-    cut_at = _LONG_RECORD
-    while True:
-        segment = pushed_back.popleft() if pushed_back else next(segments, None)
-        at_start = segment is not None and segment[0] == "(" and bool(record) and record[-1][-1] == "\n"
-        if segment is None or at_start:
-            if record and segment is not None and balance > 0 and _same_root(record, segment):
-                yield line, "".join(record)
-                record, line, balance, size, resume, cut_at = [], next_line, 0, 0, None, _LONG_RECORD
-            elif (
-                record
-                and balance > 0
-                and resume is not None
-                and (segment is None or size - resume[2] > _LONGEST_WAIT)
-            ):
-                keep, resume_line, _ = resume
-                yield line, "".join(record[:keep])
-                if segment is not None:
-                    pushed_back.appendleft(segment)
-                pushed_back.extendleft(reversed(record[keep:]))
-                record, line, next_line = [], resume_line, resume_line
-                balance, size, resume, cut_at = 0, 0, None, _LONG_RECORD
-                continue
-            elif at_start and resume is None:
-                resume = (len(record), next_line, size)
-        if segment is None:
-            break
-        if not record and segment == "\n":
-            line = next_line = next_line + 1
-            continue
-        record.append(segment)
-        size += len(segment)
-        next_line += segment[-1] == "\n"
-        balance += segment.count("(") - segment.count(")")
-        if balance <= 0 and (segment[-1] == "\n" or segment[-1] in SPACE + ")"):
-            yield line, "".join(record)
-            record, line, balance, size, resume, cut_at = [], next_line, 0, 0, None, _LONG_RECORD
-        elif size > cut_at:
-            text = "".join(record)
-            cut = _last_balanced(text)
-            cut_at = 2 * size
-            if cut:
-                yield line, text[:cut]
-                line += text.count("\n", 0, cut)
-                record, size, resume, cut_at = [text[cut:]], len(text) - cut, None, _LONG_RECORD
-    if record:
-        yield line, "".join(record)
-
-
-def _same_root(record: list[str], segment: str) -> bool:
-    here, there = _ROOT.match(segment), _ROOT.match(record[0])
-    return here is not None and there is not None and here[1] == there[1]
-
-
-def _last_balanced(text: str) -> int:
-    """Return the end of the last whole tree in `text`, 0 if there is none."""
-    balance = cut = 0
-    for match in re.finditer(r"[()]", text):
-        balance += 1 if match[0] == "(" else -1
-        if balance == 0:
-            cut = match.end()
-    return cut
-
-
-# -- record -> trees -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 
-from gramian.trees.conllu import Sentence, is_projective
+from gramian.trees.conllu import Sentence
 from gramian.trees.normalise import ROOT_LABELS
+from gramian.trees.projective import is_projective
 from gramian.trees.tree import Tree
 
 __all__ = [

@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_strategies import trees
+from tree_strategies import labelled_trees, trees
 
 from gramian.errors import InputError, OptionError
 from gramian.trees import BracketError, Tree, parse_bracketed, read_trees, write_trees
@@ -30,8 +30,9 @@ def read_skipping(text: str, **options) -> tuple[list[tuple[int, str]], list[tup
     )
 
 
-@given(st.lists(trees, min_size=1, max_size=5), st.data())
-def test_white_space_does_not_matter(drawn, data):
+@given(st.lists(labelled_trees, min_size=1, max_size=5), st.booleans(), st.data())
+def test_white_space_does_not_matter(drawn, outer, data):
+    drawn = [Tree("", [tree]) for tree in drawn] if outer else drawn
     pieces = []
     for tree in drawn:
         for part in str(tree).replace("(", " ( ").replace(")", " ) ").split(" "):

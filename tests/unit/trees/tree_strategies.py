@@ -25,3 +25,8 @@ trees = st.recursive(
     ),
     max_leaves=25,
 )
+labelled_trees = st.recursive(
+    preterminals,
+    lambda parts: st.builds(Tree, labels, st.lists(parts, min_size=1, max_size=5)),
+    max_leaves=25,
+)

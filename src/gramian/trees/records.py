@@ -1,0 +1,102 @@
+"""Bracket text cut into records, each of whole trees, so that memory is bounded by the longest tree.
+
+Brackets are only counted here; :mod:`gramian.trees.brackets` reads the records.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+
+from gramian.files import TextLines
+from gramian.trees.tree import SPACE
+
+__all__ = ["whole_trees"]
+
+_ROOT = re.compile(rf"\([{SPACE}]*(\(|(?:ROOT|TOP|S1|VROOT)(?=[{SPACE}(]))")
+_LONGEST_WAIT = 1 << 22  # characters read on in the hope that an open tree closes, before it is called broken
+_LONG_RECORD = 1 << 17
+_END_OF_TREES = SPACE + ")"
+
+
+def whole_trees(lines: TextLines) -> Iterator[tuple[int, str]]:
+    """Cut text into ``(first line, text)`` with whole trees in each, by bracket balance alone."""
+    segments = iter(lines)
+    again: deque[str] = deque()
+    record = _Record(1)
+    while True:
+        segment = again.popleft() if again else next(segments, None)
+        if record.balance > 0 and (segment is None or (segment[0] == "(" and record.ends_line)):
+            keep = record.broken_at(segment)
+            if keep is not None:
+                if segment is not None:
+                    again.appendleft(segment)
+                again.extendleft(reversed(record.segments[keep:]))
+                yield record.line, "".join(record.segments[:keep])
+                record = _Record(record.line + sum(part[-1] == "\n" for part in record.segments[:keep]))
+                continue
+        if segment is None:
+            break
+        record.add(segment)
+        if record.balance <= 0 and segment[-1] in _END_OF_TREES:
+            yield record.line, "".join(record.segments)
+            record = _Record(record.next_line)
+        elif record.size > record.scan_at:
+            text = "".join(record.segments)
+            cut = _last_balanced(text)
+            record.scan_at = 2 * record.size
+            if cut:
+                yield record.line, text[:cut]
+                record = _Record(record.line + text.count("\n", 0, cut))
+                record.add(text[cut:])
+    if record.segments:
+        yield record.line, "".join(record.segments)
+
+
+class _Record:
+    """Segments of text from the start of a tree to where all brackets are closed.
+
+    A tree whose brackets do not close would swallow the rest of the file. Therefore a line that starts with
+    the root of the open tree over again (``( (``, ``(ROOT``, ...) starts a new record; so does, in
+    hindsight, the first line that starts with a bracket, if the tree stays open to the end of the file or
+    for megabytes.
+    """
+
+    def __init__(self, line: int) -> None:
+        self.line = self.next_line = line
+        self.segments: list[str] = []
+        self.balance = self.size = 0
+        self.scan_at = _LONG_RECORD
+        self._doubtful: tuple[int, int] | None = None  # first segment that may be a new tree, and size there
+
+    def add(self, segment: str) -> None:
+        self.segments.append(segment)
+        self.size += len(segment)
+        self.balance += segment.count("(") - segment.count(")")
+        self.next_line += segment.count("\n")
+
+    @property
+    def ends_line(self) -> bool:
+        return self.segments[-1][-1] == "\n"
+
+    def broken_at(self, segment: str | None) -> int | None:
+        """Return how many segments belong to the open tree, if it is broken and ends before `segment`."""
+        if segment is None:
+            return self._doubtful[0] if self._doubtful else len(self.segments)
+        here, there = _ROOT.match(segment), _ROOT.match(self.segments[0])
+        if here is not None and there is not None and here[1] == there[1]:
+            return len(self.segments)
+        if self._doubtful is None:
+            self._doubtful = len(self.segments), self.size
+        return self._doubtful[0] if self.size - self._doubtful[1] > _LONGEST_WAIT else None
+
+
+def _last_balanced(text: str) -> int:
+    """Return the end of the last whole tree in `text`, 0 if there is none."""
+    balance = cut = 0
+    for match in re.finditer(r"[()]", text):
+        balance += 1 if match[0] == "(" else -1
+        if balance == 0:
+            cut = match.end()
+    return cut
