@@ -475,7 +475,7 @@ def sentence_forest(  # type: ignore[no-untyped-def]
 ):
     """Run all passes over one sentence.
 
-    `grammar` is a :class:`gramian.chart.inference.GrammarArrays`; `tag_states` holds the state scores of the tags of all words,
+    `grammar` is a :class:`gramian.chart.inference.GrammarArrays`; `tag_score` is rescaled in place; `tag_states` holds the state scores of the tags of all words,
     beginning at `tag_state_start`.
 
     Returns
@@ -487,6 +487,12 @@ def sentence_forest(  # type: ignore[no-untyped-def]
     g = grammar
     n_tags = g.before.shape[0] - 1
     n_phrases = g.n_symbols - n_tags
+    words_scale = 0.0  # each word's best tag counts as 1, so that single precision suffices for any emissions
+    for word in range(n):
+        best = tag_score[tag_start[word] : tag_start[word + 1]].max()
+        if best > 0:
+            tag_score[tag_start[word] : tag_start[word + 1]] /= best
+            words_scale += np.log(best)
     merit_left = np.ones((n + 1, g.n_symbols), np.float32)
     merit_right = np.ones((n + 1, g.n_symbols), np.float32)
     if beam > 0:
@@ -562,7 +568,7 @@ def sentence_forest(  # type: ignore[no-untyped-def]
     fine_posterior = np.zeros(edge_left.shape[0], np.float32)
     log_ratio = -np.inf
     if ok:
-        log_ratio = np.log(total) + cell_scale[n_cells - 1] + np.log(abs(fine_total)) + reference
+        log_ratio = np.log(total) + cell_scale[n_cells - 1] + np.log(abs(fine_total)) + reference + words_scale
         for item in range(n_items):
             if old[item] >= first_root:
                 # Outside vectors are relative to the item's whole coarse posterior, of which being the root may be only a part.

@@ -1,0 +1,216 @@
+"""Tiny random grammars and sentences, and the enumeration of all their derivations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+from gramian.chart.inference import Forest
+from gramian.grammar import LPCFG, Lexicon
+from gramian.grammar.lexicon import WordScores
+
+PHRASES = ("A", "@A", "A|B", "C")  # the second never stands at the root
+TAGS = ("x", "y", "z")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A grammar and the scores of the words of a sentence."""
+
+    grammar: LPCFG
+    words: list[WordScores]
+
+
+def lexicon(tags: tuple[str, ...], n_states: np.ndarray) -> Lexicon:
+    """A lexicon that knows no words: the cases bring scores of their own."""
+    none, counts = np.empty(0, np.float32), np.empty(0, np.int32)
+    return Lexicon(
+        tags=tags, n_states=n_states, tag_prior=np.full(len(tags), 1 / len(tags), np.float32), words=(),
+        word_count=counts, entry_start=np.zeros(1, np.int32), entry_tag=counts, entry_probability=none,
+        entry_states=none, features=(), feature_weights=np.zeros((1, len(tags)), np.float32), classes=(),
+        class_states=none,
+    )  # fmt: skip
+
+
+def grammar_of(
+    symbols: tuple[str, ...], n_phrases: int, n_states: np.ndarray, binary_rules: np.ndarray,
+    unary_rules: np.ndarray, rng: np.random.Generator, zeros: float = 0.0, signed: bool = False,
+) -> LPCFG:  # fmt: skip
+    """A grammar with the given rules and random weights, of which the share `zeros` is zero."""
+    sizes = n_states.astype(np.int64)
+
+    def weights(count: int) -> np.ndarray:
+        table = rng.gamma(1.0, size=count) * (rng.random(count) >= zeros)
+        return (table * rng.choice([-1.0, 1.0, 1.0, 1.0], count) if signed else table).astype(np.float32)
+
+    prior = np.concatenate([rng.dirichlet(np.ones(size)) for size in sizes]).astype(np.float32)
+    root = weights(int(sizes.sum()))
+    starts = np.cumsum(sizes) - sizes
+    for number, symbol in enumerate(symbols):
+        if symbol.startswith("@"):
+            root[starts[number] : starts[number] + sizes[number]] = 0
+    n_tags = len(symbols) - n_phrases
+    share = np.ones((len(symbols), n_tags + 1), np.float32)
+    return LPCFG(
+        symbols=symbols, n_phrases=n_phrases, n_states=n_states, state_prior=prior, root=root,
+        binary_rules=binary_rules, binary=weights(int(sizes[binary_rules].prod(axis=1).sum())),
+        unary_rules=unary_rules, unary=weights(int(sizes[unary_rules].prod(axis=1).sum())),
+        before=share, after=share.copy(), lexicon=lexicon(symbols[n_phrases:], n_states[n_phrases:]),
+    )  # fmt: skip
+
+
+@st.composite
+def cases(
+    draw: st.DrawFn, max_words: int = 5, max_states: int = 3, max_phrases: int = 3, signed: bool = False,
+    spread: float = 1.0, state_spread: float = 1.0,
+) -> Case:  # fmt: skip
+    """Draw a grammar whose rules and weights are random, and a sentence over its tags."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_phrases, n_tags = draw(st.integers(1, max_phrases)), draw(st.integers(1, 2))
+    n_words = draw(st.integers(1, max_words))
+    density = draw(st.sampled_from([0.3, 0.6, 1.0]))
+    n = n_phrases + n_tags
+    n_states = rng.integers(1, max_states + 1, n).astype(np.int32)
+    triples = np.stack(
+        np.meshgrid(np.arange(n_phrases), np.arange(n), np.arange(n), indexing="ij"), -1
+    ).reshape(-1, 3)
+    pairs = np.stack(np.meshgrid(np.arange(n_phrases), np.arange(n_phrases, n), indexing="ij"), -1).reshape(
+        -1, 2
+    )
+    grammar = grammar_of(
+        PHRASES[:n_phrases] + TAGS[:n_tags],
+        n_phrases,
+        n_states,
+        triples[rng.random(len(triples)) < density].astype(np.int32),
+        pairs[rng.random(len(pairs)) < density].astype(np.int32),
+        rng,
+        zeros=draw(st.sampled_from([0.0, 0.3])),
+        signed=signed,
+    )
+    return Case(grammar, sentence(grammar, n_words, rng, spread, state_spread))
+
+
+def sentence(
+    grammar: LPCFG, n_words: int, rng: np.random.Generator, spread: float = 1.0, state_spread: float = 1.0
+) -> list[WordScores]:
+    """Random scores of words; the spreads are standard deviations of logarithms."""
+    n_tags = grammar.n_symbols - grammar.n_phrases
+    words = []
+    for _ in range(n_words):
+        tags = np.flatnonzero(rng.random(n_tags) < 0.7).astype(np.int32)
+        tags = tags if len(tags) else rng.integers(0, n_tags, 1).astype(np.int32)
+        size = int(grammar.n_states[grammar.n_phrases + tags].sum())
+        words.append(
+            WordScores(
+                tags,
+                np.exp(spread * rng.normal(size=len(tags))).astype(np.float32),
+                np.exp(state_spread * rng.normal(size=size)).astype(np.float32),
+            )
+        )
+    return words
+
+
+def enumerate_derivations(grammar: LPCFG, emission: np.ndarray) -> list[tuple[float, tuple]]:
+    """List all derivations with their weights; a derivation is its (symbol, start, end, state), top-down."""
+    n, states = len(emission), grammar.n_states
+    binary = [
+        (rule, grammar.binary[a:b].reshape(states[rule]).astype(float))
+        for rule, a, b in zip(
+            grammar.binary_rules, grammar.binary_start, grammar.binary_start[1:], strict=False
+        )
+    ]
+    unary = [
+        (rule, grammar.unary[a:b].reshape(states[rule]).astype(float))
+        for rule, a, b in zip(grammar.unary_rules, grammar.unary_start, grammar.unary_start[1:], strict=False)
+    ]
+    first = grammar.state_start - grammar.state_start[grammar.n_phrases]
+    memo: dict[tuple[int, int, int, int], list[tuple[float, tuple]]] = {}
+
+    def below(symbol: int, start: int, end: int, state: int) -> list[tuple[float, tuple]]:
+        key = (symbol, start, end, state)
+        if key in memo:
+            return memo[key]
+        found = []
+        if symbol >= grammar.n_phrases:
+            weight = emission[start, first[symbol] + state] if end - start == 1 else 0.0
+            found = [(weight, (key,))] if weight else []
+        elif end - start == 1:
+            for (parent, tag), table in unary:
+                for under in range(states[tag]):
+                    if parent == symbol and table[state, under]:
+                        found += [
+                            (table[state, under] * w, (key, *d))
+                            for w, d in below(int(tag), start, end, under)
+                        ]
+        else:
+            for (parent, left, right), table in binary:
+                if parent != symbol:
+                    continue
+                for split in range(start + 1, end):
+                    for i, j in np.argwhere(table[state]).tolist():
+                        for w, d in below(int(left), start, split, i):
+                            found += [
+                                (table[state, i, j] * w * v, (key, *d, *e))
+                                for v, e in below(int(right), split, end, j)
+                            ]
+        memo[key] = found
+        return found
+
+    return [
+        (float(grammar.root[place]) * w, d)
+        for symbol in range(grammar.n_symbols)
+        for state, place in enumerate(range(grammar.state_start[symbol], grammar.state_start[symbol + 1]))
+        if grammar.root[place]
+        for w, d in below(symbol, 0, n, state)
+    ]
+
+
+def skeleton(derivation: tuple) -> tuple:
+    """The items of a derivation, without states."""
+    return tuple(node[:3] for node in derivation)
+
+
+def children_of(items: tuple) -> dict[int, list[int]]:
+    """The children of each node of a tree whose items come parents first."""
+    children: dict[int, list[int]] = {place: [] for place in range(len(items))}
+    above: list[int] = []
+    for place, (_, start, end) in enumerate(items):
+        while above and not (items[above[-1]][1] <= start and end <= items[above[-1]][2]):
+            above.pop()
+        if above:
+            children[above[-1]].append(place)
+        above.append(place)
+    return children
+
+
+def edges_of(items: tuple) -> list[tuple]:
+    """The edges of a tree, as the reference names them."""
+    return [
+        (items[place], *(items[child] for child in below))
+        for place, below in children_of(items).items()
+        if below
+    ]
+
+
+def forest_items(forest: Forest) -> list[tuple[int, int, int]]:
+    """The items of a forest, as the reference names them."""
+    return list(
+        zip(
+            forest.item_symbol.tolist(),
+            forest.item_first_word.tolist(),
+            forest.item_end.tolist(),
+            strict=True,
+        )
+    )
+
+
+def forest_edges(forest: Forest) -> list[tuple]:
+    """The edges of a forest, as the reference names them."""
+    items = forest_items(forest)
+    parents = np.repeat(np.arange(len(items)), np.diff(forest.edge_first))
+    return [
+        (items[parent], items[left], items[right]) if right >= 0 else (items[parent], items[left])
+        for parent, left, right in zip(parents, forest.edge_left, forest.edge_right, strict=True)
+    ]
