@@ -62,6 +62,13 @@ class Sequences:
         lengths = np.fromiter((len(row) for row in rows), np.int64, len(rows))
         return cls(np.asarray(flat, np.int32), _offsets(lengths), tuple(alphabet))
 
+    @classmethod
+    def of(cls, strings: Strings, alphabet: Sequence[Symbol] | None = None) -> Sequences:
+        """Return `strings` over `alphabet`; without one, over their own."""
+        if not isinstance(strings, Sequences):
+            return cls.from_strings(strings, alphabet)
+        return strings if alphabet is None else strings.recode(tuple(alphabet))
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

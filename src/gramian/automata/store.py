@@ -29,7 +29,8 @@ def write_model(
     """Write `arrays` and the JSON-able `header` under `kind`; the file appears whole or not at all."""
     from safetensors.numpy import save
 
-    # One metadata key only: safetensors does not keep the order of several, and equal models give equal bytes.
+    # One metadata key only: safetensors does not keep the order of several, and equal models give equal
+    # bytes.
     text = json.dumps({"kind": kind, "version": _VERSION, **header}, sort_keys=True)
     data = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {_KEY: text})
     target = Path(path)
@@ -52,8 +53,10 @@ def write_model(
         raise
 
 
-def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Return the header (with its ``kind``) and the arrays of a file that :func:`write_model` wrote."""
+def read_model(
+    path: str | os.PathLike[str], kind: str | None = None
+) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Return the header and the arrays of a file that :func:`write_model` wrote, if it holds a `kind`."""
     from safetensors import SafetensorError, safe_open
 
     hint = "try: a file that 'gramian wfa train' wrote"
@@ -70,6 +73,8 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         raise ModelFileError(f"{path}: not a gramian automaton, or damaged; {hint}")
     if header.get("version") != _VERSION:
         raise ModelFileError(
-            f"{path}: format version {header.get('version')}, this gramian reads {_VERSION}; try: upgrading it"
+            f"{path}: format version {header.get('version')}, this gramian reads {_VERSION}; try: upgrading"
         )
+    if kind is not None and header["kind"] != kind:
+        raise ModelFileError(f"{path}: holds a {header['kind']}, not a {kind}; try: load_sequence_model")
     return header, arrays

@@ -66,7 +66,7 @@ class WFA:
         n, k = len(self.initial), len(self.alphabet)
         if self.initial.shape != (n,) or self.final.shape != (n,) or self.transitions.shape != (k, n, n):
             raise OptionError(
-                f"WFA: shapes {self.initial.shape}, {self.final.shape}, {self.transitions.shape}, {k} symbols; "
+                f"WFA: {self.initial.shape}, {self.final.shape}, {self.transitions.shape} for {k} symbols; "
                 f"try: initial (n,), final (n,), transitions (n_symbols, n, n)"
             )
         if len(set(self.alphabet)) != k:
@@ -109,6 +109,35 @@ class WFA:
     def prefix_score(self, strings: Strings) -> Array:
         """Return f_p(x), the total weight of the strings that begin with x."""
         return self.convert("string", "prefix").score(strings)
+
+    def next_scores(self, strings: Strings) -> Array:
+        """Return scores of what follows each prefix: ``a·A_s·ã`` for symbols, ``a·final`` for STOP.
+
+        One row a prefix, a string of length t having t + 1; one column a symbol, then STOP. The state row
+        ``a`` is normalised by its prefix weight ``a·ã``, with ``ã = (I - A)^-1 final``; where that is not
+        positive, by its largest entry; where it vanished, ``a`` starts again from the average state of all
+        positions. If the sum over all strings diverges, ``ã`` is the solution of the same equation all the
+        same (Lemma 1 without its condition), or `final` if there is none.
+        """
+        sample = self.encode(strings)
+        total, restart = self._prefix_weights()
+        vectors = np.empty((len(sample.symbols) + len(sample), self.n_states))
+        kernels.state_vectors(
+            self.initial, total, restart, self.transitions, sample.symbols, sample.offsets, vectors
+        )
+        readout = np.column_stack([(self.transitions @ total).T, self.final])
+        return np.asarray(vectors @ readout)
+
+    def _prefix_weights(self) -> tuple[Array, Array]:
+        """Return ã, and the average state over all positions of all strings, normalised."""
+        matrix = np.eye(self.n_states) - self.transitions.sum(axis=0)
+        try:
+            total = np.asarray(np.linalg.solve(matrix, self.final))
+            restart = np.asarray(np.linalg.solve(matrix.T, self.initial))
+        except np.linalg.LinAlgError:
+            return self.final, self.initial
+        mass = float(restart @ total)
+        return total, restart / mass if mass > 0 else self.initial
 
     def _signed_log(self, strings: Strings) -> tuple[Array, Array]:
         sample = self.encode(strings)
@@ -172,7 +201,7 @@ class WFA:
         return np.asarray(np.linalg.solve(matrix.T if transposed else matrix, vector))
 
     def is_probabilistic(self, tolerance: float = 1e-9) -> bool:
-        """Tell whether this is a PNFA: non-negative, with initial and each state's leaving weights summing to 1."""
+        """Tell whether this is a PNFA: weights >= 0; the initial and each state's leaving ones sum to 1."""
         leaving = self.final + self.transitions.sum(axis=(0, 2))
         smallest = min(self.initial.min(), self.final.min(), self.transitions.min(initial=0.0))
         return bool(
@@ -218,19 +247,18 @@ class WFA:
             self.alphabet,
         )
 
+    def arrays(self) -> dict[str, Array]:
+        """Return the arrays by name, as a model file holds them."""
+        return {"initial": self.initial, "final": self.final, "transitions": self.transitions}
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file (safetensors with a JSON header)."""
-        arrays = {"initial": self.initial, "final": self.final, "transitions": self.transitions}
-        write_model(path, "wfa", {"alphabet": self.alphabet}, arrays)
+        write_model(path, "wfa", {"alphabet": self.alphabet}, self.arrays())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> WFA:
         """Read a file that :meth:`save` wrote."""
-        header, arrays = read_model(path)
-        if header["kind"] != "wfa":
-            raise ModelFileError(
-                f"{path}: holds a {header['kind']} model, not a WFA; try: load_sequence_model"
-            )
+        header, arrays = read_model(path, "wfa")
         try:
             return cls(arrays["initial"], arrays["final"], arrays["transitions"], tuple(header["alphabet"]))
         except (KeyError, TypeError, OptionError) as error:

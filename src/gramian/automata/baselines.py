@@ -1,0 +1,186 @@
+"""n-gram models of strings, as deterministic automata whose states are the contexts seen.
+
+Interpolated Kneser-Ney smoothing (Chen and Goodman 1999) backs off from a context to the one without its
+oldest symbol; without smoothing, the longest context seen decides alone, which for order 2 is the bigram of
+Balle et al. (2014, 5.1). The start of a string is a symbol of its context, and STOP is predicted as symbols
+are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+
+from gramian.automata.pdfa import PDFA
+from gramian.automata.sequences import Sequences, Strings, Symbol
+from gramian.errors import OptionError
+
+__all__ = ["NGram"]
+
+Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+class NGram(BaseEstimator):  # type: ignore[misc]
+    """An n-gram model with the start and the end of strings.
+
+    Parameters
+    ----------
+    order : int
+        Symbols that matter for a prediction, the predicted one included: 1 unigram, 2 bigram, 3 trigram.
+    smoothing : "kneser-ney" or "none"
+    alphabet : sequence of str or int, optional
+        The symbols; without it, those of the training strings.
+
+    Attributes
+    ----------
+    pdfa_ : PDFA
+        The model learnt; its states are contexts.
+
+    Examples
+    --------
+    >>> model = NGram(2, smoothing="none").fit(["ab", "aab"]).pdfa_
+    >>> np.exp(model.log_score(["ab", "aab", "b"])).round(3)
+    array([0.667, 0.222, 0.   ])
+    """
+
+    def __init__(
+        self,
+        order: int = 3,
+        *,
+        smoothing: Literal["kneser-ney", "none"] = "kneser-ney",
+        alphabet: tuple[Symbol, ...] | None = None,
+    ) -> None:
+        self.order = order
+        self.smoothing = smoothing
+        self.alphabet = alphabet
+
+    def fit(self, strings: Strings, y: None = None) -> Self:
+        """Count contexts in `strings`."""
+        if self.order < 1:
+            raise OptionError(f"order: got {self.order}; try: 1 or more")
+        if self.smoothing not in ("kneser-ney", "none"):
+            raise OptionError(f"smoothing: got {self.smoothing!r}; try one of: kneser-ney, none")
+        sample = Sequences.of(strings, self.alphabet)
+        k = len(sample.alphabet)
+        levels = _levels(sample, self.order)
+        backgrounds = np.full((1, k + 1), 1.0 / (k + 1))
+        tables = []
+        for level in levels:
+            table = _predictions(level, backgrounds, smooth=self.smoothing == "kneser-ney")
+            tables.append(table)
+            backgrounds = table
+        self.pdfa_ = PDFA(_successors(levels, k), np.vstack(tables), sample.alphabet).started_at(
+            _start(levels, k)
+        )
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """The contexts of one length, numbered from 0, and what followed them.
+
+    `shorter` is the context without its oldest symbol, a number of the level below, and `oldest` that symbol;
+    followers are given by (context, symbol, raw count, count for smoothing).
+    """
+
+    shorter: Ints
+    oldest: Ints
+    context: Ints
+    symbol: Ints
+    count: Array
+    continuation: Array
+
+
+def _levels(sample: Sequences, order: int) -> list[_Level]:
+    k = len(sample.alphabet)
+    distinct, weights = sample.merged()
+    # Every string between START (k) and STOP (k): an event is what follows a START or a symbol.
+    lengths = distinct.lengths + 2
+    ends = np.cumsum(lengths)
+    text = np.full(int(ends[-1]) if len(ends) else 0, k, np.int64)
+    inner = np.ones(len(text), bool)
+    inner[ends - 1] = False
+    inner[ends - lengths] = False
+    text[inner] = distinct.symbols
+    place = np.arange(len(text)) - np.repeat(ends - lengths, lengths)
+    event = np.flatnonzero(place > 0)
+    weight = np.repeat(weights, lengths)[event]
+    context = np.zeros(len(event), np.int64)
+    levels: list[_Level] = []
+    shorter = oldest = np.zeros(1, np.int64)
+    for length in range(order):
+        if length > 0:
+            reach = place[event] >= length
+            event, weight = event[reach], weight[reach]
+            pair = context[reach] * (k + 1) + text[event - length]
+            pairs, context = np.unique(pair, return_inverse=True)
+            shorter, oldest = np.divmod(pairs, k + 1)
+        codes, where = np.unique(context * (k + 1) + text[event], return_inverse=True)
+        count = np.bincount(where, weight, len(codes))
+        follower, symbol = np.divmod(codes, k + 1)
+        levels.append(_Level(shorter, oldest, follower, symbol, count, count))
+        if length > 0:
+            levels[-2] = _with_continuation(levels[-2], levels[-1], k)
+    return levels
+
+
+def _with_continuation(level: _Level, longer: _Level, k: int) -> _Level:
+    """Count, for smoothing, in how many longer contexts a follower occurs; a whole history has no longer one."""
+    codes = level.context * (k + 1) + level.symbol
+    above = longer.shorter[longer.context] * (k + 1) + longer.symbol
+    variety = np.bincount(np.searchsorted(codes, above), minlength=len(codes)).astype(np.float64)
+    # A context that begins with START is never extended, and keeps its count.
+    whole = level.oldest[level.context] == k if len(level.oldest) > 1 else np.zeros(len(codes), bool)
+    continuation = np.where(whole | (variety == 0), level.count, variety)
+    return _Level(level.shorter, level.oldest, level.context, level.symbol, level.count, continuation)
+
+
+def _predictions(level: _Level, backgrounds: Array, *, smooth: bool) -> Array:
+    n, width = len(level.shorter), backgrounds.shape[1]
+    table = np.zeros((n, width))
+    background = backgrounds[level.shorter]
+    if not smooth:
+        table[level.context, level.symbol] = level.count
+        return table / table.sum(axis=1, keepdims=True)
+    counts = level.continuation
+    once, twice = np.count_nonzero(counts == 1.0), np.count_nonzero(counts == 2.0)
+    discount = once / (once + 2.0 * twice) if once else 0.5
+    table[level.context, level.symbol] = counts - np.minimum(discount, counts / 2.0)
+    total = np.bincount(level.context, counts, n)
+    table /= total[:, None]
+    return table + (1.0 - table.sum(axis=1, keepdims=True)) * background
+
+
+def _successors(levels: list[_Level], k: int) -> npt.NDArray[np.int32]:
+    """Return the longest known context after each context and symbol; states are numbered level by level."""
+    firsts = np.cumsum([0, *(len(level.shorter) for level in levels)])
+    table = np.zeros((1, k), np.int64)  # of a level that is not there: everything leads to the root
+    tables = []
+    for length, level in enumerate(levels):
+        table = table[level.shorter] if length else np.zeros((1, k), np.int64)
+        if length + 1 < len(levels):
+            # The symbol and all of the context, if that is known: a child of what the shorter context leads
+            # to.
+            longer = levels[length + 1]
+            codes = longer.shorter * (k + 1) + longer.oldest
+            if length == 0:
+                wanted = np.arange(k)[None, :]
+                full = np.ones((1, k), bool)
+            else:
+                full = table >= firsts[length]
+                wanted = (table - firsts[length]) * (k + 1) + level.oldest[:, None]
+            at = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+            known = full & (codes[at] == wanted)
+            table = np.where(known, firsts[length + 1] + at, table)
+        tables.append(table)
+    return np.vstack(tables).astype(np.int32)
+
+
+def _start(levels: list[_Level], k: int) -> int:
+    """Return the state of the context that is START alone."""
+    return 0 if len(levels) == 1 else 1 + int(np.flatnonzero(levels[1].oldest == k)[0])

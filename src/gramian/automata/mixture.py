@@ -1,0 +1,161 @@
+"""Weighted mixtures of sequence models: the average of several distributions is a distribution.
+
+A mixture of PNFAs is the PNFA with their states side by side (:meth:`Mixture.to_wfa`); kept apart, its parts
+score strings in a fraction of the time.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.automata.pdfa import PDFA
+from gramian.automata.sequences import Sequences, Strings, Symbol
+from gramian.automata.store import read_model, write_model
+from gramian.automata.wfa import WFA
+from gramian.errors import ModelFileError, OptionError
+
+__all__ = ["Mixture", "mixture_weights"]
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A convex combination of distributions over strings.
+
+    Attributes
+    ----------
+    parts : tuple of WFA or PDFA
+        Distributions over one alphabet.
+    weights : array of shape (n_parts,)
+        Positive, summing to one.
+
+    Examples
+    --------
+    >>> short, long = (WFA([1.0], [stop], [[[1.0 - stop]]], ("a",)) for stop in (0.5, 0.1))
+    >>> both = Mixture((short, long), [0.5, 0.5])
+    >>> np.exp(both.log_score([[]])).round(3), both.to_wfa().score([[]]).round(3)
+    (array([0.3]), array([0.3]))
+    """
+
+    parts: tuple[WFA | PDFA, ...]
+    weights: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
+        object.__setattr__(self, "weights", np.asarray(self.weights, np.float64))
+        if not self.parts or self.weights.shape != (len(self.parts),):
+            raise OptionError("Mixture: needs one weight for every part, and at least one part")
+        if len({part.alphabet for part in self.parts}) > 1:
+            raise OptionError("Mixture: the parts have different alphabets; try: training them with one")
+        if not (self.weights > 0).all() or abs(self.weights.sum() - 1.0) > 1e-9:
+            raise OptionError("Mixture: weights must be positive and sum to 1; try: weights / weights.sum()")
+
+    @property
+    def alphabet(self) -> tuple[Symbol, ...]:
+        """The symbols."""
+        return self.parts[0].alphabet
+
+    def log_score(self, strings: Strings) -> Array:
+        """Return the log-probability of every string."""
+        sample = Sequences.of(strings, self.alphabet)
+        scores = [part.log_score(sample) for part in self.parts]
+        return np.asarray(np.logaddexp.reduce(np.log(self.weights)[:, None] + scores, axis=0))
+
+    def next_scores(self, strings: Strings) -> Array:
+        """Return the conditional probabilities of what follows each prefix; see `SequenceModel`."""
+        sample = Sequences.of(strings, self.alphabet)
+        logs, predictions = [], []
+        for weight, part in zip(self.weights, self.parts, strict=True):
+            prediction = part.next_scores(sample)
+            logs.append(np.log(weight) + prefix_logs(sample, prediction))
+            predictions.append(prediction)
+        with np.errstate(invalid="ignore"):
+            share = np.exp(logs - np.logaddexp.reduce(logs, axis=0))
+        share = np.where(np.isnan(share), self.weights[:, None], share)  # no part can produce the prefix
+        return np.asarray(np.einsum("me,mes->es", share, np.stack(predictions)))
+
+    def to_wfa(self) -> WFA:
+        """Return the automaton with the states of all parts side by side."""
+        parts = [part.to_wfa() if isinstance(part, PDFA) else part for part in self.parts]
+        n = sum(part.n_states for part in parts)
+        transitions = np.zeros((len(self.alphabet), n, n))
+        start = 0
+        for part in parts:
+            inside = slice(start, start + part.n_states)
+            transitions[:, inside, inside] = part.transitions
+            start += part.n_states
+        initial = np.concatenate([w * part.initial for w, part in zip(self.weights, parts, strict=True)])
+        return WFA(initial, np.concatenate([part.final for part in parts]), transitions, self.alphabet)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model file (safetensors with a JSON header)."""
+        arrays: dict[str, npt.NDArray[Any]] = {"weights": self.weights}
+        kinds = []
+        for number, part in enumerate(self.parts):
+            kinds.append("wfa" if isinstance(part, WFA) else "pdfa")
+            arrays.update({f"{number}.{name}": array for name, array in part.arrays().items()})
+        write_model(path, "mixture", {"alphabet": self.alphabet, "parts": kinds}, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Mixture:
+        """Read a file that :meth:`save` wrote."""
+        header, arrays = read_model(path, "mixture")
+        kinds: dict[str, type[WFA | PDFA]] = {"wfa": WFA, "pdfa": PDFA}
+        try:
+            parts = []
+            for number, kind in enumerate(header["parts"]):
+                own = {
+                    name.partition(".")[2]: array
+                    for name, array in arrays.items()
+                    if name.partition(".")[0] == str(number)
+                }
+                parts.append(kinds[kind](**own, alphabet=tuple(header["alphabet"])))
+            return cls(tuple(parts), arrays["weights"])
+        except (KeyError, TypeError, OptionError) as error:
+            raise ModelFileError(f"{path}: the parts do not fit together; try: training it again") from error
+
+
+def prefix_logs(sample: Sequences, predictions: Array) -> Array:
+    """Return the log-probability of every prefix, given the conditional probabilities of what follows it."""
+    ends = sample.offsets[1:] + np.arange(len(sample))
+    inner = np.ones(len(predictions), bool)
+    inner[ends] = False
+    taken = np.zeros(len(predictions))
+    with np.errstate(divide="ignore"):
+        # Symbol -1, outside the alphabet, would read the STOP column; such a step says nothing.
+        chosen = predictions[inner, sample.symbols]
+        taken[np.flatnonzero(inner) + 1] = np.where(sample.symbols < 0, 0.0, np.log(np.maximum(chosen, 0.0)))
+    starts = sample.offsets[:-1] + np.arange(len(sample))
+    running = np.cumsum(np.where(np.isneginf(taken), -1e9, taken))
+    logs = running - np.repeat(running[starts], sample.lengths + 1)
+    return np.where(logs < -1e8, -np.inf, logs)
+
+
+def mixture_weights(log_scores: Array, n_iterations: int = 200) -> Array:
+    """Return the convex weights of several models that give a sample its highest likelihood.
+
+    Parameters
+    ----------
+    log_scores : array of shape (n_models, n_strings)
+        Log-probabilities of held-out strings.
+
+    Examples
+    --------
+    >>> mixture_weights(np.log([[0.5, 0.5], [0.1, 0.1]])).round(3)
+    array([1., 0.])
+    """
+    weights = np.full(len(log_scores), 1.0 / len(log_scores))
+    possible = np.isfinite(log_scores).any(axis=0)
+    if not possible.any():
+        return weights
+    likelihoods = np.exp(log_scores[:, possible] - log_scores[:, possible].max(axis=0))
+    for _ in range(n_iterations):
+        joint = weights[:, None] * likelihoods
+        weights = (joint / joint.sum(axis=0)).mean(axis=1)
+    return weights
