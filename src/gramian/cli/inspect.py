@@ -91,7 +91,8 @@ def _print_trees(file: str, survey: TreebankSurvey, top: int) -> None:
         _row("failures", f"{survey.empty_trees:,} trees without a word")
     _print_lengths(survey.lengths, survey.trees)
     _row("words", f"{survey.vocabulary:,} different, {survey.seen_once:,} of them seen once")
-    _row("roots", _counts(survey.roots, top))
+    outer = f" (in {survey.outer_brackets:,} unlabelled brackets)" if survey.outer_brackets else ""
+    _row("roots", _counts(survey.roots, top) + outer)
     _row("phrases", f"{len(survey.phrase_labels):,} labels: {_counts(survey.phrase_labels, top)}")
     _row("tags", f"{len(survey.tags):,} labels: {_counts(survey.tags, top)}")
     inside = ", ".join(f"{mark} in {count:,} labels" for mark, count in list(survey.separators.items())[:top])

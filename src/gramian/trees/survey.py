@@ -58,7 +58,9 @@ class TreebankSurvey:
     Attributes
     ----------
     trees, words, phrases : int
-        Words without empty elements.
+        Words without empty elements; phrases without unlabelled brackets.
+    outer_brackets : int
+        Unlabelled brackets around trees.
     empty_trees : int
         Trees without a word, as parsers write for failures.
     empty_elements : int
@@ -82,6 +84,7 @@ class TreebankSurvey:
     trees: int
     words: int
     phrases: int
+    outer_brackets: int
     empty_trees: int
     empty_elements: int
     vocabulary: int
@@ -137,7 +140,9 @@ def survey_trees(trees: Iterable[Tree]) -> TreebankSurvey:
     first_line: dict[str, int | None] = {}
     lengths = _LengthCount()
     repeated = _Repeated()
-    count = phrases = empty_trees = empty_elements = unary_phrases = unary_tags = same_unaries = widest = 0
+    count = outer_brackets = empty_trees = empty_elements = unary_phrases = unary_tags = same_unaries = (
+        widest
+    ) = 0
     highest = 0
     for tree in trees:
         count += 1
@@ -145,6 +150,7 @@ def survey_trees(trees: Iterable[Tree]) -> TreebankSurvey:
         while root.label in ROOT_LABELS and len(root.children) == 1:
             root = root.children[0]
         roots[root.label] += 1
+        outer_brackets += tree.label == "" and bool(tree.children)
         words = []
         for node in tree.subtrees():
             label = node.label
@@ -157,8 +163,8 @@ def survey_trees(trees: Iterable[Tree]) -> TreebankSurvey:
                 else:
                     words.append(node.word)
                 continue
-            phrase_labels[label] += 1
-            phrases += 1
+            if label:
+                phrase_labels[label] += 1
             children = node.children
             widest = max(widest, len(children))
             if len(children) == 1 and label not in ROOT_LABELS:
@@ -175,7 +181,8 @@ def survey_trees(trees: Iterable[Tree]) -> TreebankSurvey:
     return TreebankSurvey(
         trees=count,
         words=sum(vocabulary.values()),
-        phrases=phrases,
+        phrases=sum(phrase_labels.values()),
+        outer_brackets=outer_brackets,
         empty_trees=empty_trees,
         empty_elements=empty_elements,
         vocabulary=len(vocabulary),
