@@ -271,6 +271,12 @@ class Tree:
             )
         return "\n".join(lines)
 
+    def outline(self) -> str:
+        """Return a drawing with line characters; see :func:`gramian.trees.outline.draw_outline`."""
+        from gramian.trees.outline import draw_outline
+
+        return draw_outline(self)
+
     def svg(self, **options: Any) -> str:
         """Return a drawing as SVG text; see :func:`gramian.trees.svg.draw_svg` for the options."""
         from gramian.trees.svg import draw_svg

@@ -1,0 +1,41 @@
+"""Trees drawn with line characters, for terminals: one word a line, read from left to right."""
+
+from __future__ import annotations
+
+from gramian.trees.tree import Tree
+
+__all__ = ["draw_outline"]
+
+_DEEPEST = 40  # levels of lines drawn; below them, lines start further right than a terminal is wide
+
+
+def draw_outline(tree: Tree) -> str:
+    """Draw a tree with line characters; an only child stands beside its parent.
+
+    Examples
+    --------
+    >>> print(draw_outline(Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .))")))
+    S
+    ├── NP
+    │   ├── DT  the
+    │   └── NN  dog
+    ├── VP ── VBZ  barks
+    └── .  .
+    """
+    lines: list[str] = []
+    # Items are (node, lines left of it, branch that leads to it).
+    stack = [(tree, "", "")]
+    while stack:
+        node, left, branch = stack.pop()
+        line = left[-4 * _DEEPEST :] + branch + (node.label or "·")
+        while len(node.children) == 1:
+            node = node.children[0]
+            line += f" ── {node.label or '·'}"
+        lines.append(line if node.word is None else f"{line}  {node.word}")
+        below = left + {"": "", "├── ": "│   ", "└── ": "    "}[branch]
+        last = len(node.children) - 1
+        stack.extend(
+            (child, below, "└── " if place == last else "├── ")
+            for place, child in reversed(list(enumerate(node.children)))
+        )
+    return "\n".join(lines)
