@@ -5,8 +5,7 @@ Scores are ``P(tag, state | word) / P(tag, state)``, which is the emission proba
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -62,7 +61,7 @@ class Lexicon:
     feature_weights : ndarray of float32, shape (n_features + 1, n_tags)
         Their weights; the last row is the bias.
     classes : tuple of str
-        Classes (tag number, shape, suffix) whose states are known, ``"3 x/ing"``.
+        Classes (tag number, shape, suffix) whose states are known, ``"3 x/ing"``; the tag number alone stands for all rare words.
     class_states : ndarray of float32
         ``P(state | tag, class) / P(state | tag)``, classes one after the other.
     """
@@ -103,11 +102,14 @@ class Lexicon:
     @cached_property
     def top_tag(self) -> dict[str, str]:
         """The most probable tag of each known word."""
-        top = {}
-        for number, word in enumerate(self.words):
-            entries = slice(self.entry_start[number], self.entry_start[number + 1])
-            top[word] = self.tags[self.entry_tag[entries][self.entry_probability[entries].argmax()]]
-        return top
+        word = np.repeat(np.arange(len(self.words)), np.diff(self.entry_start))
+        order = np.lexsort((-self.entry_probability, word))
+        first = self.entry_tag[order[self.entry_start[:-1]]]
+        return {word: self.tags[tag] for word, tag in zip(self.words, first.tolist(), strict=True)}
+
+    def with_states(self, entry_states: Floats) -> Lexicon:
+        """Return this lexicon with other state scores of its entries."""
+        return replace(self, entry_states=entry_states)
 
     def score(self, word: str, initial: bool = False) -> WordScores:
         """Return what `word` says about tags and states.
@@ -141,7 +143,19 @@ class Lexicon:
             place = self._class_slice.get(f"{tag} {name}")
             if place is not None:
                 return self.class_states[place]
-        return np.ones(self.n_states[tag], np.float32)
+        place = self._class_slice.get(str(tag))
+        return np.ones(self.n_states[tag], np.float32) if place is None else self.class_states[place]
+
+    def pair_states(self, tag: int, word: str) -> Floats:
+        """Return the state scores of `word` under `tag`: its own if it was seen with that tag, else those of its class."""
+        number = self._word_number.get(word)
+        if number is not None:
+            first, last = self.entry_start[number], self.entry_start[number + 1]
+            place = np.flatnonzero(self.entry_tag[first:last] == tag)
+            if len(place):
+                entry = first + place[0]
+                return self.entry_states[self._entry_state_start[entry] : self._entry_state_start[entry + 1]]
+        return self.states_of(tag, word)
 
     def _unknown(self, word: str, initial: bool) -> WordScores:
         probability = self.tag_probabilities(word, initial)

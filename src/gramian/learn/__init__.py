@@ -1,1 +1,8 @@
-"""Learners: corpus arrays in, grammar out."""
+"""Learners: a treebank in arrays goes in, a grammar comes out."""
+
+from gramian.learn.base import PCFG, Learner
+from gramian.learn.cluster import SpectralClustering
+from gramian.learn.em import EM, SpectralEM
+from gramian.learn.observations import Observations
+
+__all__ = ["EM", "PCFG", "Learner", "Observations", "SpectralClustering", "SpectralEM"]

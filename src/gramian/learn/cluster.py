@@ -1,73 +1,257 @@
-"""Latent states by clustering spectral projections (Narayan and Cohen 2015)."""
+"""Latent states by clustering spectral projections (Narayan and Cohen 2015).
+
+Each node is projected by the singular vectors of its symbol's inside-outside cross-covariance; k-means on the projections of both
+sides gives it a state, and counting gives the grammar.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.corpus import Treebank
-from gramian.features import INSIDE, OUTSIDE, SETS, NodeView, feature_matrix
-from gramian.learn.svd import cross_svd
+from gramian.errors import OptionError
+from gramian.features import INSIDE, OUTSIDE, SETS, feature_matrix
+from gramian.grammar import LPCFG
+from gramian.learn import kernels
+from gramian.learn.base import Learner, Report
+from gramian.learn.observations import Observations
+from gramian.learn.smoothing import Smoothing
+from gramian.learn.states import Allocation, allocate_states
+from gramian.learn.svd import CrossSVD, cross_svd
 from gramian.learn.tables import LatentTables, Layout
 
-__all__ = ["cluster_nodes", "count_states", "node_vectors"]
+__all__ = ["SpectralClustering", "count_soft_states", "count_states", "feature_columns", "spectral_counts"]
+
+Columns = list[npt.NDArray[np.int64]]
+
+_SAMPLE = 40_000  # k-means sees at most so many nodes of a symbol; the rest go to their nearest centre
 
 
-def node_vectors(view: NodeView, nodes, inside, outside, rank, *, kappa=5.0, scaled=True, centre=True, power=1.0, seed=0):
-    """Project the nodes of one symbol; return (n, 2k) vectors and the singular values."""
-    phi = feature_matrix([c[nodes] for c in inside], kappa=kappa, scaled=scaled)
-    psi = feature_matrix([c[nodes] for c in outside], kappa=kappa, scaled=scaled)
-    if phi.shape[1] == 0 or psi.shape[1] == 0:
-        return np.zeros((len(nodes), 0)), np.zeros(0)
-    svd = cross_svd(phi, psi, rank, centre=centre, seed=seed)
-    keep = svd.singular_values > 1e-6 * svd.singular_values[0]
-    left, right, values = svd.left[:, keep], svd.right[:, keep], svd.singular_values[keep]
-    y = phi @ left - svd.left_mean @ left
-    z = psi @ right - svd.right_mean @ right
-    weight = (values / values[0]) ** power if len(values) else values
-    y = y / np.maximum(y.std(axis=0), 1e-12) * weight
-    z = z / np.maximum(z.std(axis=0), 1e-12) * weight
-    return np.concatenate([y, z], axis=1), svd.singular_values
+class SpectralClustering(Learner):
+    """Learn a grammar by clustering the spectral projections of tree nodes.
+
+    Parameters
+    ----------
+    states : int
+        The most states a symbol gets.
+    allocation, growth : str, float
+        How states are shared out; see :func:`gramian.learn.states.allocate_states`.
+    features : str
+        Name of a feature set: ``"plain"``, ``"paper"`` or ``"rich"``.
+    min_count : int
+        Feature values seen less often within a symbol are folded into one.
+    scaling : bool
+        Scale features by ``1 / sqrt(count + kappa)``.
+    kappa : float
+    rank : int, optional
+        Singular vectors used; as many as states by default.
+    projection : {"weighted", "raw"}
+        ``"weighted"``: centred, every coordinate scaled to unit variance and weighted by its singular value. ``"raw"``: plain projections,
+        as in the paper.
+    soft : float, optional
+        If given, a node belongs to every state by the inverse distance to its centre to this power, instead of to the nearest alone.
+    rule_shrinkage, state_shrinkage, sister_share : float
+        See :class:`gramian.learn.smoothing.Smoothing`.
+    heads : str, optional
+        Head rules: ``"auto"`` (Collins' for Penn-style English, otherwise none), ``"collins"``, ``"left"``, ``"right"``, ``"none"``, a file.
+    random_state : int
+    jobs : int
+        Threads; the grammar does not depend on it.
+    say : callable, optional
+        Called with a line of text as learning goes on.
+
+    Attributes
+    ----------
+    grammar_ : LPCFG
+    report_ : dict
+
+    References
+    ----------
+    Shashi Narayan and Shay B. Cohen (2015). Diversity in spectral learning for natural language parsing. EMNLP.
+
+    Examples
+    --------
+    >>> from gramian.trees import Tree
+    >>> trees = [Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"), Tree.parse("(S (NP (PRP it)) (VP (VBZ runs)))")] * 60
+    >>> learner = SpectralClustering(states=2, allocation="all").fit(Treebank.from_trees(trees))
+    >>> learner.grammar_.n_states.max()
+    np.int32(2)
+    """
+
+    def __init__(
+        self,
+        states: int = 16,
+        *,
+        allocation: Allocation = "root",
+        growth: float = 0.25,
+        features: str = "rich",
+        min_count: int = 1,
+        scaling: bool = True,
+        kappa: float = 5.0,
+        rank: int | None = None,
+        projection: Literal["weighted", "raw"] = "weighted",
+        soft: float | None = None,
+        rule_shrinkage: float = 2.0,
+        state_shrinkage: float = 2.0,
+        sister_share: float = 0.02,
+        heads: str | None = "auto",
+        random_state: int = 0,
+        jobs: int = 1,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        self.states, self.allocation, self.growth = states, allocation, growth
+        self.features, self.min_count, self.scaling, self.kappa = features, min_count, scaling, kappa
+        self.rank, self.projection, self.soft = rank, projection, soft
+        self.rule_shrinkage, self.state_shrinkage, self.sister_share = rule_shrinkage, state_shrinkage, sister_share
+        self.heads, self.random_state, self.jobs, self.say = heads, random_state, jobs, say
+
+    def _learn(self, seen: Observations, report: Report) -> LPCFG:
+        counts = spectral_counts(self, seen, report)
+        with report.stage("grammar"):
+            return seen.grammar(counts, Smoothing(self.rule_shrinkage, self.state_shrinkage, self.sister_share))
 
 
-def cluster_nodes(bank: Treebank, view: NodeView, n_states, features="rich", *, rank=None, seed=0, **options):
-    """Return the state of every node."""
-    from sklearn.cluster import KMeans
-
-    inside = [INSIDE[name](view) for name in SETS[features][0]]
-    outside = [OUTSIDE[name](view) for name in SETS[features][1]]
+def spectral_counts(learner: SpectralClustering, seen: Observations, report: Report) -> LatentTables:
+    """Cluster the nodes of every symbol and count productions with states."""
+    bank = seen.bank
+    n_states = allocate_states(seen.label_count, learner.states, learner.allocation, learner.growth)
+    with report.stage("features"):
+        inside, outside = feature_columns(seen, learner.features)
     order, starts = bank.by_label
-    state = np.zeros(len(bank.label), np.int32)
-    for symbol in range(bank.n_symbols):
-        m = int(n_states[symbol])
-        nodes = order[starts[symbol] : starts[symbol + 1]]
-        if m == 1:
-            continue
-        vectors, _ = node_vectors(view, nodes, inside, outside, rank or m, seed=seed, **options)
-        if vectors.shape[1] == 0:
-            continue
-        model = KMeans(m, n_init=1, init="k-means++", max_iter=50, random_state=seed)
-        sample = vectors if len(vectors) <= 40000 else vectors[np.random.default_rng(seed).choice(len(vectors), 40000, replace=False)]
-        model.fit(sample.astype(np.float32))
-        state[nodes] = model.predict(vectors.astype(np.float32))
-    return state
+    hard = np.zeros(len(bank.label), np.int32)
+    weights: list[npt.NDArray[np.float32]] = []
+    spectra: dict[str, list[float]] = {}
+    with report.stage("projections and clusters"):
+        for symbol in range(bank.n_symbols):
+            nodes = order[starts[symbol] : starts[symbol + 1]]
+            found = _cluster_symbol(learner, nodes, inside, outside, int(n_states[symbol]))
+            hard[nodes] = found.state
+            weights.append(found.weight)
+            spectra[bank.symbols[symbol]] = found.singular_values
+    report.facts["singular values"] = spectra
+    layout = Layout.of(seen.productions, n_states)
+    with report.stage("counts"):
+        if learner.soft is None:
+            return count_states(bank, layout, hard)
+        return count_soft_states(seen, layout, weights)
+
+
+def feature_columns(seen: Observations, features: str) -> tuple[Columns, Columns]:
+    """Return the values of all inside and outside templates of a named set, over all nodes."""
+    if features not in SETS:
+        raise OptionError(f"there is no feature set {features!r}; try one of: {', '.join(SETS)}")
+    inside, outside = SETS[features]
+    return [INSIDE[name](seen.view) for name in inside], [OUTSIDE[name](seen.view) for name in outside]
+
+
+@dataclass(frozen=True)
+class _Clusters:
+    state: npt.NDArray[np.int32]
+    weight: npt.NDArray[np.float32]
+    singular_values: list[float]
+
+
+def _cluster_symbol(learner: SpectralClustering, nodes: npt.NDArray[np.int64], inside: Columns, outside: Columns, states: int) -> _Clusters:
+    single = _Clusters(np.zeros(len(nodes), np.int32), np.ones((len(nodes), 1), np.float32), [])
+    if states == 1:
+        return single
+    vectors, svd = _project(learner, nodes, inside, outside, learner.rank or states)
+    if svd is None:
+        state = np.zeros(len(nodes), np.int32)
+        return _Clusters(state, np.eye(states, dtype=np.float32)[state], [])
+    from sklearn.cluster import KMeans
+    from threadpoolctl import threadpool_limits
+
+    rng = np.random.default_rng(learner.random_state)
+    sample = vectors if len(vectors) <= _SAMPLE else vectors[np.sort(rng.choice(len(vectors), _SAMPLE, replace=False))]
+    distinct = len(np.unique(sample[: 50 * states], axis=0))
+    model = KMeans(min(states, max(distinct, 1)), n_init=1, max_iter=50, random_state=learner.random_state)
+    with threadpool_limits(1):  # more threads would change the order of sums, and so the model
+        model.fit(sample)
+        state = model.predict(vectors)
+    weight = np.eye(states, dtype=np.float32)[state]
+    if learner.soft is not None:
+        distance = np.maximum(model.transform(vectors), 1e-6) ** 2
+        near = distance**-learner.soft
+        weight = np.zeros((len(nodes), states), np.float32)
+        weight[:, : near.shape[1]] = near / near.sum(axis=1, keepdims=True)
+    return _Clusters(state, weight, [round(float(value), 5) for value in svd.singular_values])
+
+
+def _project(
+    learner: SpectralClustering, nodes: npt.NDArray[np.int64], inside: Columns, outside: Columns, rank: int
+) -> tuple[npt.NDArray[np.float32], CrossSVD | None]:
+    """Return the projections of a symbol's nodes, inside and outside halves side by side."""
+    options: dict[str, Any] = {"min_count": learner.min_count, "kappa": learner.kappa, "scaled": learner.scaling}
+    phi = feature_matrix([column[nodes] for column in inside], **options)
+    psi = feature_matrix([column[nodes] for column in outside], **options)
+    if not phi.shape[1] or not psi.shape[1]:
+        return np.zeros((len(nodes), 0), np.float32), None
+    weighted = learner.projection == "weighted"
+    svd = cross_svd(phi, psi, rank, centre=weighted, seed=learner.random_state)
+    kept = svd.singular_values > 1e-6 * max(svd.singular_values[0], 1e-30)
+    if not kept.any():
+        return np.zeros((len(nodes), 0), np.float32), None
+    halves = []
+    for matrix, vectors, mean in ((phi, svd.left[:, kept], svd.left_mean), (psi, svd.right[:, kept], svd.right_mean)):
+        half = matrix @ vectors - mean @ vectors
+        if weighted:
+            strength = svd.singular_values[kept] / svd.singular_values[0]
+            half *= strength / np.maximum(half.std(axis=0), 1e-12)
+        halves.append(half)
+    return np.concatenate(halves, axis=1).astype(np.float32), svd
 
 
 def count_states(bank: Treebank, layout: Layout, state: npt.NDArray[np.int32]) -> LatentTables:
-    """Return counts of productions when every node's state is known."""
+    """Count productions when every node's state is known."""
     counts = layout.zeros(np.float32)
-    production, n = layout.productions.node_production, layout.n_states
-    label = bank.label
-    s = state.astype(np.int64)
+    production, n_states, label = layout.productions.node_production, layout.n_states, bank.label
+    states = state.astype(np.int64)
+
+    def fill(table: npt.NDArray[np.floating], start: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64], *children: npt.NDArray[np.int32]) -> None:
+        cell = states[nodes]
+        for child in children:
+            cell = cell * n_states[label[child]] + states[child]
+        table[:] = np.bincount(start[production[nodes]] + cell, minlength=len(table))
+
     binary = np.flatnonzero(bank.right >= 0)
-    l, r = bank.left[binary], bank.right[binary]
-    cell = layout.binary_start[production[binary]] + (s[binary] * n[label[l]] + s[l]) * n[label[r]] + s[r]
-    counts.binary[:] = np.bincount(cell, minlength=len(counts.binary))
+    fill(counts.binary, layout.binary_start, binary, bank.left[binary], bank.right[binary])
     unary = np.flatnonzero((bank.word < 0) & (bank.right < 0))
-    l = bank.left[unary]
-    counts.unary[:] = np.bincount(layout.unary_start[production[unary]] + s[unary] * n[label[l]] + s[l], minlength=len(counts.unary))
-    leaf = np.flatnonzero(bank.word >= 0)
-    counts.lexical[:] = np.bincount(layout.lexical_start[production[leaf]] + s[leaf], minlength=len(counts.lexical))
+    fill(counts.unary, layout.unary_start, unary, bank.left[unary])
+    fill(counts.lexical, layout.lexical_start, np.flatnonzero(bank.word >= 0))
     roots = bank.tree_start[1:] - 1
-    counts.root[:] = np.bincount(layout.root_start[label[roots]] + s[roots], minlength=len(counts.root))
+    counts.root[:] = np.bincount(layout.root_start[label[roots]] + states[roots], minlength=len(counts.root))
+    return counts
+
+
+def count_soft_states(seen: Observations, layout: Layout, weights: list[npt.NDArray[np.float32]]) -> LatentTables:
+    """Count productions when every node belongs to its symbol's states by weights; one array (n_nodes, m) per symbol."""
+    bank = seen.bank
+    order, starts = bank.by_label
+    offset = np.empty(len(bank.label), np.int64)
+    place = 0
+    for symbol, weight in enumerate(weights):
+        nodes = order[starts[symbol] : starts[symbol + 1]]
+        offset[nodes] = place + np.arange(len(nodes)) * weight.shape[1]
+        place += weight.size
+    flat = np.concatenate([weight.ravel() for weight in weights])
+    ones = layout.zeros(np.float32)
+    ones.binary[:] = 1
+    ones.unary[:] = 1
+    counts = seen.trees.outer_counts(ones, offset, flat)
+    for symbol in range(bank.n_phrases, bank.n_symbols):
+        nodes = order[starts[symbol] : starts[symbol + 1]]
+        states = np.arange(layout.n_states[symbol])
+        cells = layout.lexical_start[layout.productions.node_production[nodes]][:, None] + states
+        np.add.at(counts.lexical, cells, weights[symbol])
+    roots = bank.tree_start[1:] - 1
+    for root in roots:
+        first = layout.root_start[bank.label[root]]
+        size = layout.n_states[bank.label[root]]
+        counts.root[first : first + size] += flat[offset[root] : offset[root] + size]
     return counts

@@ -1,182 +1,256 @@
-"""Expectation-maximisation on observed trees (Matsuzaki et al. 2005), from any start.
+"""Expectation-maximisation from any start: random, a stored grammar, or spectral clusters.
 
-The trees are known and only the states are hidden, so one step costs the number of nodes times the cube of the states.
+A few smoothed steps from a spectral start do what tens of steps from a random one do not (Cohen and Collins 2014 saw the same
+with another start). Smoothing happens inside the maximisation step, so the likelihood of the training trees need not rise at every
+step; without smoothing it does.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.corpus import Treebank
-from gramian.corpus.productions import Productions
-from gramian.learn import kernels
+from gramian.errors import OptionError
+from gramian.grammar import LPCFG
+from gramian.learn.base import Learner, Report
+from gramian.learn.cluster import SpectralClustering, spectral_counts
+from gramian.learn.observations import Observations
+from gramian.learn.smoothing import Smoothing
+from gramian.learn.states import Allocation, allocate_states
 from gramian.learn.tables import LatentTables, Layout
 
-__all__ = ["Expectation", "TreeInference"]
+__all__ = ["EM", "SpectralEM", "random_counts", "tables_of"]
 
 
-@dataclass(frozen=True)
-class Expectation:
-    """What one expectation step finds.
-
-    Attributes
-    ----------
-    counts : LatentTables
-    log_likelihood : ndarray of float64, shape (n_trees,)
-        Per tree; ``-inf`` where the tables give a tree no mass.
-    """
-
-    counts: LatentTables
-    log_likelihood: npt.NDArray[np.float64]
-
-
-class TreeInference:
-    """Inside-outside over the observed trees of a treebank, for tables of any number of states.
+class EM(Learner):
+    """Learn a grammar by expectation-maximisation on the observed trees.
 
     Parameters
     ----------
-    bank : Treebank
-    productions : Productions
-    jobs : int
-        Threads. The result does not depend on it.
+    states : int
+        The most states a symbol gets; a start that is a grammar brings its own.
+    start : LPCFG, optional
+        Where to begin. By default relative frequencies, spread over the states with noise (Matsuzaki et al. 2005).
+    iterations : int
+    allocation, growth : str, float
+        See :func:`gramian.learn.states.allocate_states`.
+    rule_shrinkage, state_shrinkage, sister_share : float
+        Smoothing in every maximisation step; see :class:`gramian.learn.smoothing.Smoothing`.
+    watch : callable, optional
+        Called after every step with its number and the grammar's maker (a function without arguments); what it returns, higher being
+        better, decides which step's grammar is kept. Without it the last one is.
+    patience : int
+        With `watch`, stop after so many steps without improvement.
+    heads, random_state, jobs, say
+        As for :class:`gramian.learn.SpectralClustering`.
+
+    Attributes
+    ----------
+    grammar_ : LPCFG
+    report_ : dict
+        With ``"log-likelihood"`` of the training trees before each step.
+
+    References
+    ----------
+    Takuya Matsuzaki, Yusuke Miyao and Jun'ichi Tsujii (2005). Probabilistic CFG with latent annotations. ACL.
+
+    Examples
+    --------
+    >>> from gramian.corpus import Treebank
+    >>> from gramian.trees import Tree
+    >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")] * 40)
+    >>> learner = EM(states=2, allocation="all", iterations=3).fit(bank)
+    >>> [len(learner.report_["log-likelihood"]), int(learner.grammar_.n_states.max())]
+    [3, 2]
     """
 
-    def __init__(self, bank: Treebank, productions: Productions, jobs: int = 1) -> None:
-        self.bank, self.productions, self.jobs = bank, productions, jobs
-        height = _heights(bank)
-        kind = np.where(bank.word >= 0, kernels.LEAF, np.where(bank.right >= 0, kernels.BINARY, kernels.UNARY))
-        self._order = np.lexsort((productions.node_production, kind, height)).astype(np.int32)
-        self._groups = _Groups.of(self._order, productions.node_production, kind, height)
-        self._rule_order = np.lexsort((productions.node_production, kind)).astype(np.int32)
-        self._rule_groups = _Groups.of(self._rule_order, productions.node_production, kind, np.zeros_like(height))
-        self._roots = bank.tree_start[1:] - 1
-        self._tree_of = np.repeat(np.arange(bank.n_trees), np.diff(bank.tree_start))
-        self._weight = np.ones(len(bank.label), np.float32)
+    def __init__(
+        self,
+        states: int = 16,
+        *,
+        start: LPCFG | None = None,
+        iterations: int = 40,
+        allocation: Allocation = "root",
+        growth: float = 0.25,
+        rule_shrinkage: float = 2.0,
+        state_shrinkage: float = 2.0,
+        sister_share: float = 0.02,
+        watch: Callable[[int, Callable[[], LPCFG]], float] | None = None,
+        patience: int = 3,
+        heads: str | None = "auto",
+        random_state: int = 0,
+        jobs: int = 1,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        self.states, self.start, self.iterations = states, start, iterations
+        self.allocation, self.growth = allocation, growth
+        self.rule_shrinkage, self.state_shrinkage, self.sister_share = rule_shrinkage, state_shrinkage, sister_share
+        self.watch, self.patience = watch, patience
+        self.heads, self.random_state, self.jobs, self.say = heads, random_state, jobs, say
 
-    def posteriors(self, tables: LatentTables) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.floating], npt.NDArray[np.floating], npt.NDArray[np.floating], npt.NDArray[np.float64]]:
-        """Return node offsets, inside, outside, scales and the log-likelihood of each tree."""
-        layout, bank = tables.layout, self.bank
-        states = layout.n_states[bank.label].astype(np.int64)
-        offset = np.concatenate([[0], np.cumsum(states)])[:-1]
-        inside = np.zeros(int(states.sum()), tables.binary.dtype)
-        outside = np.zeros_like(inside)
-        scale = np.zeros(len(bank.label), inside.dtype)
-        groups = self._groups
-        shape = groups.shapes(self.productions, layout.n_states)
-        common = (groups.kind, groups.production, groups.start, self._order, bank.left, bank.right, offset, shape)
-        self._over_levels(
-            kernels.inside_groups, common,
-            (tables.lexical, layout.lexical_start, tables.unary, layout.unary_start, tables.binary, layout.binary_start, inside, scale),
-            shape, upwards=True,
+    def _learn(self, seen: Observations, report: Report) -> LPCFG:
+        if self.start is None:
+            n_states = allocate_states(seen.label_count, self.states, self.allocation, self.growth)
+            counts = random_counts(seen, Layout.of(seen.productions, n_states), self.random_state)
+            return run_em(self, seen, counts, report)
+        with report.stage("start"):
+            tables = tables_of(self.start, seen)
+            first = seen.trees.expect(tables)
+        return run_em(self, seen, first.counts, report)
+
+
+class SpectralEM(SpectralClustering):
+    """Spectral clusters polished by a few steps of expectation-maximisation.
+
+    Parameters
+    ----------
+    iterations : int
+        Steps after clustering.
+    watch, patience
+        As for :class:`EM`.
+    states, allocation, growth, features, min_count, scaling, kappa, rank, projection, soft, rule_shrinkage, state_shrinkage, sister_share
+        As for :class:`gramian.learn.SpectralClustering`.
+    heads, random_state, jobs, say
+        Likewise.
+
+    Examples
+    --------
+    >>> from gramian.corpus import Treebank
+    >>> from gramian.trees import Tree
+    >>> trees = [Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"), Tree.parse("(S (NP (PRP it)) (VP (VBZ runs)))")] * 60
+    >>> learner = SpectralEM(states=2, allocation="all", iterations=2).fit(Treebank.from_trees(trees))
+    >>> len(learner.report_["log-likelihood"])
+    2
+    """
+
+    def __init__(
+        self,
+        states: int = 16,
+        *,
+        iterations: int = 6,
+        watch: Callable[[int, Callable[[], LPCFG]], float] | None = None,
+        patience: int = 3,
+        allocation: Allocation = "root",
+        growth: float = 0.25,
+        features: str = "rich",
+        min_count: int = 1,
+        scaling: bool = True,
+        kappa: float = 5.0,
+        rank: int | None = None,
+        projection: Any = "weighted",
+        soft: float | None = None,
+        rule_shrinkage: float = 2.0,
+        state_shrinkage: float = 2.0,
+        sister_share: float = 0.02,
+        heads: str | None = "auto",
+        random_state: int = 0,
+        jobs: int = 1,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        super().__init__(
+            states, allocation=allocation, growth=growth, features=features, min_count=min_count, scaling=scaling, kappa=kappa,
+            rank=rank, projection=projection, soft=soft, rule_shrinkage=rule_shrinkage, state_shrinkage=state_shrinkage,
+            sister_share=sister_share, heads=heads, random_state=random_state, jobs=jobs, say=say,
         )  # fmt: skip
-        roots, label = self._roots, bank.label[self._roots]
-        root_mass = np.zeros(bank.n_trees)
-        for symbol in np.unique(label):
-            trees = np.flatnonzero(label == symbol)
-            cells = offset[roots[trees]][:, None] + np.arange(layout.n_states[symbol])
-            prior = tables.root[layout.root_start[symbol] : layout.root_start[symbol + 1]]
-            mass = inside[cells] @ prior
-            root_mass[trees] = mass
-            outside[cells] = np.divide(prior, mass[:, None], where=mass[:, None] > 0, out=np.zeros((len(trees), len(prior)), inside.dtype))
-        self._over_levels(
-            kernels.outside_groups, common,
-            (tables.unary, layout.unary_start, tables.binary, layout.binary_start, inside, scale, outside),
-            shape, upwards=False,
-        )  # fmt: skip
-        with np.errstate(divide="ignore"):
-            node_log = np.log(scale.astype(np.float64))
-            log_likelihood = np.add.reduceat(node_log, bank.tree_start[:-1]) + np.log(root_mass)
-        return offset, inside, outside, scale, log_likelihood
+        self.iterations, self.watch, self.patience = iterations, watch, patience
 
-    def expect(self, tables: LatentTables) -> Expectation:
-        """Return expected counts of all productions and states under `tables`."""
-        layout, bank = tables.layout, self.bank
-        offset, inside, outside, scale, log_likelihood = self.posteriors(tables)
-        counts = layout.zeros(tables.binary.dtype)
-        groups = self._rule_groups
-        shape = groups.shapes(self.productions, layout.n_states)
-        common = (groups.kind, groups.production, groups.start, self._rule_order, bank.left, bank.right, offset, shape, self._weight)
-        rest = (
-            tables.unary, layout.unary_start, tables.binary, layout.binary_start, inside, scale, outside,
-            counts.lexical, layout.lexical_start, counts.unary, counts.binary,
-        )  # fmt: skip
-        self._in_threads(kernels.count_groups, _balanced(groups.work(shape), 0, len(groups.kind), self.jobs), common, rest)
-        roots = self._roots
-        for symbol in np.unique(bank.label[roots]):
-            nodes = roots[bank.label[roots] == symbol]
-            cells = offset[nodes][:, None] + np.arange(layout.n_states[symbol])
-            counts.root[layout.root_start[symbol] : layout.root_start[symbol + 1]] = (inside[cells] * outside[cells]).sum(axis=0)
-        return Expectation(counts, log_likelihood)
-
-    def _over_levels(self, kernel, common, rest, shape, *, upwards: bool) -> None:  # type: ignore[no-untyped-def]
-        work = self._groups.work(shape)
-        levels = self._groups.level_start
-        numbers = range(len(levels) - 1)
-        for level in numbers if upwards else reversed(numbers):
-            self._in_threads(kernel, _balanced(work, levels[level], levels[level + 1], self.jobs), common, rest)
-
-    def _in_threads(self, kernel, slices, common, rest) -> None:  # type: ignore[no-untyped-def]
-        if len(slices) == 1:
-            kernel(*slices[0], *common, *rest)
-            return
-        with ThreadPoolExecutor(len(slices)) as pool:
-            for future in [pool.submit(kernel, *part, *common, *rest) for part in slices]:
-                future.result()
+    def _learn(self, seen: Observations, report: Report) -> LPCFG:
+        return run_em(self, seen, spectral_counts(self, seen, report), report)
 
 
-@dataclass(frozen=True)
-class _Groups:
-    """Runs of nodes that share height, kind and production."""
-
-    kind: npt.NDArray[np.int32]
-    production: npt.NDArray[np.int32]
-    start: npt.NDArray[np.int64]
-    level_start: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, order, production, kind, height):  # type: ignore[no-untyped-def]
-        production, kind, height = production[order], kind[order], height[order]
-        change = (np.diff(production) != 0) | (np.diff(kind) != 0) | (np.diff(height) != 0)
-        first = np.concatenate([[0], np.flatnonzero(change) + 1])
-        levels = height[first]
-        level_start = np.concatenate([[0], np.flatnonzero(np.diff(levels)) + 1, [len(first)]])
-        return cls(kind[first].astype(np.int32), production[first], np.append(first, len(order)), level_start)
-
-    def shapes(self, productions: Productions, n_states: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-        """Return the numbers of states of parent, left and right child of each group, 1 where there is no child."""
-        shape = np.ones((len(self.kind), 3), np.int64)
-        for kind, table in ((kernels.LEAF, productions.lexical[:, :1]), (kernels.UNARY, productions.unary), (kernels.BINARY, productions.binary)):
-            rows = self.kind == kind
-            shape[rows, : table.shape[1]] = n_states[table[self.production[rows]]]
-        return shape
-
-    def work(self, shape: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        return np.diff(self.start) * shape.prod(axis=1)
+def run_em(learner: EM | SpectralEM, seen: Observations, counts: LatentTables, report: Report) -> LPCFG:
+    """Alternate expectation and maximisation from given counts; return the last grammar, or the best one if it is watched."""
+    if learner.iterations < 0:
+        raise OptionError(f"iterations is 0 or more, not {learner.iterations!r}")
+    smoothing = Smoothing(learner.rule_shrinkage, learner.state_shrinkage, learner.sister_share)
+    likelihoods: list[float] = []
+    best: tuple[float, int, LatentTables] | None = None
+    with report.stage("expectation-maximisation"):
+        for step in range(1, learner.iterations + 1):
+            expectation = seen.trees.expect(seen.tables(counts, smoothing))
+            counts = expectation.counts
+            likelihoods.append(float(expectation.log_likelihood.sum()))
+            report.say(f"step {step}: log-likelihood {likelihoods[-1]:.1f}")
+            if learner.watch is not None:
+                value = learner.watch(step, lambda held=counts: seen.grammar(held, smoothing))  # type: ignore[misc]
+                if best is None or value > best[0]:
+                    best = (value, step, counts)
+                elif step - best[1] >= learner.patience:
+                    break
+    report.facts["log-likelihood"] = [round(value, 2) for value in likelihoods]
+    if best is not None:
+        report.facts["best step"] = best[1]
+        counts = best[2]
+    with report.stage("grammar"):
+        return seen.grammar(counts, smoothing)
 
 
-def _balanced(work: npt.NDArray[np.int64], first: int, last: int, parts: int) -> list[tuple[int, int]]:
-    """Cut ``first .. last`` into at most `parts` runs of about equal work; small jobs stay whole."""
-    total = np.cumsum(work[first:last])
-    if parts == 1 or last - first < 2 or total[-1] < 1_000_000:
-        return [(first, last)]
-    cuts = first + np.searchsorted(total, total[-1] * np.arange(1, parts) / parts, side="left") + 1
-    edges = np.unique(np.concatenate([[first], np.minimum(cuts, last), [last]]))
-    return [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+def random_counts(seen: Observations, layout: Layout, random_state: int) -> LatentTables:
+    """Spread the counts of productions over the states, each cell times exp(u), u uniform on [-log 3, log 3]."""
+    rng = np.random.default_rng(random_state)
+    counts = layout.zeros(np.float32)
+    productions = layout.productions
+    for table, start, total in (
+        (counts.binary, layout.binary_start, productions.binary_count),
+        (counts.unary, layout.unary_start, productions.unary_count),
+        (counts.lexical, layout.lexical_start, productions.lexical_count),
+    ):
+        size = np.diff(start)
+        noise = np.exp(rng.uniform(-np.log(3), np.log(3), len(table)))
+        table[:] = np.repeat(total / np.maximum(size, 1), size) * noise
+    roots = np.bincount(seen.bank.label[seen.bank.tree_start[1:] - 1], minlength=seen.bank.n_symbols)
+    counts.root[:] = np.repeat(roots / layout.n_states, layout.n_states)
+    return counts
 
 
-def _heights(bank: Treebank) -> npt.NDArray[np.int32]:
-    """Return the height of every node, 0 for leaves."""
-    height = np.zeros(len(bank.label), np.int32)
-    level, nodes = 0, bank.word >= 0
-    frontier = np.flatnonzero(nodes)
-    while len(frontier):
-        parents = bank.parent[frontier]
-        parents = np.unique(parents[parents >= 0])
-        level += 1
-        height[parents] = level
-        frontier = parents
-    return height
+def tables_of(grammar: LPCFG, seen: Observations) -> LatentTables:
+    """Lay a grammar's parameters out for the productions of a treebank.
+
+    Symbols are matched by name, and one that the grammar lacks gets one state; a production that the grammar lacks gets the shares
+    of its symbols' states, at the weight of the rarest rule. Negative parameters (observable operators) count as zero.
+    """
+    bank, productions = seen.bank, seen.productions
+    number = _symbol_numbers(grammar)
+    match = np.array([number.get((place < bank.n_phrases, name), -1) for place, name in enumerate(bank.symbols)])
+    n_states = np.where(match >= 0, grammar.n_states[match], 1).astype(np.int32)
+    layout = Layout.of(productions, n_states)
+    tables = layout.zeros(np.float32)
+
+    def shares(symbol: int) -> npt.NDArray[np.floating]:
+        return np.maximum(grammar.prior(match[symbol]), 0) if match[symbol] >= 0 else np.ones(1)
+
+    for rules, block, theirs, start, data in (
+        (productions.binary, tables.binary_block, grammar.binary_rules, grammar.binary_start, grammar.binary),
+        (productions.unary, tables.unary_block, grammar.unary_rules, grammar.unary_start, grammar.unary),
+    ):
+        known = {tuple(rule): place for place, rule in enumerate(theirs.tolist())}
+        for place, rule in enumerate(rules.tolist()):
+            target = block(place)
+            found = known.get(tuple(int(match[symbol]) for symbol in rule))
+            if found is not None:
+                target[:] = np.maximum(data[start[found] : start[found + 1]].reshape(target.shape), 0)
+            else:
+                value = shares(rule[1])
+                for symbol in rule[2:]:
+                    value = np.multiply.outer(value, shares(symbol))
+                target[:] = 1e-6 * value
+    lexicon = grammar.lexicon
+    tag_number = {name: place for place, name in enumerate(grammar.symbols[grammar.n_phrases :])}
+    for pair, (tag, word) in enumerate(productions.lexical.tolist()):
+        target = tables.lexical[layout.lexical_start[pair] : layout.lexical_start[pair + 1]]
+        their_tag = tag_number.get(bank.symbols[tag])
+        target[:] = 1 if their_tag is None else np.maximum(lexicon.pair_states(their_tag, bank.words[word]), 1e-6)
+    for symbol in range(bank.n_symbols):
+        target = tables.root[layout.root_start[symbol] : layout.root_start[symbol + 1]]
+        if match[symbol] >= 0:
+            first = grammar.state_start[match[symbol]]
+            target[:] = np.maximum(grammar.root[first : first + len(target)], 0)
+        target += 1e-9
+    return tables
+
+
+def _symbol_numbers(grammar: LPCFG) -> dict[tuple[bool, str], int]:
+    return {(place < grammar.n_phrases, name): place for place, name in enumerate(grammar.symbols)}

@@ -32,6 +32,65 @@ def _add_scaled(factor, x, y):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
+def _rows_times(table, rows, x, out):  # type: ignore[no-untyped-def]
+    """Set ``out = table @ x`` for a flat `table`, four rows at a time so that `x` is loaded once for all four."""
+    width = x.shape[0]
+    row = 0
+    while row + 4 <= rows:
+        base = row * width
+        t0, t1 = table[base : base + width], table[base + width : base + 2 * width]
+        t2, t3 = table[base + 2 * width : base + 3 * width], table[base + 3 * width : base + 4 * width]
+        s0 = s1 = s2 = s3 = x.dtype.type(0)
+        for i in range(width):
+            value = x[i]
+            s0 += t0[i] * value
+            s1 += t1[i] * value
+            s2 += t2[i] * value
+            s3 += t3[i] * value
+        out[row], out[row + 1], out[row + 2], out[row + 3] = s0, s1, s2, s3
+        row += 4
+    while row < rows:
+        out[row] = _dot(table[row * width : (row + 1) * width], x)
+        row += 1
+
+
+@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
+def _times_rows(weights, factor, table, out):  # type: ignore[no-untyped-def]
+    """Set ``out = factor * weights @ table`` for a flat `table`, four rows at a time."""
+    width = out.shape[0]
+    rows = weights.shape[0]
+    out[:] = 0
+    row = 0
+    while row + 4 <= rows:
+        base = row * width
+        t0, t1 = table[base : base + width], table[base + width : base + 2 * width]
+        t2, t3 = table[base + 2 * width : base + 3 * width], table[base + 3 * width : base + 4 * width]
+        w0, w1, w2, w3 = weights[row] * factor, weights[row + 1] * factor, weights[row + 2] * factor, weights[row + 3] * factor
+        for i in range(width):
+            out[i] += w0 * t0[i] + w1 * t1[i] + w2 * t2[i] + w3 * t3[i]
+        row += 4
+    while row < rows:
+        _add_scaled(weights[row] * factor, table[row * width : (row + 1) * width], out)
+        row += 1
+
+
+@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
+def _add_outer(rows, width, n_vectors, weights, vectors, out):  # type: ignore[no-untyped-def]
+    """Add ``sum_v outer(weights_v, vectors_v)`` to a flat `out`, for up to four vectors at once."""
+    if n_vectors == 4:
+        v0, v1, v2, v3 = vectors[0, :width], vectors[1, :width], vectors[2, :width], vectors[3, :width]
+        for row in range(rows):
+            w0, w1, w2, w3 = weights[0, row], weights[1, row], weights[2, row], weights[3, row]
+            target = out[row * width : (row + 1) * width]
+            for i in range(width):
+                target[i] += w0 * v0[i] + w1 * v1[i] + w2 * v2[i] + w3 * v3[i]
+    else:
+        for vector in range(n_vectors):
+            for row in range(rows):
+                _add_scaled(weights[vector, row], vectors[vector, :width], out[row * width : (row + 1) * width])
+
+
+@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
 def _outer(x, y, out):  # type: ignore[no-untyped-def]
     width = y.shape[0]
     for i in range(x.shape[0]):
@@ -73,15 +132,11 @@ def inside_groups(  # type: ignore[no-untyped-def]
                 below = offset[left[node]]
                 first_child = inside[below : below + left_states]
                 if kind[group] == UNARY:
-                    base = unary_start[rule]
-                    for state in range(states):
-                        here[state] = _dot(unary[base + state * size : base + (state + 1) * size], first_child)
+                    _rows_times(unary[unary_start[rule] : unary_start[rule] + states * size], states, first_child, here)
                 else:
                     below = offset[right[node]]
                     _outer(first_child, inside[below : below + right_states], pairs)
-                    base = binary_start[rule]
-                    for state in range(states):
-                        here[state] = _dot(binary[base + state * size : base + (state + 1) * size], pairs)
+                    _rows_times(binary[binary_start[rule] : binary_start[rule] + states * size], states, pairs, here)
             total = inside.dtype.type(0)
             for state in range(states):
                 total += here[state]
@@ -110,12 +165,9 @@ def outside_groups(  # type: ignore[no-untyped-def]
             if scale[node] <= 0:
                 continue
             here = outside[offset[node] : offset[node] + states]
-            inverse = 1 / scale[node]
-            mixed[:] = 0
             base = unary_start[rule] if kind[group] == UNARY else binary_start[rule]
             table = unary if kind[group] == UNARY else binary
-            for state in range(states):
-                _add_scaled(here[state] * inverse, table[base + state * size : base + (state + 1) * size], mixed)
+            _times_rows(here, 1 / scale[node], table[base : base + states * size], mixed)
             below = offset[left[node]]
             if kind[group] == UNARY:
                 outside[below : below + left_states] = mixed
@@ -140,10 +192,12 @@ def count_groups(  # type: ignore[no-untyped-def]
 
     No two groups may share a production. Partial sums are handed over every thousand nodes, so that single precision is exact enough.
     """
-    pair_room = np.empty(_pair_room(shape), inside.dtype)
-    largest = 1
+    pairs = np.empty((4, _pair_room(shape)), inside.dtype)
+    largest, most_states = 1, 1
     for group in range(first, last):
         largest = max(largest, shape[group, 0] * shape[group, 1] * shape[group, 2])
+        most_states = max(most_states, shape[group, 0])
+    weights = np.empty((4, most_states), inside.dtype)
     block_room = np.empty(largest, inside.dtype)
     for group in range(first, last):
         rule = production[group]
@@ -161,23 +215,28 @@ def count_groups(  # type: ignore[no-untyped-def]
         table = unary if kind[group] == UNARY else binary
         target = unary_count if kind[group] == UNARY else binary_count
         table, target = table[base : base + states * size], target[base : base + states * size]
-        pairs, block = pair_room[:size], block_room[: states * size]
+        block = block_room[: states * size]
         block[:] = 0
+        waiting = 0
         for position in range(start[group], start[group + 1]):
             node = order[position]
+            is_last = position == start[group + 1] - 1
             if scale[node] > 0:
-                here = outside[offset[node] : offset[node] + states]
                 inverse = weight[node] / scale[node]
+                for state in range(states):
+                    weights[waiting, state] = outside[offset[node] + state] * inverse
                 below = offset[left[node]]
                 first_child = inside[below : below + left_states]
                 if kind[group] == UNARY:
-                    pairs[:] = first_child
+                    pairs[waiting, :size] = first_child
                 else:
                     below = offset[right[node]]
-                    _outer(first_child, inside[below : below + right_states], pairs)
-                for state in range(states):
-                    _add_scaled(here[state] * inverse, pairs, block[state * size : (state + 1) * size])
-            if (position - start[group]) % 1024 == 1023 or position == start[group + 1] - 1:
+                    _outer(first_child, inside[below : below + right_states], pairs[waiting])
+                waiting += 1
+            if waiting == 4 or is_last:
+                _add_outer(states, size, waiting, weights, pairs, block)
+                waiting = 0
+            if (position - start[group]) % 1024 == 1023 or is_last:
                 for cell in range(states * size):
                     target[cell] += block[cell] * table[cell]
                     block[cell] = 0

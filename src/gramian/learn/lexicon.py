@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -13,16 +13,38 @@ from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
 from gramian.corpus.vocab import suffix_chain, word_features
 from gramian.grammar.lexicon import Lexicon
-from gramian.learn.tables import LatentTables, Layout
+from gramian.learn.tables import LatentTables
+from gramian.trees.labels import unescape_label
 
-__all__ = ["LexicalModel"]
+__all__ = ["LexicalModel", "StateScores"]
+
+Doubles = npt.NDArray[np.float64]
+
+_OPEN_WORD = 100  # words seen up to so often may have tags they were not seen with
+_LEAST = 1e-3  # ... if their form makes the tag at least so probable
+
+
+class StateScores:
+    """Scores of states given tag and word, and given tag and word class, as ratios to the tag's own shares.
+
+    Attributes
+    ----------
+    pairs : ndarray of float32
+        Laid out as the lexical part of the tables.
+    classes : dict of str to ndarray of float32
+        By tag number and word class, ``"3 x/ing"``; the tag number alone stands for all rare words.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.pairs = np.empty(size, np.float32)
+        self.classes: dict[str, npt.NDArray[np.float32]] = {}
 
 
 class LexicalModel:
     """Turns counts of words with tags and states into smoothed scores.
 
-    A word's states are shrunk towards those of rare words that share its shape and suffix, these towards shorter suffixes, and so on up
-    to the tag's own distribution.
+    A word's states are shrunk towards those of rare words that share its shape and suffix, these towards shorter suffixes, and so
+    on up to the tag's own shares. Tags of unknown words are guessed by logistic regression on the forms of rare words.
 
     Parameters
     ----------
@@ -31,179 +53,183 @@ class LexicalModel:
     rare : int
         Words seen at most so often teach the model of unknown words.
     shrinkage : float
-        Weight of the coarser distribution, in counts.
+        Weight of the coarser distribution of states, in counts.
+    tag_shrinkage : float
+        Weight of the tags that a word's form suggests, in counts.
     """
 
-    def __init__(self, bank: Treebank, productions: Productions, *, rare: int = 10, shrinkage: float = 3.0, tag_shrinkage: float = 0.5) -> None:
+    def __init__(
+        self, bank: Treebank, productions: Productions, *, rare: int = 10, shrinkage: float = 3.0, tag_shrinkage: float = 0.5
+    ) -> None:
         self.bank, self.productions = bank, productions
         self.rare, self.shrinkage, self.tag_shrinkage = rare, shrinkage, tag_shrinkage
-        self.word_count = np.bincount(productions.lexical[:, 1], productions.lexical_count, len(bank.words)).astype(np.int64)
-        chains = [suffix_chain(word) for word in bank.words]
-        self._levels: list[tuple[npt.NDArray[np.int64], list[str]]] = []
-        tag = productions.lexical[:, 0].astype(np.int64) - bank.n_phrases
-        for level in range(max(map(len, chains))):
+        self._tag = productions.lexical[:, 0] - bank.n_phrases
+        self._word = productions.lexical[:, 1]
+        self.word_count = np.bincount(self._word, productions.lexical_count, len(bank.words)).astype(np.int64)
+        self._is_rare = self.word_count[self._word] <= rare
+
+    @cached_property
+    def _levels(self) -> list[tuple[npt.NDArray[np.int64], list[str]]]:
+        """For each length of suffix, the class of every (tag, word) pair, and the classes' names."""
+        chains = [suffix_chain(word) for word in self.bank.words]
+        levels = []
+        for level in range(max(map(len, chains), default=0)):
             names: dict[tuple[int, str], int] = {}
-            numbers = np.empty(len(tag), np.int64)
-            for pair, (t, w) in enumerate(zip(tag.tolist(), productions.lexical[:, 1].tolist(), strict=True)):
-                chain = chains[w]
-                numbers[pair] = names.setdefault((t, chain[min(level, len(chain) - 1)]), len(names))
-            self._levels.append((numbers, [f"{t} {name}" for t, name in names]))
-        self._is_rare = self.word_count[productions.lexical[:, 1]] <= rare
+            numbers = [
+                names.setdefault((tag, chains[word][min(level, len(chains[word]) - 1)]), len(names))
+                for tag, word in zip(self._tag.tolist(), self._word.tolist(), strict=True)
+            ]
+            levels.append((np.array(numbers, np.int64), [f"{tag} {name}" for tag, name in names]))
+        return levels
 
-    def state_distributions(self, counts: LatentTables) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], dict[str, npt.NDArray[np.float32]]]:
-        """Return P(state | tag, word) of all pairs, P(state | tag) per symbol, and P(state | tag, class)."""
-        layout, bank = counts.layout, self.bank
-        smoothed = np.empty_like(counts.lexical)
-        prior = np.zeros(int(layout.root_start[-1]), np.float32)
-        classes: dict[str, npt.NDArray[np.float32]] = {}
-        pair_tag = self.productions.lexical[:, 0]
-        for symbol in range(bank.n_phrases, bank.n_symbols):
-            pairs = np.flatnonzero(pair_tag == symbol)
-            states = int(layout.n_states[symbol])
-            cells = layout.lexical_start[pairs][:, None] + np.arange(states)
+    def state_scores(self, counts: LatentTables) -> StateScores:
+        """Smooth the states of words and word classes, given how often each pair was seen with each state."""
+        layout, first = counts.layout, self.bank.n_phrases
+        scores = StateScores(len(counts.lexical))
+        for tag in range(self.bank.n_symbols - first):
+            pairs = np.flatnonzero(self._tag == tag)
+            cells = layout.lexical_start[pairs][:, None] + np.arange(layout.n_states[first + tag])
             count = counts.lexical[cells].astype(np.float64)
-            total = count.sum(axis=0)
-            base = total / total.sum()
-            prior[layout.root_start[symbol] : layout.root_start[symbol + 1]] = base
-            rare = self._is_rare[pairs]
-            rare_total = count[rare].sum(axis=0)
-            back = np.broadcast_to(self._shrink(rare_total, base), count.shape)
-            classes[str(symbol - bank.n_phrases)] = back[0].astype(np.float32) if len(back) else base.astype(np.float32)
-            for numbers, names in self._levels:
-                used, place = np.unique(numbers[pairs], return_inverse=True)
-                sums = np.zeros((len(used), states))
-                np.add.at(sums, place[rare], count[rare])
-                above = np.zeros((len(used), states))
-                above[place] = back
-                level = self._shrink(sums, above)
-                back = level[place]
-                seen = np.zeros(len(used), bool)
-                seen[place[rare]] = True
-                for row in np.flatnonzero(seen):
-                    classes[names[used[row]]] = level[row].astype(np.float32)
-            smoothed[cells] = self._shrink(count, back)
-        return smoothed, prior, classes
+            shares = count.sum(axis=0) / max(count.sum(), 1e-300)
+            self._smooth_tag(tag, pairs, count, count.sum(axis=1), shares, 1 / np.maximum(shares, 1e-30), scores, cells)
+        return scores
 
-    def _shrink(self, count: npt.NDArray[np.float64], towards: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        return (count + self.shrinkage * towards) / (count.sum(axis=-1, keepdims=True) + self.shrinkage)
+    def mean_scores(self, sums: LatentTables) -> StateScores:
+        """Smooth the means of vectors that were summed over the occurrences of each pair (observable operators)."""
+        layout, first = sums.layout, self.bank.n_phrases
+        scores = StateScores(len(sums.lexical))
+        for tag in range(self.bank.n_symbols - first):
+            pairs = np.flatnonzero(self._tag == tag)
+            cells = layout.lexical_start[pairs][:, None] + np.arange(layout.n_states[first + tag])
+            total = sums.lexical[cells].astype(np.float64)
+            mass = self.productions.lexical_count[pairs].astype(np.float64)
+            self._smooth_tag(tag, pairs, total, mass, total.sum(axis=0) / mass.sum(), np.ones(cells.shape[1]), scores, cells)
+        return scores
 
-    def emissions(self, counts: LatentTables) -> npt.NDArray[np.float32]:
-        """Return P(state | tag, word) / P(state | tag) of all pairs: what the expectation step needs."""
-        smoothed, prior, _ = self.state_distributions(counts)
-        return self._ratio(counts.layout, smoothed, prior)
+    def _smooth_tag(
+        self, tag: int, pairs: npt.NDArray[np.int64], total: Doubles, mass: Doubles, base: Doubles, ratio: Doubles,
+        scores: StateScores, cells: npt.NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        """Shrink the vectors `total`, each worth `mass` counts, of a tag's pairs step by step; store them times `ratio`."""
+        rare = self._is_rare[pairs]
+        everything = self._shrink(total[rare].sum(axis=0), mass[rare].sum(), base)
+        scores.classes[str(tag)] = (everything * ratio).astype(np.float32)
+        coarser = np.broadcast_to(everything, total.shape)
+        for numbers, names in self._levels:
+            used, place = np.unique(numbers[pairs], return_inverse=True)
+            class_total, above = np.zeros((len(used), total.shape[1])), np.zeros((len(used), total.shape[1]))
+            np.add.at(class_total, place[rare], total[rare])
+            class_mass = np.bincount(place[rare], mass[rare], len(used))
+            above[place] = coarser
+            level = self._shrink(class_total, class_mass, above)
+            coarser = level[place]
+            for row in np.flatnonzero(class_mass >= 2):
+                scores.classes[names[used[row]]] = (level[row] * ratio).astype(np.float32)
+        scores.pairs[cells] = self._shrink(total, mass, coarser) * ratio
 
-    def _ratio(self, layout: Layout, smoothed: npt.NDArray[np.float32], prior: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        tag = self.productions.lexical[:, 0]
-        cells = np.repeat(layout.root_start[tag] - layout.lexical_start[:-1], layout.n_states[tag]) + np.arange(len(smoothed))
-        return smoothed / np.maximum(prior[cells], 1e-30)
+    def _shrink(self, total: Doubles, mass: Doubles | np.float64, towards: Doubles) -> Doubles:
+        weight = np.asarray(mass)[..., None]
+        return (total + self.shrinkage * towards) / np.maximum(weight + self.shrinkage, 1e-300)
 
-    def build(self, counts: LatentTables) -> Lexicon:
-        """Return the lexicon for parsing."""
-        bank, layout, productions = self.bank, counts.layout, self.productions
-        smoothed, prior, classes = self.state_distributions(counts)
+    def build(self, scores: StateScores, n_states: npt.NDArray[np.int32]) -> Lexicon:
+        """Return the lexicon for parsing; `n_states` is per symbol."""
+        bank = self.bank
         n_tags = bank.n_symbols - bank.n_phrases
-        tag_count = np.bincount(productions.lexical[:, 0] - bank.n_phrases, productions.lexical_count, n_tags)
-        tag_prior = tag_count / tag_count.sum()
-        features, weights = self._fit_tagger()
-        skeleton = Lexicon(
-            tags=bank.symbols[bank.n_phrases :], n_states=layout.n_states[bank.n_phrases :], tag_prior=tag_prior.astype(np.float32),
-            words=bank.words, word_count=self.word_count.astype(np.int32),
-            entry_start=np.zeros(1, np.int32), entry_tag=np.zeros(0, np.int32), entry_probability=np.zeros(0, np.float32),
-            entry_states=np.zeros(0, np.float32), features=features, feature_weights=weights, classes=(), class_states=np.zeros(0, np.float32),
+        tag_states = n_states[bank.n_phrases :]
+        tag_count = np.bincount(self._tag, self.productions.lexical_count, n_tags)
+        seen = sparse.csr_array((self.productions.lexical_count, (self._word, self._tag)), shape=(len(bank.words), n_tags)).toarray()
+        total = self.word_count[:, None]
+        form = self.form_probabilities(bank.words)
+        is_open = total <= _OPEN_WORD
+        probability = np.where(is_open, (seen + self.tag_shrinkage * form) / (total + self.tag_shrinkage), seen / total)
+        word, tag = np.nonzero((seen > 0) | (is_open & (probability >= _LEAST)))
+        features, weights = self._form_model
+        class_names = tuple(scores.classes)
+        lexicon = Lexicon(
+            tags=tuple(map(unescape_label, bank.symbols[bank.n_phrases :])), n_states=tag_states,
+            tag_prior=(tag_count / tag_count.sum()).astype(np.float32), words=bank.words, word_count=self.word_count.astype(np.int32),
+            entry_start=np.searchsorted(word, np.arange(len(bank.words) + 1)).astype(np.int32), entry_tag=tag.astype(np.int32),
+            entry_probability=probability[word, tag].astype(np.float32), entry_states=np.zeros(0, np.float32),
+            features=features, feature_weights=weights, classes=class_names,
+            class_states=np.concatenate([scores.classes[name] for name in class_names]),
         )  # fmt: skip
-        object.__setattr__(skeleton, "top_tag", self.top_tag)
-        class_names = []
-        class_values = []
-        for name, value in classes.items():
-            symbol = int(name.partition(" ")[0]) + bank.n_phrases
-            class_names.append(name)
-            class_values.append(value / np.maximum(prior[layout.root_start[symbol] : layout.root_start[symbol + 1]], 1e-30))
-        with_classes = _replace(skeleton, classes=tuple(class_names), class_states=np.concatenate(class_values).astype(np.float32))
-
-        # Entries: seen tags, and for words of up to a hundred occurrences what their form suggests.
-        ratio = self._ratio(layout, smoothed, prior)
-        order = np.lexsort((productions.lexical[:, 0], productions.lexical[:, 1]))
-        words, tags, counts_ = productions.lexical[order, 1], productions.lexical[order, 0] - bank.n_phrases, productions.lexical_count[order]
-        word_start = np.searchsorted(words, np.arange(len(bank.words) + 1))
-        entry_start, entry_tag, entry_probability, entry_states = [0], [], [], []
-        for w, word in enumerate(bank.words):
-            total = self.word_count[w]
-            seen = {int(tags[p]): p for p in range(word_start[w], word_start[w + 1])}
-            form = skeleton.tag_probabilities(word) if total <= 100 else None
-            kappa = self.tag_shrinkage
-            found: list[tuple[int, float]] = []
-            if form is None:
-                found = [(t, counts_[p] / total) for t, p in seen.items()]
+        # States of an entry: as counted for the pair, or as the word's class has them where the pair was not seen.
+        starts = np.concatenate([[0], np.cumsum(tag_states[tag], dtype=np.int64)])
+        entry_states = np.empty(int(starts[-1]), np.float32)
+        pair_of = {pair: place for place, pair in enumerate(zip(self._word.tolist(), self._tag.tolist(), strict=True))}
+        pair_start = np.concatenate([[0], np.cumsum(n_states[self.productions.lexical[:, 0]], dtype=np.int64)])
+        for entry, key in enumerate(zip(word.tolist(), tag.tolist(), strict=True)):
+            pair = pair_of.get(key)
+            if pair is None:
+                value = lexicon.states_of(key[1], bank.words[key[0]])
             else:
-                for t in range(n_tags):
-                    probability = ((counts_[seen[t]] if t in seen else 0) + kappa * form[t]) / (total + kappa)
-                    if t in seen or probability >= 1e-3:
-                        found.append((t, probability))
-            for t, probability in found:
-                entry_tag.append(t)
-                entry_probability.append(probability)
-                if t in seen:
-                    pair = order[seen[t]]
-                    entry_states.append(ratio[layout.lexical_start[pair] : layout.lexical_start[pair + 1]])
-                else:
-                    entry_states.append(with_classes.states_of(t, word))
-            entry_start.append(len(entry_tag))
-        return _replace(
-            with_classes, entry_start=np.array(entry_start, np.int32), entry_tag=np.array(entry_tag, np.int32),
-            entry_probability=np.array(entry_probability, np.float32), entry_states=np.concatenate(entry_states).astype(np.float32),
-        )  # fmt: skip
+                value = scores.pairs[pair_start[pair] : pair_start[pair + 1]]
+            entry_states[starts[entry] : starts[entry + 1]] = value
+        return lexicon.with_states(entry_states)
 
-    @property
+    @cached_property
     def top_tag(self) -> dict[str, str]:
         """The most frequent tag of each word."""
-        lexical, bank = self.productions.lexical, self.bank
-        order = np.lexsort((-self.productions.lexical_count, lexical[:, 1]))
-        first = order[np.searchsorted(lexical[order, 1], np.arange(len(bank.words)))]
-        return {word: bank.symbols[lexical[pair, 0]] for word, pair in zip(bank.words, first, strict=True)}
+        order = np.lexsort((-self.productions.lexical_count, self._word))
+        first = order[np.searchsorted(self._word[order], np.arange(len(self.bank.words)))]
+        return {
+            word: unescape_label(self.bank.symbols[self.productions.lexical[pair, 0]])
+            for word, pair in zip(self.bank.words, first.tolist(), strict=True)
+        }
 
-    def _fit_tagger(self) -> tuple[tuple[str, ...], npt.NDArray[np.float32]]:
-        """Learn P(tag | form) by logistic regression on rare words."""
-        if hasattr(self, "_tagger"):
-            return self._tagger
+    def form_probabilities(self, words: Sequence[str]) -> Doubles:
+        """Guess P(tag | form) of many words; shape (n_words, n_tags)."""
+        features, weights = self._form_model
+        number = {feature: place for place, feature in enumerate(features)}
+        rows, columns = [], []
+        for row, word in enumerate(words):
+            found = [number[feature] for feature in word_features(word, False, self.top_tag) if feature in number]
+            columns += found
+            rows += [row] * len(found)
+        matrix = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(words), len(features)))
+        logits = matrix @ weights[:-1].astype(np.float64) + weights[-1]
+        logits -= logits.max(axis=1, keepdims=True)
+        np.exp(logits, out=logits)
+        return logits / logits.sum(axis=1, keepdims=True)
+
+    @cached_property
+    def _form_model(self) -> tuple[tuple[str, ...], npt.NDArray[np.float32]]:
+        """Features and weights of P(tag | form), learnt from rare words."""
         from sklearn.linear_model import LogisticRegression
 
-        bank, lexical = self.bank, self.productions.lexical
-        rare = np.flatnonzero(self._is_rare)
-        top = self.top_tag
-        initial_count = np.zeros(len(lexical), np.int64)
+        bank, n_tags = self.bank, self.bank.n_symbols - self.bank.n_phrases
+        initial = np.zeros(len(self._tag), np.int64)
         leaves = np.flatnonzero((bank.word >= 0) & (bank.start == 0))
-        np.add.at(initial_count, self.productions.node_production[leaves], 1)
-        rows, columns, targets, weights = [], [], [], []
-        names: dict[str, int] = {}
-        for pair in rare:
-            tag, word = lexical[pair]
-            total, first = self.productions.lexical_count[pair], initial_count[pair]
-            for is_initial, count in ((False, total - first), (True, first)):
+        np.add.at(initial, self.productions.node_production[leaves], 1)
+        examples: list[list[str]] = []
+        targets: list[int] = []
+        weights: list[int] = []
+        rare = np.flatnonzero(self._is_rare) if self._is_rare.any() else np.arange(len(self._tag))
+        for pair in rare.tolist():
+            total = int(self.productions.lexical_count[pair])
+            for is_initial, count in ((False, total - initial[pair]), (True, initial[pair])):
                 if count:
-                    for feature in word_features(bank.words[word], is_initial, top):
-                        rows.append(len(targets))
-                        columns.append(names.setdefault(feature, len(names)))
-                    targets.append(tag - bank.n_phrases)
-                    weights.append(count)
-        matrix = sparse.csr_matrix((np.ones(len(rows), np.float32), (rows, columns)), shape=(len(targets), len(names)))
-        common = np.asarray(matrix.sum(axis=0)).ravel() >= 2
-        matrix = matrix[:, common]
-        n_tags = bank.n_symbols - bank.n_phrases
-        model = LogisticRegression(C=1.0, max_iter=100, tol=1e-3)
-        model.fit(matrix, np.array(targets), sample_weight=np.array(weights, float))
-        table = np.zeros((matrix.shape[1] + 1, n_tags), np.float32)
-        table[-1] = -20.0
-        coefficients, bias = model.coef_, model.intercept_
-        if len(model.classes_) == 2:
-            coefficients, bias = np.concatenate([-coefficients, coefficients]) / 2, np.concatenate([-bias, bias]) / 2
-        table[:-1, model.classes_] = coefficients.T
-        table[-1, model.classes_] = bias
-        self._tagger = tuple(name for name, keep in zip(names, common, strict=True) if keep), table
-        return self._tagger
-
-
-def _replace(lexicon: Lexicon, **changes: object) -> Lexicon:
-    from dataclasses import fields
-
-    values = {f.name: getattr(lexicon, f.name) for f in fields(lexicon)} | changes
-    return Lexicon(**values)  # type: ignore[arg-type]
+                    examples.append(word_features(bank.words[self._word[pair]], is_initial, self.top_tag))
+                    targets.append(int(self._tag[pair]))
+                    weights.append(int(count))
+        frequency: dict[str, int] = {}
+        for features in examples:
+            for feature in features:
+                frequency[feature] = frequency.get(feature, 0) + 1
+        number = {feature: place for place, feature in enumerate(f for f, count in frequency.items() if count > 1)}
+        rows = [row for row, features in enumerate(examples) for f in features if f in number]
+        columns = [number[f] for features in examples for f in features if f in number]
+        matrix = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(examples), len(number)))
+        table = np.full((len(number) + 1, n_tags), 0, np.float32)
+        table[-1] = -20.0  # tags that no rare word has
+        if len(set(targets)) == 1:
+            table[-1, targets[0]] = 0
+        else:
+            model = LogisticRegression(C=1.0, max_iter=100, tol=1e-3)
+            model.fit(matrix, targets, sample_weight=weights)
+            coefficients, bias = model.coef_, model.intercept_
+            if len(model.classes_) == 2:
+                coefficients, bias = np.concatenate([-coefficients, coefficients]) / 2, np.concatenate([-bias, bias]) / 2
+            table[:-1, model.classes_] = coefficients.T
+            table[-1, model.classes_] = bias
+        return tuple(number), table

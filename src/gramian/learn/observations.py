@@ -1,0 +1,99 @@
+"""What learners see of a treebank, computed once and shared: productions, words, features, trees to infer over."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.corpus import Treebank
+from gramian.corpus.productions import Productions
+from gramian.corpus.vocab import suffix_chain
+from gramian.features import NodeView
+from gramian.features.heads import head_leaves
+from gramian.grammar import LPCFG
+from gramian.learn.inference import TreeInference
+from gramian.learn.lexicon import LexicalModel
+from gramian.learn.smoothing import Smoothing, estimate_rules, state_shares
+from gramian.learn.tables import LatentTables
+from gramian.trees import HeadRules
+
+__all__ = ["Observations"]
+
+_FEATURE_WORD = 6  # words seen less often are replaced by their class in features
+
+
+class Observations:
+    """A treebank with everything learners derive from it.
+
+    Parameters
+    ----------
+    bank : Treebank
+    heads : HeadRules, optional
+        Without them, features of head words say nothing.
+    jobs : int
+        Threads; no result depends on it.
+    """
+
+    def __init__(self, bank: Treebank, *, heads: HeadRules | None = None, jobs: int = 1) -> None:
+        self.bank, self.heads, self.jobs = bank, heads, jobs
+        self.productions = Productions.of(bank)
+        self.lexical = LexicalModel(bank, self.productions)
+
+    @cached_property
+    def label_count(self) -> npt.NDArray[np.int64]:
+        """How often each symbol occurs."""
+        return np.bincount(self.bank.label, minlength=self.bank.n_symbols)
+
+    @cached_property
+    def trees(self) -> TreeInference:
+        """Inside-outside over the observed trees."""
+        return TreeInference(self.bank, self.productions, self.jobs)
+
+    @cached_property
+    def view(self) -> NodeView:
+        """The nodes, as feature templates see them."""
+        names: dict[str, int] = {}
+        count = self.lexical.word_count
+        word_class = [
+            names.setdefault(word.lower() if count[number] >= _FEATURE_WORD else suffix_chain(word, longest=2)[-1] + " ", len(names))
+            for number, word in enumerate(self.bank.words)
+        ]
+        head = None if self.heads is None else head_leaves(self.bank, self.heads)
+        return NodeView(self.bank, np.array(word_class, np.int64), head)
+
+    @cached_property
+    def boundaries(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """What stands just before and just after each symbol; see :class:`gramian.grammar.LPCFG`."""
+        bank, view = self.bank, self.view
+        edge = bank.n_symbols - bank.n_phrases
+        tables = []
+        for neighbour in (view.before, view.after):
+            tag = view.label[neighbour][:-1]
+            tag = np.where(tag < 0, edge, tag - bank.n_phrases)
+            count = np.zeros((bank.n_symbols, edge + 1))
+            np.add.at(count, (bank.label, tag), 1)
+            overall = count.sum(axis=0) / count.sum()
+            tables.append((count + 5 * overall) / (count.sum(axis=1, keepdims=True) + 5))
+        share = self.label_count / self.label_count.sum()
+        return (tables[0] * share[:, None]).astype(np.float32), tables[1].astype(np.float32)
+
+    def grammar(self, counts: LatentTables, smoothing: Smoothing) -> LPCFG:
+        """Turn latent counts into a grammar."""
+        shares = state_shares(counts)
+        rules = estimate_rules(counts, smoothing, shares)
+        before, after = self.boundaries
+        return LPCFG(
+            symbols=self.bank.symbols, n_phrases=self.bank.n_phrases, n_states=counts.layout.n_states,
+            state_prior=shares.astype(np.float32), root=rules.root.astype(np.float32),
+            binary_rules=self.productions.binary, binary=rules.binary.astype(np.float32),
+            unary_rules=self.productions.unary, unary=rules.unary.astype(np.float32), before=before, after=after,
+            lexicon=self.lexical.build(self.lexical.state_scores(counts), counts.layout.n_states),
+        )  # fmt: skip
+
+    def tables(self, counts: LatentTables, smoothing: Smoothing) -> LatentTables:
+        """Turn latent counts into what an expectation step needs."""
+        rules = estimate_rules(counts, smoothing)
+        rules.lexical[:] = self.lexical.state_scores(counts).pairs
+        return rules
