@@ -129,7 +129,10 @@ class ChartParser:
         self.arrays = _arrays(grammar)
 
     def forest(
-        self, words: Sequence[WordScores], pruning: Pruning = Pruning(), allowed: npt.NDArray[np.bool_] | None = None
+        self,
+        words: Sequence[WordScores],
+        pruning: Pruning = Pruning(),
+        allowed: npt.NDArray[np.bool_] | None = None,
     ) -> Forest | None:
         """Return the forest of a sentence, or None if the grammar does not derive it.
 
@@ -181,9 +184,13 @@ def _arrays(g: LPCFG) -> GrammarArrays:
     )  # fmt: skip
 
 
-def _ratios(table: Floats, start: Longs, weight: npt.NDArray[np.float64], order: Longs) -> tuple[Floats, Longs]:
+def _ratios(
+    table: Floats, start: Longs, weight: npt.NDArray[np.float64], order: Longs
+) -> tuple[Floats, Longs]:
     """Return blocks in a new order, each divided by its rule's coarse probability, and where they begin."""
     sizes = np.diff(start)[order]
     new_start = np.concatenate([[0], np.cumsum(sizes)])
     cells = np.arange(int(new_start[-1])) + np.repeat(start[:-1][order] - new_start[:-1], sizes)
-    return (table[cells] / np.repeat(np.maximum(weight[order], 1e-30), sizes)).astype(np.float32), new_start[:-1]
+    return (table[cells] / np.repeat(np.maximum(weight[order], 1e-30), sizes)).astype(np.float32), new_start[
+        :-1
+    ]

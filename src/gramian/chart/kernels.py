@@ -116,7 +116,10 @@ def coarse_forest(  # type: ignore[no-untyped-def]
                 reference = -np.inf
                 for split in range(start + 1, end):
                     left_cell, right_cell = cell_number(start, split, n), cell_number(split, end, n)
-                    if cell_first[left_cell] < cell_first[left_cell + 1] and cell_first[right_cell] < cell_right_end[right_cell]:
+                    if (
+                        cell_first[left_cell] < cell_first[left_cell + 1]
+                        and cell_first[right_cell] < cell_right_end[right_cell]
+                    ):
                         reference = max(reference, cell_scale[left_cell] + cell_scale[right_cell])
                 for split in range(start + 1, end):
                     left_cell, right_cell = cell_number(start, split, n), cell_number(split, end, n)
@@ -128,7 +131,9 @@ def coarse_forest(  # type: ignore[no-untyped-def]
                         continue
                     for left in range(cell_first[left_cell], cell_first[left_cell + 1]):
                         left_value = item_inside[left] * factor
-                        row = pair_start[item_symbol[left] * n_symbols : (item_symbol[left] + 1) * n_symbols + 1]
+                        row = pair_start[
+                            item_symbol[left] * n_symbols : (item_symbol[left] + 1) * n_symbols + 1
+                        ]
                         for right in range(right_first, right_end):
                             symbol = item_symbol[right]
                             first_rule, last_rule = row[symbol], row[symbol + 1]
@@ -288,7 +293,17 @@ def prune_forest(  # type: ignore[no-untyped-def]
         new_rule[place] = edge_rule[edge]
         new_share[place] = edge_share[edge]
         new_posterior[place] = posterior[edge_parent[edge]] * edge_share[edge]
-    return item_old, item_posterior, new_parent, new_left, new_right, new_rule, new_share, new_posterior, edge_first
+    return (
+        item_old,
+        item_posterior,
+        new_parent,
+        new_left,
+        new_right,
+        new_rule,
+        new_share,
+        new_posterior,
+        edge_first,
+    )
 
 
 @njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
@@ -342,14 +357,18 @@ def fine_inside(  # type: ignore[no-untyped-def]
                 vector = inside[item_start[left] : item_start[left] + left_states]
                 base = unary_start[rule]
                 for state in range(states):
-                    here[state] += factor * _dot(unary[base + state * left_states : base + (state + 1) * left_states], vector)
+                    here[state] += factor * _dot(
+                        unary[base + state * left_states : base + (state + 1) * left_states], vector
+                    )
                 edge += 1
                 continue
             right_states = n_states[item_symbol[edge_right[edge]]]
             size = left_states * right_states
             pairs = room[:size]
             pairs[:] = 0
-            while edge < last and edge_rule[edge] == rule and edge_right[edge] >= 0:  # one tensor for all split points
+            while (
+                edge < last and edge_rule[edge] == rule and edge_right[edge] >= 0
+            ):  # one tensor for all split points
                 left, right = edge_left[edge], edge_right[edge]
                 factor = edge_share[edge]
                 below = scale[left] + scale[right]
@@ -358,7 +377,11 @@ def fine_inside(  # type: ignore[no-untyped-def]
                 right_vector = inside[item_start[right] : item_start[right] + right_states]
                 base = item_start[left]
                 for i in range(left_states):
-                    _add_scaled(factor * inside[base + i], right_vector, pairs[i * right_states : (i + 1) * right_states])
+                    _add_scaled(
+                        factor * inside[base + i],
+                        right_vector,
+                        pairs[i * right_states : (i + 1) * right_states],
+                    )
                 edge += 1
             base = binary_start[rule]
             for state in range(states):
@@ -471,12 +494,22 @@ def best_tree(edge_first, edge_left, edge_right, edge_score, item_score, root_sc
 
 @njit(cache=True, nogil=True)
 def sentence_forest(  # type: ignore[no-untyped-def]
-    n, tag_start, tag_symbol, tag_score, tag_states, tag_state_start, grammar, allowed, beam, item_threshold, edge_threshold
+    n,
+    tag_start,
+    tag_symbol,
+    tag_score,
+    tag_states,
+    tag_state_start,
+    grammar,
+    allowed,
+    beam,
+    item_threshold,
+    edge_threshold,
 ):
     """Run all passes over one sentence.
 
-    `grammar` is a :class:`gramian.chart.inference.GrammarArrays`; `tag_score` is rescaled in place; `tag_states` holds the state scores of the tags of all words,
-    beginning at `tag_state_start`.
+    `grammar` is a :class:`gramian.chart.inference.GrammarArrays`; `tag_score` is rescaled in place;
+    `tag_states` holds the state scores of the tags of all words, beginning at `tag_state_start`.
 
     Returns
     -------
@@ -511,7 +544,8 @@ def sentence_forest(  # type: ignore[no-untyped-def]
                 for tag in range(tag_start[position], tag_start[position + 1]):
                     _add_scaled(np.float32(tag_score[tag]), g.after[tag_symbol[tag] - n_phrases], right_row)
     (
-        coarse_symbol, coarse_cell, coarse_inside, cell_first, cell_scale, coarse_parent, coarse_left, coarse_right, coarse_rule, coarse_share,
+        coarse_symbol, coarse_cell, coarse_inside, cell_first, cell_scale, 
+        coarse_parent, coarse_left, coarse_right, coarse_rule, coarse_share,
     ) = coarse_forest(
         n, tag_start, tag_symbol, tag_score, g.n_symbols, g.pair_start, g.rule_parent, g.rule_weight,
         g.unary_first, g.unary_parent, g.unary_weight, g.can_be_right, merit_left, merit_right, beam, allowed,
@@ -549,7 +583,9 @@ def sentence_forest(  # type: ignore[no-untyped-def]
             for tag in range(tag_start[word], tag_start[word + 1]):
                 if tag_symbol[tag] == item_symbol[item]:
                     first = tag_state_start[tag]
-                    inside[item_start[item] : item_start[item + 1]] = tag_states[first : first + g.n_states[item_symbol[item]]]
+                    inside[item_start[item] : item_start[item + 1]] = tag_states[
+                        first : first + g.n_states[item_symbol[item]]
+                    ]
     fine_inside(
         edge_first, edge_left, edge_right, edge_rule, edge_share, item_symbol, item_start, g.n_states,
         g.binary, g.binary_start, g.unary, g.unary_start, inside, scale,
@@ -568,7 +604,9 @@ def sentence_forest(  # type: ignore[no-untyped-def]
     fine_posterior = np.zeros(edge_left.shape[0], np.float32)
     log_ratio = -np.inf
     if ok:
-        log_ratio = np.log(total) + cell_scale[n_cells - 1] + np.log(abs(fine_total)) + reference + words_scale
+        log_ratio = (
+            np.log(total) + cell_scale[n_cells - 1] + np.log(abs(fine_total)) + reference + words_scale
+        )
         for item in range(n_items):
             if old[item] >= first_root:
                 # Outside vectors are relative to the item's whole coarse posterior, of which being the root may be only a part.
@@ -578,7 +616,9 @@ def sentence_forest(  # type: ignore[no-untyped-def]
                 here = outside[item_start[item] : item_start[item + 1]]
                 for state in range(here.shape[0]):
                     here[state] = ratio[state] * factor
-                root_posterior[item] = item_posterior[item] * _dot(here, inside[item_start[item] : item_start[item + 1]])
+                root_posterior[item] = item_posterior[item] * _dot(
+                    here, inside[item_start[item] : item_start[item + 1]]
+                )
         fine_outside(
             edge_first, edge_left, edge_right, edge_rule, edge_share, edge_posterior, item_posterior, item_symbol, item_start, g.n_states,
             g.binary, g.binary_start, g.unary, g.unary_start, inside, scale, outside, fine_posterior,

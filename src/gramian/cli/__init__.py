@@ -14,6 +14,7 @@ from gramian.cli.convert import convert
 from gramian.cli.eval import evaluate
 from gramian.cli.inspect import inspect
 from gramian.cli.split import split
+from gramian.cli.train import train
 from gramian.errors import GramianError
 
 __all__ = ["app", "main"]
@@ -60,6 +61,7 @@ app.command("inspect")(inspect)
 app.command("convert")(convert)
 app.command("split")(split)
 app.command("eval")(evaluate)
+app.command("train")(train)
 
 
 def main() -> None:

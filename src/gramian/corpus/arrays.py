@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,17 @@ from gramian.corpus import kernels
 from gramian.corpus.encode import TokenCodes, pieces
 from gramian.errors import InputError
 from gramian.files import Source, expand, open_text, source_name
-from gramian.trees import PRESETS, NormaliseOptions, Removed, Tree, binarise, debinarise, normalise, read_trees, unescape_word
+from gramian.trees import (
+    PRESETS,
+    NormaliseOptions,
+    Removed,
+    Tree,
+    binarise,
+    debinarise,
+    normalise,
+    read_trees,
+    unescape_word,
+)
 from gramian.trees.binarise import Direction, HeadFinder
 from gramian.trees.labels import chain_label, escape_label, intermediate_label
 from gramian.trees.normalise import ROOT_LABELS, bare_label
@@ -94,8 +104,8 @@ class Treebank:
     start: Ints
     end: Ints
     tree_start: Ints
-    removed: Removed = Removed()
-    shape: Shape = Shape()
+    removed: Removed = field(default_factory=Removed)
+    shape: Shape = field(default_factory=Shape)
 
     @property
     def n_trees(self) -> int:
@@ -173,7 +183,11 @@ class Treebank:
             removed += result.removed
             if not result.tree.is_empty:
                 binary = binarise(
-                    result.tree, direction=shape.direction, horizontal=shape.horizontal, vertical=shape.vertical, heads=heads
+                    result.tree,
+                    direction=shape.direction,
+                    horizontal=shape.horizontal,
+                    vertical=shape.vertical,
+                    heads=heads,
                 )
                 tokens.append(codes.encode(str(binary)))
         bank = cls._from_codes(codes, np.concatenate(tokens), None, shape)
@@ -181,7 +195,9 @@ class Treebank:
         return _replaced(bank, removed=removed)
 
     @classmethod
-    def _from_codes(cls, codes: TokenCodes, tokens: Ints, options: NormaliseOptions | None, shape: Shape) -> Treebank | None:
+    def _from_codes(
+        cls, codes: TokenCodes, tokens: Ints, options: NormaliseOptions | None, shape: Shape
+    ) -> Treebank | None:
         """Build arrays from token codes; None if they are not well-formed trees. Without options the trees are binary already."""
         tokens = _join_words(codes, tokens)
         n_open = int(np.count_nonzero((tokens >= 0) & (tokens % 2 == 0)))
@@ -224,7 +240,9 @@ class Treebank:
             key, left, right, out_parent, out_word, start, end, out_start, tree_of, chain_head, chain_tail,
         )  # fmt: skip
         if n_out < 0:
-            raise InputError("more than 65,536 different unary chains", hint="check the labels with: gramian inspect")
+            raise InputError(
+                "more than 65,536 different unary chains", hint="check the labels with: gramian inspect"
+            )
 
         symbols, n_phrases, symbol = names.symbols(key[:n_out], chain_head[:n_chains], chain_tail[:n_chains])
         out_word = out_word[:n_out]
@@ -294,7 +312,9 @@ class _Names:
     def number(self, name: str) -> int:
         return self._number.setdefault(name, len(self._number))
 
-    def symbols(self, keys: npt.NDArray[np.int64], chain_head: Ints, chain_tail: Ints) -> tuple[tuple[str, ...], int, Ints]:
+    def symbols(
+        self, keys: npt.NDArray[np.int64], chain_head: Ints, chain_tail: Ints
+    ) -> tuple[tuple[str, ...], int, Ints]:
         """Return symbol names (phrases, then tags, each sorted), the number of phrases, and the symbol of each key."""
         labels = list(self._number)
         chains = list(labels)
@@ -305,7 +325,9 @@ class _Names:
         for key in distinct.tolist():
             kind, label = key & 3, (key >> 2) & 0xFFFFF
             if kind == kernels.KIND_INTERMEDIATE:
-                siblings = [labels[code - 1] for code in ((key >> 42) & 0xFFFFF, (key >> 22) & 0xFFFFF) if code]
+                siblings = [
+                    labels[code - 1] for code in ((key >> 42) & 0xFFFFF, (key >> 22) & 0xFFFFF) if code
+                ]
                 named.append((False, intermediate_label(labels[label], siblings)))
             else:
                 named.append((kind == kernels.KIND_TAG, chains[label]))
@@ -329,12 +351,14 @@ def _name_wrappers(names: _Names, new_label: Ints, kept_parent: Ints) -> None:
 
 
 def _named(stream: io.StringIO, name: str) -> io.StringIO:
-    stream.name = name  # type: ignore[attr-defined]
+    stream.name = name
     return stream
 
 
 def _replaced(bank: Treebank, **changes: Any) -> Treebank:
-    return Treebank(**{name: changes.get(name, getattr(bank, name)) for name in Treebank.__dataclass_fields__})
+    return Treebank(
+        **{name: changes.get(name, getattr(bank, name)) for name in Treebank.__dataclass_fields__}
+    )
 
 
 def _join_words(codes: TokenCodes, tokens: Ints) -> Ints:

@@ -85,7 +85,13 @@ def keep_nodes(label, word, parent, phrase_map, tag_map, is_wrapper, merge_same,
         else:
             mapped = phrase_map[label[node]]
             child = only_child[node]
-            if merge_same and mapped >= 0 and children[node] == 1 and word[child] < 0 and new_label[child] == mapped:
+            if (
+                merge_same
+                and mapped >= 0
+                and children[node] == 1
+                and word[child] < 0
+                and new_label[child] == mapped
+            ):
                 mapped = SPLICE
                 merged += 1
             new_label[node] = mapped
@@ -134,7 +140,8 @@ def binarise_nodes(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Write the binarised trees, children before parents, leaves first; return (nodes, trees, chains) or -1 if chains overflow.
 
-    OUT per node: `key` (kind; label or chain from bit 2; nearest siblings + 1 from bits 22 and 42), `left`, `right` (-1 where absent), `out_parent`, `out_word`, `start`, `end`.
+    OUT per node: `key` (kind; label or chain from bit 2; nearest siblings + 1 from bits 22 and 42),
+    `left`, `right` (-1 where absent), `out_parent`, `out_word`, `start`, `end`.
     OUT per tree: `out_tree_start`, `tree_of` (number of the input tree). OUT per chain: `chain_head` (label), `chain_tail` (chain).
     Chain numbers below `n_labels` are single labels; the rest index `chain_head`/`chain_tail` from zero.
     """
@@ -181,7 +188,9 @@ def binarise_nodes(  # type: ignore[no-untyped-def]
                     count += 1
                     son = next_sibling[son]
                 only = sons[0]
-                if count == 1 and word[base + only] < 0:  # phrase over phrase: extend the chain of the node below
+                if (
+                    count == 1 and word[base + only] < 0
+                ):  # phrase over phrase: extend the chain of the node below
                     pair = (np.int64(new_label[node]) << 32) | chain[only]
                     value, is_new = _intern(table_key, table_value, pair, n_labels + n_chains)
                     if is_new:
@@ -215,7 +224,9 @@ def binarise_nodes(  # type: ignore[no-untyped-def]
                                 right[top] = accumulated
                             key[top] = (np.int64(new_label[node]) << 2) | KIND_INTERMEDIATE
                             for back in range(min(horizontal, count - 1 - step)):
-                                sibling = sons[step + 1 + back] if lean_left else sons[count - 2 - step - back]
+                                sibling = (
+                                    sons[step + 1 + back] if lean_left else sons[count - 2 - step - back]
+                                )
                                 key[top] |= np.int64(new_label[base + sibling] + 1) << (22 + 20 * back)
                             accumulated = top
                             start[top] = start[left[top]]

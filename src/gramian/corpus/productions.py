@@ -46,7 +46,9 @@ class Productions:
         is_leaf, is_binary = bank.word >= 0, bank.right >= 0
         n_symbols, n_words = bank.n_symbols, len(bank.words)
 
-        def table(nodes: npt.NDArray[np.bool_], columns: list[Ints], sizes: list[int]) -> tuple[Ints, npt.NDArray[np.int64]]:
+        def table(
+            nodes: npt.NDArray[np.bool_], columns: list[Ints], sizes: list[int]
+        ) -> tuple[Ints, npt.NDArray[np.int64]]:
             key = np.zeros(int(nodes.sum()), np.int64)
             for column, size in zip(columns, sizes, strict=True):
                 key = key * size + column
@@ -61,7 +63,9 @@ class Productions:
         is_unary = ~is_leaf & ~is_binary
         label = bank.label
         binary, binary_count = table(
-            is_binary, [label[is_binary], label[bank.left[is_binary]], label[bank.right[is_binary]]], [n_symbols] * 3
+            is_binary,
+            [label[is_binary], label[bank.left[is_binary]], label[bank.right[is_binary]]],
+            [n_symbols] * 3,
         )
         unary, unary_count = table(is_unary, [label[is_unary], label[bank.left[is_unary]]], [n_symbols] * 2)
         lexical, lexical_count = table(is_leaf, [label[is_leaf], bank.word[is_leaf]], [n_symbols, n_words])

@@ -27,7 +27,10 @@ def head_leaves(bank: Treebank, rules: HeadRules) -> npt.NDArray[np.int32]:
     >>> [bank.words[bank.word[leaf]] for leaf in head_leaves(bank, HeadRules.collins())[3:]]
     ['sleeps', 'cat', 'sleeps']
     """
-    inner = np.array([is_intermediate(name) for name in bank.symbols[: bank.n_phrases]] + [False] * (bank.n_symbols - bank.n_phrases))
+    inner = np.array(
+        [is_intermediate(name) for name in bank.symbols[: bank.n_phrases]]
+        + [False] * (bank.n_symbols - bank.n_phrases)
+    )
     code, length = np.zeros(len(bank.label), np.int64), np.zeros(len(bank.label), np.int32)
     _hash_children(bank.label, bank.left, bank.right, inner, code, length)
     phrases = np.flatnonzero(bank.word < 0)

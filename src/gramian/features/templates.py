@@ -52,11 +52,17 @@ class NodeView:
         Node number of the head word's leaf of each node; without it head templates say nothing.
     """
 
-    def __init__(self, treebank: Treebank, word_class: npt.NDArray[np.int64], head: npt.NDArray[np.int32] | None = None) -> None:
+    def __init__(
+        self, treebank: Treebank, word_class: npt.NDArray[np.int64], head: npt.NDArray[np.int32] | None = None
+    ) -> None:
         self.treebank, self.word_class = treebank, word_class
         self._head = head
         self.label = _closed(treebank.label)
-        self.left, self.right, self.parent = _closed(treebank.left), _closed(treebank.right), _closed(treebank.parent)
+        self.left, self.right, self.parent = (
+            _closed(treebank.left),
+            _closed(treebank.right),
+            _closed(treebank.parent),
+        )
         self.start, self.end = _closed(treebank.start), _closed(treebank.end)
         self.none = np.full(len(self.label), -1, np.int64)
 
@@ -68,10 +74,12 @@ class NodeView:
 
     @cached_property
     def left_label(self) -> Column:
+        """Label of the left child."""
         return self.label[self.left]
 
     @cached_property
     def right_label(self) -> Column:
+        """Label of the right child."""
         return self.label[self.right]
 
     @cached_property
@@ -92,7 +100,11 @@ class NodeView:
     def sibling(self) -> Column:
         """Node number of the sister, -1 if there is none."""
         return np.where(
-            self.parent < 0, -1, np.where(self.side == 0, self.right[self.parent], np.where(self.side == 1, self.left[self.parent], -1))
+            self.parent < 0,
+            -1,
+            np.where(
+                self.side == 0, self.right[self.parent], np.where(self.side == 1, self.left[self.parent], -1)
+            ),
         )
 
     @cached_property
@@ -103,14 +115,17 @@ class NodeView:
 
     @cached_property
     def head(self) -> Column:
+        """Leaf of the head word."""
         return self.none if self._head is None else _closed(self._head)
 
     @cached_property
     def head_tag(self) -> Column:
+        """Tag of the head word."""
         return self.label[self.head]
 
     @cached_property
     def head_word(self) -> Column:
+        """Class of the head word."""
         return self.word[self.head]
 
     @cached_property
@@ -157,6 +172,7 @@ class NodeView:
 
     @cached_property
     def last(self) -> Column:
+        """Last leaf under a node."""
         return self.leaf_near(self.end, -1)
 
     @cached_property
@@ -166,10 +182,12 @@ class NodeView:
 
     @cached_property
     def after(self) -> Column:
+        """Leaf just right of a node."""
         return self.leaf_near(self.end, 0)
 
     @cached_property
     def words_right(self) -> Column:
+        """How many words follow a node."""
         return self._leaf_at[2] - self.end
 
 
@@ -226,7 +244,9 @@ OUTSIDE.update(
     {
         "above": lambda v: v.above,
         "above-two": lambda v: _if_any(combine(v.above, v.above[v.parent]), v.parent >= 0),
-        "above-three": lambda v: _if_any(combine(v.above, v.above[v.parent], v.above[v.parent[v.parent]]), v.parent >= 0),
+        "above-three": lambda v: _if_any(
+            combine(v.above, v.above[v.parent], v.above[v.parent[v.parent]]), v.parent >= 0
+        ),
         "parent": lambda v: v.label[v.parent],
         "parent-grandparent": lambda v: combine(v.label[v.parent], v.label[v.parent[v.parent]]),
         "outer-head-tag": lambda v: v.label[v.outer_head],
@@ -252,7 +272,16 @@ SETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "paper": (_PAPER_IN, _PAPER_OUT),
     "rich": (
         (*_PAPER_IN, "head-word", "first-word", "last-word", "edge-tags"),
-        (*_PAPER_OUT, "outer-head-word", "sibling-head-word", "tag-before", "tag-after", "word-before", "word-after", "sibling-rule"),
+        (
+            *_PAPER_OUT,
+            "outer-head-word",
+            "sibling-head-word",
+            "tag-before",
+            "tag-after",
+            "word-before",
+            "word-after",
+            "sibling-rule",
+        ),
     ),
 }
 """Named feature sets: inside and outside template names."""

@@ -97,7 +97,10 @@ class Lexicon:
     def _class_slice(self) -> dict[str, slice]:
         sizes = [int(self.n_states[int(name.partition(" ")[0])]) for name in self.classes]
         ends = np.cumsum(sizes)
-        return {name: slice(int(end) - size, int(end)) for name, size, end in zip(self.classes, sizes, ends, strict=True)}
+        return {
+            name: slice(int(end) - size, int(end))
+            for name, size, end in zip(self.classes, sizes, ends, strict=True)
+        }
 
     @cached_property
     def top_tag(self) -> dict[str, str]:

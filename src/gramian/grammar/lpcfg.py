@@ -69,7 +69,9 @@ class LPCFG:
     @cached_property
     def binary_start(self) -> npt.NDArray[np.int64]:
         """Where each rule's block begins in `binary`."""
-        return np.concatenate([[0], np.cumsum(self.n_states[self.binary_rules].astype(np.int64).prod(axis=1))])
+        return np.concatenate(
+            [[0], np.cumsum(self.n_states[self.binary_rules].astype(np.int64).prod(axis=1))]
+        )
 
     @cached_property
     def unary_start(self) -> npt.NDArray[np.int64]:
@@ -95,8 +97,17 @@ class LPCFG:
         """The grammar without states: what remains when states are summed out by their shares."""
         if self.binary_weight is not None and self.unary_weight is not None and self.root_weight is not None:
             return CoarseRules(self.binary_weight, self.unary_weight, self.root_weight)
-        binary = _project(self.binary, self.binary_start, self.binary_rules, self.n_states, self.state_prior, self.state_start)
-        unary = _project(self.unary, self.unary_start, self.unary_rules, self.n_states, self.state_prior, self.state_start)
+        binary = _project(
+            self.binary,
+            self.binary_start,
+            self.binary_rules,
+            self.n_states,
+            self.state_prior,
+            self.state_start,
+        )
+        unary = _project(
+            self.unary, self.unary_start, self.unary_rules, self.n_states, self.state_prior, self.state_start
+        )
         root = np.add.reduceat(self.root.astype(np.float64), self.state_start[:-1])
         return CoarseRules(binary, unary, root)
 
@@ -110,10 +121,20 @@ class CoarseRules:
     root: npt.NDArray[np.float64]
 
 
-def _project(table, start, rules, n_states, prior, prior_start):  # type: ignore[no-untyped-def]
+def _project(
+    table: Floats,
+    start: npt.NDArray[np.int64],
+    rules: Ints,
+    n_states: Ints,
+    prior: Floats,
+    prior_start: npt.NDArray[np.int64],
+) -> npt.NDArray[np.float64]:
+    """Sum the blocks of rules over states, parent states by their shares."""
     weights = np.empty(len(rules))
     for rule in range(len(rules)):
         parent = rules[rule, 0]
         block = table[start[rule] : start[rule + 1]].reshape(n_states[parent], -1)
-        weights[rule] = block.sum(axis=1, dtype=np.float64) @ prior[prior_start[parent] : prior_start[parent + 1]]
+        weights[rule] = (
+            block.sum(axis=1, dtype=np.float64) @ prior[prior_start[parent] : prior_start[parent + 1]]
+        )
     return weights

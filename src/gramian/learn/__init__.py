@@ -3,6 +3,7 @@
 from gramian.learn.base import PCFG, Learner
 from gramian.learn.cluster import SpectralClustering
 from gramian.learn.em import EM, SpectralEM
+from gramian.learn.moments import SpectralMoments
 from gramian.learn.observations import Observations
 
-__all__ = ["EM", "PCFG", "Learner", "Observations", "SpectralClustering", "SpectralEM"]
+__all__ = ["EM", "PCFG", "Learner", "Observations", "SpectralClustering", "SpectralEM", "SpectralMoments"]

@@ -85,9 +85,15 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         self
         """
         report = Report(self.say)
-        seen = treebank if isinstance(treebank, Observations) else Observations(treebank, heads=self._head_rules(treebank), jobs=self.jobs)
+        seen = (
+            treebank
+            if isinstance(treebank, Observations)
+            else Observations(treebank, heads=self._head_rules(treebank), jobs=self.jobs)
+        )
         if seen.bank.n_trees == 0:
-            raise InputError("there is no tree to learn from", "treebank", hint="look at the file with: gramian inspect")
+            raise InputError(
+                "there is no tree to learn from", "treebank", hint="look at the file with: gramian inspect"
+            )
         self.grammar_: LPCFG = self._learn(seen, report)
         report.facts["symbols"] = self._symbol_table(seen)
         self.report_: dict[str, Any] = report.as_dict()
@@ -125,7 +131,9 @@ class PCFG(Learner):
     np.int32(1)
     """
 
-    def __init__(self, *, heads: str | None = None, jobs: int = 1, say: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, *, heads: str | None = None, jobs: int = 1, say: Callable[[str], None] | None = None
+    ) -> None:
         self.heads, self.jobs, self.say = heads, jobs, say
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:

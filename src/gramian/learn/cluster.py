@@ -17,7 +17,6 @@ from gramian.corpus import Treebank
 from gramian.errors import OptionError
 from gramian.features import INSIDE, OUTSIDE, SETS, feature_matrix
 from gramian.grammar import LPCFG
-from gramian.learn import kernels
 from gramian.learn.base import Learner, Report
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
@@ -58,7 +57,8 @@ class SpectralClustering(Learner):
     rule_shrinkage, state_shrinkage, sister_share : float
         See :class:`gramian.learn.smoothing.Smoothing`.
     heads : str, optional
-        Head rules: ``"auto"`` (Collins' for Penn-style English, otherwise none), ``"collins"``, ``"left"``, ``"right"``, ``"none"``, a file.
+        Head rules: ``"auto"`` (Collins' for Penn-style English, otherwise none), ``"collins"``, ``"left"``,
+        ``"right"``, ``"none"``, or a file.
     random_state : int
     jobs : int
         Threads; the grammar does not depend on it.
@@ -107,13 +107,19 @@ class SpectralClustering(Learner):
         self.states, self.allocation, self.growth = states, allocation, growth
         self.features, self.min_count, self.scaling, self.kappa = features, min_count, scaling, kappa
         self.rank, self.projection, self.soft = rank, projection, soft
-        self.rule_shrinkage, self.state_shrinkage, self.sister_share = rule_shrinkage, state_shrinkage, sister_share
+        self.rule_shrinkage, self.state_shrinkage, self.sister_share = (
+            rule_shrinkage,
+            state_shrinkage,
+            sister_share,
+        )
         self.heads, self.random_state, self.jobs, self.say = heads, random_state, jobs, say
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         counts = spectral_counts(self, seen, report)
         with report.stage("grammar"):
-            return seen.grammar(counts, Smoothing(self.rule_shrinkage, self.state_shrinkage, self.sister_share))
+            return seen.grammar(
+                counts, Smoothing(self.rule_shrinkage, self.state_shrinkage, self.sister_share)
+            )
 
 
 def spectral_counts(learner: SpectralClustering, seen: Observations, report: Report) -> LatentTables:
@@ -156,7 +162,9 @@ class _Clusters:
     singular_values: list[float]
 
 
-def _cluster_symbol(learner: SpectralClustering, nodes: npt.NDArray[np.int64], inside: Columns, outside: Columns, states: int) -> _Clusters:
+def _cluster_symbol(
+    learner: SpectralClustering, nodes: npt.NDArray[np.int64], inside: Columns, outside: Columns, states: int
+) -> _Clusters:
     single = _Clusters(np.zeros(len(nodes), np.int32), np.ones((len(nodes), 1), np.float32), [])
     if states == 1:
         return single
@@ -168,7 +176,11 @@ def _cluster_symbol(learner: SpectralClustering, nodes: npt.NDArray[np.int64], i
     from threadpoolctl import threadpool_limits
 
     rng = np.random.default_rng(learner.random_state)
-    sample = vectors if len(vectors) <= _SAMPLE else vectors[np.sort(rng.choice(len(vectors), _SAMPLE, replace=False))]
+    sample = (
+        vectors
+        if len(vectors) <= _SAMPLE
+        else vectors[np.sort(rng.choice(len(vectors), _SAMPLE, replace=False))]
+    )
     distinct = len(np.unique(sample[: 50 * states], axis=0))
     model = KMeans(min(states, max(distinct, 1)), n_init=1, max_iter=50, random_state=learner.random_state)
     with threadpool_limits(1):  # more threads would change the order of sums, and so the model
@@ -187,7 +199,11 @@ def _project(
     learner: SpectralClustering, nodes: npt.NDArray[np.int64], inside: Columns, outside: Columns, rank: int
 ) -> tuple[npt.NDArray[np.float32], CrossSVD | None]:
     """Return the projections of a symbol's nodes, inside and outside halves side by side."""
-    options: dict[str, Any] = {"min_count": learner.min_count, "kappa": learner.kappa, "scaled": learner.scaling}
+    options: dict[str, Any] = {
+        "min_count": learner.min_count,
+        "kappa": learner.kappa,
+        "scaled": learner.scaling,
+    }
     phi = feature_matrix([column[nodes] for column in inside], **options)
     psi = feature_matrix([column[nodes] for column in outside], **options)
     if not phi.shape[1] or not psi.shape[1]:
@@ -198,7 +214,10 @@ def _project(
     if not kept.any():
         return np.zeros((len(nodes), 0), np.float32), None
     halves = []
-    for matrix, vectors, mean in ((phi, svd.left[:, kept], svd.left_mean), (psi, svd.right[:, kept], svd.right_mean)):
+    for matrix, vectors, mean in (
+        (phi, svd.left[:, kept], svd.left_mean),
+        (psi, svd.right[:, kept], svd.right_mean),
+    ):
         half = matrix @ vectors - mean @ vectors
         if weighted:
             strength = svd.singular_values[kept] / svd.singular_values[0]
@@ -213,7 +232,12 @@ def count_states(bank: Treebank, layout: Layout, state: npt.NDArray[np.int32]) -
     production, n_states, label = layout.productions.node_production, layout.n_states, bank.label
     states = state.astype(np.int64)
 
-    def fill(table: npt.NDArray[np.floating], start: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64], *children: npt.NDArray[np.int32]) -> None:
+    def fill(
+        table: npt.NDArray[np.floating],
+        start: npt.NDArray[np.int64],
+        nodes: npt.NDArray[np.int64],
+        *children: npt.NDArray[np.int32],
+    ) -> None:
         cell = states[nodes]
         for child in children:
             cell = cell * n_states[label[child]] + states[child]
@@ -229,7 +253,9 @@ def count_states(bank: Treebank, layout: Layout, state: npt.NDArray[np.int32]) -
     return counts
 
 
-def count_soft_states(seen: Observations, layout: Layout, weights: list[npt.NDArray[np.float32]]) -> LatentTables:
+def count_soft_states(
+    seen: Observations, layout: Layout, weights: list[npt.NDArray[np.float32]]
+) -> LatentTables:
     """Count productions when every node belongs to its symbol's states by weights; one array (n_nodes, m) per symbol."""
     bank = seen.bank
     order, starts = bank.by_label

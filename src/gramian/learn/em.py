@@ -87,7 +87,11 @@ class EM(Learner):
     ) -> None:
         self.states, self.start, self.iterations = states, start, iterations
         self.allocation, self.growth = allocation, growth
-        self.rule_shrinkage, self.state_shrinkage, self.sister_share = rule_shrinkage, state_shrinkage, sister_share
+        self.rule_shrinkage, self.state_shrinkage, self.sister_share = (
+            rule_shrinkage,
+            state_shrinkage,
+            sister_share,
+        )
         self.watch, self.patience = watch, patience
         self.heads, self.random_state, self.jobs, self.say = heads, random_state, jobs, say
 
@@ -214,7 +218,9 @@ def tables_of(grammar: LPCFG, seen: Observations) -> LatentTables:
     """
     bank, productions = seen.bank, seen.productions
     number = _symbol_numbers(grammar)
-    match = np.array([number.get((place < bank.n_phrases, name), -1) for place, name in enumerate(bank.symbols)])
+    match = np.array(
+        [number.get((place < bank.n_phrases, name), -1) for place, name in enumerate(bank.symbols)]
+    )
     n_states = np.where(match >= 0, grammar.n_states[match], 1).astype(np.int32)
     layout = Layout.of(productions, n_states)
     tables = layout.zeros(np.float32)
@@ -242,7 +248,9 @@ def tables_of(grammar: LPCFG, seen: Observations) -> LatentTables:
     for pair, (tag, word) in enumerate(productions.lexical.tolist()):
         target = tables.lexical[layout.lexical_start[pair] : layout.lexical_start[pair + 1]]
         their_tag = tag_number.get(bank.symbols[tag])
-        target[:] = 1 if their_tag is None else np.maximum(lexicon.pair_states(their_tag, bank.words[word]), 1e-6)
+        target[:] = (
+            1 if their_tag is None else np.maximum(lexicon.pair_states(their_tag, bank.words[word]), 1e-6)
+        )
     for symbol in range(bank.n_symbols):
         target = tables.root[layout.root_start[symbol] : layout.root_start[symbol + 1]]
         if match[symbol] >= 0:

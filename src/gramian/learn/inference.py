@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
 from gramian.learn import kernels
-from gramian.learn.tables import LatentTables, Layout
+from gramian.learn.tables import LatentTables
 
 __all__ = ["Expectation", "TreeInference"]
 
@@ -48,16 +49,28 @@ class TreeInference:
     def __init__(self, bank: Treebank, productions: Productions, jobs: int = 1) -> None:
         self.bank, self.productions, self.jobs = bank, productions, jobs
         height = _heights(bank)
-        kind = np.where(bank.word >= 0, kernels.LEAF, np.where(bank.right >= 0, kernels.BINARY, kernels.UNARY))
+        kind = np.where(
+            bank.word >= 0, kernels.LEAF, np.where(bank.right >= 0, kernels.BINARY, kernels.UNARY)
+        )
         self._order = np.lexsort((productions.node_production, kind, height)).astype(np.int32)
         self._groups = _Groups.of(self._order, productions.node_production, kind, height)
         self._rule_order = np.lexsort((productions.node_production, kind)).astype(np.int32)
-        self._rule_groups = _Groups.of(self._rule_order, productions.node_production, kind, np.zeros_like(height))
+        self._rule_groups = _Groups.of(
+            self._rule_order, productions.node_production, kind, np.zeros_like(height)
+        )
         self._roots = bank.tree_start[1:] - 1
         self._tree_of = np.repeat(np.arange(bank.n_trees), np.diff(bank.tree_start))
         self._weight = np.ones(len(bank.label), np.float32)
 
-    def posteriors(self, tables: LatentTables) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.floating], npt.NDArray[np.floating], npt.NDArray[np.floating], npt.NDArray[np.float64]]:
+    def posteriors(
+        self, tables: LatentTables
+    ) -> tuple[
+        npt.NDArray[np.int64],
+        npt.NDArray[np.floating],
+        npt.NDArray[np.floating],
+        npt.NDArray[np.floating],
+        npt.NDArray[np.float64],
+    ]:
         """Return node offsets, inside, outside, scales and the log-likelihood of each tree."""
         layout, bank = tables.layout, self.bank
         states = layout.n_states[bank.label].astype(np.int64)
@@ -67,7 +80,16 @@ class TreeInference:
         scale = np.zeros(len(bank.label), inside.dtype)
         groups = self._groups
         shape = groups.shapes(self.productions, layout.n_states)
-        common = (groups.kind, groups.production, groups.start, self._order, bank.left, bank.right, offset, shape)
+        common = (
+            groups.kind,
+            groups.production,
+            groups.start,
+            self._order,
+            bank.left,
+            bank.right,
+            offset,
+            shape,
+        )
         self._over_levels(
             kernels.inside_groups, common,
             (tables.lexical, layout.lexical_start, tables.unary, layout.unary_start, tables.binary, layout.binary_start, inside, scale),
@@ -81,7 +103,12 @@ class TreeInference:
             prior = tables.root[layout.root_start[symbol] : layout.root_start[symbol + 1]]
             mass = inside[cells] @ prior
             root_mass[trees] = mass
-            outside[cells] = np.divide(prior, mass[:, None], where=mass[:, None] > 0, out=np.zeros((len(trees), len(prior)), inside.dtype))
+            outside[cells] = np.divide(
+                prior,
+                mass[:, None],
+                where=mass[:, None] > 0,
+                out=np.zeros((len(trees), len(prior)), inside.dtype),
+            )
         self._over_levels(
             kernels.outside_groups, common,
             (tables.unary, layout.unary_start, tables.binary, layout.binary_start, inside, scale, outside),
@@ -102,7 +129,9 @@ class TreeInference:
         for symbol in np.unique(bank.label[roots]):
             nodes = roots[bank.label[roots] == symbol]
             cells = offset[nodes][:, None] + np.arange(layout.n_states[symbol])
-            counts.root[layout.root_start[symbol] : layout.root_start[symbol + 1]] = (inside[cells] * outside[cells]).sum(axis=0)
+            counts.root[layout.root_start[symbol] : layout.root_start[symbol + 1]] = (
+                inside[cells] * outside[cells]
+            ).sum(axis=0)
         return Expectation(counts, log_likelihood)
 
     def outer_counts(
@@ -118,7 +147,17 @@ class TreeInference:
         layout, bank, groups = tables.layout, self.bank, self._rule_groups
         shape = groups.shapes(self.productions, layout.n_states)
         slices = _balanced(groups.work(shape), 0, len(groups.kind), self.jobs)
-        common = (groups.kind, groups.production, groups.start, self._rule_order, bank.left, bank.right, offset, shape, self._weight)
+        common = (
+            groups.kind,
+            groups.production,
+            groups.start,
+            self._rule_order,
+            bank.left,
+            bank.right,
+            offset,
+            shape,
+            self._weight,
+        )
         rest = (
             tables.unary, layout.unary_start, tables.binary, layout.binary_start, inside, scale, outside,
             counts.lexical, layout.lexical_start, counts.unary, counts.binary,
@@ -130,7 +169,9 @@ class TreeInference:
         levels = self._groups.level_start
         numbers = range(len(levels) - 1)
         for level in numbers if upwards else reversed(numbers):
-            self._in_threads(kernel, _balanced(work, levels[level], levels[level + 1], self.jobs), common, rest)
+            self._in_threads(
+                kernel, _balanced(work, levels[level], levels[level + 1], self.jobs), common, rest
+            )
 
     def _in_threads(self, kernel, slices, common, rest) -> None:  # type: ignore[no-untyped-def]
         if len(slices) == 1:
@@ -151,7 +192,13 @@ class _Groups:
     level_start: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, order, production, kind, height):  # type: ignore[no-untyped-def]
+    def of(
+        cls,
+        order: npt.NDArray[np.int32],
+        production: npt.NDArray[np.int32],
+        kind: npt.NDArray[np.int64],
+        height: npt.NDArray[np.int32],
+    ) -> _Groups:
         production, kind, height = production[order], kind[order], height[order]
         change = (np.diff(production) != 0) | (np.diff(kind) != 0) | (np.diff(height) != 0)
         first = np.concatenate([[0], np.flatnonzero(change) + 1])
@@ -162,7 +209,11 @@ class _Groups:
     def shapes(self, productions: Productions, n_states: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         """Return the numbers of states of parent, left and right child of each group, 1 where there is no child."""
         shape = np.ones((len(self.kind), 3), np.int64)
-        for kind, table in ((kernels.LEAF, productions.lexical[:, :1]), (kernels.UNARY, productions.unary), (kernels.BINARY, productions.binary)):
+        for kind, table in (
+            (kernels.LEAF, productions.lexical[:, :1]),
+            (kernels.UNARY, productions.unary),
+            (kernels.BINARY, productions.binary),
+        ):
             rows = self.kind == kind
             shape[rows, : table.shape[1]] = n_states[table[self.production[rows]]]
         return shape
@@ -178,18 +229,16 @@ def _balanced(work: npt.NDArray[np.int64], first: int, last: int, parts: int) ->
         return [(first, last)]
     cuts = first + np.searchsorted(total, total[-1] * np.arange(1, parts) / parts, side="left") + 1
     edges = np.unique(np.concatenate([[first], np.minimum(cuts, last), [last]]))
-    return [(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 def _heights(bank: Treebank) -> npt.NDArray[np.int32]:
     """Return the height of every node, 0 for leaves."""
     height = np.zeros(len(bank.label), np.int32)
-    level, nodes = 0, bank.word >= 0
-    frontier = np.flatnonzero(nodes)
+    level, frontier = 0, np.flatnonzero(bank.word >= 0)
     while len(frontier):
         parents = bank.parent[frontier]
-        parents = np.unique(parents[parents >= 0])
+        frontier = np.unique(parents[parents >= 0]).astype(np.int64)
         level += 1
-        height[parents] = level
-        frontier = parents
+        height[frontier] = level
     return height

@@ -65,7 +65,12 @@ def _times_rows(weights, factor, table, out):  # type: ignore[no-untyped-def]
         base = row * width
         t0, t1 = table[base : base + width], table[base + width : base + 2 * width]
         t2, t3 = table[base + 2 * width : base + 3 * width], table[base + 3 * width : base + 4 * width]
-        w0, w1, w2, w3 = weights[row] * factor, weights[row + 1] * factor, weights[row + 2] * factor, weights[row + 3] * factor
+        w0, w1, w2, w3 = (
+            weights[row] * factor,
+            weights[row + 1] * factor,
+            weights[row + 2] * factor,
+            weights[row + 3] * factor,
+        )
         for i in range(width):
             out[i] += w0 * t0[i] + w1 * t1[i] + w2 * t2[i] + w3 * t3[i]
         row += 4
@@ -87,7 +92,9 @@ def _add_outer(rows, width, n_vectors, weights, vectors, out):  # type: ignore[n
     else:
         for vector in range(n_vectors):
             for row in range(rows):
-                _add_scaled(weights[vector, row], vectors[vector, :width], out[row * width : (row + 1) * width])
+                _add_scaled(
+                    weights[vector, row], vectors[vector, :width], out[row * width : (row + 1) * width]
+                )
 
 
 @njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
@@ -132,11 +139,18 @@ def inside_groups(  # type: ignore[no-untyped-def]
                 below = offset[left[node]]
                 first_child = inside[below : below + left_states]
                 if kind[group] == UNARY:
-                    _rows_times(unary[unary_start[rule] : unary_start[rule] + states * size], states, first_child, here)
+                    _rows_times(
+                        unary[unary_start[rule] : unary_start[rule] + states * size],
+                        states,
+                        first_child,
+                        here,
+                    )
                 else:
                     below = offset[right[node]]
                     _outer(first_child, inside[below : below + right_states], pairs)
-                    _rows_times(binary[binary_start[rule] : binary_start[rule] + states * size], states, pairs, here)
+                    _rows_times(
+                        binary[binary_start[rule] : binary_start[rule] + states * size], states, pairs, here
+                    )
             total = inside.dtype.type(0)
             for state in range(states):
                 total += here[state]
@@ -174,7 +188,10 @@ def outside_groups(  # type: ignore[no-untyped-def]
                 continue
             first_out, first_in = outside[below : below + left_states], inside[below : below + left_states]
             below = offset[right[node]]
-            second_out, second_in = outside[below : below + right_states], inside[below : below + right_states]
+            second_out, second_in = (
+                outside[below : below + right_states],
+                inside[below : below + right_states],
+            )
             second_out[:] = 0
             for i in range(left_states):
                 row = mixed[i * right_states : (i + 1) * right_states]

@@ -59,7 +59,13 @@ class LexicalModel:
     """
 
     def __init__(
-        self, bank: Treebank, productions: Productions, *, rare: int = 10, shrinkage: float = 3.0, tag_shrinkage: float = 0.5
+        self,
+        bank: Treebank,
+        productions: Productions,
+        *,
+        rare: int = 10,
+        shrinkage: float = 3.0,
+        tag_shrinkage: float = 0.5,
     ) -> None:
         self.bank, self.productions = bank, productions
         self.rare, self.shrinkage, self.tag_shrinkage = rare, shrinkage, tag_shrinkage
@@ -91,7 +97,9 @@ class LexicalModel:
             cells = layout.lexical_start[pairs][:, None] + np.arange(layout.n_states[first + tag])
             count = counts.lexical[cells].astype(np.float64)
             shares = count.sum(axis=0) / max(count.sum(), 1e-300)
-            self._smooth_tag(tag, pairs, count, count.sum(axis=1), shares, 1 / np.maximum(shares, 1e-30), scores, cells)
+            self._smooth_tag(
+                tag, pairs, count, count.sum(axis=1), shares, 1 / np.maximum(shares, 1e-30), scores, cells
+            )
         return scores
 
     def mean_scores(self, sums: LatentTables) -> StateScores:
@@ -103,7 +111,16 @@ class LexicalModel:
             cells = layout.lexical_start[pairs][:, None] + np.arange(layout.n_states[first + tag])
             total = sums.lexical[cells].astype(np.float64)
             mass = self.productions.lexical_count[pairs].astype(np.float64)
-            self._smooth_tag(tag, pairs, total, mass, total.sum(axis=0) / mass.sum(), np.ones(cells.shape[1]), scores, cells)
+            self._smooth_tag(
+                tag,
+                pairs,
+                total,
+                mass,
+                total.sum(axis=0) / mass.sum(),
+                np.ones(cells.shape[1]),
+                scores,
+                cells,
+            )
         return scores
 
     def _smooth_tag(
@@ -127,7 +144,7 @@ class LexicalModel:
                 scores.classes[names[used[row]]] = (level[row] * ratio).astype(np.float32)
         scores.pairs[cells] = self._shrink(total, mass, coarser) * ratio
 
-    def _shrink(self, total: Doubles, mass: Doubles | np.float64, towards: Doubles) -> Doubles:
+    def _shrink(self, total: Doubles, mass: npt.NDArray[np.number] | np.number, towards: Doubles) -> Doubles:
         weight = np.asarray(mass)[..., None]
         return (total + self.shrinkage * towards) / np.maximum(weight + self.shrinkage, 1e-300)
 
@@ -137,11 +154,15 @@ class LexicalModel:
         n_tags = bank.n_symbols - bank.n_phrases
         tag_states = n_states[bank.n_phrases :]
         tag_count = np.bincount(self._tag, self.productions.lexical_count, n_tags)
-        seen = sparse.csr_array((self.productions.lexical_count, (self._word, self._tag)), shape=(len(bank.words), n_tags)).toarray()
+        seen = sparse.csr_array(
+            (self.productions.lexical_count, (self._word, self._tag)), shape=(len(bank.words), n_tags)
+        ).toarray()
         total = self.word_count[:, None]
         form = self.form_probabilities(bank.words)
         is_open = total <= _OPEN_WORD
-        probability = np.where(is_open, (seen + self.tag_shrinkage * form) / (total + self.tag_shrinkage), seen / total)
+        probability = np.where(
+            is_open, (seen + self.tag_shrinkage * form) / (total + self.tag_shrinkage), seen / total
+        )
         word, tag = np.nonzero((seen > 0) | (is_open & (probability >= _LEAST)))
         features, weights = self._form_model
         class_names = tuple(scores.classes)
@@ -156,8 +177,13 @@ class LexicalModel:
         # States of an entry: as counted for the pair, or as the word's class has them where the pair was not seen.
         starts = np.concatenate([[0], np.cumsum(tag_states[tag], dtype=np.int64)])
         entry_states = np.empty(int(starts[-1]), np.float32)
-        pair_of = {pair: place for place, pair in enumerate(zip(self._word.tolist(), self._tag.tolist(), strict=True))}
-        pair_start = np.concatenate([[0], np.cumsum(n_states[self.productions.lexical[:, 0]], dtype=np.int64)])
+        pair_of = {
+            pair: place
+            for place, pair in enumerate(zip(self._word.tolist(), self._tag.tolist(), strict=True))
+        }
+        pair_start = np.concatenate(
+            [[0], np.cumsum(n_states[self.productions.lexical[:, 0]], dtype=np.int64)]
+        )
         for entry, key in enumerate(zip(word.tolist(), tag.tolist(), strict=True)):
             pair = pair_of.get(key)
             if pair is None:
@@ -183,7 +209,9 @@ class LexicalModel:
         number = {feature: place for place, feature in enumerate(features)}
         rows, columns = [], []
         for row, word in enumerate(words):
-            found = [number[feature] for feature in word_features(word, False, self.top_tag) if feature in number]
+            found = [
+                number[feature] for feature in word_features(word, False, self.top_tag) if feature in number
+            ]
             columns += found
             rows += [row] * len(found)
         matrix = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(words), len(features)))
@@ -216,7 +244,9 @@ class LexicalModel:
         for features in examples:
             for feature in features:
                 frequency[feature] = frequency.get(feature, 0) + 1
-        number = {feature: place for place, feature in enumerate(f for f, count in frequency.items() if count > 1)}
+        number = {
+            feature: place for place, feature in enumerate(f for f, count in frequency.items() if count > 1)
+        }
         rows = [row for row, features in enumerate(examples) for f in features if f in number]
         columns = [number[f] for features in examples for f in features if f in number]
         matrix = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(examples), len(number)))
@@ -229,7 +259,10 @@ class LexicalModel:
             model.fit(matrix, targets, sample_weight=weights)
             coefficients, bias = model.coef_, model.intercept_
             if len(model.classes_) == 2:
-                coefficients, bias = np.concatenate([-coefficients, coefficients]) / 2, np.concatenate([-bias, bias]) / 2
+                coefficients, bias = (
+                    np.concatenate([-coefficients, coefficients]) / 2,
+                    np.concatenate([-bias, bias]) / 2,
+                )
             table[:-1, model.classes_] = coefficients.T
             table[-1, model.classes_] = bias
         return tuple(number), table

@@ -19,7 +19,7 @@ from gramian.learn.cluster import Columns, feature_columns
 from gramian.learn.observations import Observations
 from gramian.learn.states import Allocation, allocate_states
 from gramian.learn.svd import cross_svd
-from gramian.learn.tables import LatentTables, Layout
+from gramian.learn.tables import Layout
 
 __all__ = ["NodeProjections", "SpectralMoments", "operators"]
 
@@ -99,20 +99,26 @@ class SpectralMoments(Learner):
         with report.stage("moments"):
             return operators(seen, NodeProjections.of(seen, parts), self.smoothing, self.unsmoothed)
 
-    def _project(self, nodes: npt.NDArray[np.int64], inside: Columns, outside: Columns, rank: int) -> tuple[Doubles, Doubles, list[float]]:
+    def _project(
+        self, nodes: npt.NDArray[np.int64], inside: Columns, outside: Columns, rank: int
+    ) -> tuple[Doubles, Doubles, list[float]]:
         """Return inside and outside projections of a symbol's nodes with ``mean(y z') = I``, and the singular values."""
         ones = np.ones((len(nodes), 1))
         if rank == 1:
             return ones, ones, []
         phi = feature_matrix([column[nodes] for column in inside], min_count=self.min_count, kappa=self.kappa)
-        psi = feature_matrix([column[nodes] for column in outside], min_count=self.min_count, kappa=self.kappa)
+        psi = feature_matrix(
+            [column[nodes] for column in outside], min_count=self.min_count, kappa=self.kappa
+        )
         if not phi.shape[1] or not psi.shape[1]:
             return ones, ones, []
         svd = cross_svd(phi, psi, rank, centre=False, seed=self.random_state)
         kept = svd.singular_values > self.least * max(svd.singular_values[0], 1e-30)
         y = (phi @ svd.left[:, kept]).astype(np.float64)
         z = (psi @ svd.right[:, kept] / svd.singular_values[kept]).astype(np.float64)
-        scale = y[:, 0].mean()  # the leading direction is nearly constant; setting its mean to one keeps numbers near one
+        scale = y[
+            :, 0
+        ].mean()  # the leading direction is nearly constant; setting its mean to one keeps numbers near one
         if abs(scale) < 1e-12:
             return ones, ones, []
         return y / scale, z * scale, [round(float(value), 5) for value in svd.singular_values]
@@ -138,14 +144,21 @@ class NodeProjections:
             nodes = order[starts[symbol] : starts[symbol + 1]]
             offset[nodes] = place + np.arange(len(nodes)) * y.shape[1]
             place += y.size
-        return cls(n_states, offset, np.concatenate([y.ravel() for y, _ in parts]), np.concatenate([z.ravel() for _, z in parts]))
+        return cls(
+            n_states,
+            offset,
+            np.concatenate([y.ravel() for y, _ in parts]),
+            np.concatenate([z.ravel() for _, z in parts]),
+        )
 
     def rows(self, flat: Doubles, nodes: npt.NDArray[np.integer], symbol: int) -> Doubles:
         """Return the vectors of nodes that share a symbol, shape (n, m)."""
         return flat[self.offset[nodes][:, None] + np.arange(self.n_states[symbol])]
 
 
-def operators(seen: Observations, projections: NodeProjections, smoothing: float = 30.0, unsmoothed: int = 1000) -> LPCFG:
+def operators(
+    seen: Observations, projections: NodeProjections, smoothing: float = 30.0, unsmoothed: int = 1000
+) -> LPCFG:
     """Average products of projections into rule tensors, with the chained smoothing of Cohen et al. (2013)."""
     bank, productions, p = seen.bank, seen.productions, projections
     layout = Layout.of(productions, p.n_states)
@@ -158,12 +171,18 @@ def operators(seen: Observations, projections: NodeProjections, smoothing: float
         mean_y.append(p.rows(p.y, nodes, symbol).mean(axis=0))
         mean_z.append(p.rows(p.z, nodes, symbol).mean(axis=0))
     is_binary, is_leaf = bank.right >= 0, bank.word >= 0
-    for rule, nodes in enumerate(_nodes_by_production(productions.node_production, is_binary, len(productions.binary))):
+    for rule, nodes in enumerate(
+        _nodes_by_production(productions.node_production, is_binary, len(productions.binary))
+    ):
         a, b, c = productions.binary[rule].tolist()
         z, y, x = p.rows(p.z, nodes, a), p.rows(p.y, bank.left[nodes], b), p.rows(p.y, bank.right[nodes], c)
-        block = _binary_moment(z, y, x, mean_z[a], mean_y[b], mean_y[c], smoothing if len(nodes) < unsmoothed else 0.0)
+        block = _binary_moment(
+            z, y, x, mean_z[a], mean_y[b], mean_y[c], smoothing if len(nodes) < unsmoothed else 0.0
+        )
         tables.binary_block(rule)[:] = block * (len(nodes) / count[a])
-    for rule, nodes in enumerate(_nodes_by_production(productions.node_production, ~is_binary & ~is_leaf, len(productions.unary))):
+    for rule, nodes in enumerate(
+        _nodes_by_production(productions.node_production, ~is_binary & ~is_leaf, len(productions.unary))
+    ):
         a, t = productions.unary[rule].tolist()
         z, y = p.rows(p.z, nodes, a), p.rows(p.y, bank.left[nodes], t)
         keep = _kept(len(nodes), smoothing if len(nodes) < unsmoothed else 0.0)
@@ -172,13 +191,17 @@ def operators(seen: Observations, projections: NodeProjections, smoothing: float
         tables.unary_block(rule)[:] = (keep * own + (1 - keep) * apart) * (len(nodes) / count[a])
     for symbol in range(bank.n_phrases, bank.n_symbols):
         nodes = order[starts[symbol] : starts[symbol + 1]]
-        cells = layout.lexical_start[productions.node_production[nodes]][:, None] + np.arange(p.n_states[symbol])
+        cells = layout.lexical_start[productions.node_production[nodes]][:, None] + np.arange(
+            p.n_states[symbol]
+        )
         np.add.at(tables.lexical, cells, p.rows(p.z, nodes, symbol))
     roots = bank.tree_start[1:] - 1
     root_weight = np.bincount(bank.label[roots], minlength=bank.n_symbols) / bank.n_trees
-    for symbol in np.flatnonzero(root_weight):
-        y = p.rows(p.y, roots[bank.label[roots] == symbol], int(symbol))
-        tables.root[layout.root_start[symbol] : layout.root_start[symbol + 1]] = y.mean(axis=0) * root_weight[symbol]
+    for symbol in np.flatnonzero(root_weight).tolist():
+        y = p.rows(p.y, roots[bank.label[roots] == symbol], symbol)
+        tables.root[layout.root_start[symbol] : layout.root_start[symbol + 1]] = (
+            y.mean(axis=0) * root_weight[symbol]
+        )
     before, after = seen.boundaries
     return LPCFG(
         symbols=bank.symbols, n_phrases=bank.n_phrases, n_states=p.n_states,
@@ -196,7 +219,9 @@ def _kept(occurrences: int, smoothing: float) -> float:
     return root / (smoothing + root)
 
 
-def _binary_moment(z: Doubles, y: Doubles, x: Doubles, base_z: Doubles, base_y: Doubles, base_x: Doubles, smoothing: float) -> Doubles:
+def _binary_moment(
+    z: Doubles, y: Doubles, x: Doubles, base_z: Doubles, base_y: Doubles, base_x: Doubles, smoothing: float
+) -> Doubles:
     """Return E[z y x] over a rule's occurrences, backed off to products of lower moments."""
     n = len(z)
     pairs = (y[:, :, None] * x[:, None, :]).reshape(n, -1)
@@ -205,7 +230,9 @@ def _binary_moment(z: Doubles, y: Doubles, x: Doubles, base_z: Doubles, base_y: 
         return own
     z1, y1, x1 = z.mean(axis=0), y.mean(axis=0), x.mean(axis=0)
     two = (
-        np.einsum("ij,k->ijk", z.T @ y / n, x1) + np.einsum("ik,j->ijk", z.T @ x / n, y1) + np.einsum("jk,i->ijk", y.T @ x / n, z1)
+        np.einsum("ij,k->ijk", z.T @ y / n, x1)
+        + np.einsum("ik,j->ijk", z.T @ x / n, y1)
+        + np.einsum("jk,i->ijk", y.T @ x / n, z1)
     ) / 3
     one = np.einsum("i,j,k->ijk", z1, y1, x1)
     none = np.einsum("i,j,k->ijk", base_z, base_y, base_x)
@@ -213,7 +240,9 @@ def _binary_moment(z: Doubles, y: Doubles, x: Doubles, base_z: Doubles, base_y: 
     return keep * own + (1 - keep) * (keep * two + (1 - keep) * (keep * one + (1 - keep) * none))
 
 
-def _nodes_by_production(production: npt.NDArray[np.int32], chosen: npt.NDArray[np.bool_], n: int) -> list[npt.NDArray[np.int64]]:
+def _nodes_by_production(
+    production: npt.NDArray[np.int32], chosen: npt.NDArray[np.bool_], n: int
+) -> list[npt.NDArray[np.int64]]:
     """Return the chosen nodes of each production."""
     nodes = np.flatnonzero(chosen)
     nodes = nodes[np.argsort(production[nodes], kind="stable")]

@@ -57,7 +57,10 @@ class Observations:
         names: dict[str, int] = {}
         count = self.lexical.word_count
         word_class = [
-            names.setdefault(word.lower() if count[number] >= _FEATURE_WORD else suffix_chain(word, longest=2)[-1] + " ", len(names))
+            names.setdefault(
+                word.lower() if count[number] >= _FEATURE_WORD else suffix_chain(word, longest=2)[-1] + " ",
+                len(names),
+            )
             for number, word in enumerate(self.bank.words)
         ]
         head = None if self.heads is None else head_leaves(self.bank, self.heads)

@@ -63,7 +63,9 @@ def _ramp(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - sizes, sizes)
 
 
-def estimate_rules(counts: LatentTables, smoothing: Smoothing, shares: npt.NDArray[np.float64] | None = None) -> LatentTables:
+def estimate_rules(
+    counts: LatentTables, smoothing: Smoothing, shares: npt.NDArray[np.float64] | None = None
+) -> LatentTables:
     """Return rule and root probabilities; the lexical part is left at zero, it is the lexicon's."""
     layout, productions = counts.layout, counts.layout.productions
     if shares is None:
@@ -74,10 +76,14 @@ def estimate_rules(counts: LatentTables, smoothing: Smoothing, shares: npt.NDArr
     state_mass = np.zeros(int(starts[-1]))
     for rule in range(len(productions.binary)):
         parent = productions.binary[rule, 0]
-        state_mass[starts[parent] : starts[parent + 1]] += counts.binary_block(rule).sum(axis=(1, 2), dtype=np.float64)
+        state_mass[starts[parent] : starts[parent + 1]] += counts.binary_block(rule).sum(
+            axis=(1, 2), dtype=np.float64
+        )
     for rule in range(len(productions.unary)):
         parent = productions.unary[rule, 0]
-        state_mass[starts[parent] : starts[parent + 1]] += counts.unary_block(rule).sum(axis=1, dtype=np.float64)
+        state_mass[starts[parent] : starts[parent + 1]] += counts.unary_block(rule).sum(
+            axis=1, dtype=np.float64
+        )
 
     def rule_given_state(block_mass: npt.NDArray[np.float64], parent: int) -> npt.NDArray[np.float64]:
         own = state_mass[starts[parent] : starts[parent + 1]]
@@ -94,18 +100,24 @@ def estimate_rules(counts: LatentTables, smoothing: Smoothing, shares: npt.NDArr
         left_share = _shrink(pair.sum(axis=1), shares[starts[left] : starts[left + 1]], k)
         right_share = _shrink(pair.sum(axis=0), shares[starts[right] : starts[right + 1]], k)
         pair = (pair + k * np.outer(left_share, right_share)) / max(total + k, 1e-300)
-        block = (count + k * pair) * (rule_given_state(by_state, parent) / np.maximum(by_state + k, 1e-300))[:, None, None]
+        block = (count + k * pair) * (rule_given_state(by_state, parent) / np.maximum(by_state + k, 1e-300))[
+            :, None, None
+        ]
         result.binary_block(rule)[:] = (1 - a) * block + a * block.mean(axis=0)
     for rule in range(len(productions.unary)):
         parent, tag = productions.unary[rule]
         count = counts.unary_block(rule).astype(np.float64)
         by_state = count.sum(axis=1)
         below = _shrink(count.sum(axis=0), shares[starts[tag] : starts[tag + 1]], k)
-        block = (count + k * below) * (rule_given_state(by_state, parent) / np.maximum(by_state + k, 1e-300))[:, None]
+        block = (count + k * below) * (rule_given_state(by_state, parent) / np.maximum(by_state + k, 1e-300))[
+            :, None
+        ]
         result.unary_block(rule)[:] = (1 - a) * block + a * block.mean(axis=0)
     result.root[:] = counts.root / counts.root.sum()
     return result
 
 
-def _shrink(count: npt.NDArray[np.float64], towards: npt.NDArray[np.float64], weight: float) -> npt.NDArray[np.float64]:
+def _shrink(
+    count: npt.NDArray[np.float64], towards: npt.NDArray[np.float64], weight: float
+) -> npt.NDArray[np.float64]:
     return (count + weight * towards) / max(count.sum() + weight, 1e-300)

@@ -34,7 +34,13 @@ class CrossSVD:
 
 
 def cross_svd(
-    x: sparse.csr_array, y: sparse.csr_array, rank: int, *, centre: bool = True, iterations: int = 4, seed: int = 0
+    x: sparse.csr_array,
+    y: sparse.csr_array,
+    rank: int,
+    *,
+    centre: bool = True,
+    iterations: int = 4,
+    seed: int = 0,
 ) -> CrossSVD:
     """Decompose the cross-covariance of the rows of `x` and `y` without forming it.
 

@@ -1,0 +1,196 @@
+"""``gramian train``: learn a grammar from a treebank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import typer
+
+from gramian.cli.talk import say
+
+if TYPE_CHECKING:
+    from gramian.corpus import Treebank
+
+Method: TypeAlias = Literal["best", "spectral-em", "spectral-cluster", "spectral-moments", "em", "pcfg"]
+
+
+def train(
+    trees: str = typer.Argument(help="Bracketed trees: a file, a folder, or - for stdin."),
+    output: str = typer.Option(..., "--output", "-o", help="Model file to write."),
+    method: Method = typer.Option(
+        "best", help="How the hidden states are found; best is spectral-em with its best settings."
+    ),
+    states: int = typer.Option(0, min=0, help="The most states a label gets; 0 for the method's default."),
+    allocation: Literal["root", "frequency", "all"] = typer.Option(
+        "root", help="States by the root of a label's count, by its frequency, or the same for all."
+    ),
+    growth: float = typer.Option(0.25, min=0.0, help="With root: states per root of the count."),
+    features: Literal["rich", "paper", "plain"] = typer.Option(
+        "rich", help="Feature set of the spectral methods."
+    ),
+    iterations: int = typer.Option(-1, min=-1, help="Steps of EM; -1 for the method's default."),
+    start: str | None = typer.Option(None, help="Model file from which em starts; random without it."),
+    dev: str | None = typer.Option(
+        None, help="Trees to score the grammar on; its F1 is stored in the model."
+    ),
+    preset: str = typer.Option(
+        "penn", help="Habits of the treebank: penn, icepahc, keyaki, ftb, cess, floresta, whole."
+    ),
+    direction: Literal["right", "left", "head"] = typer.Option(
+        "right", help="Binarisation: from where children are split off."
+    ),
+    horizontal: int = typer.Option(0, min=0, help="How many siblings an intermediate label remembers."),
+    vertical: int = typer.Option(1, min=1, help="1 for no context, 2 for the parent, ..."),
+    heads: str = typer.Option(
+        "auto", help="Head rules for features: auto, collins, left, right, none, or a file."
+    ),
+    skip_broken: bool = typer.Option(False, help="Leave out broken trees, and say how many."),
+    seed: int = typer.Option(0, help="Same seed, same model file."),
+    jobs: int = typer.Option(1, min=1, help="Threads; the model does not depend on it."),
+    attribution: str | None = typer.Option(None, help="Whom to credit for the data; kept in the model."),
+    half: bool = typer.Option(False, help="Store numbers in 16 bits: half the size, the same trees."),
+    dry_run: bool = typer.Option(
+        False, help="Print what would be done, with an estimate of time and memory; learn nothing."
+    ),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing but errors."),
+) -> None:
+    """Learn a grammar from bracketed trees and write it to a model file."""
+    import json
+    import time
+
+    from gramian.corpus import Shape, Treebank
+    from gramian.trees import HeadRules
+    from gramian.trees import preset as named_preset
+
+    began = time.perf_counter()
+    shape = Shape(direction, horizontal, vertical)
+    bank = Treebank.read(
+        trees, options=named_preset(preset), shape=shape,
+        heads=HeadRules.named("collins" if heads == "auto" else heads) if direction == "head" else None,
+        broken="skip" if skip_broken else "raise",
+    )  # fmt: skip
+    options: dict[str, Any] = {
+        "method": method, "states": states, "allocation": allocation, "growth": growth, "features": features,
+        "iterations": iterations, "preset": preset, "direction": direction, "horizontal": horizontal, "vertical": vertical,
+        "heads": heads, "seed": seed,
+    }  # fmt: skip
+    learner = _learner(options, start, jobs, None if quiet else say)
+    if not quiet:
+        say(f"read {bank.n_trees:,} trees, {int(bank.lengths.sum()):,} words, {bank.n_symbols} labels and tags: "
+            f"{time.perf_counter() - began:.1f} s")  # fmt: skip
+    if dry_run:
+        print(
+            json.dumps({"options": options | _used(learner), "estimate": _estimate(bank, learner)}, indent=2)
+        )
+        return
+    learner.fit(bank)
+
+    from gramian.grammar.model import Model
+    from gramian.grammar.store import save_model
+
+    data = {"source": trees, "trees": bank.n_trees, "words": int(bank.lengths.sum())}
+    if attribution is not None:
+        data["attribution"] = attribution
+    model = Model(learner.grammar_, options=options | _used(learner), data=data, report=learner.report_)
+    if dev is not None:
+        model = _scored(model, dev, preset, jobs, quiet)
+    save_model(model, output, half=half)
+    if not quiet:
+        say(f"wrote {output}: {time.perf_counter() - began:.1f} s in all")
+
+
+def _learner(options: dict[str, Any], start: str | None, jobs: int, tell: Any) -> Any:
+    """Return the learner that a method names, with its own defaults where no option is given."""
+    from gramian import learn
+    from gramian.errors import OptionError
+
+    method, states, iterations = options["method"], options["states"], options["iterations"]
+    common: dict[str, Any] = {"heads": options["heads"], "jobs": jobs, "say": tell}
+    if method == "pcfg":
+        return learn.PCFG(**common)
+    common |= {
+        "allocation": options["allocation"],
+        "growth": options["growth"],
+        "random_state": options["seed"],
+    }
+    if states:
+        common["states"] = states
+    if iterations >= 0 and method in ("best", "spectral-em", "em"):
+        common["iterations"] = iterations
+    if start is not None:
+        if method != "em":
+            raise OptionError(f"--start goes with --method em, not {method}")
+        from gramian.grammar.store import load_model
+
+        common["start"] = load_model(start).grammar
+    if method == "em":
+        return learn.EM(**common)
+    common["features"] = options["features"]
+    if method == "spectral-cluster":
+        return learn.SpectralClustering(**common)
+    if method == "spectral-moments":
+        return learn.SpectralMoments(**common)
+    return learn.SpectralEM(**({"states": 32} | common if method == "best" else common))
+
+
+def _used(learner: Any) -> dict[str, Any]:
+    """Return the learner's parameters that a file can hold."""
+    return {
+        name: value
+        for name, value in learner.get_params().items()
+        if name not in ("say", "watch", "start", "jobs")
+    }
+
+
+def _estimate(bank: Treebank, learner: Any) -> dict[str, float]:
+    """Guess memory and time from the numbers of nodes and cells."""
+    import numpy as np
+
+    from gramian.corpus.productions import Productions
+    from gramian.learn.states import allocate_states
+    from gramian.learn.tables import Layout
+
+    productions = Productions.of(bank)
+    count = np.bincount(bank.label, minlength=bank.n_symbols)
+    states = getattr(learner, "states", 1)
+    n_states = allocate_states(
+        count, states, getattr(learner, "allocation", "all"), getattr(learner, "growth", 0.25)
+    )
+    layout = Layout.of(productions, n_states)
+    work = float((productions.binary_count * np.diff(layout.binary_start)).sum())
+    steps = getattr(learner, "iterations", 0)
+    features = 0.0 if states == 1 else 1.2e-5 * len(bank.label)
+    cells = int(layout.binary_start[-1])
+    return {
+        "cells": cells,
+        "seconds": round(2 + features + steps * (1e-6 * len(bank.label) + 3 * work / 1e10), 1),
+        "megabytes": round(
+            300 + 20 * cells / 1e6 + len(bank.label) * (400 + 12 * float(n_states[bank.label].mean())) / 1e6
+        ),
+    }
+
+
+def _scored(model: Any, dev: str, preset: str, jobs: int, quiet: bool) -> Any:
+    """Return the model with its scores on a development set."""
+    from dataclasses import replace
+
+    from gramian.evaluate import GoldBrackets
+    from gramian.parser import Parser
+    from gramian.trees import normalise, read_trees
+    from gramian.trees import preset as named_preset
+
+    gold = [normalise(tree, named_preset(preset)).tree for tree in read_trees(dev)]
+    gold = [tree for tree in gold if not tree.is_empty]
+    parser = Parser(model)
+    predicted = [result.tree for result in parser.parse_many([list(tree.words) for tree in gold], jobs=jobs)]
+    scores = GoldBrackets(gold).score(predicted)
+    metrics = {
+        "dev": dev,
+        **{name: round(value, 3) for name, value in scores.as_dict().items()},
+        "signature": scores.signature(),
+    }
+    if not quiet:
+        say(
+            f"{dev}: F1 {scores.f1:.2f}, with gold tags {scores.f1_gold_tags:.2f}, tagging {scores.tagging:.2f}"
+        )
+    return replace(model, metrics=metrics)
