@@ -13,6 +13,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import sys
 import tempfile
 import zlib
@@ -28,6 +29,7 @@ __all__ = ["Source", "TextLines", "expand", "open_text", "peek_text", "source_na
 Source: TypeAlias = "str | os.PathLike[str] | IO[str] | IO[bytes]"
 
 _LONGEST_SEGMENT = 1 << 16
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def source_name(source: Source) -> str:
@@ -89,6 +91,8 @@ class TextLines:
                 line += ends
             decode(b"", True)
         except UnicodeDecodeError as error:
+            if _CONTROL.search(error.object):
+                raise self._binary(error.object, line) from None
             raise InputError(
                 f"byte 0x{error.object[error.start]:02x} is not UTF-8",
                 self.name,

@@ -42,6 +42,7 @@ def test_compressed_text(pack):
     [
         (b"one\ntw\xe9\n", 2, "byte 0xe9 is not UTF-8"),
         (b"one\ntwo \xe8\xaa", 2, "byte 0xe8 is not UTF-8"),
+        (b"one\n\x01\xe2\x93\n", 2, "this is a binary file, not text"),
         (b"one\n\x00\x01", 2, "this is a binary file, not text"),
         ("one\n".encode("utf-16"), 1, "this is UTF-16, not UTF-8"),
         (gzip.compress(b"one\ntwo\n" * 9999)[:-20], None, "damaged or cut short"),

@@ -23,7 +23,7 @@ def convert(
     file: str = typer.Argument(help="Trees or CoNLL-U: a file, a folder, or - for stdin."),
     to: Form = typer.Option(help="What to write."),
     output: str = typer.Option("-", "--output", "-o", help="Where to write it; .gz and .xz are compressed."),
-    skip_broken: bool = typer.Option(False, help="Leave out broken trees, and report each."),
+    skip_broken: bool = typer.Option(False, "--skip-broken", help="Leave out broken trees, and report each."),
     spaces: Literal["join", "reject"] = typer.Option(
         "join", help="Tags over several words: join the words with '_', or take the tree as broken."
     ),
@@ -33,19 +33,23 @@ def convert(
     ),
     phrase_cut: str | None = typer.Option(None, help="Cut phrase labels at any of these characters."),
     tag_cut: str | None = typer.Option(None, help="Cut tags at any of these characters."),
-    keep_empties: bool = typer.Option(False, help="Keep empty elements (traces)."),
-    keep_same_unaries: bool = typer.Option(False, help="Keep a phrase over just a phrase of the same label."),
+    keep_empties: bool = typer.Option(False, "--keep-empties", help="Keep empty elements (traces)."),
+    keep_same_unaries: bool = typer.Option(
+        False, "--keep-same-unaries", help="Keep a phrase over just a phrase of the same label."
+    ),
     root: Literal["drop", "keep", "add"] | None = typer.Option(
         None, help="Drop outer brackets and ROOT, keep them, or add ROOT."
     ),
-    drop_punctuation: bool = typer.Option(False, help="Leave out punctuation."),
-    unescape: bool = typer.Option(False, help=r"Undo the escapes \/ \* -LCB- -LSB- in words."),
+    drop_punctuation: bool = typer.Option(False, "--drop-punctuation", help="Leave out punctuation."),
+    unescape: bool = typer.Option(False, "--unescape", help=r"Undo the escapes \/ \* -LCB- -LSB- in words."),
     direction: Literal["right", "left", "head"] = typer.Option(
         "right", help="From where children are split off."
     ),
     horizontal: str = typer.Option("0", help="How many siblings a label remembers, or all."),
     vertical: int = typer.Option(1, min=1, help="1 for no context, 2 for the parent, ..."),
-    collapse_tags: bool = typer.Option(False, help="Join a phrase over one word into its tag."),
+    collapse_tags: bool = typer.Option(
+        False, "--collapse-tags", help="Join a phrase over one word into its tag."
+    ),
     head_rules: str = typer.Option("collins", help="collins, left, right, or a file of rules."),
     crossing: Literal["keep", "lift", "skip"] = typer.Option(
         "keep", help="Sentences that are not projective: keep, lift or skip."

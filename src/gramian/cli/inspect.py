@@ -24,19 +24,17 @@ def inspect(
     strict: bool = typer.Option(False, "--strict", help="Exit with 1 if anything is broken."),
 ) -> None:
     """Show what is in a treebank: counts, labels, lengths, oddities, broken trees with their lines."""
+    from gramian.files import source_name
     from gramian.trees.formats import detect_format
 
     source, kind = detect_format(file)
-    broken = (
-        _inspect_conllu(file, source, top, as_json)
-        if kind == "conllu"
-        else _inspect_trees(file, source, top, as_json)
-    )
+    inspectors = {"brackets": _inspect_trees, "conllu": _inspect_conllu}
+    broken = inspectors[kind](source_name(file), source, top, as_json)
     if broken and strict:
         raise typer.Exit(1)
 
 
-def _inspect_trees(file: str, source: Source, top: int, as_json: bool) -> int:
+def _inspect_trees(name: str, source: Source, top: int, as_json: bool) -> int:
     from gramian.trees import read_trees
     from gramian.trees.survey import survey_trees
 
@@ -47,7 +45,7 @@ def _inspect_trees(file: str, source: Source, top: int, as_json: bool) -> int:
     if as_json:
         _print_json("brackets", asdict(survey), broken, joined)
     else:
-        _print_trees(file, survey, top)
+        _print_trees(name, survey, top)
         _print_faults("broken trees", broken, top)
         _print_faults("words with a space inside, joined with '_'", joined, top)
         if survey.trees and max(survey.separators.values(), default=0) > 10:
@@ -55,7 +53,7 @@ def _inspect_trees(file: str, source: Source, top: int, as_json: bool) -> int:
     return len(broken)
 
 
-def _inspect_conllu(file: str, source: Source, top: int, as_json: bool) -> int:
+def _inspect_conllu(name: str, source: Source, top: int, as_json: bool) -> int:
     from gramian.trees import read_conllu
     from gramian.trees.survey import survey_dependencies
 
@@ -65,7 +63,7 @@ def _inspect_conllu(file: str, source: Source, top: int, as_json: bool) -> int:
     if as_json:
         _print_json("conllu", asdict(survey), broken, [])
     else:
-        _print_dependencies(file, survey, top)
+        _print_dependencies(name, survey, top)
         _print_faults("broken sentences", broken, top)
     return len(broken)
 
@@ -83,8 +81,8 @@ def _print_json(
     print(json.dumps(whole, ensure_ascii=False))
 
 
-def _print_trees(file: str, survey: TreebankSurvey, top: int) -> None:
-    print(f"{file}: {survey.trees:,} trees, {survey.words:,} words, {survey.phrases:,} phrases")
+def _print_trees(name: str, survey: TreebankSurvey, top: int) -> None:
+    print(f"{name}: {survey.trees:,} trees, {survey.words:,} words, {survey.phrases:,} phrases")
     if survey.empty_elements:
         _row("empties", f"{survey.empty_elements:,} empty elements (-NONE-), not counted as words")
     if survey.empty_trees:
@@ -111,8 +109,8 @@ def _print_trees(file: str, survey: TreebankSurvey, top: int) -> None:
             print(f"             {odd.label}  {odd.why} ({odd.count:,}{place})")
 
 
-def _print_dependencies(file: str, survey: DependencySurvey, top: int) -> None:
-    print(f"{file}: {survey.sentences:,} sentences, {survey.words:,} words")
+def _print_dependencies(name: str, survey: DependencySurvey, top: int) -> None:
+    print(f"{name}: {survey.sentences:,} sentences, {survey.words:,} words")
     _print_lengths(survey.lengths, survey.sentences)
     _row("words", f"{survey.vocabulary:,} different, {survey.seen_once:,} of them seen once")
     _row("upos", f"{len(survey.upos):,} tags: {_counts(survey.upos, top)}")

@@ -20,9 +20,9 @@ def split(
     dev: float = typer.Option(10, min=0, help="Share of dev."),
     test: float = typer.Option(10, min=0, help="Share of test."),
     seed: int | None = typer.Option(None, help="Draw at random with this seed; without it, cut in order."),
-    compress: bool = typer.Option(False, help="Write .gz files."),
-    force: bool = typer.Option(False, help="Overwrite files that exist."),
-    skip_broken: bool = typer.Option(False, help="Leave out broken trees, and report each."),
+    compress: bool = typer.Option(False, "--compress", help="Write .gz files."),
+    force: bool = typer.Option(False, "--force", help="Overwrite files that exist."),
+    skip_broken: bool = typer.Option(False, "--skip-broken", help="Leave out broken trees, and report each."),
 ) -> None:
     """Cut a treebank into train, dev and test, in order or at random; within a part the order is kept."""
     from gramian.files import writing
