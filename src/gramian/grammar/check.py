@@ -1,0 +1,185 @@
+"""Whether a grammar is whole: shapes, ranges and sums.
+
+Kernels trust the arrays of a grammar, so :func:`check` stands between them and anything read from a file.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.grammar.lexicon import Lexicon
+from gramian.grammar.lpcfg import LPCFG
+
+__all__ = ["check"]
+
+_NOT_IN_SYMBOL = re.compile(r"[\s()\0]")
+
+
+def check(grammar: LPCFG, tolerance: float = 1e-3) -> None:
+    """Verify that a grammar is consistent in itself.
+
+    Shapes fit each other, numbers of symbols and tags are within range, all parameters are finite. The rules of
+    every phrase in every state sum to one, as do the root, the shares of each symbol's states, and the chances
+    of the neighbouring tags. Of observable operators (with `binary_weight`) it is the weights that do.
+
+    Parameters
+    ----------
+    grammar : LPCFG
+    tolerance : float
+        By how much a sum may differ from one.
+
+    Raises
+    ------
+    ValueError
+        Naming the first fault found.
+    """
+    _check_symbols(grammar)
+    _check_rules(grammar)
+    _check_lexicon(grammar.lexicon, grammar)
+    _check_sums(grammar, tolerance)
+
+
+def _check_symbols(grammar: LPCFG) -> None:
+    n = len(grammar.symbols)
+    _require(0 < grammar.n_phrases < n, "there are phrases and tags")
+    _require(len(set(grammar.symbols)) == n, "symbols are distinct")
+    _require(
+        all(symbol and not _NOT_IN_SYMBOL.search(symbol) for symbol in grammar.symbols), "symbols are labels"
+    )
+    _shape("n_states", grammar.n_states, n)
+    _within("n_states", grammar.n_states, 1, 1 << 15)
+    total = int(grammar.n_states.sum(dtype=np.int64))
+    _shape("state_prior", grammar.state_prior, total)
+    _shape("root", grammar.root, total)
+    width = n - grammar.n_phrases + 1
+    _shape("before", grammar.before, n, width)
+    _shape("after", grammar.after, n, width)
+    _finite(grammar, "state_prior", "root", "before", "after")
+
+
+def _check_rules(grammar: LPCFG) -> None:
+    n = len(grammar.symbols)
+    states = grammar.n_states.astype(
+        np.float64
+    )  # products of whole numbers stay exact, or are too large anyway
+    for name, rules, table in (
+        ("binary", grammar.binary_rules, grammar.binary),
+        ("unary", grammar.unary_rules, grammar.unary),
+    ):
+        _shape(f"{name}_rules", rules, len(rules), 3 if name == "binary" else 2)
+        _within(f"{name}_rules", rules[:, 0], 0, grammar.n_phrases)
+        _within(f"{name}_rules", rules[:, 1:], grammar.n_phrases if name == "unary" else 0, n)
+        _shape(name, table, int(states[rules].prod(axis=1).sum()))
+        _require(len(np.unique(rules, axis=0)) == len(rules), f"{name} rules are distinct")
+    _finite(grammar, "binary", "unary")
+    weights = {
+        "binary_weight": len(grammar.binary_rules),
+        "unary_weight": len(grammar.unary_rules),
+        "root_weight": n,
+    }
+    given = [name for name in weights if getattr(grammar, name) is not None]
+    _require(len(given) in (0, 3), "weights are given for all rules or for none")
+    for name in given:
+        _shape(name, getattr(grammar, name), weights[name])
+        _require(getattr(grammar, name).min(initial=0.0) >= 0, f"{name} is not negative")
+    _finite(grammar, *given)
+
+
+def _check_lexicon(lexicon: Lexicon, grammar: LPCFG) -> None:
+    n_tags = len(grammar.symbols) - grammar.n_phrases
+    _require(len(lexicon.tags) == n_tags, "the lexicon has the grammar's tags")
+    _require(
+        np.array_equal(lexicon.n_states, grammar.n_states[grammar.n_phrases :]),
+        "its tags have as many states",
+    )
+    states = lexicon.n_states.astype(np.int64)
+    _shape("tag_prior", lexicon.tag_prior, n_tags)
+    _require(bool((lexicon.tag_prior > 0).all()), "every tag has a share")
+    _require(len(set(lexicon.words)) == len(lexicon.words), "words are distinct")
+    _shape("word_count", lexicon.word_count, len(lexicon.words))
+    starts = lexicon.entry_start
+    _shape("entry_start", starts, len(lexicon.words) + 1)
+    n_entries = len(lexicon.entry_tag)
+    _require(
+        starts[0] == 0 and starts[-1] == n_entries and bool((np.diff(starts) > 0).all()),
+        "every word has entries",
+    )
+    _within("entry_tag", lexicon.entry_tag, 0, n_tags)
+    _shape("entry_tag", lexicon.entry_tag, n_entries)
+    _shape("entry_probability", lexicon.entry_probability, n_entries)
+    _shape("entry_states", lexicon.entry_states, int(states[lexicon.entry_tag].sum()))
+    _shape("feature_weights", lexicon.feature_weights, len(lexicon.features) + 1, n_tags)
+    heads = [name.partition(" ")[0] for name in lexicon.classes]
+    _require(all(head.isascii() and head.isdigit() and len(head) < 9 for head in heads), "classes name a tag")
+    numbers = np.array([int(head) for head in heads], np.int64)
+    _within("classes", numbers, 0, n_tags)
+    _shape("class_states", lexicon.class_states, int(states[numbers].sum()))
+    _finite(
+        lexicon, "tag_prior", "entry_probability", "entry_states", "feature_weights", "class_states",
+        "min_tag_probability",
+    )  # fmt: skip
+
+
+def _check_sums(grammar: LPCFG, tolerance: float) -> None:
+    starts = grammar.state_start
+    if grammar.binary_weight is None or grammar.unary_weight is None or grammar.root_weight is None:
+        expansions = _rule_sums(grammar)
+        root = grammar.root.sum(dtype=np.float64)
+        least = min(table.min(initial=0.0) for table in (grammar.binary, grammar.unary, grammar.root))
+        _require(least >= 0, "probabilities are not negative")
+    else:
+        expansions = np.zeros(grammar.n_phrases)
+        np.add.at(expansions, grammar.binary_rules[:, 0], grammar.binary_weight)
+        np.add.at(expansions, grammar.unary_rules[:, 0], grammar.unary_weight)
+        root = grammar.root_weight.sum()
+    for name, sums in (
+        ("rules of a phrase in a state", expansions),
+        ("root", root),
+        ("shares of a symbol's states", np.add.reduceat(grammar.state_prior, starts[:-1], dtype=np.float64)),
+        ("tags before", grammar.before.sum(dtype=np.float64)),
+        ("tags after a symbol", grammar.after.sum(axis=1, dtype=np.float64)),
+    ):
+        gap = np.abs(np.asarray(sums) - 1).max()
+        _require(gap <= tolerance, f"{name} sum to one (they are {gap:.2g} off)")
+
+
+def _rule_sums(grammar: LPCFG) -> npt.NDArray[np.float64]:
+    """Return the sum of all rules of each phrase in each of its states."""
+    starts = grammar.state_start
+    sums = np.zeros(starts[grammar.n_phrases])
+    for rules, table, table_start in (
+        (grammar.binary_rules, grammar.binary, grammar.binary_start),
+        (grammar.unary_rules, grammar.unary, grammar.unary_start),
+    ):
+        if not len(rules):
+            continue
+        # One row a rule and state of its parent; a row's sum is that rule's probability in that state.
+        counts = grammar.n_states[rules[:, 0]].astype(np.int64)
+        size = np.repeat(np.diff(table_start) // counts, counts)
+        state = np.arange(len(size)) - np.repeat(np.cumsum(counts) - counts, counts)
+        rows = np.add.reduceat(table, np.repeat(table_start[:-1], counts) + state * size, dtype=np.float64)
+        np.add.at(sums, np.repeat(starts[rules[:, 0]], counts) + state, rows)
+    return sums
+
+
+def _require(holds: bool | np.bool_, what: str) -> None:
+    if not holds:
+        raise ValueError(f"it does not hold that {what}")
+
+
+def _shape(name: str, array: npt.NDArray[Any], *shape: int) -> None:
+    _require(array.shape == shape, f"{name} has shape {shape} (it has {array.shape})")
+
+
+def _within(name: str, array: npt.NDArray[Any], low: int, end: int) -> None:
+    if array.size:
+        _require(low <= array.min() and array.max() < end, f"{name} lies within {low} and {end - 1}")
+
+
+def _finite(owner: object, *names: str) -> None:
+    for name in names:
+        _require(np.isfinite(getattr(owner, name)).all(), f"{name} is finite")

@@ -1,0 +1,50 @@
+"""A learnt grammar together with what is worth knowing about it: how, from what, and how well it was learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gramian.grammar.lpcfg import LPCFG
+from gramian.trees.labels import is_intermediate, split_chain
+
+__all__ = ["Model"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A grammar and its papers. Everything but the grammar is free-form, as long as JSON can hold it.
+
+    Attributes
+    ----------
+    grammar : LPCFG
+    options : mapping
+        The learner's options. ``"tokens"`` says how text is cut into words (``"penn"`` or ``"spaces"``).
+    data : mapping
+        What it was learnt from: names, sizes, licences, whom to credit.
+    metrics : mapping
+        Scores, with their signatures.
+    report : mapping
+        What the learner tells about the training.
+    """
+
+    grammar: LPCFG
+    options: Mapping[str, Any] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    report: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """The treebank's labels of phrases and of words, free of the marks of binarisation."""
+        grammar = self.grammar
+        phrases: set[str] = set()
+        tags: set[str] = set()
+        for number, symbol in enumerate(grammar.symbols):
+            if not is_intermediate(symbol):
+                chain = split_chain(symbol)
+                if number >= grammar.n_phrases:
+                    tags.add(chain.pop())
+                phrases.update(chain)
+        return {"phrases": sorted(phrases), "tags": sorted(tags)}

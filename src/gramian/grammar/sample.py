@@ -1,0 +1,184 @@
+"""Exact sampling of trees from a latent-variable PCFG.
+
+A node draws a rule from P(rule | symbol, state), then the states of its children from the rule's block; a tag
+draws a known word from P(word | tag, state), proportional to P(tag, state | word) P(word).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import OptionError
+from gramian.grammar.lpcfg import LPCFG
+from gramian.trees.binarise import debinarise
+from gramian.trees.tree import Tree, phrase, preterminal
+
+__all__ = ["TreeSampler"]
+
+_MOST_REJECTED = 100_000  # in a row, before the grammar is said to derive no tree of the length wanted
+
+
+class TreeSampler:
+    """Draws trees from the distribution of a grammar over trees of at most `max_length` words.
+
+    A tree that grows longer is dropped and drawn anew, so that what remains is distributed exactly as the
+    grammar's trees of up to that length are. A tag for which no word is known is written as the word.
+
+    Parameters
+    ----------
+    grammar : LPCFG
+        With probabilities; observable operators cannot be drawn from.
+    random_state : int
+    max_length : int
+
+    Attributes
+    ----------
+    rejected : int
+        How many trees were dropped so far.
+
+    Raises
+    ------
+    gramian.errors.OptionError
+        If the grammar has no probabilities; when drawing, if it hardly ever derives so short a tree.
+    """
+
+    def __init__(self, grammar: LPCFG, *, random_state: int = 0, max_length: int = 200) -> None:
+        if max_length < 1:
+            raise OptionError(f"max_length is 1 or more, not {max_length}")
+        tables = (grammar.root, grammar.binary, grammar.unary)
+        if grammar.binary_weight is not None or min(table.min(initial=0.0) for table in tables) < 0:
+            raise OptionError(
+                "a grammar of observable operators has no probabilities to draw from; try: one refined by EM"
+            )
+        self.max_length = max_length
+        self.rejected = 0
+        self._grammar = grammar
+        self._tables = _Tables(grammar)
+        self._uniform = _uniform(random_state)
+
+    def __iter__(self) -> Iterator[Tree]:
+        """Yield trees without end."""
+        while True:
+            yield self.draw()
+
+    def draw(self) -> Tree:
+        """Return the next tree."""
+        for _ in range(_MOST_REJECTED):
+            tree = self._draw()
+            if tree is not None:
+                return debinarise(tree)
+            self.rejected += 1
+        raise OptionError(
+            f"{_MOST_REJECTED:,} trees in a row grew beyond {self.max_length} words; try: a larger max_length"
+        )
+
+    def _draw(self) -> Tree | None:
+        """Return one binarised tree, or None if it would be too long."""
+        tables, uniform, max_length = self._tables, self._uniform, self.max_length
+        symbols, n_phrases = self._grammar.symbols, self._grammar.n_phrases
+        # What waits is (symbol, state, 0), or (symbol, 0, arity) once the trees of its children are built.
+        waiting = [tables.root(uniform)]
+        built: list[Tree] = []
+        length = 1  # how many words there will be if every node that waits becomes a single one
+        while waiting:
+            symbol, state, arity = waiting.pop()
+            if symbol >= n_phrases:
+                built.append(preterminal(symbols[symbol], tables.word(symbol - n_phrases, state, uniform)))
+            elif arity:
+                children = tuple(built[-arity:])
+                del built[-arity:]
+                built.append(phrase(symbols[symbol], children))
+            else:
+                below = tables.expand(symbol, state, uniform)
+                length += len(below) - 1
+                if length > max_length:
+                    return None
+                waiting.append((symbol, 0, len(below)))
+                waiting += below
+        return built[0]
+
+
+def _uniform(random_state: int) -> Iterator[float]:
+    generator = np.random.default_rng(random_state)
+    while True:
+        yield from generator.random(1 << 12).tolist()
+
+
+def _place(cumulative: list[float], uniform: Iterator[float]) -> int:
+    place = bisect_right(cumulative, next(uniform) * cumulative[-1])
+    return min(place, len(cumulative) - 1)
+
+
+class _Tables:
+    """Cumulative sums to draw from, made when first needed."""
+
+    def __init__(self, grammar: LPCFG) -> None:
+        self._grammar = grammar
+        self._n_states = grammar.n_states.tolist()
+        states = np.flatnonzero(grammar.root)
+        owner = np.searchsorted(grammar.state_start, states, side="right") - 1
+        self._roots = list(zip(owner.tolist(), (states - grammar.state_start[owner]).tolist(), strict=True))
+        self._root_sums = np.cumsum(grammar.root[states], dtype=np.float64).tolist()
+        # Rules of each phrase: children, and for each state of the phrase a row over the children's states.
+        self._rules: list[list[tuple[tuple[int, ...], npt.NDArray[np.float32]]]] = [
+            [] for _ in range(grammar.n_phrases)
+        ]
+        for rules, table, start in (
+            (grammar.binary_rules, grammar.binary, grammar.binary_start),
+            (grammar.unary_rules, grammar.unary, grammar.unary_start),
+        ):
+            for number, (parent, *children) in enumerate(rules.tolist()):
+                block = table[start[number] : start[number + 1]].reshape(grammar.n_states[parent], -1)
+                self._rules[parent].append((tuple(children), block))
+        self._choices: dict[tuple[int, int], tuple[list[float], list[int]]] = {}
+        self._cells: dict[tuple[int, int, int], list[float]] = {}
+        self._words: dict[tuple[int, int], tuple[list[float], list[int]]] = {}
+        lexicon = grammar.lexicon
+        self._entry_word = np.repeat(np.arange(len(lexicon.words)), np.diff(lexicon.entry_start))
+        sizes = lexicon.n_states[lexicon.entry_tag]
+        self._entry_state_start = np.cumsum(sizes, dtype=np.int64) - sizes
+
+    def root(self, uniform: Iterator[float]) -> tuple[int, int, int]:
+        """Draw the root as (symbol, state, 0)."""
+        return (*self._roots[_place(self._root_sums, uniform)], 0)
+
+    def expand(self, symbol: int, state: int, uniform: Iterator[float]) -> list[tuple[int, int, int]]:
+        """Draw the children of a phrase, the last one first, as (symbol, state, 0)."""
+        choice = self._choices.get((symbol, state))
+        if choice is None:
+            weights = np.array([block[state].sum(dtype=np.float64) for _, block in self._rules[symbol]])
+            rules = np.flatnonzero(weights)
+            choice = self._choices[symbol, state] = np.cumsum(weights[rules]).tolist(), rules.tolist()
+        rule = choice[1][_place(choice[0], uniform)]
+        children, block = self._rules[symbol][rule]
+        cells = self._cells.get((symbol, state, rule))
+        if cells is None:
+            cells = self._cells[symbol, state, rule] = np.cumsum(block[state], dtype=np.float64).tolist()
+        cell = _place(cells, uniform)
+        if len(children) == 1:
+            return [(children[0], cell, 0)]
+        left, right = divmod(cell, self._n_states[children[1]])
+        return [(children[1], right, 0), (children[0], left, 0)]
+
+    def word(self, tag: int, state: int, uniform: Iterator[float]) -> str:
+        """Draw a word."""
+        words = self._words.get((tag, state))
+        if words is None:
+            words = self._words[tag, state] = self._word_table(tag, state)
+        lexicon = self._grammar.lexicon
+        return lexicon.words[words[1][_place(words[0], uniform)]] if words[1] else lexicon.tags[tag]
+
+    def _word_table(self, tag: int, state: int) -> tuple[list[float], list[int]]:
+        lexicon = self._grammar.lexicon
+        entries = np.flatnonzero(lexicon.entry_tag == tag)
+        numbers = self._entry_word[entries]
+        weights = lexicon.entry_probability[entries] * lexicon.word_count[numbers].astype(np.float64)
+        in_state = weights * lexicon.entry_states[self._entry_state_start[entries] + state]
+        if in_state.any():  # else no word was seen in this state: those of the tag
+            weights = in_state
+        possible = np.flatnonzero(weights > 0)
+        return np.cumsum(weights[possible]).tolist(), numbers[possible].tolist()
