@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart import kernels
+from gramian.chart import coarse_kernels, fine_kernels
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
 
@@ -154,11 +154,38 @@ class ChartParser:
         tag_state_start = np.cumsum(sizes, dtype=np.int64) - sizes
         if allowed is None:
             allowed = np.ones(n * (n + 1) // 2, np.bool_)
-        ok, log_ratio, *parts = kernels.sentence_forest(
-            n, tag_start, tag_symbol, tag_score, tag_states, tag_state_start, self.arrays, allowed,
-            pruning.beam, pruning.item, pruning.edge,
+        log_coarse, symbol, cell, posterior, root_share, *edges = coarse_kernels.pruned_forest(
+            n,
+            tag_start,
+            tag_symbol,
+            tag_score,
+            self.arrays,
+            allowed,
+            pruning.beam,
+            pruning.item,
+            pruning.edge,
+        )
+        if log_coarse == -np.inf:
+            return None
+        log_ratio, item_start, inside, outside, root_posterior = fine_kernels.fine_forest(
+            symbol,
+            cell,
+            posterior,
+            root_share,
+            *edges,
+            tag_start,
+            tag_symbol,
+            tag_states,
+            tag_state_start,
+            self.arrays,
+        )
+        if log_ratio == -np.inf:
+            return None
+        first, left, right, rule, _, edge_posterior = edges
+        return Forest(
+            n, log_coarse + log_ratio, symbol, cell, posterior, item_start, inside, outside,
+            first, left, right, rule, edge_posterior, root_posterior,
         )  # fmt: skip
-        return Forest(n, log_ratio, *parts[:-2]) if ok else None
 
 
 def _arrays(g: LPCFG) -> GrammarArrays:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from gramian.corpus import Treebank
+from gramian.features.kernels import follow_heads, hash_children
 from gramian.trees.heads import HeadRules
 from gramian.trees.labels import is_intermediate, split_chain
 
 __all__ = ["head_leaves"]
-
-_BASE = 0x100000001B3
 
 
 def head_leaves(bank: Treebank, rules: HeadRules) -> npt.NDArray[np.int32]:
@@ -32,7 +30,7 @@ def head_leaves(bank: Treebank, rules: HeadRules) -> npt.NDArray[np.int32]:
         + [False] * (bank.n_symbols - bank.n_phrases)
     )
     code, length = np.zeros(len(bank.label), np.int64), np.zeros(len(bank.label), np.int32)
-    _hash_children(bank.label, bank.left, bank.right, inner, code, length)
+    hash_children(bank.label, bank.left, bank.right, inner, code, length)
     phrases = np.flatnonzero(bank.word < 0)
     _, representative, number = np.unique(
         code[phrases] * 31 + bank.label[phrases], return_index=True, return_inverse=True
@@ -45,7 +43,7 @@ def head_leaves(bank: Treebank, rules: HeadRules) -> npt.NDArray[np.int32]:
     index = np.zeros(len(bank.label), np.int32)
     index[phrases] = chosen[number]
     head = np.empty(len(bank.label), np.int32)
-    _follow_heads(bank.label, bank.left, bank.right, inner, length, index, head)
+    follow_heads(bank.label, bank.left, bank.right, inner, length, index, head)
     return head
 
 
@@ -68,46 +66,3 @@ def _children(bank: Treebank, inner: npt.NDArray[np.bool_], node: int) -> list[i
         else:
             found.append(child)
     return found
-
-
-@njit(cache=True, nogil=True)
-def _hash_children(label, left, right, inner, code, length):  # type: ignore[no-untyped-def]
-    """Fill a polynomial hash and the number of each node's children before binarisation."""
-    for node in range(label.shape[0]):
-        if left[node] < 0:
-            continue
-        value, size = np.int64(0), 0
-        for child in (left[node], right[node]):
-            if child < 0:
-                continue
-            if inner[label[child]]:
-                for _ in range(length[child]):
-                    value *= np.int64(_BASE)
-                value += code[child]
-                size += length[child]
-            else:
-                value = value * np.int64(_BASE) + label[child] + 1
-                size += 1
-        code[node] = value
-        length[node] = size
-
-
-@njit(cache=True, nogil=True)
-def _follow_heads(label, left, right, inner, length, index, head):  # type: ignore[no-untyped-def]
-    """Fill `head` from the index of the head child of each node."""
-    for node in range(label.shape[0]):
-        if left[node] < 0:
-            head[node] = node
-            continue
-        wanted, here = index[node], node
-        while True:
-            child = left[here]
-            size = length[child] if inner[label[child]] else 1
-            if wanted >= size:
-                wanted -= size
-                child = right[here]
-            if inner[label[child]]:
-                here = child
-            else:
-                head[node] = head[child]
-                break

@@ -1,10 +1,8 @@
-"""Every numba kernel of the constituency chart.
+"""The coarse chart: a forest without states, and its pruning. Every numba kernel of the first pass.
 
-A sentence goes through three passes. :func:`coarse_forest` fills a chart with the grammar without states and keeps it as a forest: items
-(symbol, span) and hyperedges (rule, parent item, left item, right item), children before parents. :func:`prune_forest` computes
-coarse posteriors top-down and drops what is unlikely. :func:`fine_inside` and :func:`fine_outside` then run over the surviving
-edges with state vectors that are stored as ratios to the coarse values: single precision suffices, and a scale per item takes up
-what little drift remains.
+:func:`coarse_forest` fills a chart with the grammar without states and keeps it as a forest: items (symbol, span) and hyperedges
+(rule, parent item, left item, right item), children before parents. :func:`prune_forest` computes posteriors top-down and drops
+what is unlikely; :func:`pruned_forest` does both.
 """
 
 from __future__ import annotations
@@ -12,9 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["best_tree", "coarse_forest", "fine_inside", "fine_outside", "prune_forest", "sentence_forest"]
-
-_ORDER_FREE = {"reassoc", "contract", "nsz"}  # sums may be reordered; zero, inf and NaN keep their meaning
+__all__ = ["coarse_forest", "prune_forest", "pruned_forest"]
 
 
 @njit(cache=True, nogil=True)
@@ -306,245 +302,52 @@ def prune_forest(  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
-def _dot(x, y):  # type: ignore[no-untyped-def]
-    total = x.dtype.type(0)
-    for i in range(x.shape[0]):
-        total += x[i] * y[i]
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
-def _add_scaled(factor, x, y):  # type: ignore[no-untyped-def]
-    for i in range(x.shape[0]):
-        y[i] += factor * x[i]
-
-
-@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
-def fine_inside(  # type: ignore[no-untyped-def]
-    edge_first, edge_left, edge_right, edge_rule, edge_share, item_symbol, item_start, n_states,
-    binary, binary_start, unary, unary_start, inside, scale,
-):  # fmt: skip
-    """Fill the state vectors of all phrases; those of tags are already in `inside`.
-
-    Vectors are ratios to coarse values; the true ratio of an item is its vector times exp of its `scale`.
-    """
-    n_items = item_symbol.shape[0]
-    widest = n_states.max()
-    room = np.empty(widest * widest, np.float32)
-    for item in range(n_items):
-        first, last = edge_first[item], edge_first[item + 1]
-        if first == last:
+@njit(cache=True, nogil=True)
+def _merits(n, tag_start, tag_symbol, tag_score, n_phrases, table, step, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n + 1, n_symbols): how well each symbol goes with the word before (`step` 0) or after (1) each position."""
+    for position in range(n + 1):
+        word = position - 1 + step
+        row = out[position]
+        if word < 0 or word >= n:
+            row[:] = table[table.shape[0] - 1]
             continue
-        states = n_states[item_symbol[item]]
-        here = inside[item_start[item] : item_start[item] + states]
-        here[:] = 0
-        reference = -np.inf
-        for edge in range(first, last):
-            below = scale[edge_left[edge]]
-            if edge_right[edge] >= 0:
-                below += scale[edge_right[edge]]
-            reference = max(reference, below)
-        edge = first
-        while edge < last:
-            rule = edge_rule[edge]
-            left_states = n_states[item_symbol[edge_left[edge]]]
-            if edge_right[edge] < 0:
-                left = edge_left[edge]
-                factor = edge_share[edge]
-                if scale[left] != reference:
-                    factor *= np.float32(np.exp(scale[left] - reference))
-                vector = inside[item_start[left] : item_start[left] + left_states]
-                base = unary_start[rule]
-                for state in range(states):
-                    here[state] += factor * _dot(
-                        unary[base + state * left_states : base + (state + 1) * left_states], vector
-                    )
-                edge += 1
-                continue
-            right_states = n_states[item_symbol[edge_right[edge]]]
-            size = left_states * right_states
-            pairs = room[:size]
-            pairs[:] = 0
-            while (
-                edge < last and edge_rule[edge] == rule and edge_right[edge] >= 0
-            ):  # one tensor for all split points
-                left, right = edge_left[edge], edge_right[edge]
-                factor = edge_share[edge]
-                below = scale[left] + scale[right]
-                if below != reference:
-                    factor *= np.float32(np.exp(below - reference))
-                right_vector = inside[item_start[right] : item_start[right] + right_states]
-                base = item_start[left]
-                for i in range(left_states):
-                    _add_scaled(
-                        factor * inside[base + i],
-                        right_vector,
-                        pairs[i * right_states : (i + 1) * right_states],
-                    )
-                edge += 1
-            base = binary_start[rule]
-            for state in range(states):
-                here[state] += _dot(binary[base + state * size : base + (state + 1) * size], pairs)
-        largest = np.float32(0)
-        for state in range(states):
-            largest = max(largest, abs(here[state]))
-        scale[item] = reference
-        if largest > 1e6 or (largest < 1e-6 and largest > 0):
-            scale[item] += np.log(largest)
-            for state in range(states):
-                here[state] /= largest
-
-
-@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
-def fine_outside(  # type: ignore[no-untyped-def]
-    edge_first, edge_left, edge_right, edge_rule, edge_share, edge_posterior, item_posterior, item_symbol, item_start, n_states,
-    binary, binary_start, unary, unary_start, inside, scale, outside, fine_posterior,
-):  # fmt: skip
-    """Fill outside vectors top-down and the fine posterior of every edge.
-
-    Roots' vectors are already in `outside`. An outside vector is scaled so that its product with the inside vector is the ratio of
-    fine to coarse posterior of the item.
-    """
-    n_items = item_symbol.shape[0]
-    widest = n_states.max()
-    room = np.empty(widest * widest, np.float32)
-    for item in range(n_items - 1, -1, -1):
-        first, last = edge_first[item], edge_first[item + 1]
-        if first == last:
-            continue
-        states = n_states[item_symbol[item]]
-        here = outside[item_start[item] : item_start[item] + states]
-        edge = first
-        while edge < last:
-            rule = edge_rule[edge]
-            left_states = n_states[item_symbol[edge_left[edge]]]
-            is_unary = edge_right[edge] < 0
-            right_states = 1 if is_unary else n_states[item_symbol[edge_right[edge]]]
-            size = left_states * right_states
-            mixed = room[:size]
-            mixed[:] = 0
-            base = unary_start[rule] if is_unary else binary_start[rule]
-            table = unary if is_unary else binary
-            for state in range(states):
-                _add_scaled(here[state], table[base + state * size : base + (state + 1) * size], mixed)
-            while edge < last and edge_rule[edge] == rule and (edge_right[edge] < 0) == is_unary:
-                left, right = edge_left[edge], edge_right[edge]
-                below = scale[left]
-                if not is_unary:
-                    below += scale[right]
-                drift = np.float32(1)
-                if below != scale[item]:
-                    drift = np.float32(np.exp(below - scale[item]))
-                left_in = inside[item_start[left] : item_start[left] + left_states]
-                left_out = outside[item_start[left] : item_start[left] + left_states]
-                factor = drift * edge_posterior[edge] / item_posterior[left]
-                total = np.float32(0)
-                if is_unary:
-                    _add_scaled(factor, mixed, left_out)
-                    total = _dot(mixed, left_in)
-                else:
-                    right_in = inside[item_start[right] : item_start[right] + right_states]
-                    right_out = outside[item_start[right] : item_start[right] + right_states]
-                    right_factor = drift * edge_posterior[edge] / item_posterior[right]
-                    for i in range(left_states):
-                        row = mixed[i * right_states : (i + 1) * right_states]
-                        value = _dot(row, right_in)
-                        left_out[i] += factor * value
-                        total += left_in[i] * value
-                        _add_scaled(right_factor * left_in[i], row, right_out)
-                fine_posterior[edge] = drift * edge_posterior[edge] * total
-                edge += 1
+        row[:] = 0
+        for tag in range(tag_start[word], tag_start[word + 1]):
+            weights = table[tag_symbol[tag] - n_phrases]
+            score = np.float32(tag_score[tag])
+            for symbol in range(row.shape[0]):
+                row[symbol] += score * weights[symbol]
 
 
 @njit(cache=True, nogil=True)
-def best_tree(edge_first, edge_left, edge_right, edge_score, item_score, root_score, is_leaf):  # type: ignore[no-untyped-def]
-    """Find the tree with the highest sum of edge and item scores.
+def pruned_forest(  # type: ignore[no-untyped-def]
+    n, tag_start, tag_symbol, tag_score, grammar, allowed, beam, item_threshold, edge_threshold,
+):  # fmt: skip
+    """Fill the coarse chart of a sentence and prune it.
 
-    `item_score` is added for every item of the tree, `root_score` for its root (-inf where an item cannot be one); a phrase none
-    of whose edges survived cannot stand in a tree.
-
-    Returns
-    -------
-    best edge of each item (-1: none, a leaf), total of each item, number of the best root or -1.
-    """
-    n_items = edge_first.shape[0] - 1
-    total = np.empty(n_items, np.float64)
-    choice = np.full(n_items, -1, np.int32)
-    root = -1
-    best_root = -np.inf
-    for item in range(n_items):
-        if is_leaf[item]:
-            total[item] = item_score[item]
-        else:
-            best = -np.inf
-            for edge in range(edge_first[item], edge_first[item + 1]):
-                value = edge_score[edge] + total[edge_left[edge]]
-                if edge_right[edge] >= 0:
-                    value += total[edge_right[edge]]
-                if value > best:
-                    best = value
-                    choice[item] = edge
-            total[item] = best + item_score[item]
-        if total[item] + root_score[item] > best_root:
-            best_root = total[item] + root_score[item]
-            root = item
-    return choice, total, root
-
-
-@njit(cache=True, nogil=True)
-def sentence_forest(  # type: ignore[no-untyped-def]
-    n,
-    tag_start,
-    tag_symbol,
-    tag_score,
-    tag_states,
-    tag_state_start,
-    grammar,
-    allowed,
-    beam,
-    item_threshold,
-    edge_threshold,
-):
-    """Run all passes over one sentence.
-
-    `grammar` is a :class:`gramian.chart.inference.GrammarArrays`; `tag_score` is rescaled in place;
-    `tag_states` holds the state scores of the tags of all words, beginning at `tag_state_start`.
+    `grammar` is a :class:`gramian.chart.inference.GrammarArrays`; `tag_score` is rescaled in place.
 
     Returns
     -------
-    ok bool: whether the grammar derives the sentence; log_ratio float64: log-probability, up to the words' own;
-    item_symbol, item_cell int32; item_posterior float32; item_start int64, inside, outside float32;
-    edge_first, edge_left, edge_right, edge_rule int32; edge_posterior float32; root_posterior float32; counts of coarse items, edges.
+    log_total float64: coarse log-probability up to the words' own, -inf if there is no parse;
+    item_symbol, item_cell int32; item_posterior, root_share float32: posterior of an item at all, and as the root;
+    edge_first, edge_left, edge_right, edge_rule int32; edge_share, edge_posterior float32.
     """
     g = grammar
-    n_tags = g.before.shape[0] - 1
-    n_phrases = g.n_symbols - n_tags
     words_scale = 0.0  # each word's best tag counts as 1, so that single precision suffices for any emissions
     for word in range(n):
         best = tag_score[tag_start[word] : tag_start[word + 1]].max()
         if best > 0:
             tag_score[tag_start[word] : tag_start[word + 1]] /= best
             words_scale += np.log(best)
+    n_phrases = g.n_symbols - g.before.shape[0] + 1
     merit_left = np.ones((n + 1, g.n_symbols), np.float32)
     merit_right = np.ones((n + 1, g.n_symbols), np.float32)
     if beam > 0:
-        for position in range(n + 1):
-            left_row, right_row = merit_left[position], merit_right[position]
-            left_row[:] = 0
-            right_row[:] = 0
-            if position == 0:
-                left_row[:] = g.before[n_tags]
-            else:
-                for tag in range(tag_start[position - 1], tag_start[position]):
-                    _add_scaled(np.float32(tag_score[tag]), g.before[tag_symbol[tag] - n_phrases], left_row)
-            if position == n:
-                right_row[:] = g.after[n_tags]
-            else:
-                for tag in range(tag_start[position], tag_start[position + 1]):
-                    _add_scaled(np.float32(tag_score[tag]), g.after[tag_symbol[tag] - n_phrases], right_row)
+        _merits(n, tag_start, tag_symbol, tag_score, n_phrases, g.before, 0, merit_left)
+        _merits(n, tag_start, tag_symbol, tag_score, n_phrases, g.after, 1, merit_right)
     (
-        coarse_symbol, coarse_cell, coarse_inside, cell_first, cell_scale, 
+        coarse_symbol, coarse_cell, coarse_inside, cell_first, cell_scale,
         coarse_parent, coarse_left, coarse_right, coarse_rule, coarse_share,
     ) = coarse_forest(
         n, tag_start, tag_symbol, tag_score, g.n_symbols, g.pair_start, g.rule_parent, g.rule_weight,
@@ -552,81 +355,31 @@ def sentence_forest(  # type: ignore[no-untyped-def]
     )  # fmt: skip
     n_cells = n * (n + 1) // 2
     first_root = cell_first[n_cells - 1]
-    root_share = np.empty(coarse_symbol.shape[0] - first_root, np.float64)
+    root = np.empty(coarse_symbol.shape[0] - first_root, np.float64)
     total = 0.0
-    for place in range(root_share.shape[0]):
-        root_share[place] = g.root[coarse_symbol[first_root + place]] * coarse_inside[first_root + place]
-        total += root_share[place]
-    ok = total > 0
-    if ok:
-        root_share /= total
+    for place in range(root.shape[0]):
+        root[place] = g.root[coarse_symbol[first_root + place]] * coarse_inside[first_root + place]
+        total += root[place]
+    log_total = -np.inf
+    if total > 0:
+        root /= total
+        log_total = np.log(total) + cell_scale[n_cells - 1] + words_scale
     else:
-        root_share[:] = 0
+        root[:] = 0
     old, item_posterior, _, edge_left, edge_right, edge_rule, edge_share, edge_posterior, edge_first = prune_forest(
-        root_share, first_root, coarse_symbol, coarse_cell, coarse_parent, coarse_left, coarse_right, coarse_rule, coarse_share,
+        root, first_root, coarse_symbol, coarse_cell, coarse_parent, coarse_left, coarse_right, coarse_rule, coarse_share,
         item_threshold, edge_threshold,
     )  # fmt: skip
     n_items = old.shape[0]
     item_symbol = np.empty(n_items, np.int32)
     item_cell = np.empty(n_items, np.int32)
-    item_start = np.zeros(n_items + 1, np.int64)
+    root_share = np.zeros(n_items, np.float32)
     for item in range(n_items):
         item_symbol[item] = coarse_symbol[old[item]]
         item_cell[item] = coarse_cell[old[item]]
-        item_start[item + 1] = item_start[item] + g.n_states[item_symbol[item]]
-    inside = np.zeros(item_start[n_items], np.float32)
-    outside = np.zeros(item_start[n_items], np.float32)
-    scale = np.zeros(n_items, np.float64)
-    for item in range(n_items):
-        if item_symbol[item] >= n_phrases:
-            word = item_cell[item]
-            for tag in range(tag_start[word], tag_start[word + 1]):
-                if tag_symbol[tag] == item_symbol[item]:
-                    first = tag_state_start[tag]
-                    inside[item_start[item] : item_start[item + 1]] = tag_states[
-                        first : first + g.n_states[item_symbol[item]]
-                    ]
-    fine_inside(
-        edge_first, edge_left, edge_right, edge_rule, edge_share, item_symbol, item_start, g.n_states,
-        g.binary, g.binary_start, g.unary, g.unary_start, inside, scale,
-    )  # fmt: skip
-    fine_total, reference = 0.0, -np.inf
-    for item in range(n_items):
         if old[item] >= first_root:
-            reference = max(reference, scale[item])
-    for item in range(n_items):
-        if old[item] >= first_root:
-            ratio = g.root_ratio[g.root_start[item_symbol[item]] : g.root_start[item_symbol[item] + 1]]
-            share = root_share[old[item] - first_root] * np.exp(scale[item] - reference)
-            fine_total += share * _dot(ratio, inside[item_start[item] : item_start[item + 1]])
-    ok = ok and fine_total != 0
-    root_posterior = np.zeros(n_items, np.float32)
-    fine_posterior = np.zeros(edge_left.shape[0], np.float32)
-    log_ratio = -np.inf
-    if ok:
-        log_ratio = (
-            np.log(total) + cell_scale[n_cells - 1] + np.log(abs(fine_total)) + reference + words_scale
-        )
-        for item in range(n_items):
-            if old[item] >= first_root:
-                # Outside vectors are relative to the item's whole coarse posterior, of which being the root may be only a part.
-                share = root_share[old[item] - first_root]
-                factor = share / item_posterior[item] * np.exp(scale[item] - reference) / fine_total
-                ratio = g.root_ratio[g.root_start[item_symbol[item]] : g.root_start[item_symbol[item] + 1]]
-                here = outside[item_start[item] : item_start[item + 1]]
-                for state in range(here.shape[0]):
-                    here[state] = ratio[state] * factor
-                root_posterior[item] = item_posterior[item] * _dot(
-                    here, inside[item_start[item] : item_start[item + 1]]
-                )
-        fine_outside(
-            edge_first, edge_left, edge_right, edge_rule, edge_share, edge_posterior, item_posterior, item_symbol, item_start, g.n_states,
-            g.binary, g.binary_start, g.unary, g.unary_start, inside, scale, outside, fine_posterior,
-        )  # fmt: skip
-        for item in range(n_items):
-            first, last = item_start[item], item_start[item + 1]
-            item_posterior[item] *= _dot(inside[first:last], outside[first:last])
+            root_share[item] = root[old[item] - first_root]
     return (
-        ok, log_ratio, item_symbol, item_cell, item_posterior, item_start, inside, outside,
-        edge_first, edge_left, edge_right, edge_rule, fine_posterior, root_posterior, coarse_symbol.shape[0], coarse_rule.shape[0],
+        log_total, item_symbol, item_cell, item_posterior, root_share,
+        edge_first, edge_left, edge_right, edge_rule, edge_share, edge_posterior,
     )  # fmt: skip
