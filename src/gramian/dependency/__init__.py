@@ -1,0 +1,1 @@
+"""Dependency parsing with split head-automata grammars."""

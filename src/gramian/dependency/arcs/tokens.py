@@ -1,0 +1,100 @@
+"""What a word shows to the features of arcs: tags, form and endings, as numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.trees import Sentence, Token
+
+__all__ = ["TokenTable", "Tokens"]
+
+Tokens = npt.NDArray[np.int32]
+
+_RARE = 1  # what is seen so often in training counts as unknown, so that unknown values have weights
+_BOUNDARY = (0, 1), 2, (3, 4)  # two places before the sentence, the root, two places after
+_UNKNOWN = 5
+_FIRST = 6
+
+
+@dataclass(frozen=True)
+class TokenTable:
+    """Numbers for the five views of a word: tag, form, ending of three, coarse tag, ending of two.
+
+    Attributes
+    ----------
+    column : "upos" or "xpos"
+        Which column gives the tag.
+    values : tuple of tuple of str
+        The known values of each view; value number v has number v + 6. Numbers 0-4 are places outside the
+        sentence and the root, 5 is all that is unknown.
+    counts : int64 array
+        How often each form of ``values[1]`` was seen in training; empty once the model is read from a file.
+
+    Examples
+    --------
+    >>> sentence = Sentence((Token(1, "Dogs", upos="NOUN"), Token(2, "dogs", upos="NOUN")))
+    >>> TokenTable.fit([sentence], "upos").encode(sentence.tokens)[1]
+    array([0, 1, 2, 6, 6, 3, 4], dtype=int32)
+    """
+
+    column: Literal["upos", "xpos"]
+    values: tuple[tuple[str, ...], ...]
+    counts: npt.NDArray[np.int64]
+
+    @classmethod
+    def fit(cls, sentences: Sequence[Sentence], column: Literal["upos", "xpos"]) -> TokenTable:
+        """Collect the values that occur more than once."""
+        bare = cls(column, ((),) * 5, np.zeros(0, np.int64))
+        counters: list[Counter[str]] = [Counter() for _ in range(5)]
+        for sentence in sentences:
+            for counter, view in zip(counters, bare._views(sentence.tokens), strict=True):
+                counter.update(view)
+        values = tuple(
+            tuple(sorted(value for value, count in counter.items() if count > _RARE)) for counter in counters
+        )
+        counts = np.asarray([counters[1][form] for form in values[1]], np.int64)
+        return cls(column, values, counts)
+
+    def encode(self, tokens: Sequence[Token]) -> Tokens:
+        """Return the views of a sentence, shape (5, N + 5): position i of the sentence is column i + 2."""
+        before, root, after = _BOUNDARY
+        rows = [
+            [*before, root, *(numbers.get(value, _UNKNOWN) for value in view), *after]
+            for numbers, view in zip(self._numbers, self._views(tokens), strict=True)
+        ]
+        return np.asarray(rows, np.int32)
+
+    def forgetting(self, strength: float) -> npt.NDArray[np.float64]:
+        """Return, for each number of a form, how likely training treats it as unknown: strength / (strength + count)."""
+        rates = np.zeros(len(self.values[1]) + _FIRST)
+        rates[_FIRST:] = strength / (strength + self.counts)
+        return rates
+
+    def forget(self, tokens: Tokens, rates: npt.NDArray[np.float64], rng: np.random.Generator) -> Tokens:
+        """Return `tokens` with some forms made unknown."""
+        tokens = tokens.copy()
+        tokens[1, rng.random(tokens.shape[1]) < rates[tokens[1]]] = _UNKNOWN
+        return tokens
+
+    def _views(self, tokens: Sequence[Token]) -> tuple[list[str], ...]:
+        forms = [token.form.lower() for token in tokens]
+        coarse = [token.upos for token in tokens]
+        tags = [token.upos if token.xpos == "_" else token.xpos for token in tokens]
+        return (
+            tags if self.column == "xpos" else coarse,
+            forms,
+            [form[-3:] for form in forms],
+            coarse,
+            [form[-2:] for form in forms],
+        )
+
+    @cached_property
+    def _numbers(self) -> tuple[dict[str, int], ...]:
+        return tuple({value: number for number, value in enumerate(view, _FIRST)} for view in self.values)

@@ -1,0 +1,121 @@
+"""From dependency trees to head-modifier sequences: what the automata of a grammar learn from.
+
+Each word and the root give a left and a right sequence of modifiers, ordered from the head outwards
+(Balle, Carreras, Luque & Quattoni 2014, figure 6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gramian.automata import Sequences
+from gramian.dependency.shag import LEFT, RIGHT
+from gramian.errors import InputError, OptionError
+from gramian.trees import Sentence, is_projective, lift
+
+__all__ = ["HeadSequences", "ProjectiveTrees", "head_sequences", "projective"]
+
+Head = tuple[str | None, int]
+
+
+@dataclass(frozen=True)
+class ProjectiveTrees:
+    """Training sentences whose trees are projective.
+
+    Attributes
+    ----------
+    sentences : tuple of Sentence
+    heads : tuple of tuple of int
+        A projective tree of each sentence.
+    lifted, skipped : int
+        Sentences whose tree was not projective and was lifted, or left out.
+    """
+
+    sentences: tuple[Sentence, ...]
+    heads: tuple[tuple[int, ...], ...]
+    lifted: int
+    skipped: int
+
+
+def projective(
+    sentences: Sequence[Sentence], nonprojective: Literal["lift", "skip"] = "lift"
+) -> ProjectiveTrees:
+    """Make all trees projective, or leave out those that are not.
+
+    Examples
+    --------
+    >>> from gramian.trees import Token
+    >>> crossed = Sentence(tuple(Token(i, "a", head=head) for i, head in enumerate([3, 0, 2, 1], 1)))
+    >>> projective([crossed]).heads, projective([crossed], "skip").skipped
+    (((2, 0, 2, 2),), 1)
+    """
+    if nonprojective not in ("lift", "skip"):
+        raise OptionError(f"nonprojective: got {nonprojective!r}; try one of: lift, skip")
+    kept: list[Sentence] = []
+    trees: list[tuple[int, ...]] = []
+    crossed = 0
+    for sentence in sentences:
+        heads = sentence.heads
+        if not is_projective(heads):
+            crossed += 1
+            if nonprojective == "skip":
+                continue
+            heads = lift(heads)
+        kept.append(sentence)
+        trees.append(heads)
+    if not kept:
+        raise InputError(
+            "no sentence to learn from", hint="name a treebank with at least one projective tree"
+        )
+    lifting = nonprojective == "lift"
+    return ProjectiveTrees(tuple(kept), tuple(trees), crossed if lifting else 0, 0 if lifting else crossed)
+
+
+@dataclass(frozen=True)
+class HeadSequences:
+    """The modifier sequences of each head symbol and direction.
+
+    Attributes
+    ----------
+    symbols : tuple of str
+        All symbols of the grammar, seen or not.
+    samples : dict from (head symbol, direction) to Sequences
+        The root is the head None; it has a right side only.
+    """
+
+    symbols: tuple[str, ...]
+    samples: dict[Head, Sequences]
+
+
+def head_sequences(
+    symbols: Sequence[str], sentences: Sequence[Sequence[str]], trees: Sequence[Sequence[int]]
+) -> HeadSequences:
+    """Cut projective trees into head-modifier sequences.
+
+    Parameters
+    ----------
+    symbols : sequence of str
+        All symbols of the grammar.
+    sentences : sequences of str
+        The symbols of each sentence.
+    trees : sequences of int
+        The head of each word, counted from 1; 0 is the root.
+
+    Examples
+    --------
+    >>> found = head_sequences(("D", "N", "V"), [["D", "N", "V"]], [[2, 3, 0]])
+    >>> {head: list(sample) for head, sample in found.samples.items() if list(sample) != [()]}
+    {(None, 1): [('V',)], ('N', 0): [('D',)], ('V', 0): [('N',)]}
+    """
+    found: dict[Head, list[tuple[str, ...]]] = {(None, RIGHT): []}
+    for words, heads in zip(sentences, trees, strict=True):
+        sides: list[tuple[list[str], list[str]]] = [([], []) for _ in range(len(words) + 1)]
+        for position, (word, head) in enumerate(zip(words, heads, strict=True), 1):
+            sides[head][RIGHT if position > head else LEFT].append(word)
+        found[None, RIGHT].append(tuple(sides[0][RIGHT]))
+        for word, (left, right) in zip(words, sides[1:], strict=True):
+            found.setdefault((word, LEFT), []).append(tuple(reversed(left)))
+            found.setdefault((word, RIGHT), []).append(tuple(right))
+    return HeadSequences(tuple(symbols), {head: Sequences.from_strings(rows) for head, rows in found.items()})

@@ -1,0 +1,117 @@
+"""What a word is to the automata: its tag, its tag and form, or anything a function makes of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+from zlib import crc32
+
+from gramian.errors import OptionError
+from gramian.trees import Sentence, Token
+
+__all__ = ["SymbolChoice", "SymbolMap"]
+
+SymbolFunction: TypeAlias = Callable[[Token], str]
+SymbolChoice: TypeAlias = Literal["auto", "upos", "xpos"] | SymbolFunction
+
+_UNKNOWN = "<unknown>"
+_LARGEST_TAG_SET = 100
+
+
+@dataclass(frozen=True)
+class SymbolMap:
+    """A map from words to symbols.
+
+    Attributes
+    ----------
+    names : tuple of str
+        All symbols of the training sentences, sorted; then ``<unknown>``, for words whose symbol is new.
+    column : "upos" or "xpos"
+        Which tag is read.
+    buckets : int
+        If positive, the tag is followed by a hash of the lower-cased form with so many values.
+    function : callable, optional
+        Used instead of the columns.
+
+    Examples
+    --------
+    >>> sentence = Sentence((Token(1, "the", upos="DET", xpos="DT"), Token(2, "dog", upos="NOUN", xpos="NN")))
+    >>> SymbolMap.fit([sentence], "upos")(sentence.tokens)
+    ['DET', 'NOUN']
+    >>> SymbolMap.fit([sentence], "xpos", frequent_words=1)(sentence.tokens)
+    ['DT/the', 'NN']
+    """
+
+    names: tuple[str, ...]
+    column: Literal["upos", "xpos"]
+    buckets: int = 0
+    function: SymbolFunction | None = None
+
+    @classmethod
+    def fit(
+        cls,
+        sentences: Sequence[Sentence],
+        choice: SymbolChoice = "auto",
+        *,
+        frequent_words: int = 0,
+        buckets: int = 0,
+    ) -> SymbolMap:
+        """Choose and collect the symbols of training sentences.
+
+        Parameters
+        ----------
+        sentences : sequence of Sentence
+        choice : "auto", "upos", "xpos" or callable
+            The tag; "auto" takes XPOS if that column has between 2 and 100 tags, else UPOS. A callable gets a token
+            and returns its symbol.
+        frequent_words : int
+            So many of the most frequent pairs of tag and word are symbols of their own.
+        buckets : int
+            See `buckets` above.
+        """
+        if callable(choice):
+            names = {choice(token) for sentence in sentences for token in sentence.tokens}
+            return cls((*sorted(names), _UNKNOWN), "upos", 0, choice)
+        if choice not in ("auto", "upos", "xpos"):
+            raise OptionError(f"symbols: got {choice!r}; try one of: auto, upos, xpos")
+        column: Literal["upos", "xpos"] = "upos" if choice == "upos" else "xpos"
+        if choice == "auto":
+            fine = {token.xpos for sentence in sentences for token in sentence.tokens}
+            column = "xpos" if 2 <= len(fine) <= _LARGEST_TAG_SET else "upos"
+        bare = cls((), column, buckets)
+        tokens = [token for sentence in sentences for token in sentence.tokens]
+        pairs = Counter(bare._tag_and_word(token) for token in tokens)
+        frequent = sorted(pairs, key=lambda pair: (-pairs[pair], pair))[:frequent_words]
+        names = {bare._tag(token) for token in tokens}.union(frequent)
+        return cls((*sorted(names), _UNKNOWN), column, buckets)
+
+    def __call__(self, tokens: Iterable[Token]) -> list[str]:
+        """Return the symbol of each word, with ``<unknown>`` for new ones."""
+        known = self._known
+        if self.function is not None:
+            symbols = [self.function(token) for token in tokens]
+        elif self._has_words:
+            pairs = [(self._tag_and_word(token), self._tag(token)) for token in tokens]
+            symbols = [pair if pair in known else tag for pair, tag in pairs]
+        else:
+            symbols = [self._tag(token) for token in tokens]
+        return [symbol if symbol in known else _UNKNOWN for symbol in symbols]
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.names)
+
+    @cached_property
+    def _has_words(self) -> bool:
+        return any("/" in name for name in self.names)
+
+    def _tag(self, token: Token) -> str:
+        tag = token.upos if self.column == "upos" or token.xpos == "_" else token.xpos
+        return f"{tag}#{crc32(token.form.lower().encode()) % self.buckets}" if self.buckets else tag
+
+    def _tag_and_word(self, token: Token) -> str:
+        tag = token.upos if self.column == "upos" or token.xpos == "_" else token.xpos
+        return f"{tag}/{token.form.lower()}"
