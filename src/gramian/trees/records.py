@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
+from itertools import accumulate, islice
 
 from gramian.files import TextLines
 from gramian.trees.tree import SPACE
@@ -15,7 +16,9 @@ from gramian.trees.tree import SPACE
 __all__ = ["whole_trees"]
 
 _ROOT = re.compile(rf"\([{SPACE}]*(\(|(?:ROOT|TOP|S1|VROOT)(?=[{SPACE}(]))")
-_LONGEST_WAIT = 1 << 22  # characters read on in the hope that an open tree closes, before it is called broken
+_LONGEST_WAIT = 1 << 18  # characters read on in the hope that an open tree closes, before it is called broken
+_BRACKET = re.compile(r"[()]")
+_NO_BRACKETS = re.compile(r"[^()]+")
 _LONG_RECORD = 1 << 17
 _END_OF_TREES = SPACE + ")"
 
@@ -60,7 +63,7 @@ class _Record:
     A tree whose brackets do not close would swallow the rest of the file. Therefore a line that starts with
     the root of the open tree over again (``( (``, ``(ROOT``, ...) starts a new record; so does, in
     hindsight, the first line that starts with a bracket, if the tree stays open to the end of the file or
-    for megabytes.
+    for many pages.
     """
 
     def __init__(self, line: int) -> None:
@@ -94,9 +97,9 @@ class _Record:
 
 def _last_balanced(text: str) -> int:
     """Return the end of the last whole tree in `text`, 0 if there is none."""
-    balance = cut = 0
-    for match in re.finditer(r"[()]", text):
-        balance += 1 if match[0] == "(" else -1
-        if balance == 0:
-            cut = match.end()
-    return cut
+    steps = [1 if bracket == "(" else -1 for bracket in _NO_BRACKETS.sub("", text)]
+    closed = [count for count, balance in enumerate(accumulate(steps), 1) if balance == 0]
+    if not closed:
+        return 0
+    last = next(islice(_BRACKET.finditer(text), closed[-1] - 1, None))
+    return last.end()
