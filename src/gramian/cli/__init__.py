@@ -11,6 +11,7 @@ import sys
 import typer
 
 from gramian.cli.convert import convert
+from gramian.cli.dep import app as dep
 from gramian.cli.eval import evaluate
 from gramian.cli.inspect import inspect
 from gramian.cli.split import split
@@ -62,6 +63,7 @@ app.command("convert")(convert)
 app.command("split")(split)
 app.command("eval")(evaluate)
 app.command("train")(train)
+app.add_typer(dep)
 
 
 def main() -> None:

@@ -30,6 +30,18 @@ def deterministic(sequences: HeadSequences, *, first: bool = False) -> SHAG:
     return SHAG.from_automata(sequences.symbols, automata, _defaults(sequences))
 
 
+def spectral(
+    sequences: HeadSequences,
+    *,
+    states: int,
+    basis: str = "extended",
+    cut_factor: float = 10.0,
+    mass: float = 0.0,
+) -> SHAG:
+    """Learn each automaton by the spectral method from substring statistics."""
+    raise NotImplementedError
+
+
 def expectation_maximisation(
     sequences: HeadSequences,
     *,

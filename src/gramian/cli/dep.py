@@ -1,0 +1,161 @@
+"""``gramian dep``: dependency parsing with split head-automata."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import typer
+
+from gramian.cli.talk import counted, say
+from gramian.errors import OptionError
+
+if TYPE_CHECKING:
+    from gramian.trees import Sentence
+
+app = typer.Typer(
+    name="dep",
+    help="Dependency trees: learn split head-automata from CoNLL-U, parse, score, draw.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Method: TypeAlias = Literal["conditional", "em", "spectral", "det", "det+f"]
+
+
+@app.command()
+def train(
+    treebank: str = typer.Argument(help="CoNLL-U with arcs: a file, a folder, or - for stdin."),
+    output: str = typer.Option(..., "--output", "-o", help="Model file to write."),
+    method: Method = typer.Option(
+        "conditional",
+        help="conditional is the best: automata by EM, then factors on arcs; the others are automata alone.",
+    ),
+    states: int = typer.Option(8, min=1, help="The most states an automaton gets."),
+    iterations: int = typer.Option(40, min=1, help="Steps of EM."),
+    start: Literal["spectral", "random"] = typer.Option("random", help="Where EM begins."),
+    basis: Literal["extended", "symbols"] = typer.Option("extended", help="Basis of the spectral method."),
+    cut_factor: float = typer.Option(10.0, help="Size of the extended basis, in alphabets."),
+    mass: float = typer.Option(0.0, help="Singular values below this share of their sum are dropped."),
+    smoothing: float = typer.Option(
+        0.1, help="Share of each state for modifiers it never saw (conditional)."
+    ),
+    epochs: int = typer.Option(5, min=1, help="Passes over the treebank to learn the factors (conditional)."),
+    symbols: Literal["auto", "upos", "xpos"] = typer.Option(
+        "auto", help="Tags that the automata read; auto takes XPOS if there are 2 to 100 of them."
+    ),
+    frequent_words: int = typer.Option(0, min=0, help="So many words become symbols of their own."),
+    buckets: int = typer.Option(0, min=0, help="Refine tags by a hash of the word with so many values."),
+    nonprojective: Literal["lift", "skip"] = typer.Option("lift", help="What to do about crossing arcs."),
+    single_root: bool = typer.Option(True, help="Attach exactly one word of a sentence to the root."),
+    skip_broken: bool = typer.Option(False, help="Leave out broken sentences, and say how many."),
+    seed: int = typer.Option(0, min=0, help="Same seed, same model file."),
+) -> None:
+    """Learn a parser from dependency trees and write it to a model file."""
+    import sys
+    import time
+
+    from gramian.dependency.estimator import SHAGParser
+    from gramian.trees import read_conllu
+
+    began = time.perf_counter()
+    sentences = list(
+        counted(read_conllu(treebank, broken="skip" if skip_broken else "raise"), "sentences read")
+    )
+
+    def progress(epoch: int) -> None:
+        if sys.stderr.isatty():
+            say(f"pass {epoch} of {epochs}: {time.perf_counter() - began:.0f} s")
+
+    learner = SHAGParser(
+        method, states=states, iterations=iterations, start=start, basis=basis, cut_factor=cut_factor, mass=mass,
+        smoothing=smoothing, epochs=epochs, symbols=symbols, frequent_words=frequent_words, buckets=buckets,
+        nonprojective=nonprojective, single_root=single_root, random_state=seed,
+    )  # fmt: skip
+    learner.fit(sentences, on_epoch=progress)
+    learner.save(output)
+    about = learner.parser_.about
+    crossing = learner.lifted_ + learner.skipped_
+    done = "lifted" if nonprojective == "lift" else "skipped"
+    say(
+        f"{output}: {about['sentences']:,} sentences, {about['words']:,} words, {crossing} with crossing arcs {done}; "
+        f"{len(learner.parser_.symbols.names) - 1} symbols, at most {about['states']} states; "
+        f"{time.perf_counter() - began:.1f} s"
+    )
+
+
+@app.command()
+def parse(
+    words: str = typer.Argument("-", help="CoNLL-U with FORM, UPOS and XPOS; its arcs are not looked at."),
+    model: str = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train' wrote."),
+    output: str = typer.Option("-", "--output", "-o", help="Where the trees go; - for stdout."),
+    threads: int = typer.Option(1, min=1, help="Sentences parsed at a time; the trees do not depend on it."),
+    decoder: Literal["mbr", "viterbi"] = typer.Option(
+        "mbr", help="The most certain arcs, or the best tree with its best states."
+    ),
+    confidence: bool = typer.Option(False, help="Add Confidence=... to MISC."),
+    max_length: int = typer.Option(
+        400, min=1, help="Longer sentences are parsed in pieces of so many words."
+    ),
+    strict: bool = typer.Option(False, help="Exit with 1 if a sentence was backed off or cut."),
+) -> None:
+    """Parse tagged words; order, comments, multiword ranges and the other columns stay as they are."""
+    import time
+
+    from gramian.dependency.parser import DependencyParser
+    from gramian.dependency.words import read_words
+    from gramian.files import writing
+
+    parser = DependencyParser.load(model)
+    began = time.perf_counter()
+    ways: Counter[str] = Counter()
+    parses = parser.parse_all(read_words(words), threads=threads, decoder=decoder, max_length=max_length)
+    with writing(output) as out:
+        for result in counted(parses, "sentences parsed"):
+            out.write(f"{result.sentence(confidence=confidence)}\n")
+            ways[result.status] += 1
+    seconds = time.perf_counter() - began
+    count = sum(ways.values())
+    others = (
+        f", {ways['backed off']} backed off, {ways['cut']} cut" if len(ways) > 1 or not ways["parsed"] else ""
+    )
+    say(f"{count:,} sentences{others}: {seconds:.1f} s, {count / seconds:,.0f} a second")
+    if strict and count > ways["parsed"]:
+        raise typer.Exit(1)
+
+
+@app.command("eval")
+def evaluate(
+    gold: str = typer.Argument(help="Gold CoNLL-U: a file, a folder, or - for stdin."),
+    pred: str = typer.Argument(help="Predicted CoNLL-U of the same sentences."),
+    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+    subtypes: bool = typer.Option(True, help="Whether nsubj and nsubj:pass are different relations."),
+) -> None:
+    """Score predicted arcs: UAS and LAS in percent, with and without punctuation."""
+    from gramian.evaluate.attachments import attachment_scores
+
+    if gold == pred == "-":
+        raise OptionError("only one of the files can be stdin")
+    scores = attachment_scores(_read(gold), _read(pred), subtypes=subtypes)
+    figures = scores.as_dict()
+    names = [name for name in figures if name.startswith(("uas", "las"))]
+    if as_json:
+        import json
+
+        print(
+            json.dumps({**figures, "signatures": {name: scores.signature(name) for name in names}}, indent=2)
+        )
+        return
+    print(f"{figures['sentences']:,} sentences, {figures['words']:,} words")
+    for name in names:
+        print(f"{figures[name]:6.2f}  {scores.signature(name)}")
+
+
+def _read(source: str) -> list[Sentence]:
+    from gramian.trees import ConlluError, read_conllu
+
+    try:
+        return list(read_conllu(source))
+    except ConlluError as error:
+        error.hint = "mend the sentence; none can be left out, or the sentences would no longer fit"
+        raise

@@ -1,0 +1,55 @@
+"""Reading what is to be parsed: CoNLL-U whose arcs are not looked at, whatever they are."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gramian.files import Source, TextLines, expand, open_text
+from gramian.trees import Sentence, read_conllu
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = ["read_words"]
+
+
+def read_words(source: Source) -> Iterator[Sentence]:
+    r"""Read sentences one by one, with HEAD, DEPREL and DEPS emptied before anything checks them.
+
+    Examples
+    --------
+    >>> text = io.StringIO("1\ta\t_\tX\t_\t_\t1\tself\t_\t_\n")
+    >>> next(read_words(text)).tokens[0].head is None
+    True
+    """
+    for part in expand(source):
+        with open_text(part) as lines:
+            yield from read_conllu(io.BufferedReader(_WithoutArcs(lines)))
+
+
+class _WithoutArcs(io.RawIOBase):
+    """The bytes of CoNLL-U lines, with ``_`` in the three columns of arcs."""
+
+    def __init__(self, lines: TextLines) -> None:
+        self.name = lines.name
+        self._lines = iter(lines)
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        view = memoryview(buffer)
+        while not self._rest:
+            line = next(self._lines, None)
+            if line is None:
+                return 0
+            columns = line.split("\t")
+            if len(columns) == 10 and columns[0].isdecimal():
+                columns[6:9] = "_", "_", "_"
+            self._rest = "\t".join(columns).encode()
+        size = min(len(view), len(self._rest))
+        view[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
