@@ -1,0 +1,119 @@
+"""Decoders: which tree of a forest is the answer.
+
+All but Viterbi work on posteriors of the pruned forest, summed over states (Goodman 1996; Matsuzaki, Miyao &
+Tsujii 2005; Petrov & Klein 2007):
+
+====================  =================================================================================
+``max-rule-product``  product of the posteriors of the tree's edges, tags and root; the default
+``max-rule-sum``      sum of the same: the expected number of correct rules
+``variational``       probability under the PCFG of this sentence nearest to the model: edge given parent
+``max-recall``        expected number of correct labelled brackets, less a constant for each bracket
+``viterbi``           the most probable tree with states
+====================  =================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.chart import decode_kernels as kernels
+from gramian.chart.derivations import viterbi
+from gramian.chart.inference import ChartParser, Forest
+from gramian.chart.readout import Decoded, label_posteriors, label_table
+from gramian.errors import OptionError
+
+__all__ = ["DECODERS", "RECALL_PENALTY", "Scores", "best_tree", "decode", "scores"]
+
+DECODERS = ("max-rule-product", "max-rule-sum", "variational", "max-recall", "viterbi")
+RECALL_PENALTY = 0.45
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a decoder adds up over a tree.
+
+    Attributes
+    ----------
+    item, edge, root : ndarray of float32
+        Score of each item and edge in the tree, and of each item as its root; -inf (or NaN) where it cannot be.
+    """
+
+    item: npt.NDArray[np.float32]
+    edge: npt.NDArray[np.float32]
+    root: npt.NDArray[np.float32]
+
+
+def decode(
+    chart: ChartParser,
+    forest: Forest,
+    decoder: str = "max-rule-product",
+    *,
+    recall_penalty: float = RECALL_PENALTY,
+) -> Decoded | None:
+    """Return the best tree of a forest.
+
+    Parameters
+    ----------
+    chart : ChartParser
+        The one that made `forest`.
+    forest : Forest
+    decoder : str
+        One of :data:`DECODERS`.
+    recall_penalty : float
+        What a bracket costs under ``max-recall``. Without it every bracket that has any probability would be worth
+        having; half of the F1 that is to be expected is the value that maximises it.
+
+    Returns
+    -------
+    Decoded or None
+        None if no tree of the forest has a probability, as may happen with models that have negative weights.
+    """
+    if decoder == "viterbi":
+        return viterbi(chart, forest)
+    return best_tree(chart, forest, scores(chart, forest, decoder, recall_penalty=recall_penalty))
+
+
+def scores(
+    chart: ChartParser,
+    forest: Forest,
+    decoder: str = "max-rule-product",
+    *,
+    recall_penalty: float = RECALL_PENALTY,
+) -> Scores:
+    """Return what a decoder adds up; see :func:`decode`."""
+    if decoder == "max-recall":
+        table = label_table(chart.grammar.symbols, chart.grammar.n_phrases)
+        return Scores(
+            *kernels.recall_scores(
+                recall_penalty, forest.item_symbol, forest.item_cell, forest.root_posterior, forest.edge_posterior,
+                table.n_phrase_labels, table.first, table.number, label_posteriors(chart, forest),
+            )
+        )  # fmt: skip
+    item, edge, root = (
+        np.abs(x) for x in (forest.item_posterior, forest.edge_posterior, forest.root_posterior)
+    )
+    is_tag = forest.item_symbol >= chart.grammar.n_phrases
+    if decoder == "max-rule-sum":
+        return Scores(np.where(is_tag, item, 0), *(np.where(x > 0, x, -np.inf) for x in (edge, root)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        item, edge, root = np.log(item), np.log(edge), np.log(root)
+        if decoder == "max-rule-product":
+            return Scores(np.where(is_tag, item, np.float32(0)), edge, root)
+        if decoder == "variational":
+            return Scores(np.zeros_like(item), edge - np.repeat(item, np.diff(forest.edge_first)), root)
+    raise OptionError(f"decoder is one of {', '.join(DECODERS)}, not {decoder!r}")
+
+
+def best_tree(chart: ChartParser, forest: Forest, scores: Scores) -> Decoded | None:
+    """Return the tree with the highest sum of scores, or None if all are -inf."""
+    _, choice, root, score = kernels.best_tree(
+        chart.grammar.n_phrases, forest.item_symbol, forest.edge_first, forest.edge_left, forest.edge_right,
+        scores.item, scores.edge, scores.root,
+    )  # fmt: skip
+    if root < 0:
+        return None
+    items, edges = kernels.read_tree(root, choice, forest.edge_left, forest.edge_right, forest.n_words)
+    return Decoded(items, edges, score)
