@@ -11,11 +11,14 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "ParseResult": "gramian.parser",
+    "Parser": "gramian.parser",
     "Tree": "gramian.trees",
+    "load": "gramian.parser",
     "read_trees": "gramian.trees",
 }
 
-__all__ = ["Tree", "__version__", "read_trees"]
+__all__ = ["ParseResult", "Parser", "Tree", "__version__", "load", "read_trees"]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,8 @@ from gramian.cli.convert import convert
 from gramian.cli.dep import app as dep
 from gramian.cli.eval import evaluate
 from gramian.cli.inspect import inspect
+from gramian.cli.parse import parse
+from gramian.cli.sample import sample
 from gramian.cli.split import split
 from gramian.cli.train import train
 from gramian.errors import GramianError
@@ -63,6 +65,8 @@ app.command("convert")(convert)
 app.command("split")(split)
 app.command("eval")(evaluate)
 app.command("train")(train)
+app.command("parse")(parse)
+app.command("sample")(sample)
 app.add_typer(dep)
 
 

@@ -30,7 +30,7 @@ from gramian.grammar.check import check
 from gramian.grammar.lpcfg import LPCFG
 from gramian.grammar.model import Model
 
-__all__ = ["load_model", "save_model"]
+__all__ = ["default_model_path", "load_model", "save_model"]
 
 _FORMAT = "gramian grammar"
 _VERSION = 1
@@ -83,8 +83,24 @@ def save_model(model: Model, path: str | os.PathLike[str], *, half: bool = False
         raise ModelFileError(f"{path}: the model cannot be written here ({error})") from None
 
 
-def load_model(path: str | os.PathLike[str]) -> Model:
-    """Read a model file.
+def default_model_path() -> Path:
+    """Return the path of the model that comes with the package.
+
+    Raises
+    ------
+    gramian.errors.OptionError
+        If there is none.
+    """
+    path = Path(__file__).parents[1] / "models" / "english.grammar"
+    if not path.is_file():
+        raise OptionError(
+            "no model comes with this gramian; try: -m MODEL, with a file 'gramian train' wrote"
+        )
+    return path
+
+
+def load_model(path: str | os.PathLike[str] | None = None) -> Model:
+    """Read a model file; without a path, the one that comes with the package.
 
     Raises
     ------
@@ -93,6 +109,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     """
     from safetensors import SafetensorError, safe_open
 
+    path = default_model_path() if path is None else path
     if not Path(path).is_file():
         raise ModelFileError(
             f"{path}: there is no such model file; try: the path of a file 'gramian train' wrote"

@@ -1,0 +1,184 @@
+"""``gramian parse``: sentences in, trees out, line by line."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from math import isfinite
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import typer
+
+from gramian.cli.talk import counted, say
+from gramian.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    from gramian.parser import ParseResult, Sentence
+
+Decoder: TypeAlias = Literal["max-rule-product", "max-rule-sum", "max-recall", "variational", "viterbi"]
+
+_MAKESHIFT = {
+    "narrow": "with a narrower beam",
+    "wide": "with a wider beam",
+    "glued": "glued from parts",
+    "parts": "in parts",
+    "flat": "flat",
+}
+
+
+def parse(
+    file: str = typer.Argument("-", help="Sentences, one a line: a file, or - for stdin."),
+    model: str | None = typer.Option(None, "--model", "-m", help="Model file; without it, the bundled one."),
+    tokens: bool = typer.Option(
+        False, "--tokens", help="Lines are tokens with spaces between; none is changed."
+    ),
+    tagged: bool = typer.Option(False, "--tagged", help="Lines are token/TAG pairs with spaces between."),
+    as_json: bool = typer.Option(False, "--json", help="Write one JSON object a sentence."),
+    pretty: bool = typer.Option(
+        False, "--pretty", help="Write trees over several lines, an empty line after each."
+    ),
+    k: int = typer.Option(1, "--k", min=1, help="Write the best k trees, an empty line after each sentence."),
+    decoder: Decoder = typer.Option("max-rule-product", help="What makes a tree the best."),
+    jobs: int = typer.Option(1, "--jobs", "-j", min=1, help="Threads."),
+    strict: bool = typer.Option(False, "--strict", help="Exit with 1 if any sentence is not fully parsed."),
+    max_length: int | None = typer.Option(None, min=1, help="Parse longer sentences in parts."),
+    max_seconds: float | None = typer.Option(None, help="Prune, or cut, sentences that would take longer."),
+    max_memory: int = typer.Option(1024, min=1, help="The same for those that would need more megabytes."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing but errors."),
+) -> None:
+    """Parse sentences: for every line of input one tree in Penn brackets; an empty line for an empty line.
+
+    Every sentence gets a tree; how many needed a makeshift is said at the end.
+    """
+    if tokens and tagged:
+        raise OptionError("lines are --tokens or --tagged, not both")
+    if as_json and pretty:
+        raise OptionError("trees are written as --json or --pretty, not both")
+    from gramian.files import writing
+    from gramian.parser import load
+
+    parser = load(
+        model, decoder=decoder, max_length=max_length, max_seconds=max_seconds, max_memory=max_memory << 20
+    )
+    if not quiet:
+        _announce_compiling()
+    statuses: Counter[str] = Counter()
+    began = perf_counter()
+    results = parser.parse_many(_sentences(file, tokens, tagged), jobs=jobs, k=k)
+    try:
+        with writing("-") as out:
+            for result in results if out.isatty() else counted(results, "sentences"):
+                statuses[result.status] += 1
+                out.write(_text(result, as_json, pretty, k))
+                out.flush()  # who reads line by line, or interrupts, has all that is done
+    finally:
+        if not quiet:
+            say(_summary(statuses, perf_counter() - began))
+    if strict and any(statuses[status] for status in _MAKESHIFT):
+        raise typer.Exit(1)
+
+
+def _sentences(file: str, tokens: bool, tagged: bool) -> Iterator[Sentence]:
+    from gramian.files import open_text
+    from gramian.trees.tree import SPACE
+
+    spaces = str.maketrans(SPACE, " " * len(SPACE))  # white space beyond ASCII may be part of a token
+    with open_text(file) as source:
+        for number, line in enumerate(_whole_lines(source), 1):
+            if not (tokens or tagged):
+                yield line
+                continue
+            parts = [token for token in line.translate(spaces).split(" ") if token]
+            yield _pairs(parts, source.name, number) if tagged else parts
+
+
+def _whole_lines(pieces: Iterable[str]) -> Iterator[str]:
+    """Join lines so long that they come in pieces."""
+    held: list[str] = []
+    for piece in pieces:
+        held.append(piece)
+        if piece.endswith("\n"):
+            yield "".join(held)
+            held.clear()
+    if held:
+        yield "".join(held)
+
+
+def _pairs(tokens: list[str], name: str, line: int) -> list[tuple[str, str]]:
+    pairs = []
+    for token in tokens:
+        word, slash, tag = token.rpartition("/")
+        if not (word and slash and tag):
+            raise InputError(
+                f"{token!r} is not a token with its tag", name, line, hint="write token/TAG, or use --tokens"
+            )
+        pairs.append((word, tag))
+    return pairs
+
+
+def _text(result: ParseResult, as_json: bool, pretty: bool, k: int) -> str:
+    """Return what is written for one sentence, with its line ends."""
+    if as_json:
+        return json.dumps(_record(result), ensure_ascii=False) + "\n"
+    if result.tree.is_empty:
+        return "\n"
+    trees = [one.tree for one in result.alternatives] or [result.tree]
+    lines = [tree.pretty() if pretty else str(tree) for tree in trees]
+    return "\n".join(lines) + ("\n\n" if pretty or k > 1 else "\n")
+
+
+def _record(result: ParseResult) -> dict[str, Any]:
+    spans = [
+        {"label": label, "start": start, "end": end, "confidence": round(sure, 4)}
+        for label, start, end, sure in (result.spans if result.words else ())
+    ]
+    record: dict[str, Any] = {
+        "tree": str(result.tree) if result.words else "",
+        "status": result.status,
+        "log_prob": _finite(result.log_prob),
+        "words": result.words,
+        "spans": spans,
+        "seconds": round(result.seconds, 5),
+    }
+    if result.offsets is not None:
+        record["offsets"] = result.offsets
+    if result.alternatives:
+        record["alternatives"] = [
+            {"tree": str(one.tree), "log_prob": _finite(one.log_prob)} for one in result.alternatives
+        ]
+    return record
+
+
+def _finite(value: float) -> float | None:
+    return round(value, 4) if isfinite(value) else None
+
+
+def _summary(statuses: Counter[str], seconds: float) -> str:
+    sentences = statuses.total() - statuses["empty"]
+    makeshifts = [f"{statuses[name]:,} {text}" for name, text in _MAKESHIFT.items() if statuses[name]]
+    if statuses["empty"]:
+        makeshifts.append(f"{statuses['empty']:,} empty lines")
+    rate = sentences / seconds if seconds > 0 else 0.0
+    return f"{sentences:,} sentences in {seconds:.1f} s, {rate:.1f} a second" + "".join(
+        f", {text}" for text in makeshifts
+    )
+
+
+def _announce_compiling() -> None:
+    """Say so when numba compiles, which takes a while, once on a machine."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        said = False
+
+        def on_start(self, event: object) -> None:
+            if not self.said:
+                self.said = True
+                say("compiling the parser's kernels for this machine, once; this takes a minute or so")
+
+        def on_end(self, event: object) -> None:
+            pass
+
+    event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]

@@ -1,0 +1,432 @@
+"""The parser: text, tokens or tagged tokens in, a :class:`ParseResult` out, whatever comes.
+
+A sentence that the grammar does not derive within the usual beam is tried with a wider one, then with a grammar that
+glues parts together; a sentence that is too long for the limits is parsed under a narrower beam or in parts; when
+all fails, its tags stand side by side. ``status`` says which.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import islice
+from time import perf_counter
+from typing import Any, Literal, TypeAlias
+
+from gramian.chart.decode import DECODERS, decode
+from gramian.chart.derivations import log_posteriors
+from gramian.chart.inference import ChartParser, Forest, Pruning
+from gramian.chart.k_best import k_best
+from gramian.chart.readout import Decoded, confidences, to_tree
+from gramian.errors import InputError, OptionError
+from gramian.grammar.glue import END, end_scores, glued, root_label
+from gramian.grammar.lexicon import WordScores
+from gramian.grammar.lpcfg import LPCFG
+from gramian.grammar.model import Model
+from gramian.grammar.store import load_model
+from gramian.limits import Limits, cut
+from gramian.tokenise import Token, tokenise
+from gramian.trees import Tree
+from gramian.trees.tree import SPACE, phrase, preterminal, unescape_word
+from gramian.words import WordTable
+
+__all__ = ["Alternative", "ParseResult", "Parser", "Status", "load"]
+
+Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "empty"]
+TaggedToken: TypeAlias = tuple[str, str | Mapping[str, float]]
+Sentence: TypeAlias = str | Sequence[str] | Sequence[Token] | Sequence[TaggedToken]
+
+_WIDER = 1e-2  # factor on all thresholds when the usual ones left no tree
+_BATCH = 16
+_NOT_A_WORD = re.compile(rf"[{SPACE}\0]")
+_NOT_A_LABEL = re.compile(rf"[{SPACE}()\0]")
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One of the best trees of a sentence.
+
+    Attributes
+    ----------
+    tree : Tree
+    log_prob : float
+        Natural logarithm of the probability of the tree with its words.
+    """
+
+    tree: Tree
+    log_prob: float
+
+
+@dataclass(frozen=True)
+class ParseResult:
+    """A sentence's tree, and how sure the parser is of it.
+
+    Attributes
+    ----------
+    tree : Tree
+        ``Tree("")`` if there are no words.
+    status : str
+        ``"parsed"``; ``"narrow"``: with a narrower beam, to keep within limits; ``"wide"``: with a wider beam,
+        since the usual one left no tree; ``"glued"``: phrases side by side, since the grammar has no tree;
+        ``"parts"``: parsed in parts, to keep within limits; ``"flat"``: no phrases but the root; ``"empty"``: no
+        words.
+    log_prob : float
+        Natural logarithm of the probability of the words, summed over all trees that were not pruned; of a glued
+        sentence, under the grammar that allows for sequences of phrases; ``-inf`` of a flat tree.
+    confidences : tuple of float
+        For every node of the tree, in the order of :meth:`~gramian.trees.Tree.subtrees`, the probability that its
+        label stands over these words; 0 where a node is a makeshift.
+    words : tuple of str
+    offsets : tuple of (int, int), optional
+        Where the words stand in the text, if text was given.
+    seconds : float
+    alternatives : tuple of Alternative
+        The best k trees, if more than one was asked for; the first is `tree`.
+    """
+
+    tree: Tree
+    status: Status
+    log_prob: float
+    confidences: tuple[float, ...]
+    words: tuple[str, ...]
+    offsets: tuple[tuple[int, int], ...] | None = None
+    seconds: float = 0.0
+    alternatives: tuple[Alternative, ...] = ()
+
+    @property
+    def spans(self) -> list[tuple[str, int, int, float]]:
+        """Label, first word, end and confidence of every node."""
+        return [(*span, sure) for span, sure in zip(self.tree.spans(), self.confidences, strict=True)]
+
+    def _repr_svg_(self) -> str:
+        return self.tree.svg()
+
+
+class Parser:
+    """Parses sentences with one model; safe to share between threads.
+
+    Parameters
+    ----------
+    model : Model or LPCFG
+    decoder : str
+        What makes a tree the best: one of :data:`gramian.chart.decode.DECODERS`.
+    pruning : Pruning
+        What the chart leaves out.
+    max_length : int, optional
+        Longer sentences are cut, at punctuation where there is some, and parsed in parts.
+    max_seconds : float, optional
+        A chart that is expected to take longer is pruned more, or the sentence cut; no retry begins after this time.
+    max_memory : int, optional
+        Bytes a chart may take as far as can be foretold; otherwise as for `max_seconds`.
+
+    Examples
+    --------
+    >>> from gramian.corpus import Treebank
+    >>> from gramian.learn import PCFG
+    >>> trees = [Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")]
+    >>> parser = Parser(PCFG().fit(Treebank.from_trees(trees)).grammar_)
+    >>> result = parser.parse("the dog barks")
+    >>> print(result.tree, result.status)
+    (S (NP (DT the) (NN dog)) (VP (VBZ barks))) parsed
+    """
+
+    def __init__(
+        self,
+        model: Model | LPCFG,
+        *,
+        decoder: str = "max-rule-product",
+        pruning: Pruning = Pruning(),
+        max_length: int | None = None,
+        max_seconds: float | None = None,
+        max_memory: int | None = 1 << 30,
+    ) -> None:
+        self.model = model if isinstance(model, Model) else Model(model)
+        self.limits = Limits(max_length, max_seconds, max_memory)
+        self.decoder = _known_decoder(decoder)
+        self.pruning = pruning
+        grammar = self.model.grammar
+        self._chart = ChartParser(grammar)
+        self._table = WordTable(grammar.lexicon)
+        self._root_label = root_label(grammar)
+        self._n_rules = max(1, len(grammar.binary_rules))
+        self._style = self.model.options.get("tokens", "penn")
+
+    @cached_property
+    def _glue(self) -> tuple[ChartParser, WordScores]:
+        grammar = self.model.grammar
+        return ChartParser(glued(grammar)), end_scores(grammar)
+
+    def parse(self, sentence: Sentence, *, k: int = 1, decoder: str | None = None) -> ParseResult:
+        """Parse one sentence.
+
+        Parameters
+        ----------
+        sentence : str or sequence
+            Text, which is cut into tokens; or tokens, which are taken as they are; or (token, tag) pairs, or
+            (token, {tag: probability}) pairs, whose tags are the only ones tried as long as they lead to a tree. A tag
+            that the grammar does not have is passed over.
+        k : int
+            How many of the best trees to return.
+        decoder : str, optional
+            Another one than the parser's own.
+
+        Returns
+        -------
+        ParseResult
+        """
+        if k < 1:
+            raise OptionError(f"k is 1 or more, not {k}")
+        began = perf_counter()
+        words, offsets, given = self._read(sentence)
+        job = _Job(
+            k, self.decoder if decoder is None else _known_decoder(decoder), began, self.limits.seconds
+        )
+        result = self._parse(words, given, job)
+        return replace(result, offsets=offsets, seconds=perf_counter() - began)
+
+    def parse_many(
+        self, sentences: Iterable[Sentence], *, jobs: int = 1, k: int = 1, decoder: str | None = None
+    ) -> Iterator[ParseResult]:
+        """Parse sentences as they come; results come in the same order.
+
+        Not more than a few dozen sentences are held at a time.
+
+        Parameters
+        ----------
+        sentences : iterable
+            Of what :meth:`parse` takes.
+        jobs : int
+            Threads.
+        k, decoder
+            As for :meth:`parse`.
+        """
+        if jobs < 1:
+            raise OptionError(f"jobs is 1 or more, not {jobs}")
+        parse = partial(self.parse, k=k, decoder=decoder)
+        return map(parse, sentences) if jobs == 1 else _in_threads(parse, sentences, jobs)
+
+    # -- what comes in -----------------------------------------------------------------------------------------------
+
+    def _read(
+        self, sentence: Sentence
+    ) -> tuple[list[str], tuple[tuple[int, int], ...] | None, list[Mapping[str, float] | None] | None]:
+        """Return words, their places in the text, and the tags they are given, if any."""
+        if isinstance(sentence, str):
+            sentence = tokenise(sentence, self._style)
+        words: list[str] = []
+        offsets: list[tuple[int, int]] = []
+        given: list[Mapping[str, float] | None] = []
+        for item in sentence:
+            if isinstance(item, str):
+                words.append(item)
+            elif isinstance(item, Token):
+                words.append(item.word)
+                offsets.append((item.start, item.end))
+            else:
+                word, tag = item
+                given += [None] * (len(words) - len(given))
+                given.append({tag: 1.0} if isinstance(tag, str) else tag)
+                words.append(word)
+        if not all(words) or _NOT_A_WORD.search("".join(words)):
+            place = next(place for place, word in enumerate(words) if not word or _NOT_A_WORD.search(word))
+            raise InputError(
+                f"token {place + 1}, {words[place]!r}, is not a word", "sentence",
+                hint="give tokens without white space, or the sentence as one text",
+            )  # fmt: skip
+        if given:
+            given += [None] * (len(words) - len(given))
+        return [unescape_word(word) for word in words], tuple(offsets) or None, given or None
+
+    # -- what goes on ------------------------------------------------------------------------------------------------
+
+    def _parse(
+        self, words: list[str], given: list[Mapping[str, float] | None] | None, job: _Job
+    ) -> ParseResult:
+        if not words:
+            return ParseResult(Tree(""), "empty", 0.0, (0.0,), ())
+        table = self._table
+        scores: list[WordScores] = []
+        log_words = 0.0
+        for place, word in enumerate(words):
+            score, log_word = table.score(word, place == 0)
+            scores.append(score)
+            log_words += log_word
+        if given is not None:
+            for place, weights in enumerate(given):
+                if weights is not None:
+                    scores[place] = table.restrict(scores[place], words[place], weights) or scores[place]
+
+        pruning = self.limits.fit(self.pruning, len(words), self._n_rules, job.seconds_left())
+        if pruning is None:
+            return self._in_parts(words, given, job)
+        if forest := self._chart.forest(scores, pruning):
+            status: Status = "parsed" if pruning is self.pruning else "narrow"
+            if result := _result(self._chart, forest, words, log_words, status, job):
+                return result
+        return self._retry(words, scores, log_words, job) or self._flat(words, scores, given)
+
+    def _retry(
+        self, words: list[str], scores: list[WordScores], log_words: float, job: _Job
+    ) -> ParseResult | None:
+        """Try a wider beam, then a grammar that glues parts together."""
+        usual = self.pruning
+        wide = Pruning(usual.beam * _WIDER, usual.item * _WIDER, usual.edge * _WIDER)
+        if fitting := self.limits.fit(wide, len(words), self._n_rules, job.seconds_left()):
+            forest = self._chart.forest(scores, fitting)
+            if forest and (result := _result(self._chart, forest, words, log_words, "wide", job)):
+                return result
+        if fitting := self.limits.fit(usual, len(words) + 1, self._n_rules, job.seconds_left()):
+            chart, end = self._glue
+            widened = [
+                self._table.widen(score, word, place == 0)
+                for place, (score, word) in enumerate(zip(scores, words, strict=True))
+            ]
+            forest = chart.forest([*widened, end], fitting)
+            if forest and (result := _result(chart, forest, [*words, END], log_words, "glued", job)):
+                return _without_end(result)
+        return None
+
+    def _in_parts(
+        self, words: list[str], given: list[Mapping[str, float] | None] | None, job: _Job
+    ) -> ParseResult:
+        """Parse a sentence that is too long in parts, and join these under the root."""
+        slices = cut(words, self.limits.longest(self._n_rules, len(words)))
+        if len(slices) == 1:
+            return self._flat(words, [self._table.score(word, False)[0] for word in words], given)
+        results = []
+        for done, part in enumerate(slices):
+            left = job.seconds_left()
+            share = replace(job, k=1, began=perf_counter(), seconds=left and left / (len(slices) - done))
+            results.append(self._parse(words[part], given and given[part], share))
+        return ParseResult(
+            phrase(self._root_label, tuple([result.tree for result in results])),
+            "parts",
+            sum(result.log_prob for result in results),
+            (0.0, *(sure for result in results for sure in result.confidences)),
+            tuple(words),
+        )
+
+    def _flat(
+        self, words: list[str], scores: list[WordScores], given: list[Mapping[str, float] | None] | None
+    ) -> ParseResult:
+        """Return the tags side by side."""
+        tags = [self._table.top_tag(score) for score in scores]
+        for place, weights in enumerate(given or ()):
+            named = [tag for tag in weights or () if tag and not _NOT_A_LABEL.search(tag)]
+            if weights and named:
+                tags[place] = max(named, key=weights.__getitem__)
+        leaves = [preterminal(tag, word) for tag, word in zip(tags, words, strict=True)]
+        tree = phrase(self._root_label, tuple(leaves))
+        return ParseResult(tree, "flat", float("-inf"), (0.0,) * (len(words) + 1), tuple(words))
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What is wanted of one sentence, and by when."""
+
+    k: int
+    decoder: str
+    began: float
+    seconds: float | None
+
+    def seconds_left(self) -> float | None:
+        return None if self.seconds is None else max(0.0, self.began + self.seconds - perf_counter())
+
+
+def _result(
+    chart: ChartParser, forest: Forest, words: list[str], log_words: float, status: Status, job: _Job
+) -> ParseResult | None:
+    """Return the best tree or trees of a forest, or None if none has a probability."""
+    alternatives: tuple[Alternative, ...] = ()
+    best: Decoded | None
+    if job.k == 1:
+        best = decode(chart, forest, job.decoder)
+    else:
+        ranked = k_best(chart, forest, job.k, job.decoder)
+        best = ranked[0] if ranked else None
+        base = forest.log_ratio + log_words
+        alternatives = tuple(
+            [
+                Alternative(to_tree(chart, forest, one, words), base + log_posterior)
+                for one, log_posterior in zip(ranked, log_posteriors(chart, forest, ranked), strict=True)
+            ]
+        )
+    if best is None:
+        return None
+    return ParseResult(
+        alternatives[0].tree if alternatives else to_tree(chart, forest, best, words),
+        status,
+        forest.log_ratio + log_words,
+        tuple(confidences(chart, forest, best).tolist()),
+        tuple(words),
+        alternatives=alternatives,
+    )
+
+
+def _without_end(result: ParseResult) -> ParseResult:
+    """Take the closing word of a glued grammar away, and the root if it stands over one phrase."""
+    tree = _without_last(result.tree)
+    below = result.confidences[1:-1]
+    return replace(
+        result,
+        tree=tree,
+        confidences=below if tree is result.tree.children[0] else (0.0, *below),
+        words=result.words[:-1],
+        alternatives=tuple([replace(one, tree=_without_last(one.tree)) for one in result.alternatives]),
+    )
+
+
+def _without_last(tree: Tree) -> Tree:
+    parts = tree.children[:-1]
+    return parts[0] if len(parts) == 1 and parts[0].children else phrase(tree.label, parts)
+
+
+def _in_threads(
+    parse: Callable[[Sentence], ParseResult], sentences: Iterable[Sentence], jobs: int
+) -> Iterator[ParseResult]:
+    """Yield results in order, a few batches ahead of what was asked for."""
+
+    def parse_batch(batch: list[Sentence]) -> list[ParseResult]:
+        return [parse(sentence) for sentence in batch]
+
+    source = iter(sentences)
+    pending: deque[Future[list[ParseResult]]] = deque()
+    executor = ThreadPoolExecutor(jobs, thread_name_prefix="gramian")
+    try:
+        while True:
+            while len(pending) < 2 * jobs and (batch := list(islice(source, _BATCH))):
+                pending.append(executor.submit(parse_batch, batch))
+            if not pending:
+                return
+            yield from pending.popleft().result()
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _known_decoder(decoder: str) -> str:
+    if decoder not in DECODERS:
+        raise OptionError(f"decoder is one of {', '.join(DECODERS)}, not {decoder!r}")
+    return decoder
+
+
+def load(path: str | os.PathLike[str] | None = None, **options: Any) -> Parser:
+    """Return a parser with the model of a file.
+
+    Parameters
+    ----------
+    path : path, optional
+        A model file; without it, the model that comes with the package.
+    **options
+        Options of :class:`Parser`.
+
+    Raises
+    ------
+    gramian.errors.ModelFileError
+        If the file is missing, damaged, foreign, or written by a newer version.
+    """
+    return Parser(load_model(path), **options)
