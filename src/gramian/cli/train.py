@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import typer
 
 from gramian.cli.talk import say
+from gramian.errors import OptionError
 
 if TYPE_CHECKING:
     from gramian.corpus import Treebank
+    from gramian.evaluate import BracketScores
+    from gramian.grammar import LPCFG
+    from gramian.trees import Tree
 
 Method: TypeAlias = Literal["best", "spectral-em", "spectral-cluster", "spectral-moments", "em", "pcfg"]
 
@@ -59,6 +63,7 @@ def train(
     import time
 
     from gramian.corpus import Shape, Treebank
+    from gramian.files import writing
     from gramian.trees import HeadRules
     from gramian.trees import preset as named_preset
 
@@ -75,6 +80,13 @@ def train(
         "heads": heads, "seed": seed,
     }  # fmt: skip
     learner = _learner(options, start, jobs, None if quiet else say)
+    gold = None if dev is None else _gold(dev, preset)
+    if hasattr(learner, "checkpoint"):
+        learner.set_params(checkpoint=f"{output}.partial")
+    if keep_best:
+        if gold is None or not hasattr(learner, "watch"):
+            raise OptionError("--keep-best needs --dev and a method with EM steps")
+        learner.set_params(watch=lambda step, make: _watched(step, make(), gold, jobs, quiet))
     if not quiet:
         say(f"read {bank.n_trees:,} trees, {int(bank.lengths.sum()):,} words, {bank.n_symbols} labels and tags: "
             f"{time.perf_counter() - began:.1f} s")  # fmt: skip
@@ -91,10 +103,22 @@ def train(
     data = {"source": trees, "trees": bank.n_trees, "words": int(bank.lengths.sum())}
     if attribution is not None:
         data["attribution"] = attribution
-    model = Model(learner.grammar_, options=options | _used(learner), data=data, report=learner.report_)
-    if dev is not None:
-        model = _scored(model, dev, preset, jobs, quiet)
-    save_model(model, output, half=half)
+    report = dict(learner.report_)
+    # What differs from run to run goes beside the model: the same seed gives the same model file.
+    costs = {name: report.pop(name) for name in ("seconds", "peak memory (MB)")}
+    metrics: dict[str, Any] = {}
+    if gold is not None:
+        scores = _scores(learner.grammar_, gold, jobs)
+        metrics = {name: round(value, 3) for name, value in scores.as_dict().items()}
+        metrics |= {"dev": dev, "signature": scores.signature()}
+        if not quiet:
+            say(
+                f"{dev}: F1 {scores.f1:.2f}, with gold tags {scores.f1_gold_tags:.2f}, tagging {scores.tagging:.2f}"
+            )
+    save_model(Model(learner.grammar_, options | _used(learner), data, metrics, report), output, half=half)
+    costs["seconds"]["all"] = round(time.perf_counter() - began, 3)
+    with writing(f"{output}.log.json") as log:
+        log.write(json.dumps(costs, indent=2) + "\n")
     if not quiet:
         say(f"wrote {output}: {time.perf_counter() - began:.1f} s in all")
 
@@ -102,7 +126,6 @@ def train(
 def _learner(options: dict[str, Any], start: str | None, jobs: int, tell: Any) -> Any:
     """Return the learner that a method names, with its own defaults where no option is given."""
     from gramian import learn
-    from gramian.errors import OptionError
 
     method, states, iterations = options["method"], options["states"], options["iterations"]
     common: dict[str, Any] = {"heads": options["heads"], "jobs": jobs, "say": tell}
@@ -138,7 +161,7 @@ def _used(learner: Any) -> dict[str, Any]:
     return {
         name: value
         for name, value in learner.get_params().items()
-        if name not in ("say", "watch", "start", "jobs")
+        if name not in ("say", "watch", "start", "jobs", "checkpoint")
     }
 
 
@@ -170,27 +193,29 @@ def _estimate(bank: Treebank, learner: Any) -> dict[str, float]:
     }
 
 
-def _scored(model: Any, dev: str, preset: str, jobs: int, quiet: bool) -> Any:
-    """Return the model with its scores on a development set."""
-    from dataclasses import replace
-
-    from gramian.evaluate import GoldBrackets
-    from gramian.parser import Parser
+def _gold(dev: str, preset: str) -> list[Tree]:
+    """Read the trees to score on."""
     from gramian.trees import normalise, read_trees
     from gramian.trees import preset as named_preset
 
-    gold = [normalise(tree, named_preset(preset)).tree for tree in read_trees(dev)]
-    gold = [tree for tree in gold if not tree.is_empty]
-    parser = Parser(model)
+    trees = (normalise(tree, named_preset(preset)).tree for tree in read_trees(dev))
+    return [tree for tree in trees if not tree.is_empty]
+
+
+def _scores(grammar: LPCFG, gold: list[Tree], jobs: int) -> BracketScores:
+    """Parse the words of gold trees and score the result."""
+    from gramian.evaluate import GoldBrackets
+    from gramian.grammar.model import Model
+    from gramian.parser import Parser
+
+    parser = Parser(Model(grammar))
     predicted = [result.tree for result in parser.parse_many([list(tree.words) for tree in gold], jobs=jobs)]
-    scores = GoldBrackets(gold).score(predicted)
-    metrics = {
-        "dev": dev,
-        **{name: round(value, 3) for name, value in scores.as_dict().items()},
-        "signature": scores.signature(),
-    }
+    return GoldBrackets(gold).score(predicted)
+
+
+def _watched(step: int, grammar: LPCFG, gold: list[Tree], jobs: int, quiet: bool) -> float:
+    """Return the F1 that decides which step is kept."""
+    value = _scores(grammar, gold, jobs).f1_gold_tags
     if not quiet:
-        say(
-            f"{dev}: F1 {scores.f1:.2f}, with gold tags {scores.f1_gold_tags:.2f}, tagging {scores.tagging:.2f}"
-        )
-    return replace(model, metrics=metrics)
+        say(f"step {step}: F1 {value:.2f}")
+    return value

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.learn.base import Learner, Report
+from gramian.learn.checkpoint import Checkpoint
 from gramian.learn.cluster import SpectralClustering, spectral_counts
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
@@ -44,6 +45,9 @@ class EM(Learner):
         better, decides which step's grammar is kept. Without it the last one is.
     patience : int
         With `watch`, stop after so many steps without improvement.
+    checkpoint : path, optional
+        File that holds the counts after the latest step. If it is there and fits treebank and options, learning goes on from it; it is
+        removed at the end.
     heads, random_state, jobs, say
         As for :class:`gramian.learn.SpectralClustering`.
 
@@ -80,6 +84,7 @@ class EM(Learner):
         sister_share: float = 0.02,
         watch: Callable[[int, Callable[[], LPCFG]], float] | None = None,
         patience: int = 3,
+        checkpoint: str | None = None,
         heads: str | None = "auto",
         random_state: int = 0,
         jobs: int = 1,
@@ -92,18 +97,18 @@ class EM(Learner):
             state_shrinkage,
             sister_share,
         )
-        self.watch, self.patience = watch, patience
+        self.watch, self.patience, self.checkpoint = watch, patience, checkpoint
         self.heads, self.random_state, self.jobs, self.say = heads, random_state, jobs, say
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
+        return run_em(self, seen, report)
+
+    def _start(self, seen: Observations, report: Report) -> LatentTables:
         if self.start is None:
             n_states = allocate_states(seen.label_count, self.states, self.allocation, self.growth)
-            counts = random_counts(seen, Layout.of(seen.productions, n_states), self.random_state)
-            return run_em(self, seen, counts, report)
+            return random_counts(seen, Layout.of(seen.productions, n_states), self.random_state)
         with report.stage("start"):
-            tables = tables_of(self.start, seen)
-            first = seen.trees.expect(tables)
-        return run_em(self, seen, first.counts, report)
+            return seen.trees.expect(tables_of(self.start, seen)).counts
 
 
 class SpectralEM(SpectralClustering):
@@ -113,7 +118,7 @@ class SpectralEM(SpectralClustering):
     ----------
     iterations : int
         Steps after clustering.
-    watch, patience
+    watch, patience, checkpoint
         As for :class:`EM`.
     states, allocation, growth, features, min_count, scaling, kappa, rank, projection, soft, rule_shrinkage, state_shrinkage, sister_share
         As for :class:`gramian.learn.SpectralClustering`.
@@ -137,6 +142,7 @@ class SpectralEM(SpectralClustering):
         iterations: int = 6,
         watch: Callable[[int, Callable[[], LPCFG]], float] | None = None,
         patience: int = 3,
+        checkpoint: str | None = None,
         allocation: Allocation = "root",
         growth: float = 0.25,
         features: str = "rich",
@@ -159,25 +165,43 @@ class SpectralEM(SpectralClustering):
             rank=rank, projection=projection, soft=soft, rule_shrinkage=rule_shrinkage, state_shrinkage=state_shrinkage,
             sister_share=sister_share, heads=heads, random_state=random_state, jobs=jobs, say=say,
         )  # fmt: skip
-        self.iterations, self.watch, self.patience = iterations, watch, patience
+        self.iterations = iterations
+        self.watch, self.patience, self.checkpoint = watch, patience, checkpoint
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
-        return run_em(self, seen, spectral_counts(self, seen, report), report)
+        return run_em(self, seen, report)
+
+    def _start(self, seen: Observations, report: Report) -> LatentTables:
+        return spectral_counts(self, seen, report)
 
 
-def run_em(learner: EM | SpectralEM, seen: Observations, counts: LatentTables, report: Report) -> LPCFG:
-    """Alternate expectation and maximisation from given counts; return the last grammar, or the best one if it is watched."""
+def run_em(learner: EM | SpectralEM, seen: Observations, report: Report) -> LPCFG:
+    """Alternate expectation and maximisation; return the last grammar, or the best one if it is watched."""
     if learner.iterations < 0:
         raise OptionError(f"iterations is 0 or more, not {learner.iterations!r}")
     smoothing = Smoothing(learner.rule_shrinkage, learner.state_shrinkage, learner.sister_share)
-    likelihoods: list[float] = []
+    checkpoint = None
+    if learner.checkpoint is not None:
+        ignored = ("say", "jobs", "watch", "patience", "checkpoint", "iterations")
+        options = {name: value for name, value in learner.get_params().items() if name not in ignored}
+        checkpoint = Checkpoint(learner.checkpoint, seen, sorted(options.items(), key=str))
+    resumed = checkpoint.load() if checkpoint is not None else None
+    if resumed is not None:
+        counts, likelihoods = resumed
+        report.say(f"going on after step {len(likelihoods)}")
+    else:
+        counts, likelihoods = learner._start(seen, report), []
+        if checkpoint is not None:
+            checkpoint.save(counts, likelihoods)
     best: tuple[float, int, LatentTables] | None = None
     with report.stage("expectation-maximisation"):
-        for step in range(1, learner.iterations + 1):
+        for step in range(len(likelihoods) + 1, learner.iterations + 1):
             expectation = seen.trees.expect(seen.tables(counts, smoothing))
             counts = expectation.counts
             likelihoods.append(float(expectation.log_likelihood.sum()))
             report.say(f"step {step}: log-likelihood {likelihoods[-1]:.1f}")
+            if checkpoint is not None:
+                checkpoint.save(counts, likelihoods)
             if learner.watch is not None:
                 value = learner.watch(step, lambda held=counts: seen.grammar(held, smoothing))  # type: ignore[misc]
                 if best is None or value > best[0]:
@@ -189,7 +213,10 @@ def run_em(learner: EM | SpectralEM, seen: Observations, counts: LatentTables, r
         report.facts["best step"] = best[1]
         counts = best[2]
     with report.stage("grammar"):
-        return seen.grammar(counts, smoothing)
+        grammar = seen.grammar(counts, smoothing)
+    if checkpoint is not None:
+        checkpoint.remove()
+    return grammar
 
 
 def random_counts(seen: Observations, layout: Layout, random_state: int) -> LatentTables:

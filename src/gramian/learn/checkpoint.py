@@ -1,0 +1,70 @@
+"""Counts on disk between steps of expectation-maximisation, so that training that was stopped can go on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+
+from gramian.learn.observations import Observations
+from gramian.learn.tables import LatentTables, Layout
+
+__all__ = ["Checkpoint"]
+
+
+class Checkpoint:
+    """A file that holds the counts after the latest step.
+
+    Parameters
+    ----------
+    path : path
+    seen : Observations
+    options : object
+        What determines the counts besides the treebank; a file made with other options or trees is not taken up.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], seen: Observations, options: object) -> None:
+        self.path = Path(path)
+        bank = seen.bank
+        digest = hashlib.sha256(repr(options).encode())
+        digest.update("\n".join((*bank.symbols, "", *bank.words)).encode())
+        for column in (bank.label, bank.left, bank.right, bank.word):
+            digest.update(column.tobytes())
+        self._mark = digest.hexdigest()
+        self._seen = seen
+
+    def save(self, counts: LatentTables, likelihoods: list[float]) -> None:
+        """Write the counts after ``len(likelihoods)`` steps, whole or not at all."""
+        from safetensors.numpy import save
+
+        head = {"mark": self._mark, "likelihoods": json.dumps(likelihoods)}
+        tensors = {"n_states": counts.layout.n_states, "binary": counts.binary, "unary": counts.unary}
+        tensors |= {"lexical": counts.lexical, "root": counts.root}
+        part = self.path.with_name(self.path.name + ".tmp")
+        part.write_bytes(save(tensors, head))
+        part.replace(self.path)
+
+    def load(self) -> tuple[LatentTables, list[float]] | None:
+        """Return counts and likelihoods of the steps done, or None if there is no file that fits."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(self.path, "numpy") as file:
+                head = file.metadata() or {}
+                if head.get("mark") != self._mark:
+                    return None
+                tensors = {
+                    name: file.get_tensor(name) for name in ("n_states", "binary", "unary", "lexical", "root")
+                }
+                likelihoods = [float(value) for value in json.loads(head["likelihoods"])]
+        except (OSError, SafetensorError, KeyError, ValueError):
+            return None
+        layout = Layout.of(self._seen.productions, np.asarray(tensors.pop("n_states"), np.int32))
+        return LatentTables(layout, **tensors), likelihoods
+
+    def remove(self) -> None:
+        """Delete the file, if there is one."""
+        self.path.unlink(missing_ok=True)

@@ -1,0 +1,127 @@
+"""Merging states that do not pay (Petrov et al. 2006): what likelihood a merge would cost, and tables with states merged."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.learn.observations import Observations
+from gramian.learn.smoothing import state_shares
+from gramian.learn.tables import LatentTables, Layout
+
+__all__ = ["merge_losses", "merged", "nearest_pairs"]
+
+Pairs = npt.NDArray[np.int64]
+
+
+def merge_losses(
+    seen: Observations, tables: LatentTables, counts: LatentTables, pairs: list[Pairs]
+) -> list[npt.NDArray[np.float64]]:
+    """Return the log-likelihood of the training trees that merging each pair of states would cost.
+
+    Each node is looked at on its own: the two states are replaced by one whose inside value is their mean, weighted by their shares,
+    and whose outside value is their sum.
+
+    Parameters
+    ----------
+    seen : Observations
+    tables : LatentTables
+        Probabilities.
+    counts : LatentTables
+        Counts under these probabilities, for the states' shares.
+    pairs : list of ndarray of int, shape (k, 2)
+        For each symbol the pairs of states to judge.
+
+    Returns
+    -------
+    list of ndarray of float64, shape (k,)
+    """
+    shares = state_shares(counts)
+    layout = tables.layout
+    offset, inside, outside, _, _ = seen.trees.posteriors(tables)
+    order, starts = seen.bank.by_label
+    losses = []
+    for symbol, symbol_pairs in enumerate(pairs):
+        loss = np.zeros(len(symbol_pairs))
+        if len(symbol_pairs):
+            nodes = order[starts[symbol] : starts[symbol + 1]]
+            cells = offset[nodes][:, None] + np.arange(layout.n_states[symbol])
+            below, above = inside[cells].astype(np.float64), outside[cells].astype(np.float64)
+            product = below * above
+            total = product.sum(axis=1)
+            share = shares[layout.root_start[symbol] : layout.root_start[symbol + 1]]
+            for place, (i, j) in enumerate(symbol_pairs):
+                mean = (share[i] * below[:, i] + share[j] * below[:, j]) / max(share[i] + share[j], 1e-300)
+                after = total - product[:, i] - product[:, j] + mean * (above[:, i] + above[:, j])
+                fine = (total > 0) & (after > 0)
+                loss[place] = np.log(total[fine] / after[fine]).sum()
+        losses.append(loss)
+    return losses
+
+
+def merged(counts: LatentTables, groups: list[npt.NDArray[np.int64]]) -> LatentTables:
+    """Return counts in which states are added up by group.
+
+    Parameters
+    ----------
+    counts : LatentTables
+    groups : list of ndarray of int
+        For each symbol the new state of each old one, numbered from 0 without gaps.
+    """
+    old = counts.layout
+    n_states = np.array([group.max() + 1 for group in groups], np.int32)
+    layout = Layout.of(old.productions, n_states)
+    result = layout.zeros(counts.binary.dtype)
+    add = [np.eye(n, dtype=counts.binary.dtype)[group].T for n, group in zip(n_states, groups, strict=True)]
+    for rule, (a, b, c) in enumerate(old.productions.binary):
+        block = np.tensordot(add[a], counts.binary_block(rule), 1)
+        result.binary_block(rule)[:] = np.matmul(np.matmul(add[b], block), add[c].T)
+    for rule, (a, t) in enumerate(old.productions.unary):
+        result.unary_block(rule)[:] = add[a] @ counts.unary_block(rule) @ add[t].T
+    for symbol, group in enumerate(groups):
+        root = counts.root[old.root_start[symbol] : old.root_start[symbol + 1]]
+        result.root[layout.root_start[symbol] : layout.root_start[symbol + 1]] = np.bincount(group, root)
+    tag = old.productions.lexical[:, 0]
+    pair = np.repeat(np.arange(len(tag)), old.n_states[tag])
+    state = np.arange(len(counts.lexical)) - np.repeat(old.lexical_start[:-1], old.n_states[tag])
+    all_groups = np.concatenate(groups)
+    target = layout.lexical_start[pair] + all_groups[old.root_start[tag][pair] + state]
+    result.lexical[:] = np.bincount(target, counts.lexical, len(result.lexical))
+    return result
+
+
+def nearest_pairs(counts: LatentTables) -> list[Pairs]:
+    """Pair up the states of each symbol, most similar first; with an odd number one stays single.
+
+    Similar are states that are used in, and rewritten by, the same rules: the distance is Hellinger's between their shares of all rules.
+    """
+    layout = counts.layout
+    profiles: list[list[npt.NDArray[np.floating]]] = [[] for _ in layout.n_states]
+    for rule, (a, b, c) in enumerate(layout.productions.binary):
+        block = counts.binary_block(rule)
+        profiles[a].append(block.sum(axis=(1, 2)))
+        profiles[b].append(block.sum(axis=(0, 2)))
+        profiles[c].append(block.sum(axis=(0, 1)))
+    for rule, (a, t) in enumerate(layout.productions.unary):
+        block = counts.unary_block(rule)
+        profiles[a].append(block.sum(axis=1))
+        profiles[t].append(block.sum(axis=0))
+    pairs = []
+    for symbol, columns in enumerate(profiles):
+        n = int(layout.n_states[symbol])
+        if n < 2 or not columns:
+            pairs.append(np.zeros((0, 2), np.int64))
+            continue
+        profile = np.sqrt(np.stack(columns, axis=1).astype(np.float64))
+        profile /= np.maximum(np.linalg.norm(profile, axis=1, keepdims=True), 1e-300)
+        likeness = profile @ profile.T
+        order = np.argsort(-likeness[np.triu_indices(n, 1)], kind="stable")
+        first, second = (index[order] for index in np.triu_indices(n, 1))
+        free = np.ones(n, bool)
+        chosen = []
+        for i, j in zip(first.tolist(), second.tolist(), strict=True):
+            if free[i] and free[j]:
+                free[i] = free[j] = False
+                chosen.append((i, j))
+        pairs.append(np.array(chosen, np.int64))
+    return pairs
