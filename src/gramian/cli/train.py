@@ -37,6 +37,9 @@ def train(
     dev: str | None = typer.Option(
         None, help="Trees to score the grammar on; its F1 is stored in the model."
     ),
+    keep_best: bool = typer.Option(
+        False, help="With --dev and EM: keep the step with the best F1, and stop when it falls."
+    ),
     preset: str = typer.Option(
         "penn", help="Habits of the treebank: penn, icepahc, keyaki, ftb, cess, floresta, whole."
     ),
