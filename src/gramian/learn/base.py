@@ -23,6 +23,7 @@ from gramian.trees import HeadRules
 
 try:
     from sklearn.base import BaseEstimator
+    from threadpoolctl import threadpool_limits
 except ModuleNotFoundError:  # pragma: no cover - only without the extra
     raise MissingExtraError("scikit-learn", "train", "learning a grammar") from None
 
@@ -94,7 +95,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 "there is no tree to learn from", "treebank", hint="look at the file with: gramian inspect"
             )
-        self.grammar_: LPCFG = self._learn(seen, report)
+        # Linear algebra in several threads would change the order of sums, and so the model.
+        with threadpool_limits(1):
+            self.grammar_: LPCFG = self._learn(seen, report)
         report.facts["symbols"] = self._symbol_table(seen)
         self.report_: dict[str, Any] = report.as_dict()
         return self

@@ -173,7 +173,6 @@ def _cluster_symbol(
         state = np.zeros(len(nodes), np.int32)
         return _Clusters(state, np.eye(states, dtype=np.float32)[state], [])
     from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
 
     rng = np.random.default_rng(learner.random_state)
     sample = (
@@ -183,9 +182,7 @@ def _cluster_symbol(
     )
     distinct = len(np.unique(sample[: 50 * states], axis=0))
     model = KMeans(min(states, max(distinct, 1)), n_init=1, max_iter=50, random_state=learner.random_state)
-    with threadpool_limits(1):  # more threads would change the order of sums, and so the model
-        model.fit(sample)
-        state = model.predict(vectors)
+    state = model.fit(sample).predict(vectors)
     weight = np.eye(states, dtype=np.float32)[state]
     if learner.soft is not None:
         distance = np.maximum(model.transform(vectors), 1e-6) ** 2
