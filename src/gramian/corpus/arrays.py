@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import io
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.corpus import kernels
-from gramian.corpus.encode import TokenCodes, pieces
+from gramian.corpus.encode import TokenCodes
 from gramian.errors import InputError
-from gramian.files import Source, expand, open_text, source_name
+from gramian.files import Source, open_text, source_name
 from gramian.trees import (
     PRESETS,
     NormaliseOptions,
@@ -132,7 +133,7 @@ class Treebank:
     @classmethod
     def read(
         cls, source: Source, *, options: NormaliseOptions = PRESETS["penn"], shape: Shape = Shape(),
-        heads: HeadFinder | None = None, broken: str = "raise",
+        heads: HeadFinder | None = None, broken: Literal["raise", "skip"] = "raise",
     ) -> Treebank:  # fmt: skip
         """Read bracketed trees, normalise and binarise them.
 
@@ -149,24 +150,27 @@ class Treebank:
         broken : {"raise", "skip"}
             What happens to broken trees.
         """
-        files = expand(source)
-        if not all(isinstance(file, str | os.PathLike) and str(file) != "-" for file in files):
+        if not isinstance(source, str | os.PathLike) or str(source) == "-":
             with open_text(source) as lines:  # a stream can be read only once
-                files = [_named(io.StringIO("".join(lines)), source_name(source))]
+                source = _named(io.StringIO("".join(lines)), source_name(source))
         if shape.is_plain and _is_plain(options):
             codes = TokenCodes()
-            tokens = [np.empty(0, np.int32)]
-            for file in files:
-                with open_text(file) as lines:
-                    tokens += [codes.encode(piece) for piece in pieces(lines)]
-            bank = cls._from_codes(codes, np.concatenate(tokens), options, shape)
-            if bank is not None:
-                return bank
-            for file in files:
-                if isinstance(file, io.StringIO):
-                    file.seek(0)
+            tokens = codes.encode_files(source)
+            if tokens is not None:
+                tokens, joined = codes.join_words(tokens)
+                bank = cls._from_codes(codes, tokens, options, shape)
+                if bank is not None:
+                    if joined:
+                        warnings.warn(
+                            f"{source_name(source)}: {len(joined)} words with a space inside were joined with '_',"
+                            f" the first: '{joined[0]}'",
+                            stacklevel=2,
+                        )
+                    return bank
+            if isinstance(source, io.StringIO):
+                source.seek(0)
         # Something is broken, or the shape is unusual: the object reader names faults and does everything.
-        trees = (tree for file in files for tree in read_trees(file, broken=broken))  # type: ignore[arg-type]
+        trees = read_trees(source, broken=broken)
         return cls.from_trees(trees, options=options, shape=shape, heads=heads)
 
     @classmethod
@@ -199,11 +203,14 @@ class Treebank:
         cls, codes: TokenCodes, tokens: Ints, options: NormaliseOptions | None, shape: Shape
     ) -> Treebank | None:
         """Build arrays from token codes; None if they are not well-formed trees. Without options the trees are binary already."""
-        tokens = _join_words(codes, tokens)
-        n_open = int(np.count_nonzero((tokens >= 0) & (tokens % 2 == 0)))
+        n_open = int(np.count_nonzero(tokens & 1 == 0))
         label, word, parent = (np.empty(n_open, np.int32) for _ in range(3))
         tree_start = np.empty(n_open + 1, np.int32)
-        n_nodes, n_trees = kernels.find_nodes(tokens, label, word, parent, tree_start)
+        starts_anew = np.array(
+            [options is not None and name in ROOT_LABELS for name in codes.labels], np.bool_
+        )
+        nameless = codes.labels.index("") if "" in codes.labels else -1
+        n_nodes, n_trees = kernels.find_nodes(tokens, nameless, starts_anew, label, word, parent, tree_start)
         if n_nodes < 0:
             return None
         names = _Names()
@@ -246,13 +253,17 @@ class Treebank:
 
         symbols, n_phrases, symbol = names.symbols(key[:n_out], chain_head[:n_chains], chain_tail[:n_chains])
         out_word = out_word[:n_out]
-        used, number = np.unique(out_word[out_word >= 0], return_inverse=True)
-        out_word[out_word >= 0] = number
+        is_leaf = out_word >= 0
+        used, first, number = np.unique(out_word[is_leaf], return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        out_word[is_leaf] = np.argsort(order)[number]
+        had_words = np.maximum.reduceat(word, tree_start[:n_trees]) >= 0 if n_trees else np.empty(0, np.bool_)
         return cls(
-            symbols=symbols, n_phrases=n_phrases, words=tuple(unescape_word(codes.words[i]) for i in used),
+            symbols=symbols, n_phrases=n_phrases, words=tuple(unescape_word(codes.words[i]) for i in used[order]),
             label=symbol, left=left[:n_out].copy(), right=right[:n_out].copy(), parent=out_parent[:n_out].copy(),
             word=out_word.copy(), start=start[:n_out].copy(), end=end[:n_out].copy(), tree_start=out_start[: n_kept + 1].copy(),
-            removed=Removed(empty, emptied, int(cut.sum()), merged, wrappers, trees_emptied=n_trees - n_kept), shape=shape,
+            removed=Removed(empty, emptied, int(cut.sum()), merged, wrappers, trees_emptied=int(had_words.sum()) - n_kept),
+            shape=shape,
         )  # fmt: skip
 
     def binary_tree(self, number: int) -> Tree:
@@ -359,13 +370,3 @@ def _replaced(bank: Treebank, **changes: Any) -> Treebank:
     return Treebank(
         **{name: changes.get(name, getattr(bank, name)) for name in Treebank.__dataclass_fields__}
     )
-
-
-def _join_words(codes: TokenCodes, tokens: Ints) -> Ints:
-    """Join words that stand side by side under one tag with ``_``, as the object reader does."""
-    is_word = (tokens >= 0) & (tokens % 2 == 1)
-    for position in np.flatnonzero(is_word[1:] & is_word[:-1])[::-1]:
-        joined = codes.words[tokens[position] // 2] + "_" + codes.words[tokens[position + 1] // 2]
-        tokens[position] = codes[joined]
-        tokens = np.delete(tokens, position + 1)
-    return tokens

@@ -11,9 +11,12 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["TokenCodes", "pieces"]
+from gramian.files import Source, expand, open_text
+from gramian.trees.tree import SPACE
 
-_TOKEN = re.compile(r"\([ \t\n\r\f\v]*[^ \t\n\r\f\v()]*|[^ \t\n\r\f\v()]+|\)")
+__all__ = ["TokenCodes"]
+
+_TOKEN = re.compile(rf"\([{SPACE}]*[^{SPACE}()]*|[^{SPACE}()]+|\)")
 _PIECE = 1 << 22
 
 
@@ -37,7 +40,7 @@ class TokenCodes(dict[str, int]):
 
     def __missing__(self, token: str) -> int:
         if token[0] == "(":
-            name = token[1:].strip()
+            name = token[1:].strip(SPACE)
             plain = "(" + name
             if plain != token:
                 code = self[plain]
@@ -54,8 +57,42 @@ class TokenCodes(dict[str, int]):
         """Return the codes of all tokens of `text`."""
         return np.fromiter(map(self.__getitem__, _TOKEN.findall(text)), np.int32)
 
+    def encode_files(self, source: Source) -> npt.NDArray[np.int32] | None:
+        """Return the codes of all tokens of a file, folder or stream; None if there are none, or a file's brackets do not balance."""
+        tokens: list[npt.NDArray[np.int32]] = []
+        for file in expand(source):
+            balance = 0
+            with open_text(file) as lines:
+                for piece in _pieces(lines):
+                    tokens.append(self.encode(piece))
+                    balance += int((tokens[-1] & 1 == 0).sum()) - int((tokens[-1] == -1).sum())
+            if balance:
+                return None
+        return np.concatenate(tokens) if any(map(len, tokens)) else None
 
-def pieces(lines: Iterable[str]) -> Iterator[str]:
+    def join_words(self, tokens: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], list[str]]:
+        """Join words that stand side by side under one tag with ``_``; return the tokens, and what was joined.
+
+        Examples
+        --------
+        >>> codes = TokenCodes()
+        >>> tokens, joined = codes.join_words(codes.encode("(NNP New York)"))
+        >>> tokens.tolist(), codes.words[2], joined
+        ([0, 5, -1], 'New_York', ['New York'])
+        """
+        is_word = np.append((tokens & 1 == 1) & (tokens >= 0), False)
+        joined: list[str] = []
+        starts = is_word[:-1] & is_word[1:]
+        starts[1:] &= ~is_word[:-2]
+        for first in np.flatnonzero(starts):
+            last = first + int(np.argmin(is_word[first:]))
+            words = [self.words[code // 2] for code in tokens[first:last]]
+            tokens[first] = self["_".join(words)]
+            joined.append(" ".join(words))
+        return (tokens[~(is_word[:-1] & np.insert(is_word[:-2], 0, False))] if joined else tokens), joined
+
+
+def _pieces(lines: Iterable[str]) -> Iterator[str]:
     """Join lines into pieces of some megabytes, each ending after a closing bracket."""
     parts: list[str] = []
     size = 0

@@ -23,24 +23,30 @@ SPLICE, DROP = -1, -2
 
 
 @njit(cache=True, nogil=True)
-def find_nodes(codes, label, word, parent, tree_start):  # type: ignore[no-untyped-def]
+def find_nodes(codes, nameless, starts_anew, label, word, parent, tree_start):  # type: ignore[no-untyped-def]
     """Fill preorder node arrays from token codes; return (nodes, trees), or a fault as a negative node count.
 
-    A word must stand alone under its bracket. OUT: `label`, `word` (-1 for phrases), `parent` (-1 at tree roots),
-    `tree_start` (first node of each tree, one more entry at the end).
+    A word must stand alone under its bracket, and only the label `nameless` may stand over nothing. A root's label in `starts_anew`
+    must not come again within its tree: most likely a bracket is missing, and the object reader finds out.
+    OUT: `label`, `word` (-1 for phrases), `parent` (-1 at tree roots), `tree_start` (first node of each tree, one more entry at the end).
     """
-    n_nodes, n_trees, current = 0, 0, -1
+    n_nodes, n_trees, current, root = 0, 0, -1, -1
     for position in range(codes.shape[0]):
         code = codes[position]
         if code == -1:
             if current < 0:
                 return UNBALANCED, position
+            if current == n_nodes - 1 and word[current] < 0 and label[current] != nameless:
+                return NOT_A_TREE, position
             current = parent[current]
         elif code % 2 == 0:
             if current < 0:
                 tree_start[n_trees] = n_nodes
                 n_trees += 1
-            elif word[current] >= 0:
+                root = code // 2
+            elif word[current] >= 0 or (
+                code // 2 == root and starts_anew[root] and codes[position + 1] != -1
+            ):
                 return NOT_A_TREE, position
             label[n_nodes] = code // 2
             word[n_nodes] = -1
@@ -81,7 +87,7 @@ def keep_nodes(label, word, parent, phrase_map, tag_map, is_wrapper, merge_same,
                 only_child[above] = node
         elif children[node] == 0:
             new_label[node] = DROP
-            emptied += 1
+            emptied += node + 1 < n_nodes and parent[node + 1] == node
         else:
             mapped = phrase_map[label[node]]
             child = only_child[node]
