@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from gramian.grammar import LPCFG
     from gramian.trees import Tree
 
-Method: TypeAlias = Literal["best", "spectral-em", "spectral-cluster", "spectral-moments", "em", "pcfg"]
+Method: TypeAlias = Literal[
+    "best", "spectral-em", "spectral-cluster", "spectral-moments", "em", "split-merge", "pcfg"
+]
 
 
 def train(
@@ -33,6 +35,10 @@ def train(
         "rich", help="Feature set of the spectral methods."
     ),
     iterations: int = typer.Option(-1, min=-1, help="Steps of EM; -1 for the method's default."),
+    cycles: int = typer.Option(4, min=1, help="With split-merge: how often every state is split."),
+    merge: float = typer.Option(
+        0.0, min=0.0, max=1.0, help="With spectral-em: share of similar states merged again."
+    ),
     start: str | None = typer.Option(None, help="Model file from which em starts; random without it."),
     dev: str | None = typer.Option(
         None, help="Trees to score the grammar on; its F1 is stored in the model."
@@ -79,7 +85,8 @@ def train(
     )  # fmt: skip
     options: dict[str, Any] = {
         "method": method, "states": states, "allocation": allocation, "growth": growth, "features": features,
-        "iterations": iterations, "preset": preset, "direction": direction, "horizontal": horizontal, "vertical": vertical,
+        "iterations": iterations, "cycles": cycles, "merge": merge,
+        "preset": preset, "direction": direction, "horizontal": horizontal, "vertical": vertical,
         "heads": heads, "seed": seed,
     }  # fmt: skip
     learner = _learner(options, start, jobs, None if quiet else say)
@@ -156,6 +163,7 @@ def _learner(options: dict[str, Any], start: str | None, jobs: int, tell: Any) -
         return learn.SpectralClustering(**common)
     if method == "spectral-moments":
         return learn.SpectralMoments(**common)
+    common["merge"] = options["merge"]
     return learn.SpectralEM(**({"states": 32} | common if method == "best" else common))
 
 

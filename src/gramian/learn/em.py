@@ -18,6 +18,7 @@ from gramian.grammar import LPCFG
 from gramian.learn.base import Learner, Report
 from gramian.learn.checkpoint import Checkpoint
 from gramian.learn.cluster import SpectralClustering, spectral_counts
+from gramian.learn.merge import merge_similar
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
 from gramian.learn.states import Allocation, allocate_states
@@ -118,6 +119,8 @@ class SpectralEM(SpectralClustering):
     ----------
     iterations : int
         Steps after clustering.
+    merge : float
+        Share of the pairs of similar states that are merged again after the first two steps: those whose loss costs the least likelihood.
     watch, patience, checkpoint
         As for :class:`EM`.
     states, allocation, growth, features, min_count, scaling, kappa, rank, projection, soft, rule_shrinkage, state_shrinkage, sister_share
@@ -140,6 +143,7 @@ class SpectralEM(SpectralClustering):
         states: int = 16,
         *,
         iterations: int = 6,
+        merge: float = 0.0,
         watch: Callable[[int, Callable[[], LPCFG]], float] | None = None,
         patience: int = 3,
         checkpoint: str | None = None,
@@ -165,14 +169,22 @@ class SpectralEM(SpectralClustering):
             rank=rank, projection=projection, soft=soft, rule_shrinkage=rule_shrinkage, state_shrinkage=state_shrinkage,
             sister_share=sister_share, heads=heads, random_state=random_state, jobs=jobs, say=say,
         )  # fmt: skip
-        self.iterations = iterations
+        self.iterations, self.merge = iterations, merge
         self.watch, self.patience, self.checkpoint = watch, patience, checkpoint
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         return run_em(self, seen, report)
 
     def _start(self, seen: Observations, report: Report) -> LatentTables:
-        return spectral_counts(self, seen, report)
+        counts = spectral_counts(self, seen, report)
+        if self.merge > 0:
+            smoothing = Smoothing(self.rule_shrinkage, self.state_shrinkage, self.sister_share)
+            with report.stage("merging"):
+                for _ in range(2):
+                    counts = seen.trees.expect(seen.tables(counts, smoothing)).counts
+                counts = merge_similar(seen, counts, smoothing, self.merge)
+            report.say(f"{int(counts.layout.n_states.sum())} states after merging")
+        return counts
 
 
 def run_em(learner: EM | SpectralEM, seen: Observations, report: Report) -> LPCFG:

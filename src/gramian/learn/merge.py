@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.learn.observations import Observations
-from gramian.learn.smoothing import state_shares
+from gramian.learn.smoothing import Smoothing, state_shares
 from gramian.learn.tables import LatentTables, Layout
 
-__all__ = ["merge_losses", "merged", "nearest_pairs"]
+__all__ = ["merge_losses", "merge_similar", "merged", "nearest_pairs"]
 
 Pairs = npt.NDArray[np.int64]
 
@@ -57,6 +57,25 @@ def merge_losses(
                 loss[place] = np.log(total[fine] / after[fine]).sum()
         losses.append(loss)
     return losses
+
+
+def merge_similar(
+    seen: Observations, counts: LatentTables, smoothing: Smoothing, share: float
+) -> LatentTables:
+    """Merge the `share` of pairs of similar states whose loss costs the least likelihood."""
+    tables = seen.tables(counts, smoothing)
+    counts = seen.trees.expect(tables).counts
+    pairs = nearest_pairs(counts)
+    losses = merge_losses(seen, tables, counts, pairs)
+    everything = np.concatenate(losses)
+    bar = np.quantile(everything, share) if len(everything) else 0.0
+    groups = []
+    for symbol, (symbol_pairs, loss) in enumerate(zip(pairs, losses, strict=True)):
+        group = np.arange(counts.layout.n_states[symbol])
+        for i, j in symbol_pairs[loss <= bar]:
+            group[max(i, j)] = min(i, j)
+        groups.append(np.unique(group, return_inverse=True)[1])
+    return merged(counts, groups)
 
 
 def merged(counts: LatentTables, groups: list[npt.NDArray[np.int64]]) -> LatentTables:
