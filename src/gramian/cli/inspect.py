@@ -1,4 +1,4 @@
-"""``gramian inspect``: what is in a file, before anything is learnt from it."""
+"""``gramian inspect``: what is in a treebank, before anything is learnt from it; for models see inspect_model."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from gramian.cli.talk import counted, say
+from gramian.errors import OptionError
 
 if TYPE_CHECKING:
     from gramian.errors import InputError
@@ -18,12 +19,25 @@ if TYPE_CHECKING:
 
 
 def inspect(
-    file: str = typer.Argument(help="Trees or CoNLL-U: a file, a folder, or - for stdin."),
+    file: str = typer.Argument(help="Trees or CoNLL-U (a file, a folder, or - for stdin), or a model file."),
+    label: str | None = typer.Option(None, help="Of a grammar: what the states of this label or tag are."),
     top: int = typer.Option(12, min=1, help="How many labels and oddities to list."),
     as_json: bool = typer.Option(False, "--json", help="Print one JSON object, with everything."),
     strict: bool = typer.Option(False, "--strict", help="Exit with 1 if anything is broken."),
 ) -> None:
-    """Show what is in a treebank: counts, labels, lengths, oddities, broken trees with their lines."""
+    """Show what is in a treebank or a model.
+
+    Of a treebank: counts, labels, lengths, oddities, broken trees with their lines. Of a model: how it was
+    learnt, from what and how well; with --label, what the states of a label are.
+    """
+    from gramian.cli.inspect_model import inspect_model, read_header
+
+    header = read_header(file)
+    if header is not None:
+        inspect_model(file, header, label, top, as_json)
+        return
+    if label is not None:
+        raise OptionError("--label is for models; try: gramian inspect MODEL --label NP")
     from gramian.files import source_name
     from gramian.trees.formats import detect_format
 

@@ -19,7 +19,7 @@ from gramian.trees.tree import Tree, phrase, preterminal
 
 __all__ = ["TreeSampler"]
 
-_MOST_REJECTED = 100_000  # in a row, before the grammar is said to derive no tree of the length wanted
+_MOST_REJECTED = 10_000  # in a row, before the grammar is said to derive no tree of the length wanted
 
 
 class TreeSampler:
@@ -67,21 +67,29 @@ class TreeSampler:
 
     def draw(self) -> Tree:
         """Return the next tree."""
+        return debinarise(self._draw_binary())
+
+    def draw_words(self, symbol: int, state: int) -> tuple[str, ...]:
+        """Return the words of the next phrase of a symbol (its number) in a state."""
+        return self._draw_binary((symbol, state, 0)).words
+
+    def _draw_binary(self, start: tuple[int, int, int] | None = None) -> Tree:
+        """Return the next binarised tree that is short enough."""
         for _ in range(_MOST_REJECTED):
-            tree = self._draw()
+            tree = self._grow(start or self._tables.root(self._uniform))
             if tree is not None:
-                return debinarise(tree)
+                return tree
             self.rejected += 1
         raise OptionError(
             f"{_MOST_REJECTED:,} trees in a row grew beyond {self.max_length} words; try: a larger max_length"
         )
 
-    def _draw(self) -> Tree | None:
-        """Return one binarised tree, or None if it would be too long."""
+    def _grow(self, start: tuple[int, int, int]) -> Tree | None:
+        """Return one binarised tree below `start`, or None if it would be too long."""
         tables, uniform, max_length = self._tables, self._uniform, self.max_length
         symbols, n_phrases = self._grammar.symbols, self._grammar.n_phrases
         # What waits is (symbol, state, 0), or (symbol, 0, arity) once the trees of its children are built.
-        waiting = [tables.root(uniform)]
+        waiting = [start]
         built: list[Tree] = []
         length = 1  # how many words there will be if every node that waits becomes a single one
         while waiting:

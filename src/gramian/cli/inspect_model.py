@@ -1,0 +1,262 @@
+"""``gramian inspect MODEL``: how a model was learnt, from what and how well, and what the states of a label are."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from gramian.cli.talk import say
+
+if TYPE_CHECKING:
+    from gramian.grammar.describe import Share, SymbolDescription
+    from gramian.grammar.model import Model
+
+_LONGEST_HEADER = 1 << 28
+_SPECTRUM = 6  # singular values shown
+_LEAST = 0.005  # shares that round to 0 % are not shown
+
+
+def read_header(file: str) -> dict[str, str] | None:
+    """Return the metadata of a safetensors file, or None if it is none; nothing else of it is read."""
+    if not os.path.isfile(file):
+        return None
+    with open(file, "rb") as stream:
+        start = stream.read(9)
+        size = int.from_bytes(start[:8], "little")
+        if len(start) < 9 or start[8:] != b"{" or size > _LONGEST_HEADER:
+            return None
+        try:
+            header = json.loads(start[8:] + stream.read(size - 1))
+        except ValueError:
+            return {}  # cut short: whoever reads all of it will say so
+    metadata = header.get("__metadata__", {})
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def inspect_model(file: str, metadata: Mapping[str, str], label: str | None, top: int, as_json: bool) -> None:
+    """Print what a model file holds; with a label, what its states are."""
+    if "gramian-automata" in metadata:
+        _print_other(file, metadata["gramian-automata"], label, as_json)
+        return
+    from gramian.grammar.store import load_model
+
+    model = load_model(file)
+    if label is not None:
+        _print_label(model, label, top, as_json)
+        return
+    facts = _facts(file, model, metadata)
+    if as_json:
+        print(json.dumps(facts, ensure_ascii=False))
+    else:
+        _print_facts(facts, top)
+
+
+# -- the whole model -------------------------------------------------------------------------------------------------
+
+
+def _facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[str, Any]:
+    from gramian.trees.labels import is_intermediate
+
+    grammar = model.grammar
+    report = dict(model.report)
+    spectra = report.pop("singular values", {})
+    symbols = [
+        {
+            "symbol": name.removeprefix("/"),
+            "kind": "tag" if name.startswith("/") else "phrase",
+            **about,
+            "singular values": spectra.get(name.removeprefix("/"), []),
+        }
+        for name, about in report.pop("symbols", {}).items()
+    ]
+    report |= _costs(file)
+    return {
+        "format": "grammar",
+        "file": file,
+        "bytes": os.path.getsize(file),
+        "gramian": json.loads(metadata["gramian"]).get("gramian"),
+        "data": dict(model.data),
+        "options": dict(model.options),
+        "metrics": dict(model.metrics),
+        "size": {
+            "phrases": grammar.n_phrases,
+            "intermediate": sum(map(is_intermediate, grammar.symbols)),
+            "tags": grammar.n_symbols - grammar.n_phrases,
+            "states": int(grammar.n_states.sum()),
+            "binary rules": len(grammar.binary_rules),
+            "unary rules": len(grammar.unary_rules),
+            "rule parameters": len(grammar.binary) + len(grammar.unary),
+            "words": len(grammar.lexicon.words),
+            "probabilities": grammar.is_probabilistic,
+        },
+        "report": report,
+        "symbols": sorted(symbols, key=lambda symbol: -symbol.get("count", 0)),
+    }
+
+
+def _costs(file: str) -> dict[str, Any]:
+    """Return what training cost, from the file that it leaves beside the model."""
+    try:
+        with open(f"{file}.log.json", encoding="utf-8") as log:
+            costs = json.load(log)
+    except (OSError, ValueError):
+        return {}
+    return costs if isinstance(costs, dict) else {}
+
+
+def _print_facts(facts: dict[str, Any], top: int) -> None:
+    from gramian.trees.labels import unescape_label
+
+    data, size, report = dict(facts["data"]), facts["size"], facts["report"]
+    print(
+        f"{facts['file']}: a grammar, {facts['bytes'] / 1e6:,.1f} MB, written by gramian {facts['gramian']}"
+    )
+    if data:
+        credit = data.pop("attribution", None)
+        _row("data", [_fact(name, value) for name, value in data.items()])
+        if credit:
+            _row("credit", [credit])
+    _row(
+        "options",
+        [_fact(name, value) for name, value in sorted(facts["options"].items()) if value is not None],
+    )
+    _row("scores", [_fact(name, value) for name, value in facts["metrics"].items()])
+    kind = "" if size["probabilities"] else " (observable operators, which are no probabilities)"
+    _row("symbols", [f"{size['phrases']} phrases ({size['intermediate']} of them intermediate)", f"{size['tags']} tags",
+                     f"{size['states']:,} states{kind}"])  # fmt: skip
+    _row("rules", [f"{size['binary rules']:,} of two children", f"{size['unary rules']:,} over a tag",
+                   f"{size['rule parameters']:,} parameters"])  # fmt: skip
+    _row("words", [f"{size['words']:,}"])
+    seconds = report.pop("seconds", {})
+    _row(
+        "seconds",
+        [f"{stage} {took:,.1f}" for stage, took in seconds.items()],
+    )
+    if steps := report.pop("log-likelihood", []):
+        _row("EM", [f"log-likelihood from {steps[0]:,.0f} to {steps[-1]:,.0f} in {len(steps)} steps"])
+    _row(
+        "report", [_fact(name, value) for name, value in report.items() if not isinstance(value, list | dict)]
+    )
+    listed = facts["symbols"][:top]
+    if listed:
+        print(f"\n  {'label':<12} {'count':>9}  {'states':>6}  singular values (the largest = 1)")
+        for symbol in listed:
+            name = unescape_label(symbol["symbol"]) + (" (tag)" if symbol["kind"] == "tag" else "")
+            values = symbol["singular values"]
+            spectrum = " ".join(f"{value / values[0]:.2f}" for value in values[:_SPECTRUM] if values[0] > 0)
+            print(f"  {name:<12} {symbol['count']:>9,}  {symbol['states']:>6}  {spectrum}".rstrip())
+        if len(facts["symbols"]) > top:
+            print(f"  and {len(facts['symbols']) - top} more (--top)")
+        example = next((symbol for symbol in facts["symbols"] if symbol["states"] > 1), listed[0])
+        say(f"try: gramian inspect {facts['file']} --label '{unescape_label(example['symbol'])}'")
+
+
+def _print_other(file: str, text: str, label: str | None, as_json: bool) -> None:
+    """Print the header of a model that is no grammar of trees."""
+    from gramian.errors import ModelFileError, OptionError
+
+    try:
+        header = json.loads(text)
+        kind = header.pop("kind")
+    except (ValueError, AttributeError, KeyError):
+        raise ModelFileError(f"{file}: the header of the model is damaged; try: copying it again") from None
+    if label is not None:
+        raise OptionError(f"{file}: --label is for grammars of trees, and this is a {kind} model")
+    if as_json:
+        print(
+            json.dumps(
+                {"format": kind, "file": file, "bytes": os.path.getsize(file), **header}, ensure_ascii=False
+            )
+        )
+        return
+    print(f"{file}: a {kind} model, {os.path.getsize(file) / 1e6:,.1f} MB")
+    for name, value in header.items():
+        if isinstance(value, dict):
+            _row(name, [_fact(key, part) for key, part in value.items()])
+        else:
+            _row(name, [_fact("", value)])
+
+
+# -- the states of a label -------------------------------------------------------------------------------------------
+
+
+def _print_label(model: Model, label: str, top: int, as_json: bool) -> None:
+    from gramian.grammar.describe import describe, symbols_named
+
+    found = [
+        describe(model.grammar, number, top=min(top, 5)) for number in symbols_named(model.grammar, label)
+    ]
+    if as_json:
+        print(json.dumps([asdict(symbol) for symbol in found], ensure_ascii=False))
+        return
+    for place, symbol in enumerate(found):
+        if place:
+            print()
+        _print_symbol(symbol)
+
+
+def _print_symbol(symbol: SymbolDescription) -> None:
+    count = len(symbol.states)
+    print(
+        f"{symbol.symbol}: a {symbol.kind} of {count} state{'s' * (count > 1)}, {100 * symbol.share:.1f} % of all nodes"
+    )
+    for state in symbol.states:
+        lines = {
+            "rules": _shares(state.rules),
+            "words": _shares(state.words),
+            "places": _shares(state.contexts),
+            "as in": "  |  ".join(state.examples),
+        }
+        head = f"{state.state:>4}  {100 * state.share:>5.1f} %"
+        for name, text in lines.items():
+            if text:
+                print(_cut(f"{head:<14}{name:<8}{text}"))
+                head = ""
+
+
+def _shares(shares: Sequence[Share]) -> str:
+    return ", ".join(f"{part.name} {100 * part.share:.0f}%" for part in shares if part.share >= _LEAST)
+
+
+# -- text ------------------------------------------------------------------------------------------------------------
+
+
+def _fact(name: str, value: Any) -> str:
+    if isinstance(value, bool | None):
+        text = {True: "yes", False: "no", None: "none"}[value]
+    elif isinstance(value, int | float):
+        text = f"{value:,}"
+    elif isinstance(value, list | tuple | dict):
+        text = f"{len(value):,} of them" if len(value) > 8 else ", ".join(map(str, value))
+    else:
+        text = str(value)
+    return f"{name} {text}".strip()
+
+
+def _row(name: str, parts: Sequence[str]) -> None:
+    """Print facts under a name, over as many lines as they need."""
+    text = "; ".join(parts)
+    if text:
+        indent = " " * 13
+        print(
+            textwrap.fill(
+                f"  {name:<10} {text}",
+                _width(),
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _width() else text[: _width() - 1] + "…"
+
+
+def _width() -> int:
+    return max(60, shutil.get_terminal_size((110, 24)).columns)

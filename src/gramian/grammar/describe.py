@@ -1,0 +1,362 @@
+"""What the states of a symbol are, in words people can read: rules, words, contexts, examples.
+
+All figures but the examples are exact: rules are those of the original trees, found best first through the
+intermediate symbols of binarisation, with the states of their parts summed out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from heapq import heappop, heappush
+from itertools import count
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import OptionError
+from gramian.grammar.lpcfg import LPCFG
+from gramian.grammar.sample import TreeSampler
+from gramian.trees.labels import is_intermediate, unescape_label
+
+__all__ = ["Share", "StateDescription", "SymbolDescription", "describe", "symbols_named"]
+
+Doubles = npt.NDArray[np.float64]
+
+_LEAST = 1e-4  # rules of a smaller probability are not looked for
+_DRAWN = 12  # phrases drawn for examples, of which the first short ones are shown
+_SHORT = 8  # words of such a phrase
+_LONGEST = 60
+
+
+@dataclass(frozen=True)
+class Share:
+    """Something seen in a state, and the share it has there."""
+
+    name: str
+    share: float
+
+
+@dataclass(frozen=True)
+class StateDescription:
+    """One state of a symbol.
+
+    Attributes
+    ----------
+    state : int
+    share : float
+        Of the symbol's occurrences.
+    words : tuple of Share
+        Of a tag, its most probable words. Of a phrase, the words that set the state apart most (by their part in the
+        divergence from the symbol's own distribution) among those that stand in it without a phrase between.
+    rules : tuple of Share
+        Most probable children, as in the original trees; none for a tag.
+    contexts : tuple of Share
+        Most probable places: the phrase above and the sisters, the state itself being ``·`` and more sisters ``…``.
+    examples : tuple of str
+        Phrases drawn from the state.
+    """
+
+    state: int
+    share: float
+    words: tuple[Share, ...]
+    rules: tuple[Share, ...]
+    contexts: tuple[Share, ...]
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SymbolDescription:
+    """A symbol and its states, the most frequent first.
+
+    Attributes
+    ----------
+    symbol : str
+    kind : {"phrase", "tag"}
+    share : float
+        Of all nodes of binarised trees.
+    states : tuple of StateDescription
+    """
+
+    symbol: str
+    kind: str
+    share: float
+    states: tuple[StateDescription, ...]
+
+
+def symbols_named(grammar: LPCFG, label: str) -> list[int]:
+    """Return the numbers of the symbols that `label` names: a phrase, a tag, or both.
+
+    Raises
+    ------
+    gramian.errors.OptionError
+        If there is none.
+    """
+    found = [
+        number for number, symbol in enumerate(grammar.symbols) if label in (symbol, unescape_label(symbol))
+    ]
+    if not found:
+        names = [unescape_label(symbol) for symbol in grammar.symbols]
+        near = get_close_matches(label, names, 5, 0.5) or [name for name in names if name[0] != "@"][:20]
+        raise OptionError(f"the grammar has no label {label!r}; try: {', '.join(dict.fromkeys(near))}")
+    return found
+
+
+def describe(
+    grammar: LPCFG, symbol: int, *, top: int = 5, examples: int = 3, random_state: int = 0
+) -> SymbolDescription:
+    """Describe the states of a symbol.
+
+    Parameters
+    ----------
+    grammar : LPCFG
+        With probabilities; the states of observable operators are directions, not kinds of phrases.
+    symbol : int
+        Its number in ``grammar.symbols``.
+    top : int
+        How many words, rules and contexts to list.
+    examples : int
+        How many phrases to draw from each state.
+    random_state : int
+        For the examples.
+
+    Examples
+    --------
+    >>> from gramian.corpus import Treebank
+    >>> from gramian.learn import PCFG
+    >>> from gramian.trees import Tree
+    >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .))")])
+    >>> grammar = PCFG().fit(bank).grammar_
+    >>> (state,) = describe(grammar, grammar.symbols.index("S")).states
+    >>> state.rules, state.examples
+    ((Share(name='NP VP .', share=1.0),), ('the cat sleeps .',))
+    """
+    if not grammar.is_probabilistic:
+        raise OptionError(
+            "the states of observable operators are directions in space, not kinds of phrases; "
+            "try: a model trained with --method spectral-cluster or spectral-em"
+        )
+    view = _View(grammar)
+    words, rules, contexts = view.words(symbol), view.rules(symbol, top), view.contexts(symbol)
+    is_tag = symbol >= grammar.n_phrases
+    sampler = TreeSampler(grammar, random_state=random_state, max_length=_LONGEST)
+    prior = grammar.prior(symbol)
+    states = [
+        StateDescription(
+            state=state,
+            share=float(prior[state]),
+            words=_largest(grammar.lexicon.words, words[state], top, None if is_tag else prior @ words),
+            rules=tuple(rules[state]),
+            contexts=_largest(list(contexts), np.array([mass[state] for mass in contexts.values()]), top),
+            examples=() if is_tag else _examples(sampler, symbol, state, examples),
+        )
+        for state in np.argsort(-prior, kind="stable").tolist()
+    ]
+    return SymbolDescription(
+        unescape_label(grammar.symbols[symbol]),
+        "tag" if is_tag else "phrase",
+        float(view.use[symbol]),
+        tuple(states),
+    )
+
+
+def _examples(sampler: TreeSampler, symbol: int, state: int, number: int) -> tuple[str, ...]:
+    """Draw some phrases and keep the first short ones; none if the state hardly ever derives one."""
+    try:
+        drawn = dict.fromkeys(sampler.draw_words(symbol, state) for _ in range(_DRAWN))
+    except OptionError:
+        return ()
+    return tuple(
+        " ".join(words) for words in sorted(drawn, key=lambda words: max(len(words), _SHORT))[:number]
+    )
+
+
+def _largest(
+    names: Sequence[str], mass: Doubles, top: int, usual: Doubles | None = None
+) -> tuple[Share, ...]:
+    """Return the names of the greatest mass, or the greatest beyond what is usual, with their shares."""
+    if not mass.sum() > 0:
+        return ()
+    share = mass / mass.sum()
+    rank = share
+    if usual is not None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            excess = share * np.log(share / (usual / usual.sum()))
+        rank = np.where(share > 0, np.nan_to_num(excess) + 1e-9 * share, -np.inf)
+    order = np.argsort(-rank, kind="stable")[:top]
+    return tuple(Share(names[place], float(share[place])) for place in order.tolist() if share[place] > 0)
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A rule with its block of probabilities, shape (states of the parent, of the first child, ...)."""
+
+    parent: int
+    children: tuple[int, ...]
+    block: npt.NDArray[np.float32]
+
+    def towards(self, place: int) -> Doubles:
+        """Probability of each state of the child at `place`, by states of the parent."""
+        others = tuple(axis + 1 for axis in range(len(self.children)) if axis != place)
+        return self.block.sum(axis=others, dtype=np.float64)
+
+
+class _View:
+    """A grammar with its rules at hand by symbol."""
+
+    def __init__(self, grammar: LPCFG) -> None:
+        self.grammar = grammar
+        self.names = [unescape_label(symbol) for symbol in grammar.symbols]
+        self.inner = [is_intermediate(symbol) for symbol in grammar.symbols]
+        self.use = grammar.before.sum(axis=1, dtype=np.float64)  # share of each symbol among all nodes
+        self.rules_of: list[list[_Rule]] = [[] for _ in grammar.symbols]
+        for table, data, start in (
+            (grammar.binary_rules, grammar.binary, grammar.binary_start),
+            (grammar.unary_rules, grammar.unary, grammar.unary_start),
+        ):
+            for number, (parent, *children) in enumerate(table.tolist()):
+                shape = grammar.n_states[[parent, *children]]
+                block = data[start[number] : start[number + 1]].reshape(shape)
+                self.rules_of[parent].append(_Rule(parent, tuple(children), block))
+
+    # -- rules of the original trees ---------------------------------------------------------------------------------
+
+    def rules(self, symbol: int, top: int) -> list[list[Share]]:
+        """Return the most probable sequences of children in each state, intermediate symbols expanded."""
+        if symbol >= self.grammar.n_phrases:
+            return [[] for _ in range(self.grammar.n_states[symbol])]
+        return [self._best_rules(symbol, row, top) for row in np.eye(int(self.grammar.n_states[symbol]))]
+
+    def _best_rules(self, symbol: int, states: Doubles, top: int) -> list[Share]:
+        # What waits: the mass of a partial rule, children known on its left and right, and between them an
+        # intermediate symbol with the mass of each of its states, or nothing (-1). Mass only shrinks.
+        tie = count()
+        waiting: list[tuple[float, int, tuple[str, ...], int, Doubles, tuple[str, ...]]]
+        waiting = [(-1.0, next(tie), (), symbol, states, ())]
+        found: list[Share] = []
+        while waiting and len(found) < top:
+            mass, _, left, middle, vector, right = heappop(waiting)
+            if middle < 0:
+                found.append(Share(" ".join((*left, *right)), -mass))
+                continue
+            for children, table in self._expansions[middle]:
+                outcome = vector @ table
+                total = float(outcome.sum())
+                if total < _LEAST:
+                    continue
+                place = next((at for at, child in enumerate(children) if self.inner[child]), len(children))
+                known = [self.names[child] for child in children]
+                heappush(waiting, (
+                    -total, next(tie), (*left, *known[:place]), children[place] if place < len(children) else -1,
+                    outcome, (*known[place + 1 :], *right),
+                ))  # fmt: skip
+        return found
+
+    @cached_property
+    def _expansions(self) -> list[list[tuple[tuple[int, ...], Doubles]]]:
+        """For each symbol its rules' children, and the states of the intermediate one, if any, by the symbol's states."""
+        tables: list[list[tuple[tuple[int, ...], Doubles]]] = [[] for _ in self.rules_of]
+        for found, rules in zip(tables, self.rules_of, strict=True):
+            for rule in rules:
+                place = next((at for at, child in enumerate(rule.children) if self.inner[child]), 0)
+                table = rule.towards(place)
+                is_inner = self.inner[rule.children[place]]
+                found.append((rule.children, table if is_inner else table.sum(axis=1, keepdims=True)))
+        return tables
+
+    # -- words -------------------------------------------------------------------------------------------------------
+
+    def words(self, symbol: int) -> Doubles:
+        """Return how many of each word to expect in each state, without a phrase between; shape (states, words)."""
+        grammar, lexicon = self.grammar, self.grammar.lexicon
+        tags = self._tags_below(symbol)
+        sizes = lexicon.n_states[lexicon.entry_tag].astype(np.int64)
+        first = np.cumsum(sizes) - sizes
+        word = np.repeat(np.arange(len(lexicon.words)), np.diff(lexicon.entry_start))
+        mass = np.zeros((len(lexicon.words), int(grammar.n_states[symbol])))
+        for tag, expected in tags.items():
+            entries = np.flatnonzero(lexicon.entry_tag == tag - grammar.n_phrases)
+            weight = lexicon.entry_probability[entries] * lexicon.word_count[word[entries]].astype(np.float64)
+            states = lexicon.entry_states[first[entries][:, None] + np.arange(grammar.n_states[tag])]
+            emission = weight[:, None] * states
+            emission /= np.maximum(emission.sum(axis=0), 1e-300)
+            mass[word[entries]] += emission @ expected.T
+        return mass.T
+
+    def _tags_below(self, symbol: int) -> dict[int, Doubles]:
+        """Return how many of each tag and its states to expect, by states of the symbol, without a phrase between."""
+        if symbol >= self.grammar.n_phrases:
+            return {symbol: np.eye(int(self.grammar.n_states[symbol]))}
+        # A phrase and the intermediate symbols below it are a Markov chain that emits tags on its way.
+        inner = [symbol]
+        for parent in inner:
+            inner += {
+                child for rule in self.rules_of[parent] for child in rule.children if self.inner[child]
+            } - {*inner}
+        sizes = self.grammar.n_states[inner]
+        start = dict(zip(inner, (np.cumsum(sizes) - sizes).tolist(), strict=True))
+        onward = np.zeros((int(sizes.sum()), int(sizes.sum())))
+        emitted: dict[int, Doubles] = {}
+        for parent in inner:
+            rows = slice(start[parent], start[parent] + int(self.grammar.n_states[parent]))
+            for rule in self.rules_of[parent]:
+                for place, child in enumerate(rule.children):
+                    if self.inner[child]:
+                        onward[rows, start[child] : start[child] + int(self.grammar.n_states[child])] += (
+                            rule.towards(place)
+                        )
+                    elif child >= self.grammar.n_phrases:
+                        table = emitted.setdefault(
+                            child, np.zeros((len(onward), int(self.grammar.n_states[child])))
+                        )
+                        table[rows] += rule.towards(place)
+        visits = np.linalg.inv(np.eye(len(onward)) - onward)[: int(self.grammar.n_states[symbol])]
+        return {tag: visits @ table for tag, table in emitted.items()}
+
+    # -- contexts ----------------------------------------------------------------------------------------------------
+
+    def contexts(self, symbol: int) -> dict[str, Doubles]:
+        """Return how often each state stands in each place."""
+        grammar = self.grammar
+        found: dict[str, Doubles] = {}
+
+        def add(name: str, mass: Doubles) -> None:
+            found[name] = found.get(name, np.zeros(len(mass))) + mass
+
+        children = 0.0  # how many nodes have a parent; the others are roots
+        for parent, rules in enumerate(self.rules_of):
+            weight = self.use[parent] * grammar.prior(parent).astype(np.float64)
+            for rule in rules:
+                children += len(rule.children) * float(weight @ rule.towards(0).sum(axis=1))
+                for place, child in enumerate(rule.children):
+                    if child == symbol:
+                        add(self._place(rule, place), weight @ rule.towards(place))
+        root = grammar.root[grammar.state_start[symbol] : grammar.state_start[symbol + 1]]
+        if root.any():
+            add("root", max(0.0, 1 - children) * root.astype(np.float64))
+        return found
+
+    def _place(self, rule: _Rule, place: int) -> str:
+        """Return how a place in a rule is written."""
+        parts = ["…" if self.inner[child] else self.names[child] for child in rule.children]
+        parts[place] = "·"
+        parent = self.names[rule.parent]
+        if self.inner[rule.parent]:
+            before, after = self._open_sides[rule.parent]
+            parts = ["…"] * before + parts + ["…"] * after
+            parent = parent[1:].partition("[")[0]
+        return f"{parent} → {' '.join(parts)}"
+
+    @cached_property
+    def _open_sides(self) -> dict[int, tuple[bool, bool]]:
+        """Whether an intermediate symbol has more sisters before it, and after it."""
+        sides: dict[int, tuple[bool, bool]] = {}
+        for rules in self.rules_of:
+            for rule in rules:
+                for place, child in enumerate(rule.children):
+                    if self.inner[child]:
+                        before, after = sides.get(child, (False, False))
+                        sides[child] = (before or place > 0, after or place == 0)
+        return sides
