@@ -50,6 +50,7 @@ def train(
     single_root: bool = typer.Option(True, help="Attach exactly one word of a sentence to the root."),
     skip_broken: bool = typer.Option(False, help="Leave out broken sentences, and say how many."),
     seed: int = typer.Option(0, min=0, help="Same seed, same model file."),
+    threads: int = typer.Option(0, min=0, help="0 for one a processor; the model does not depend on it."),
 ) -> None:
     """Learn a parser from dependency trees and write it to a model file."""
     import sys
@@ -70,7 +71,8 @@ def train(
     learner = SHAGParser(
         method, states=states, iterations=iterations, start=start, basis=basis, cut_factor=cut_factor, mass=mass,
         smoothing=smoothing, epochs=epochs, symbols=symbols, frequent_words=frequent_words, buckets=buckets,
-        nonprojective=nonprojective, single_root=single_root, random_state=seed,
+        nonprojective=nonprojective, single_root=single_root, n_jobs=threads or None,
+        random_state=seed,
     )  # fmt: skip
     learner.fit(sentences, on_epoch=progress)
     learner.save(output)

@@ -64,6 +64,8 @@ class SHAGParser(BaseEstimator):  # type: ignore[misc]
         What to do about crossing arcs in training.
     single_root : bool
         Whether exactly one word of a sentence is attached to the root.
+    n_jobs : int, optional
+        Threads; without it, one for each processor. The result does not depend on it.
     random_state : int
 
     Attributes
@@ -103,6 +105,7 @@ class SHAGParser(BaseEstimator):  # type: ignore[misc]
         buckets: int = 0,
         nonprojective: Literal["lift", "skip"] = "lift",
         single_root: bool = True,
+        n_jobs: int | None = None,
         random_state: int = 0,
     ) -> None:
         self.method = method
@@ -119,6 +122,7 @@ class SHAGParser(BaseEstimator):  # type: ignore[misc]
         self.buckets = buckets
         self.nonprojective = nonprojective
         self.single_root = single_root
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(
@@ -155,6 +159,7 @@ class SHAGParser(BaseEstimator):  # type: ignore[misc]
                 heads,
                 epochs=self.epochs,
                 random_state=self.random_state,
+                n_jobs=self.n_jobs or os.cpu_count() or 1,
                 on_epoch=on_epoch,
             )
         self.parser_ = DependencyParser(

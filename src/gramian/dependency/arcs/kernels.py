@@ -17,29 +17,19 @@ _MOST_FEATURES = 128
 
 
 @njit(inline="always")
-def _mix(state, value):  # type: ignore[no-untyped-def]
-    state = (state ^ np.uint64(value + 1)) * np.uint64(0x9E3779B97F4A7C15)
-    return state ^ (state >> np.uint64(29))
+def _slot(template, stretch, a, b=0, c=0, d=0, e=0):  # type: ignore[no-untyped-def]
+    """Hash a template (below 64), a direction or stretch (below 32) and up to five values (below 2 ** 20)."""
+    first = np.uint64(template) | np.uint64(stretch) << np.uint64(6) | np.uint64(a) << np.uint64(11)
+    first |= np.uint64(b) << np.uint64(31)
+    second = np.uint64(c) | np.uint64(d) << np.uint64(20) | np.uint64(e) << np.uint64(40)
+    return _mix(first, second)
 
 
 @njit(inline="always")
-def _pair(template, a, b):  # type: ignore[no-untyped-def]
-    return _mix(_mix(_mix(np.uint64(template), a), b), 7)
-
-
-@njit(inline="always")
-def _three(template, a, b, c):  # type: ignore[no-untyped-def]
-    return _mix(_mix(_mix(_mix(np.uint64(template), a), b), c), 7)
-
-
-@njit(inline="always")
-def _four(template, a, b, c, d):  # type: ignore[no-untyped-def]
-    return _mix(_mix(_mix(_mix(_mix(np.uint64(template), a), b), c), d), 7)
-
-
-@njit(inline="always")
-def _five(template, a, b, c, d, e):  # type: ignore[no-untyped-def]
-    return _mix(_mix(_mix(_mix(_mix(_mix(np.uint64(template), a), b), c), d), e), 7)
+def _mix(first, second):  # type: ignore[no-untyped-def]
+    state = first * np.uint64(0x9E3779B97F4A7C15)
+    state = ((state ^ (state >> np.uint64(29))) + second) * np.uint64(0xBF58476D1CE4E5B9)
+    return state ^ (state >> np.uint64(32))
 
 
 @_compile
@@ -65,61 +55,61 @@ def _arc_features(tokens, head, modifier, slots):  # type: ignore[no-untyped-def
     h_tag, m_tag, h_form, m_form = tag[h], tag[m], form[h], form[m]
     h_before, h_after, m_before, m_after = tag[h - 1], tag[h + 1], tag[m - 1], tag[m + 1]
 
-    slots[0] = _three(1, h_tag, m_tag, d)
-    slots[1] = _three(2, h_tag, m_tag, b)
-    slots[2] = _pair(3, h_tag, b)
-    slots[3] = _pair(4, m_tag, b)
+    slots[0] = _slot(1, d, h_tag, m_tag)
+    slots[1] = _slot(2, b, h_tag, m_tag)
+    slots[2] = _slot(3, b, h_tag)
+    slots[3] = _slot(4, b, m_tag)
     # tags around head and modifier
-    slots[4] = _five(5, h_tag, h_after, m_before, m_tag, d)
-    slots[5] = _five(6, h_before, h_tag, m_before, m_tag, d)
-    slots[6] = _five(7, h_tag, h_after, m_tag, m_after, d)
-    slots[7] = _five(8, h_before, h_tag, m_tag, m_after, d)
-    slots[8] = _four(9, h_before, h_tag, m_tag, d)
-    slots[9] = _four(10, h_tag, h_after, m_tag, d)
-    slots[10] = _four(11, h_tag, m_before, m_tag, d)
-    slots[11] = _four(12, h_tag, m_tag, m_after, d)
-    slots[12] = _five(13, h_tag, m_before, m_tag, m_after, d)
-    slots[13] = _five(14, h_before, h_tag, h_after, m_tag, d)
-    slots[14] = _five(15, h_tag, m_tag, tag[m - 2], m_before, d)
-    slots[15] = _five(16, h_tag, m_tag, m_after, tag[m + 2], d)
-    slots[16] = _five(17, h_tag, m_tag, tag[h - 2], h_before, d)
-    slots[17] = _five(18, h_tag, m_tag, h_after, tag[h + 2], d)
+    slots[4] = _slot(5, d, h_tag, h_after, m_before, m_tag)
+    slots[5] = _slot(6, d, h_before, h_tag, m_before, m_tag)
+    slots[6] = _slot(7, d, h_tag, h_after, m_tag, m_after)
+    slots[7] = _slot(8, d, h_before, h_tag, m_tag, m_after)
+    slots[8] = _slot(9, d, h_before, h_tag, m_tag)
+    slots[9] = _slot(10, d, h_tag, h_after, m_tag)
+    slots[10] = _slot(11, d, h_tag, m_before, m_tag)
+    slots[11] = _slot(12, d, h_tag, m_tag, m_after)
+    slots[12] = _slot(13, d, h_tag, m_before, m_tag, m_after)
+    slots[13] = _slot(14, d, h_before, h_tag, h_after, m_tag)
+    slots[14] = _slot(15, d, h_tag, m_tag, tag[m - 2], m_before)
+    slots[15] = _slot(16, d, h_tag, m_tag, m_after, tag[m + 2])
+    slots[16] = _slot(17, d, h_tag, m_tag, tag[h - 2], h_before)
+    slots[17] = _slot(18, d, h_tag, m_tag, h_after, tag[h + 2])
     # coarse tags
-    slots[18] = _three(19, coarse[h], coarse[m], d)
-    slots[19] = _three(20, coarse[h], coarse[m], b)
-    slots[20] = _five(21, coarse[h - 1], coarse[h], coarse[h + 1], coarse[m], d)
-    slots[21] = _five(22, coarse[h], coarse[m - 1], coarse[m], coarse[m + 1], d)
+    slots[18] = _slot(19, d, coarse[h], coarse[m])
+    slots[19] = _slot(20, b, coarse[h], coarse[m])
+    slots[20] = _slot(21, d, coarse[h - 1], coarse[h], coarse[h + 1], coarse[m])
+    slots[21] = _slot(22, d, coarse[h], coarse[m - 1], coarse[m], coarse[m + 1])
     # forms
-    slots[22] = _three(23, h_form, m_tag, d)
-    slots[23] = _three(24, h_tag, m_form, d)
-    slots[24] = _three(25, h_form, m_form, d)
-    slots[25] = _pair(26, h_form, b)
-    slots[26] = _pair(27, m_form, b)
-    slots[27] = _three(28, h_form, m_tag, b)
-    slots[28] = _three(29, h_tag, m_form, b)
-    slots[29] = _four(30, h_tag, m_form, m_after, d)
-    slots[30] = _four(31, h_tag, m_form, m_before, d)
-    slots[31] = _four(32, h_form, m_tag, m_before, d)
-    slots[32] = _four(33, h_form, m_tag, m_after, d)
-    slots[33] = _four(34, h_tag, m_tag, form[m - 1], d)
-    slots[34] = _four(35, h_tag, m_tag, form[m + 1], d)
-    slots[35] = _four(36, h_tag, m_tag, form[h - 1], d)
-    slots[36] = _four(37, h_tag, m_tag, form[h + 1], d)
-    slots[37] = _four(38, h_tag, form[h + 1], m_form, d)
-    slots[38] = _four(39, h_form, form[m - 1], m_tag, d)
-    slots[39] = _four(40, h_form, form[m + 1], m_tag, d)
+    slots[22] = _slot(23, d, h_form, m_tag)
+    slots[23] = _slot(24, d, h_tag, m_form)
+    slots[24] = _slot(25, d, h_form, m_form)
+    slots[25] = _slot(26, b, h_form)
+    slots[26] = _slot(27, b, m_form)
+    slots[27] = _slot(28, b, h_form, m_tag)
+    slots[28] = _slot(29, b, h_tag, m_form)
+    slots[29] = _slot(30, d, h_tag, m_form, m_after)
+    slots[30] = _slot(31, d, h_tag, m_form, m_before)
+    slots[31] = _slot(32, d, h_form, m_tag, m_before)
+    slots[32] = _slot(33, d, h_form, m_tag, m_after)
+    slots[33] = _slot(34, d, h_tag, m_tag, form[m - 1])
+    slots[34] = _slot(35, d, h_tag, m_tag, form[m + 1])
+    slots[35] = _slot(36, d, h_tag, m_tag, form[h - 1])
+    slots[36] = _slot(37, d, h_tag, m_tag, form[h + 1])
+    slots[37] = _slot(38, d, h_tag, form[h + 1], m_form)
+    slots[38] = _slot(39, d, h_form, form[m - 1], m_tag)
+    slots[39] = _slot(40, d, h_form, form[m + 1], m_tag)
     # endings
-    slots[40] = _three(41, ending[h], m_tag, d)
-    slots[41] = _three(42, h_tag, ending[m], d)
-    slots[42] = _three(43, ending[h], ending[m], d)
-    slots[43] = _pair(44, ending[h], b)
-    slots[44] = _pair(45, ending[m], b)
-    slots[45] = _three(46, short_ending[h], m_tag, d)
-    slots[46] = _three(47, h_tag, short_ending[m], d)
-    slots[47] = _three(48, short_ending[h], short_ending[m], d)
-    slots[48] = _three(49, ending[h], short_ending[m], d)
-    slots[49] = _four(50, h_tag, m_tag, short_ending[m], b)
-    slots[50] = _four(51, h_tag, m_tag, short_ending[h], b)
+    slots[40] = _slot(41, d, ending[h], m_tag)
+    slots[41] = _slot(42, d, h_tag, ending[m])
+    slots[42] = _slot(43, d, ending[h], ending[m])
+    slots[43] = _slot(44, b, ending[h])
+    slots[44] = _slot(45, b, ending[m])
+    slots[45] = _slot(46, d, short_ending[h], m_tag)
+    slots[46] = _slot(47, d, h_tag, short_ending[m])
+    slots[47] = _slot(48, d, short_ending[h], short_ending[m])
+    slots[48] = _slot(49, d, ending[h], short_ending[m])
+    slots[49] = _slot(50, b, h_tag, m_tag, short_ending[m])
+    slots[50] = _slot(51, b, h_tag, m_tag, short_ending[h])
     # each coarse tag between head and modifier, and the set of them
     count = 51
     seen = np.uint64(0)
@@ -127,9 +117,9 @@ def _arc_features(tokens, head, modifier, slots):  # type: ignore[no-untyped-def
         bit = np.uint64(1) << np.uint64(coarse[t] & 63)
         if not seen & bit:
             seen |= bit
-            slots[count] = _four(52, h_tag, coarse[t], m_tag, d)
+            slots[count] = _slot(52, d, h_tag, coarse[t], m_tag)
             count += 1
-    slots[count] = _four(53, coarse[h], coarse[m], np.int64(seen >> np.uint64(1)), d)
+    slots[count] = _slot(53, d, coarse[h], coarse[m], seen)
     return count + 1
 
 
@@ -180,24 +170,24 @@ def _relation_features(tokens, head, modifier, child, slots):  # type: ignore[no
     h, m, c = head + 2, modifier + 2, child + 2
     d = 1 if head < modifier else 0
     b = _stretch(head, modifier)
-    slots[0] = _three(101, tag[h], tag[m], d)
-    slots[1] = _three(102, tag[h], tag[m], b)
-    slots[2] = _three(103, coarse[h], coarse[m], d)
-    slots[3] = _pair(104, form[m], d)
-    slots[4] = _pair(105, form[h], tag[m])
-    slots[5] = _three(106, tag[h], form[m], d)
-    slots[6] = _three(107, form[h], form[m], d)
-    slots[7] = _three(108, tag[h], ending[m], d)
-    slots[8] = _three(109, tag[m], short_ending[m], d)
-    slots[9] = _four(110, tag[h], tag[m], short_ending[m], d)
-    slots[10] = _four(111, tag[m - 1], tag[m], tag[m + 1], d)
-    slots[11] = _four(112, tag[h - 1], tag[h], tag[h + 1], tag[m])
-    slots[12] = _four(113, tag[h], tag[m], form[m - 1], d)
-    slots[13] = _four(114, tag[h], tag[m], form[m + 1], d)
-    slots[14] = _four(115, coarse[h], coarse[m], form[c], d)
-    slots[15] = _five(116, tag[h], tag[m], tag[c], 1 if child < modifier else 0, d)
-    slots[16] = _four(117, form[h], tag[m], form[c], d)
-    slots[17] = _three(118, ending[h], ending[m], d)
+    slots[0] = _slot(1, d, tag[h], tag[m])
+    slots[1] = _slot(2, b, tag[h], tag[m])
+    slots[2] = _slot(3, d, coarse[h], coarse[m])
+    slots[3] = _slot(4, d, form[m])
+    slots[4] = _slot(5, 0, form[h], tag[m])
+    slots[5] = _slot(6, d, tag[h], form[m])
+    slots[6] = _slot(7, d, form[h], form[m])
+    slots[7] = _slot(8, d, tag[h], ending[m])
+    slots[8] = _slot(9, d, tag[m], short_ending[m])
+    slots[9] = _slot(10, d, tag[h], tag[m], short_ending[m])
+    slots[10] = _slot(11, d, tag[m - 1], tag[m], tag[m + 1])
+    slots[11] = _slot(12, 0, tag[h - 1], tag[h], tag[h + 1], tag[m])
+    slots[12] = _slot(13, d, tag[h], tag[m], form[m - 1])
+    slots[13] = _slot(14, d, tag[h], tag[m], form[m + 1])
+    slots[14] = _slot(15, d, coarse[h], coarse[m], form[c])
+    slots[15] = _slot(16, d, tag[h], tag[m], tag[c], 1 if child < modifier else 0)
+    slots[16] = _slot(17, d, form[h], tag[m], form[c])
+    slots[17] = _slot(18, d, ending[h], ending[m])
     return 18
 
 

@@ -8,9 +8,9 @@ minus its marginal, so that inside-outside is all that training needs. The autom
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,11 +23,10 @@ from gramian.dependency.shag import SHAG, Array, Symbols
 
 __all__ = ["ArcScorer", "fit_arc_scorer", "table_size"]
 
-_log = logging.getLogger(__name__)
-
 _RATE = 0.05
 _SMALLEST = 0.02  # slopes below this are left alone: they cost time and fill the table
 _FORGETTING = 0.5
+_BATCH = 4
 _LOWEST = -300.0
 
 
@@ -85,6 +84,7 @@ def fit_arc_scorer(
     *,
     epochs: int,
     random_state: int,
+    n_jobs: int = 1,
     on_epoch: Callable[[int], None] | None = None,
 ) -> ArcScorer:
     """Learn factors for the arcs of `grammar`.
@@ -100,27 +100,38 @@ def fit_arc_scorer(
     epochs : int
         Passes over the sentences, each in a new order. The weights returned are the mean over all steps.
     random_state : int
+    n_jobs : int
+        Threads; the result does not depend on it.
     on_epoch : callable, optional
         Called with the number of each finished pass.
     """
     rng = np.random.default_rng(random_state)
     size = table_size(sum(len(sentence) - 1 for sentence in symbols))
     weights, squares, drift = np.zeros(size, np.float32), np.zeros(size, np.float32), np.zeros(size)
+    scorer = ArcScorer(weights)
     rates = table.forgetting(_FORGETTING)
+
+    def slopes(views: Tokens, sentence: Symbols, tree: Symbols) -> Array:
+        arcs = marginals(grammar, sentence, scorer.factors(views)).arcs
+        arcs *= -1.0
+        arcs[tree[1:], np.arange(1, len(tree))] += 1.0
+        return arcs
+
     step = 0
-    for epoch in range(1, epochs + 1):
-        likelihood = 0.0
-        for number in rng.permutation(len(tokens)):
-            step += 1
-            views = table.forget(tokens[number], rates, rng)
-            scorer = ArcScorer(weights)
-            arcs = marginals(grammar, symbols[number], scorer.factors(views)).arcs
-            heads, words = trees[number][1:], np.arange(1, len(trees[number]))
-            likelihood += float(np.log(np.maximum(arcs[heads, words], 1e-300)).sum())
-            arcs *= -1.0
-            arcs[heads, words] += 1.0
-            kernels.climb_arcs(views, arcs, _RATE, _SMALLEST, float(step), weights, squares, drift)
-        _log.info("epoch %d: sum of log-marginals of the right arcs %.1f", epoch, likelihood)
-        if on_epoch is not None:
-            on_epoch(epoch)
+    with ThreadPoolExecutor(n_jobs) as pool:
+        apply = pool.map if n_jobs > 1 else map
+        for epoch in range(1, epochs + 1):
+            order = rng.permutation(len(tokens))
+            for start in range(0, len(order), _BATCH):
+                batch = order[start : start + _BATCH]
+                views = [table.forget(tokens[number], rates, rng) for number in batch]
+                gradients = apply(
+                    slopes, views, [symbols[number] for number in batch], [trees[number] for number in batch]
+                )
+                # All slopes of a batch are known before the first weight changes.
+                for view, gradient in zip(views, list(gradients), strict=True):
+                    step += 1
+                    kernels.climb_arcs(view, gradient, _RATE, _SMALLEST, float(step), weights, squares, drift)
+            if on_epoch is not None:
+                on_epoch(epoch)
     return ArcScorer((weights - drift / (step + 1)).astype(np.float32))
