@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from gramian.corpus import Treebank
 from gramian.features.kernels import follow_heads, hash_children
+from gramian.features.templates import combine
 from gramian.trees.heads import HeadRules
 from gramian.trees.labels import is_intermediate, split_chain
 
@@ -33,7 +34,7 @@ def head_leaves(bank: Treebank, rules: HeadRules) -> npt.NDArray[np.int32]:
     hash_children(bank.label, bank.left, bank.right, inner, code, length)
     phrases = np.flatnonzero(bank.word < 0)
     _, representative, number = np.unique(
-        code[phrases] * 31 + bank.label[phrases], return_index=True, return_inverse=True
+        combine(code[phrases], bank.label[phrases]), return_index=True, return_inverse=True
     )
     category = [_category(name) for name in bank.symbols]
     chosen = np.zeros(len(representative), np.int32)

@@ -1,0 +1,47 @@
+"""Feature values as scaled sparse matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gramian.features import feature_matrix
+
+columns = st.lists(st.lists(st.integers(-1, 4), min_size=7, max_size=7), min_size=1, max_size=3)
+
+
+@settings(max_examples=50)
+@given(columns, st.sampled_from([0.0, 1.0, 5.0]), st.booleans(), st.integers(1, 4))
+def test_against_a_loop(lists, kappa, scaled, min_count):
+    matrix = feature_matrix(
+        [np.array(values, np.int64) for values in lists], kappa=kappa, scaled=scaled, min_count=min_count
+    )
+    dense = []
+    for values in lists:
+        count = {value: values.count(value) for value in values if value >= 0}
+        rare = {value for value in count if count[value] < min_count}
+        features = [{value} for value in sorted(set(count) - rare)]
+        for members in ([rare] if rare else []) + features:
+            weight = 1 / np.sqrt(sum(count[value] for value in members) + kappa) if scaled else 1.0
+            dense.append([weight if value in members else 0.0 for value in values])
+    expected = np.array(dense).reshape(-1, 7).T
+    assert matrix.dtype == np.float32
+    assert matrix.shape == expected.shape
+    np.testing.assert_allclose(matrix.toarray(), expected, rtol=1e-6)
+
+
+def test_scaling_by_hand():
+    """A feature seen c times has the value 1 / sqrt(c + kappa)."""
+    matrix = feature_matrix([np.array([3, 3, 3, 8])], kappa=1.0).toarray()
+    np.testing.assert_allclose(matrix, [[1 / 2, 0], [1 / 2, 0], [1 / 2, 0], [0, 1 / np.sqrt(2)]], rtol=1e-6)
+
+
+def test_rare_values_share_a_feature_per_template():
+    matrix = feature_matrix([np.array([1, 1, 2, 3]), np.array([5, 6, 6, 6])], min_count=2, scaled=False)
+    np.testing.assert_array_equal(matrix.toarray(), [[0, 1, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1], [1, 0, 0, 1]])
+
+
+def test_nothing_said():
+    assert feature_matrix([np.array([-1, -1])]).shape == (2, 0)
+    assert feature_matrix([]).shape == (0, 0)
