@@ -298,18 +298,24 @@ class Parser:
         slices = cut(words, self.limits.longest(self._n_rules, len(words)))
         if len(slices) == 1:
             return self._flat(words, [self._table.score(word, False)[0] for word in words], given)
-        results = []
+        children: list[Tree] = []
+        sure = [0.0]
+        log_prob = 0.0
+        status: Status = "flat"
         for done, part in enumerate(slices):
             left = job.seconds_left()
             share = replace(job, k=1, began=perf_counter(), seconds=left and left / (len(slices) - done))
-            results.append(self._parse(words[part], given and given[part], share))
-        return ParseResult(
-            phrase(self._root_label, tuple([result.tree for result in results])),
-            "parts",
-            sum(result.log_prob for result in results),
-            (0.0, *(sure for result in results for sure in result.confidences)),
-            tuple(words),
-        )
+            result = self._parse(words[part], given and given[part], share)
+            if result.status == "flat":
+                children += result.tree.children
+                sure += result.confidences[1:]
+            else:
+                status = "parts"
+                children.append(result.tree)
+                sure += result.confidences
+            log_prob += result.log_prob
+        tree = phrase(self._root_label, tuple(children))
+        return ParseResult(tree, status, log_prob, tuple(sure), tuple(words))
 
     def _flat(
         self, words: list[str], scores: list[WordScores], given: list[Mapping[str, float] | None] | None

@@ -205,7 +205,7 @@ def _decode(hint: Any, record: Record, name: str, tensors: Tensors) -> Any:
     if isinstance(record, dict) and "class" in record:
         choices: dict[str, Any] = {choice.__name__: choice for choice in _choices(hint)}
         kind = choices[record["class"]]
-        hints = get_type_hints(kind)
+        hints = _hints(kind)
         stored = record["fields"]
         known = {field.name: field for field in fields(kind)}
         if unknown := stored.keys() - known.keys():
@@ -230,6 +230,9 @@ def _decode(hint: Any, record: Record, name: str, tensors: Tensors) -> Any:
     return record
 
 
+_hints = cache(get_type_hints)
+
+
 @cache
 def _choices(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
@@ -239,17 +242,18 @@ def _encode_array(array: npt.NDArray[Any], name: str, tensors: Tensors, half: bo
     """Store an array without its zeros where they are many, in as few bytes a number as hold it."""
     record: dict[str, Record] = {"shape": list(array.shape)}
     values = array.ravel()
-    present = values != 0
-    if array.size and array.itemsize * np.count_nonzero(~present) > array.size // 8:
-        tensors[f"{name}.mask"] = np.packbits(present)
-        values = values[present]
-        record["sparse"] = True
-    if values.dtype.kind in "iu" and values.size:
+    if values.dtype.kind == "f":
+        present = values != 0
+        if values.itemsize * np.count_nonzero(~present) > values.size // 8:
+            tensors[f"{name}.mask"] = np.packbits(present)
+            values = values[present]
+            record["sparse"] = True
+        if half:
+            values, record["half"] = _halved(values.astype(np.float32))
+    elif values.size:
         values = values.astype(
             np.promote_types(np.min_scalar_type(values.min()), np.min_scalar_type(values.max()))
         )
-    elif values.dtype.kind == "f" and half:
-        values, record["half"] = _halved(values.astype(np.float32))
     tensors[name] = values
     return record
 
