@@ -89,7 +89,12 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         seen = (
             treebank
             if isinstance(treebank, Observations)
-            else Observations(treebank, heads=self._head_rules(treebank), jobs=self.jobs)
+            else Observations(
+                treebank,
+                heads=self._head_rules(treebank),
+                jobs=self.jobs,
+                lexicon=getattr(self, "lexicon", "suffix"),
+            )
         )
         if seen.bank.n_trees == 0:
             raise InputError(

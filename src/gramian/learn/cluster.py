@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from gramian.errors import OptionError
 from gramian.features import INSIDE, OUTSIDE, SETS, feature_matrix
 from gramian.grammar import LPCFG
 from gramian.learn.base import Learner, Report
+from gramian.learn.lexicon import LexiconName
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
 from gramian.learn.states import Allocation, allocate_states
@@ -56,6 +57,9 @@ class SpectralClustering(Learner):
         If given, a node belongs to every state by the inverse distance to its centre to this power, instead of to the nearest alone.
     rule_shrinkage, state_shrinkage, sister_share : float
         See :class:`gramian.learn.smoothing.Smoothing`.
+    lexicon : {"suffix", "pos"}
+        ``"suffix"``: states of rare words are shrunk towards those of words that look alike. ``"pos"``: nothing is smoothed, and words
+        seen up to five times are told apart by their tag alone.
     heads : str, optional
         Head rules: ``"auto"`` (Collins' for Penn-style English, otherwise none), ``"collins"``, ``"left"``,
         ``"right"``, ``"none"``, or a file.
@@ -68,6 +72,8 @@ class SpectralClustering(Learner):
     Attributes
     ----------
     grammar_ : LPCFG
+    states_ : ndarray of int32, shape (n_nodes,)
+        The state that clustering gave to each node of the treebank; with `soft`, the nearest.
     report_ : dict
 
     References
@@ -99,6 +105,7 @@ class SpectralClustering(Learner):
         rule_shrinkage: float = 2.0,
         state_shrinkage: float = 2.0,
         sister_share: float = 0.02,
+        lexicon: LexiconName = "suffix",
         heads: str | None = "auto",
         random_state: int = 0,
         jobs: int = 1,
@@ -112,7 +119,24 @@ class SpectralClustering(Learner):
             state_shrinkage,
             sister_share,
         )
-        self.heads, self.random_state, self.jobs, self.say = heads, random_state, jobs, say
+        self.lexicon, self.heads, self.random_state = lexicon, heads, random_state
+        self.jobs, self.say = jobs, say
+
+    @classmethod
+    def thesis_setting(cls, states: int = 8, **options: Any) -> Self:
+        """Return the learner of a plain reimplementation, for comparison: four features a side without scaling, raw projections, the
+        same number of states for every symbol, nothing smoothed, and rare words told apart by their tag alone.
+
+        Examples
+        --------
+        >>> SpectralClustering.thesis_setting(8).projection
+        'raw'
+        """
+        plain: dict[str, Any] = {
+            "allocation": "all", "features": "plain", "scaling": False, "projection": "raw", "lexicon": "pos", "heads": None,
+            "rule_shrinkage": 0.0, "state_shrinkage": 0.0, "sister_share": 0.0,
+        }  # fmt: skip
+        return cls(states, **(plain | options))
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         counts = spectral_counts(self, seen, report)
@@ -139,6 +163,7 @@ def spectral_counts(learner: SpectralClustering, seen: Observations, report: Rep
             hard[nodes] = found.state
             weights.append(found.weight)
             spectra[bank.symbols[symbol]] = found.singular_values
+    learner.states_ = hard
     report.facts["singular values"] = spectra
     layout = Layout.of(seen.productions, n_states)
     with report.stage("counts"):
@@ -181,7 +206,9 @@ def _cluster_symbol(
         else vectors[np.sort(rng.choice(len(vectors), _SAMPLE, replace=False))]
     )
     distinct = len(np.unique(sample[: 50 * states], axis=0))
-    model = KMeans(min(states, max(distinct, 1)), n_init=1, max_iter=50, random_state=learner.random_state)
+    if distinct < states:  # a treebank may be sorted
+        distinct = len(np.unique(sample, axis=0))
+    model = KMeans(min(states, distinct), n_init=1, max_iter=50, random_state=learner.random_state)
     state = model.fit(sample).predict(vectors)
     weight = np.eye(states, dtype=np.float32)[state]
     if learner.soft is not None:

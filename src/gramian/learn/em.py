@@ -18,6 +18,7 @@ from gramian.grammar import LPCFG
 from gramian.learn.base import Learner, Report
 from gramian.learn.checkpoint import Checkpoint
 from gramian.learn.cluster import SpectralClustering, spectral_counts
+from gramian.learn.lexicon import LexiconName
 from gramian.learn.merge import merge_similar
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
@@ -125,7 +126,7 @@ class SpectralEM(SpectralClustering):
         As for :class:`EM`.
     states, allocation, growth, features, min_count, scaling, kappa, rank, projection, soft, rule_shrinkage, state_shrinkage, sister_share
         As for :class:`gramian.learn.SpectralClustering`.
-    heads, random_state, jobs, say
+    lexicon, heads, random_state, jobs, say
         Likewise.
 
     Examples
@@ -159,6 +160,7 @@ class SpectralEM(SpectralClustering):
         rule_shrinkage: float = 2.0,
         state_shrinkage: float = 2.0,
         sister_share: float = 0.02,
+        lexicon: LexiconName = "suffix",
         heads: str | None = "auto",
         random_state: int = 0,
         jobs: int = 1,
@@ -167,7 +169,7 @@ class SpectralEM(SpectralClustering):
         super().__init__(
             states, allocation=allocation, growth=growth, features=features, min_count=min_count, scaling=scaling, kappa=kappa,
             rank=rank, projection=projection, soft=soft, rule_shrinkage=rule_shrinkage, state_shrinkage=state_shrinkage,
-            sister_share=sister_share, heads=heads, random_state=random_state, jobs=jobs, say=say,
+            sister_share=sister_share, lexicon=lexicon, heads=heads, random_state=random_state, jobs=jobs, say=say,
         )  # fmt: skip
         self.iterations, self.merge = iterations, merge
         self.watch, self.patience, self.checkpoint = watch, patience, checkpoint

@@ -19,6 +19,8 @@ from gramian.learn.tables import LatentTables
 
 __all__ = ["Expectation", "TreeInference"]
 
+_SMALL_JOB = 1_000_000  # products of states; less than that is not worth a thread
+
 
 @dataclass(frozen=True)
 class Expectation:
@@ -225,7 +227,7 @@ class _Groups:
 def _balanced(work: npt.NDArray[np.int64], first: int, last: int, parts: int) -> list[tuple[int, int]]:
     """Cut ``first .. last`` into at most `parts` runs of about equal work; small jobs stay whole."""
     total = np.cumsum(work[first:last])
-    if parts == 1 or last - first < 2 or total[-1] < 1_000_000:
+    if parts == 1 or last - first < 2 or total[-1] < _SMALL_JOB:
         return [(first, last)]
     cuts = first + np.searchsorted(total, total[-1] * np.arange(1, parts) / parts, side="left") + 1
     edges = np.unique(np.concatenate([[first], np.minimum(cuts, last), [last]]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +13,15 @@ from scipy import sparse
 from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
 from gramian.corpus.vocab import suffix_chain, word_features
+from gramian.errors import OptionError
 from gramian.grammar.lexicon import Lexicon
+from gramian.learn.smoothing import TINY
 from gramian.learn.tables import LatentTables
 from gramian.trees.labels import unescape_label
 
-__all__ = ["LexicalModel", "StateScores"]
+__all__ = ["LexicalModel", "LexiconName", "StateScores"]
 
+LexiconName: TypeAlias = Literal["suffix", "pos"]
 Doubles = npt.NDArray[np.float64]
 
 _OPEN_WORD = 100  # words seen up to so often may have tags they were not seen with
@@ -29,14 +33,14 @@ class StateScores:
 
     Attributes
     ----------
-    pairs : ndarray of float32
+    pairs : ndarray of float
         Laid out as the lexical part of the tables.
     classes : dict of str to ndarray of float32
         By tag number and word class, ``"3 x/ing"``; the tag number alone stands for all rare words.
     """
 
-    def __init__(self, size: int) -> None:
-        self.pairs = np.empty(size, np.float32)
+    def __init__(self, like: npt.NDArray[np.floating]) -> None:
+        self.pairs = np.empty_like(like)
         self.classes: dict[str, npt.NDArray[np.float32]] = {}
 
 
@@ -56,6 +60,8 @@ class LexicalModel:
         Weight of the coarser distribution of states, in counts.
     tag_shrinkage : float
         Weight of the tags that a word's form suggests, in counts.
+    suffixes : bool
+        If false, rare words are told apart by their tag alone: all rare words of a tag share its states.
     """
 
     def __init__(
@@ -66,17 +72,38 @@ class LexicalModel:
         rare: int = 10,
         shrinkage: float = 3.0,
         tag_shrinkage: float = 0.5,
+        suffixes: bool = True,
     ) -> None:
         self.bank, self.productions = bank, productions
-        self.rare, self.shrinkage, self.tag_shrinkage = rare, shrinkage, tag_shrinkage
+        self.rare, self.shrinkage, self.tag_shrinkage, self.suffixes = (
+            rare,
+            shrinkage,
+            tag_shrinkage,
+            suffixes,
+        )
         self._tag = productions.lexical[:, 0] - bank.n_phrases
         self._word = productions.lexical[:, 1]
         self.word_count = np.bincount(self._word, productions.lexical_count, len(bank.words)).astype(np.int64)
         self._is_rare = self.word_count[self._word] <= rare
 
+    @classmethod
+    def named(cls, name: LexiconName, bank: Treebank, productions: Productions) -> LexicalModel:
+        """Return the model called ``"suffix"``, the default, or ``"pos"``: nothing is smoothed, and words seen up to five times are
+        told apart by their tag alone.
+        """
+        settings: dict[str, dict[str, Any]] = {
+            "suffix": {},
+            "pos": {"rare": 5, "shrinkage": 0.0, "tag_shrinkage": 0.0, "suffixes": False},
+        }
+        if name not in settings:
+            raise OptionError(f"lexicon is 'suffix' or 'pos', not {name!r}")
+        return cls(bank, productions, **settings[name])
+
     @cached_property
     def _levels(self) -> list[tuple[npt.NDArray[np.int64], list[str]]]:
         """For each length of suffix, the class of every (tag, word) pair, and the classes' names."""
+        if not self.suffixes:
+            return []
         chains = [suffix_chain(word) for word in self.bank.words]
         levels = []
         for level in range(max(map(len, chains), default=0)):
@@ -91,7 +118,7 @@ class LexicalModel:
     def state_scores(self, counts: LatentTables) -> StateScores:
         """Smooth the states of words and word classes, given how often each pair was seen with each state."""
         layout, first = counts.layout, self.bank.n_phrases
-        scores = StateScores(len(counts.lexical))
+        scores = StateScores(counts.lexical)
         for tag in range(self.bank.n_symbols - first):
             pairs = np.flatnonzero(self._tag == tag)
             cells = layout.lexical_start[pairs][:, None] + np.arange(layout.n_states[first + tag])
@@ -102,15 +129,15 @@ class LexicalModel:
             )
         return scores
 
-    def mean_scores(self, sums: LatentTables) -> StateScores:
-        """Smooth the means of vectors that were summed over the occurrences of each pair (observable operators)."""
-        layout, first = sums.layout, self.bank.n_phrases
-        scores = StateScores(len(sums.lexical))
+    def mean_scores(self, operators: LatentTables) -> StateScores:
+        """Smooth the mean vectors of pairs, given the operators: mean vectors times the share of the pair in its tag."""
+        layout, first = operators.layout, self.bank.n_phrases
+        scores = StateScores(operators.lexical)
         for tag in range(self.bank.n_symbols - first):
             pairs = np.flatnonzero(self._tag == tag)
             cells = layout.lexical_start[pairs][:, None] + np.arange(layout.n_states[first + tag])
-            total = sums.lexical[cells].astype(np.float64)
             mass = self.productions.lexical_count[pairs].astype(np.float64)
+            total = operators.lexical[cells] * mass.sum()
             self._smooth_tag(
                 tag,
                 pairs,
@@ -142,11 +169,14 @@ class LexicalModel:
             coarser = level[place]
             for row in np.flatnonzero(class_mass >= 2):
                 scores.classes[names[used[row]]] = (level[row] * ratio).astype(np.float32)
-        scores.pairs[cells] = self._shrink(total, mass, coarser) * ratio
+        own = self._shrink(total, mass, coarser)
+        if not self.suffixes:
+            own[rare] = everything
+        scores.pairs[cells] = own * ratio
 
     def _shrink(self, total: Doubles, mass: npt.NDArray[np.number] | np.number, towards: Doubles) -> Doubles:
-        weight = np.asarray(mass)[..., None]
-        return (total + self.shrinkage * towards) / np.maximum(weight + self.shrinkage, 1e-300)
+        weight = max(self.shrinkage, TINY)
+        return (total + weight * towards) / (np.asarray(mass)[..., None] + weight)
 
     def build(self, scores: StateScores, n_states: npt.NDArray[np.int32]) -> Lexicon:
         """Return the lexicon for parsing; `n_states` is per symbol."""
@@ -252,8 +282,9 @@ class LexicalModel:
         matrix = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(examples), len(number)))
         table = np.full((len(number) + 1, n_tags), 0, np.float32)
         table[-1] = -20.0  # tags that no rare word has
-        if len(set(targets)) == 1:
-            table[-1, targets[0]] = 0
+        if len(set(targets)) == 1 or not number:
+            share = np.bincount(targets, weights, n_tags) / sum(weights)
+            table[-1, share > 0] = np.log(share[share > 0])
         else:
             model = LogisticRegression(C=1.0, max_iter=100, tol=1e-3)
             model.fit(matrix, targets, sample_weight=weights)

@@ -19,9 +19,9 @@ from gramian.learn.cluster import Columns, feature_columns
 from gramian.learn.observations import Observations
 from gramian.learn.states import Allocation, allocate_states
 from gramian.learn.svd import cross_svd
-from gramian.learn.tables import Layout
+from gramian.learn.tables import LatentTables, Layout
 
-__all__ = ["NodeProjections", "SpectralMoments", "operators"]
+__all__ = ["NodeProjections", "SpectralMoments", "moment_tables"]
 
 Doubles = npt.NDArray[np.float64]
 
@@ -97,7 +97,9 @@ class SpectralMoments(Learner):
                 spectra[bank.symbols[symbol]] = values
         report.facts["singular values"] = spectra
         with report.stage("moments"):
-            return operators(seen, NodeProjections.of(seen, parts), self.smoothing, self.unsmoothed)
+            tables = moment_tables(seen, NodeProjections.of(seen, parts), self.smoothing, self.unsmoothed)
+        with report.stage("grammar"):
+            return _grammar(seen, tables)
 
     def _project(
         self, nodes: npt.NDArray[np.int64], inside: Columns, outside: Columns, rank: int
@@ -156,10 +158,28 @@ class NodeProjections:
         return flat[self.offset[nodes][:, None] + np.arange(self.n_states[symbol])]
 
 
-def operators(
+def moment_tables(
     seen: Observations, projections: NodeProjections, smoothing: float = 30.0, unsmoothed: int = 1000
-) -> LPCFG:
-    """Average products of projections into rule tensors, with the chained smoothing of Cohen et al. (2013)."""
+) -> LatentTables:
+    """Average products of projections into observable operators, with the chained smoothing of Cohen et al. (2013).
+
+    The value of a tree is the root's vector times the product of its rules' operators from the leaves up. The operators of words are not
+    smoothed: that is the lexicon's.
+
+    Parameters
+    ----------
+    seen : Observations
+    projections : NodeProjections
+        With ``mean(y z') = I`` over the nodes of each symbol.
+    smoothing : float
+        Constant C; zero for none.
+    unsmoothed : int
+        Rules seen so often are not smoothed.
+
+    Returns
+    -------
+    LatentTables of float64
+    """
     bank, productions, p = seen.bank, seen.productions, projections
     layout = Layout.of(productions, p.n_states)
     tables = layout.zeros(np.float64)
@@ -194,7 +214,7 @@ def operators(
         cells = layout.lexical_start[productions.node_production[nodes]][:, None] + np.arange(
             p.n_states[symbol]
         )
-        np.add.at(tables.lexical, cells, p.rows(p.z, nodes, symbol))
+        np.add.at(tables.lexical, cells, p.rows(p.z, nodes, symbol) / count[symbol])
     roots = bank.tree_start[1:] - 1
     root_weight = np.bincount(bank.label[roots], minlength=bank.n_symbols) / bank.n_trees
     for symbol in np.flatnonzero(root_weight).tolist():
@@ -202,13 +222,20 @@ def operators(
         tables.root[layout.root_start[symbol] : layout.root_start[symbol + 1]] = (
             y.mean(axis=0) * root_weight[symbol]
         )
+    return tables
+
+
+def _grammar(seen: Observations, tables: LatentTables) -> LPCFG:
+    """Return the grammar that holds the operators, with the probabilities of its rules without states."""
+    bank, productions, count, n_states = seen.bank, seen.productions, seen.label_count, tables.layout.n_states
+    root_weight = np.bincount(bank.label[bank.tree_start[1:] - 1], minlength=bank.n_symbols) / bank.n_trees
     before, after = seen.boundaries
     return LPCFG(
-        symbols=bank.symbols, n_phrases=bank.n_phrases, n_states=p.n_states,
-        state_prior=np.repeat(1 / p.n_states, p.n_states).astype(np.float32), root=tables.root.astype(np.float32),
+        symbols=bank.symbols, n_phrases=bank.n_phrases, n_states=n_states,
+        state_prior=np.repeat(1 / n_states, n_states).astype(np.float32), root=tables.root.astype(np.float32),
         binary_rules=productions.binary, binary=tables.binary.astype(np.float32),
         unary_rules=productions.unary, unary=tables.unary.astype(np.float32), before=before, after=after,
-        lexicon=seen.lexical.build(seen.lexical.mean_scores(tables), p.n_states),
+        lexicon=seen.lexical.build(seen.lexical.mean_scores(tables), n_states),
         binary_weight=productions.binary_count / count[productions.binary[:, 0]],
         unary_weight=productions.unary_count / count[productions.unary[:, 0]], root_weight=root_weight,
     )  # fmt: skip

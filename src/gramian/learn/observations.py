@@ -14,7 +14,7 @@ from gramian.features import NodeView
 from gramian.features.heads import head_leaves
 from gramian.grammar import LPCFG
 from gramian.learn.inference import TreeInference
-from gramian.learn.lexicon import LexicalModel
+from gramian.learn.lexicon import LexicalModel, LexiconName
 from gramian.learn.smoothing import Smoothing, estimate_rules, state_shares
 from gramian.learn.tables import LatentTables
 from gramian.trees import HeadRules
@@ -34,12 +34,21 @@ class Observations:
         Without them, features of head words say nothing.
     jobs : int
         Threads; no result depends on it.
+    lexicon : {"suffix", "pos"}
+        What rare words share; see :meth:`gramian.learn.lexicon.LexicalModel.named`.
     """
 
-    def __init__(self, bank: Treebank, *, heads: HeadRules | None = None, jobs: int = 1) -> None:
+    def __init__(
+        self,
+        bank: Treebank,
+        *,
+        heads: HeadRules | None = None,
+        jobs: int = 1,
+        lexicon: LexiconName = "suffix",
+    ) -> None:
         self.bank, self.heads, self.jobs = bank, heads, jobs
         self.productions = Productions.of(bank)
-        self.lexical = LexicalModel(bank, self.productions)
+        self.lexical = LexicalModel.named(lexicon, bank, self.productions)
 
     @cached_property
     def label_count(self) -> npt.NDArray[np.int64]:
@@ -56,11 +65,14 @@ class Observations:
         """The nodes, as feature templates see them."""
         names: dict[str, int] = {}
         count = self.lexical.word_count
+
+        def name(word: str, count: int) -> str:
+            if count >= _FEATURE_WORD:
+                return word.lower()
+            return suffix_chain(word, longest=2)[-1] + " " if self.lexical.suffixes else " "
+
         word_class = [
-            names.setdefault(
-                word.lower() if count[number] >= _FEATURE_WORD else suffix_chain(word, longest=2)[-1] + " ",
-                len(names),
-            )
+            names.setdefault(name(word, count[number]), len(names))
             for number, word in enumerate(self.bank.words)
         ]
         head = None if self.heads is None else head_leaves(self.bank, self.heads)

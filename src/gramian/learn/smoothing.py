@@ -14,12 +14,14 @@ import numpy.typing as npt
 
 from gramian.learn.tables import LatentTables
 
-__all__ = ["Smoothing", "estimate_rules", "state_shares"]
+__all__ = ["TINY", "Smoothing", "estimate_rules", "state_shares"]
+
+TINY = 1e-200  # the least shrinkage: only what was never counted takes the coarser distribution's place
 
 
 @dataclass(frozen=True)
 class Smoothing:
-    """How strongly latent rules are shrunk.
+    """How strongly latent rules are shrunk; with zeros they are relative frequencies.
 
     Attributes
     ----------
@@ -87,10 +89,10 @@ def estimate_rules(
 
     def rule_given_state(block_mass: npt.NDArray[np.float64], parent: int) -> npt.NDArray[np.float64]:
         own = state_mass[starts[parent] : starts[parent + 1]]
-        overall = block_mass.sum() / max(own.sum(), 1e-300)
-        return (block_mass + smoothing.rule * overall) / np.maximum(own + smoothing.rule, 1e-300)
+        overall = block_mass.sum() / max(own.sum(), TINY)
+        return (block_mass + rule_weight * overall) / (own + rule_weight)
 
-    k, a = smoothing.states, smoothing.sisters
+    rule_weight, k, a = max(smoothing.rule, TINY), max(smoothing.states, TINY), smoothing.sisters
     for rule in range(len(productions.binary)):
         parent, left, right = productions.binary[rule]
         count = counts.binary_block(rule).astype(np.float64)
@@ -99,19 +101,15 @@ def estimate_rules(
         pair = count.sum(axis=0)
         left_share = _shrink(pair.sum(axis=1), shares[starts[left] : starts[left + 1]], k)
         right_share = _shrink(pair.sum(axis=0), shares[starts[right] : starts[right + 1]], k)
-        pair = (pair + k * np.outer(left_share, right_share)) / max(total + k, 1e-300)
-        block = (count + k * pair) * (rule_given_state(by_state, parent) / np.maximum(by_state + k, 1e-300))[
-            :, None, None
-        ]
+        pair = (pair + k * np.outer(left_share, right_share)) / (total + k)
+        block = (count + k * pair) * (rule_given_state(by_state, parent) / (by_state + k))[:, None, None]
         result.binary_block(rule)[:] = (1 - a) * block + a * block.mean(axis=0)
     for rule in range(len(productions.unary)):
         parent, tag = productions.unary[rule]
         count = counts.unary_block(rule).astype(np.float64)
         by_state = count.sum(axis=1)
         below = _shrink(count.sum(axis=0), shares[starts[tag] : starts[tag + 1]], k)
-        block = (count + k * below) * (rule_given_state(by_state, parent) / np.maximum(by_state + k, 1e-300))[
-            :, None
-        ]
+        block = (count + k * below) * (rule_given_state(by_state, parent) / (by_state + k))[:, None]
         result.unary_block(rule)[:] = (1 - a) * block + a * block.mean(axis=0)
     result.root[:] = counts.root / counts.root.sum()
     return result
@@ -120,4 +118,4 @@ def estimate_rules(
 def _shrink(
     count: npt.NDArray[np.float64], towards: npt.NDArray[np.float64], weight: float
 ) -> npt.NDArray[np.float64]:
-    return (count + weight * towards) / max(count.sum() + weight, 1e-300)
+    return (count + weight * towards) / (count.sum() + weight)
