@@ -121,7 +121,7 @@ def _levels(sample: Sequences, order: int) -> list[_Level]:
             pairs, context = np.unique(pair, return_inverse=True)
             shorter, oldest = np.divmod(pairs, k + 1)
         codes, where = np.unique(context * (k + 1) + text[event], return_inverse=True)
-        count = np.bincount(where, weight, len(codes))
+        count = np.bincount(where, weight, len(codes)).astype(np.float64)
         follower, symbol = np.divmod(codes, k + 1)
         levels.append(_Level(shorter, oldest, follower, symbol, count, count))
         if length > 0:
@@ -130,7 +130,7 @@ def _levels(sample: Sequences, order: int) -> list[_Level]:
 
 
 def _with_continuation(level: _Level, longer: _Level, k: int) -> _Level:
-    """Count, for smoothing, in how many longer contexts a follower occurs; a whole history has no longer one."""
+    """Count, for smoothing, in how many longer contexts a follower occurs."""
     codes = level.context * (k + 1) + level.symbol
     above = longer.shorter[longer.context] * (k + 1) + longer.symbol
     variety = np.bincount(np.searchsorted(codes, above), minlength=len(codes)).astype(np.float64)
@@ -146,14 +146,14 @@ def _predictions(level: _Level, backgrounds: Array, *, smooth: bool) -> Array:
     background = backgrounds[level.shorter]
     if not smooth:
         table[level.context, level.symbol] = level.count
-        return table / table.sum(axis=1, keepdims=True)
+        return np.asarray(table / table.sum(axis=1, keepdims=True))
     counts = level.continuation
     once, twice = np.count_nonzero(counts == 1.0), np.count_nonzero(counts == 2.0)
     discount = once / (once + 2.0 * twice) if once else 0.5
     table[level.context, level.symbol] = counts - np.minimum(discount, counts / 2.0)
     total = np.bincount(level.context, counts, n)
     table /= total[:, None]
-    return table + (1.0 - table.sum(axis=1, keepdims=True)) * background
+    return np.asarray(table + (1.0 - table.sum(axis=1, keepdims=True)) * background)
 
 
 def _successors(levels: list[_Level], k: int) -> npt.NDArray[np.int32]:

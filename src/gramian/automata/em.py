@@ -118,10 +118,12 @@ class PNFAEM(BaseEstimator):  # type: ignore[misc]
         if self.start == "random":
             return random_pnfa(sample, self.n_states, rng, self.structure)
         if self.start == "spectral":
+            from gramian.automata.repair import softened
             from gramian.automata.spectral import SpectralWFA
 
-            spectral = SpectralWFA(self.n_states, repair="clip", random_state=self.random_state)
-            return softened(spectral.fit(sample).wfa_, random_pnfa(sample, self.n_states, rng))
+            spectral = SpectralWFA(self.n_states, repair="cluster", random_state=self.random_state)
+            start = spectral.fit(sample).wfa_
+            return softened(start, random_pnfa(sample, start.n_states, rng))
         raise OptionError(f"start: got {self.start!r}; try one of: random, spectral, or a WFA")
 
     def _climb(self, forest: PrefixForest, start: WFA) -> tuple[WFA, list[float]]:
@@ -157,13 +159,3 @@ def climb(
             break
         model = counts.estimate(forest.alphabet, structure, pseudo_count)
     return model, values
-
-
-def softened(model: WFA, other: WFA, share: float = 0.1) -> WFA:
-    """Return the PNFA between two of the same size, so that no transition of `model` is closed to EM."""
-    return WFA(
-        (1 - share) * model.initial + share * other.initial,
-        (1 - share) * model.final + share * other.final,
-        (1 - share) * model.transitions + share * other.transitions,
-        model.alphabet,
-    )

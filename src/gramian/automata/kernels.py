@@ -16,6 +16,7 @@ from numba import njit
 __all__ = [
     "expectations",
     "follow",
+    "match_cuts",
     "node_depths",
     "sample_paths",
     "score_paths",
@@ -148,6 +149,37 @@ def score_paths(successor, logs, symbols, offsets, result):
             total += logs[state, symbol]
             state = successor[state, symbol]
         result[row] = total + logs[state, stop] if state >= 0 else -np.inf
+
+
+@njit(cache=True, nogil=True)
+def match_cuts(table, accepted, symbols, offsets, backward, whole, pointers, indices, fill):
+    """Find the basis strings that begin (or, backward, end) at each cut of each string; return how many.
+
+    `table` is the tree of the basis strings and `accepted` the string that ends at a node, or -1. With
+    `whole`, a match must reach the end (backward: the start) of its string. Without `fill` only `pointers`,
+    the number of matches up to each cut, are written.
+    """
+    found = 0
+    cut = 0
+    for row in range(offsets.shape[0] - 1):
+        start, end = offsets[row], offsets[row + 1]
+        for place in range(start, end + 1):
+            node = 0
+            at = place
+            while node >= 0:
+                edge = at == start if backward else at == end
+                if accepted[node] >= 0 and (edge or not whole):
+                    if fill:
+                        indices[found] = accepted[node]
+                    found += 1
+                if edge:
+                    break
+                symbol = symbols[at - 1] if backward else symbols[at]
+                at += -1 if backward else 1
+                node = table[node, symbol] if symbol >= 0 else -1
+            cut += 1
+            pointers[cut] = found
+    return found
 
 
 @njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -72,8 +73,8 @@ class Sequences:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __iter__(self) -> Iterator[tuple[Symbol | None, ...]]:
-        names: list[Symbol | None] = [*self.alphabet, None]  # index -1 finds None
+    def __iter__(self) -> Iterator[tuple[Symbol, ...]]:
+        names: list[Any] = [*self.alphabet, None]  # index -1, no symbol of the alphabet, finds None
         flat = self.symbols.tolist()
         bounds = self.offsets.tolist()
         for start, end in pairwise(bounds):

@@ -119,25 +119,34 @@ class WFA:
         positions. If the sum over all strings diverges, ``ã`` is the solution of the same equation all the
         same (Lemma 1 without its condition), or `final` if there is none.
         """
+        readout = np.column_stack([(self.transitions @ self.prefix_weights()).T, self.final])
+        return np.asarray(self.state_vectors(strings) @ readout)
+
+    def state_vectors(self, strings: Strings) -> Array:
+        """Return the normalised state row of each prefix of each string, as :meth:`next_scores` describes."""
         sample = self.encode(strings)
-        total, restart = self._prefix_weights()
+        total = self.prefix_weights()
+        matrix = np.eye(self.n_states) - self.transitions.sum(axis=0)
+        try:
+            restart = np.asarray(np.linalg.solve(matrix.T, self.initial))
+        except np.linalg.LinAlgError:
+            restart = self.initial
+        mass = float(restart @ total)
+        restart = restart / mass if mass > 0 else self.initial
         vectors = np.empty((len(sample.symbols) + len(sample), self.n_states))
         kernels.state_vectors(
             self.initial, total, restart, self.transitions, sample.symbols, sample.offsets, vectors
         )
-        readout = np.column_stack([(self.transitions @ total).T, self.final])
-        return np.asarray(vectors @ readout)
+        return vectors
 
-    def _prefix_weights(self) -> tuple[Array, Array]:
-        """Return ã, and the average state over all positions of all strings, normalised."""
-        matrix = np.eye(self.n_states) - self.transitions.sum(axis=0)
+    def prefix_weights(self) -> Array:
+        """Return ``ã = (I - A)^-1 final``, the weight of all that follows each state; `final` if there is none."""
         try:
-            total = np.asarray(np.linalg.solve(matrix, self.final))
-            restart = np.asarray(np.linalg.solve(matrix.T, self.initial))
+            return np.asarray(
+                np.linalg.solve(np.eye(self.n_states) - self.transitions.sum(axis=0), self.final)
+            )
         except np.linalg.LinAlgError:
-            return self.final, self.initial
-        mass = float(restart @ total)
-        return total, restart / mass if mass > 0 else self.initial
+            return self.final
 
     def _signed_log(self, strings: Strings) -> tuple[Array, Array]:
         sample = self.encode(strings)

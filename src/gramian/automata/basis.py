@@ -1,0 +1,180 @@
+"""Bases of Hankel blocks: which prefixes and which suffixes are looked at (Balle et al. 2014, 2.1 and 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.automata.sequences import Sequences, Symbol
+from gramian.automata.wfa import Statistic
+from gramian.errors import OptionError
+
+__all__ = ["Basis"]
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Prefixes and suffixes, each a set of strings over one alphabet.
+
+    Examples
+    --------
+    >>> sample = Sequences.from_strings(["ab", "abab"])
+    >>> basis = Basis.frequent(sample, 4)
+    >>> list(basis.prefixes)
+    [(), ('a',), ('b',), ('a', 'b')]
+    """
+
+    prefixes: Sequences
+    suffixes: Sequences
+
+    def __post_init__(self) -> None:
+        if self.prefixes.alphabet != self.suffixes.alphabet:
+            raise OptionError(
+                "Basis: prefixes and suffixes have different alphabets; try: giving both the same"
+            )
+        for name in ("prefixes", "suffixes"):
+            strings: Sequences = getattr(self, name)
+            if len(strings) == 0 or strings.symbols.min(initial=0) < 0:
+                raise OptionError(
+                    f"Basis: {name} are empty or hold unknown symbols; try: adding the empty string"
+                )
+
+    @property
+    def alphabet(self) -> tuple[Symbol, ...]:
+        """The symbols."""
+        return self.prefixes.alphabet
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of prefixes and of suffixes."""
+        return len(self.prefixes), len(self.suffixes)
+
+    @classmethod
+    def of_strings(
+        cls,
+        prefixes: Iterable[Sequence[Symbol]],
+        suffixes: Iterable[Sequence[Symbol]],
+        alphabet: Sequence[Symbol],
+    ) -> Basis:
+        """Return the basis of the given strings."""
+        return cls(Sequences.from_strings(prefixes, alphabet), Sequences.from_strings(suffixes, alphabet))
+
+    @classmethod
+    def symbols(cls, alphabet: Sequence[Symbol], *, empty: bool = True) -> Basis:
+        """Return the symbols, and the empty string unless `empty` is false, as prefixes and suffixes."""
+        strings: list[tuple[Symbol, ...]] = [(symbol,) for symbol in alphabet]
+        strings = [(), *strings] if empty else strings
+        return cls.of_strings(strings, strings, alphabet)
+
+    @classmethod
+    def frequent(
+        cls,
+        sample: Sequences,
+        size: int,
+        *,
+        max_length: int = 4,
+        place: Literal["anywhere", "ends"] = "anywhere",
+    ) -> Basis:
+        """Return the most frequent strings of a sample, the empty string among them.
+
+        Parameters
+        ----------
+        size : int
+            How many prefixes, and how many suffixes.
+        max_length : int
+            The longest string considered.
+        place : "anywhere" or "ends"
+            Count substrings wherever they occur, the same for both sides; or count beginnings of strings for
+            the prefixes and endings for the suffixes.
+        """
+        if size < 1 or max_length < 0:
+            raise OptionError(f"basis: size {size}, longest string {max_length}; try: at least 1 and 0")
+        if place == "anywhere":
+            both = _most_frequent(sample, size, max_length, "anywhere")
+            return cls(both, both)
+        if place != "ends":
+            raise OptionError(f"place: got {place!r}; try one of: anywhere, ends")
+        return cls(
+            _most_frequent(sample, size, max_length, "start"), _most_frequent(sample, size, max_length, "end")
+        )
+
+    @classmethod
+    def matching(
+        cls,
+        sample: Sequences,
+        size: int,
+        *,
+        statistic: Statistic = "substring",
+        max_length: int = 4,
+        pool: int | None = None,
+    ) -> Basis:
+        """Return pairs of a maximum matching between prefixes and suffixes that occur together.
+
+        A sub-block whose prefixes and suffixes can be matched along non-zero entries has full structural
+        rank, so no row or column is wasted (Quattoni, Carreras and Gallé 2017). Of the `pool` most frequent
+        strings (four times `size` without it), the matched pairs with the largest entries are kept; the empty
+        string always is.
+        """
+        from scipy.sparse.csgraph import maximum_bipartite_matching
+
+        from gramian.automata.hankel import hankel_blocks
+
+        place: Literal["anywhere", "ends"] = "anywhere" if statistic == "substring" else "ends"
+        wide = cls.frequent(sample, pool or 4 * size, max_length=max_length, place=place)
+        matrix = hankel_blocks(sample, wide, statistic).matrix
+        partner = maximum_bipartite_matching(matrix, perm_type="column")
+        rows = np.flatnonzero(partner >= 0)
+        columns = partner[rows]
+        value = np.asarray(matrix[rows, columns]).ravel()
+        best = np.argsort(-value, kind="stable")[:size]
+        return cls(
+            wide.prefixes.take(np.union1d(rows[best], [0])),
+            wide.suffixes.take(np.union1d(columns[best], [0])),
+        )
+
+    def prefix_closed(self) -> Basis:
+        """Return the basis with every prefix also extended by every symbol.
+
+        Examples
+        --------
+        >>> list(Basis.symbols("a").prefix_closed().prefixes)
+        [(), ('a',), ('a', 'a')]
+        """
+        strings = [*self.prefixes, *((*u, s) for u in self.prefixes for s in self.alphabet)]
+        closed = Sequences.from_strings(dict.fromkeys(strings), self.alphabet)
+        return Basis(closed, self.suffixes)
+
+
+def _most_frequent(
+    sample: Sequences, size: int, max_length: int, place: Literal["anywhere", "start", "end"]
+) -> Sequences:
+    """Return the `size` most frequent strings up to a length: by count, then length, then order."""
+    distinct, weights = sample.merged()
+    k = len(sample.alphabet)
+    weight = np.repeat(weights, distinct.lengths)
+    left = np.arange(len(distinct.symbols)) - np.repeat(distinct.offsets[:-1], distinct.lengths)
+    right = np.repeat(distinct.lengths, distinct.lengths) - left  # symbols from here to the end of the string
+    strings: list[tuple[int, ...]] = [()]
+    counts = [np.inf]
+    start = np.arange(len(distinct.symbols))
+    code: npt.NDArray[np.int64] = np.zeros(len(start), np.int64)
+    for length in range(1, max_length + 1):
+        inside = right[start] >= length
+        start, code = start[inside], code[inside]
+        code = code * k + distinct.symbols[start + length - 1]
+        codes, first, code = np.unique(code, return_index=True, return_inverse=True)
+        if len(codes) == 0:
+            break
+        counted = {"anywhere": start >= 0, "start": left[start] == 0, "end": right[start] == length}[place]
+        count = np.bincount(code, weight[start] * counted, len(codes))
+        best = np.argsort(-count, kind="stable")[:size]
+        best = best[count[best] > 0]
+        strings += [tuple(distinct.symbols[start[i] : start[i] + length].tolist()) for i in first[best]]
+        counts += count[best].tolist()
+    order = sorted(range(len(strings)), key=lambda i: (-counts[i], len(strings[i]), strings[i]))[:size]
+    index = Sequences.from_strings([strings[i] for i in order], range(k))
+    return Sequences(index.symbols, index.offsets, sample.alphabet)

@@ -1,0 +1,165 @@
+"""Hankel blocks of a sample: how often ``uv`` and ``usv`` occur for prefixes u, suffixes v and symbols s.
+
+Definitions follow Balle et al. (2014), sections 2 and 3. A cut is a place between two symbols of a string;
+where u ends at a cut and v begins there, ``uv`` occurs. So a block is a product of two sparse incidence
+matrices, of cuts by prefixes and of cuts by suffixes, and compiled code only has to find the matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gramian.automata import kernels
+from gramian.automata.basis import Basis
+from gramian.automata.sequences import Sequences, Symbol
+from gramian.automata.wfa import Statistic
+from gramian.errors import OptionError
+
+__all__ = ["HankelBlocks", "hankel_blocks", "hankel_blocks_of"]
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class HankelBlocks:
+    """The sub-blocks of a Hankel matrix that spectral learning needs.
+
+    Attributes
+    ----------
+    basis : Basis
+    statistic : {"string", "prefix", "substring"}
+        Which function of strings the entries are.
+    matrix : csr_array of shape (n_prefixes, n_suffixes)
+        f(uv).
+    stacked : csr_array of shape (n_symbols * n_prefixes, n_suffixes)
+        f(usv); the rows of symbol s begin at ``s * n_prefixes``.
+    prefix_values : array of shape (n_prefixes,)
+        f(u).
+    suffix_values : array of shape (n_suffixes,)
+        f(v).
+    """
+
+    basis: Basis
+    statistic: Statistic
+    matrix: sparse.csr_array
+    stacked: sparse.csr_array
+    prefix_values: Array
+    suffix_values: Array
+
+    def of_symbol(self, symbol: int) -> sparse.csr_array:
+        """Return the block f(usv) of one symbol index."""
+        n = len(self.basis.prefixes)
+        return self.stacked[symbol * n : (symbol + 1) * n]
+
+
+def hankel_blocks(sample: Sequences, basis: Basis, statistic: Statistic = "substring") -> HankelBlocks:
+    """Estimate the blocks of `basis` from a sample: relative frequencies, or mean numbers of occurrences.
+
+    Examples
+    --------
+    >>> sample = Sequences.from_strings(["ab", "abab"])
+    >>> basis = Basis.of_strings(["", "a"], ["", "b"], sample.alphabet)
+    >>> hankel_blocks(sample, basis).matrix.toarray()  # f(λ) is the mean length plus one
+    array([[4. , 1.5],
+           [1.5, 1.5]])
+    """
+    if statistic not in ("string", "prefix", "substring"):
+        raise OptionError(f"statistic: got {statistic!r}; try one of: string, prefix, substring")
+    if len(sample) == 0:
+        raise OptionError("training strings: there are none; try: a file with at least one string")
+    k = len(sample.alphabet)
+    distinct, weights = sample.merged()
+    share = weights / weights.sum()
+    before = _matches(basis.prefixes, distinct, backward=True, whole=statistic != "substring")
+    after = _matches(basis.suffixes, distinct, backward=False, whole=statistic == "string")
+    cut_share = np.repeat(share, distinct.lengths + 1)
+    weighted = sparse.diags_array(cut_share) @ after
+    ends = distinct.offsets[1:] + np.arange(len(distinct))
+    starts = distinct.offsets[:-1] + np.arange(len(distinct))
+    inner = np.ones(len(cut_share), bool)
+    inner[ends] = False
+    rows = np.flatnonzero(inner)
+    # Prefix u before symbol s becomes row (s, u) of the stacked block.
+    with_symbol = before[rows]
+    n = len(basis.prefixes)
+    shift = np.repeat(distinct.symbols.astype(np.int64) * n, np.diff(with_symbol.indptr))
+    with_symbol = sparse.csr_array(
+        (with_symbol.data, with_symbol.indices + shift, with_symbol.indptr), shape=(len(rows), k * n)
+    )
+    return HankelBlocks(
+        basis,
+        statistic,
+        (before.T @ weighted).tocsr(),
+        (with_symbol.T @ weighted[rows + 1]).tocsr(),
+        cut_share[ends] @ before[ends] if statistic == "string" else cut_share @ before,
+        cut_share @ after if statistic == "substring" else cut_share[starts] @ after[starts],
+    )
+
+
+def hankel_blocks_of(
+    score: Callable[[Sequence[tuple[Symbol, ...]]], npt.ArrayLike],
+    basis: Basis,
+    statistic: Statistic = "string",
+) -> HankelBlocks:
+    """Fill the blocks of `basis` with the values of a function on strings, asked for all at once.
+
+    Examples
+    --------
+    >>> basis = Basis.of_strings(["", "a"], ["", "a"], ("a",))
+    >>> hankel_blocks_of(lambda strings: [0.5 ** (len(x) + 1) for x in strings], basis).matrix.toarray()
+    array([[0.5  , 0.25 ],
+           [0.25 , 0.125]])
+    """
+    prefixes, suffixes = list(basis.prefixes), list(basis.suffixes)
+    middles = [(), *((symbol,) for symbol in basis.alphabet)]
+    strings = [u + s + v for s in middles for u in prefixes for v in suffixes] + prefixes + suffixes
+    distinct = list(dict.fromkeys(strings))
+    answers = np.asarray(score(distinct), np.float64)
+    if answers.shape != (len(distinct),):
+        raise OptionError(
+            f"score function: shape {answers.shape} for {len(distinct)} strings; try: one number each"
+        )
+    value = dict(zip(distinct, answers.tolist(), strict=True))
+    values = np.array([value[string] for string in strings])
+    p, s = len(prefixes), len(suffixes)
+    blocks = values[: len(middles) * p * s].reshape(-1, s)
+    rest = values[len(middles) * p * s :]
+    return HankelBlocks(
+        basis, statistic, sparse.csr_array(blocks[:p]), sparse.csr_array(blocks[p:]), rest[:p], rest[p:]
+    )
+
+
+def _matches(strings: Sequences, sample: Sequences, *, backward: bool, whole: bool) -> sparse.csr_array:
+    """Return which basis strings begin at (or, backward, end at) each cut; `whole`: and reach the string's end."""
+    table, accepted = _automaton(strings, backward)
+    cuts = len(sample.symbols) + len(sample)
+    pointers = np.zeros(cuts + 1, np.int64)
+    arguments = (table, accepted, sample.symbols, sample.offsets, backward, whole, pointers)
+    found = kernels.match_cuts(*arguments, np.empty(0, np.int64), False)
+    indices = np.empty(found, np.int64)
+    kernels.match_cuts(*arguments, indices, True)
+    return sparse.csr_array((np.ones(found), indices, pointers), shape=(cuts, len(strings)))
+
+
+def _automaton(strings: Sequences, backward: bool) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return the tree of the strings (of their mirror images): child by symbol, and the string that ends there."""
+    k = len(strings.alphabet)
+    size = len(strings.symbols) + 1
+    table = np.full((size, k), -1, np.int32)
+    accepted = np.full(size, -1, np.int32)
+    nodes = 1
+    for number in range(len(strings)):
+        string = strings.symbols[strings.offsets[number] : strings.offsets[number + 1]]
+        node = 0
+        for symbol in string[::-1] if backward else string:
+            if table[node, symbol] < 0:
+                table[node, symbol] = nodes
+                nodes += 1
+            node = table[node, symbol]
+        accepted[node] = number
+    return table[:nodes].copy(), accepted[:nodes].copy()

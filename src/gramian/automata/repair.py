@@ -1,0 +1,165 @@
+"""From a spectral automaton to a true distribution: clipping, clustering, and EM from there.
+
+A spectral automaton computes something near a distribution, in a basis of its own where weights have any
+sign. Two ways lead to a PNFA. Clipping makes extreme state vectors the states, so that the others become
+combinations of them that sum to one, sets negative weights to zero and normalises. Clustering groups the
+state vectors that the training strings pass through, takes the groups as states and counts moves between them
+(what Narayan and Cohen 2015 do for grammars); it is the better start for EM.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.automata.em import climb
+from gramian.automata.pnfa import MoveCounts, Structure, random_pnfa
+from gramian.automata.sequences import Sequences
+from gramian.automata.trie import PrefixForest, single_threaded_products
+from gramian.automata.wfa import WFA
+
+__all__ = ["clip_to_pnfa", "cluster_to_pnfa", "refine", "softened"]
+
+Array = npt.NDArray[np.float64]
+
+_BLOCK = 50_000  # state vectors held at once
+_SAMPLED = 20_000  # state vectors that anchors and cluster centres are found among
+
+
+def clip_to_pnfa(model: WFA, sample: Sequences, *, random_state: int = 0) -> WFA:
+    """Return the PNFA whose states are extreme state vectors of `model`, with negative weights set to zero.
+
+    The extremes are found by successive projection among the normalised state vectors that `sample` reaches.
+    On these the prefix weight is one, so in the new basis the vector of prefix weights is all ones, as in a
+    PNFA.
+
+    Examples
+    --------
+    >>> from gramian.automata.spectral import SpectralWFA
+    >>> sample = Sequences.from_strings(["ab" * (i % 3) for i in range(30)])
+    >>> raw = SpectralWFA(2, repair=None).fit(sample).wfa_
+    >>> clip_to_pnfa(raw, sample).is_probabilistic()
+    True
+    """
+    vectors = _drawn(model, sample, np.random.default_rng(random_state))
+    residual = _whitened(vectors, vectors)
+    anchors = []
+    for _ in range(model.n_states):
+        anchor = int(np.einsum("ij,ij->i", residual, residual).argmax())
+        anchors.append(anchor)
+        direction = residual[anchor] / max(float(np.linalg.norm(residual[anchor])), 1e-300)
+        residual = residual - np.outer(residual @ direction, direction)
+    basis = vectors[anchors]
+    inverse = np.linalg.pinv(basis)
+    counts = MoveCounts(
+        np.maximum(model.initial @ inverse, 0.0) + 1e-9,
+        np.maximum(basis @ model.final, 0.0) + 1e-9,
+        np.maximum(basis @ model.transitions @ inverse, 0.0),
+    )
+    return counts.estimate(model.alphabet)
+
+
+def cluster_to_pnfa(
+    model: WFA,
+    sample: Sequences,
+    n_states: int | None = None,
+    *,
+    structure: Structure = "joint",
+    pseudo_count: float = 1e-3,
+    random_state: int = 0,
+) -> WFA:
+    """Return the PNFA of moves between clusters of the state vectors that `sample` passes through.
+
+    Examples
+    --------
+    >>> from gramian.automata.spectral import SpectralWFA
+    >>> sample = Sequences.from_strings(["ab" * (i % 3) for i in range(30)])
+    >>> raw = SpectralWFA(5, repair=None).fit(sample).wfa_
+    >>> cluster_to_pnfa(raw, sample, 5, pseudo_count=0.0).score(["", "abab", "b"]).round(2)
+    array([0.33, 0.33, 0.  ])
+    """
+    from sklearn.cluster import KMeans
+
+    n = n_states or model.n_states
+    drawn = _drawn(model, sample, np.random.default_rng(random_state))
+    points = _whitened(drawn, drawn)
+    n = min(n, len(np.unique(points.round(9), axis=0)))
+    clusters = KMeans(n, n_init=1, max_iter=30, random_state=random_state).fit(points)
+    k = len(sample.alphabet)
+    counts = MoveCounts(np.zeros(n), np.zeros(n), np.zeros((k, n, n)))
+    for part, weights, vectors in _state_vectors(model, sample):
+        state = clusters.predict(_whitened(drawn, vectors))
+        starts, ends = part.offsets[:-1] + np.arange(len(part)), part.offsets[1:] + np.arange(len(part))
+        inner = np.ones(len(state), bool)
+        inner[ends] = False
+        before = np.flatnonzero(inner)
+        np.add.at(counts.initial, state[starts], weights)
+        np.add.at(counts.final, state[ends], weights)
+        moves = (part.symbols, state[before], state[before + 1])
+        np.add.at(counts.transitions, moves, np.repeat(weights, part.lengths))
+    return counts.estimate(sample.alphabet, structure, pseudo_count)
+
+
+def refine(
+    start: WFA,
+    sample: Sequences,
+    *,
+    max_iterations: int = 60,
+    pseudo_count: float = 1e-3,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> WFA:
+    """Return the PNFA that EM reaches from `start`."""
+    noise = random_pnfa(sample, start.n_states, np.random.default_rng(random_state))
+    with single_threaded_products():
+        model, _ = climb(
+            PrefixForest.from_sample(sample),
+            softened(start, noise),
+            max_iterations=max_iterations,
+            tolerance=1e-5,
+            pseudo_count=pseudo_count,
+            n_jobs=n_jobs or os.cpu_count() or 1,
+        )
+    return model
+
+
+def softened(model: WFA, noise: WFA, share: float = 0.1) -> WFA:
+    """Return a PNFA between two of the same size, so that no transition of `model` is closed to EM."""
+    return WFA(
+        (1 - share) * model.initial + share * noise.initial,
+        (1 - share) * model.final + share * noise.final,
+        (1 - share) * model.transitions + share * noise.transitions,
+        model.alphabet,
+    )
+
+
+def _state_vectors(model: WFA, sample: Sequences) -> Iterator[tuple[Sequences, Array, Array]]:
+    """Yield distinct strings, how often each occurs, and the normalised state vectors along them."""
+    distinct, weights = sample.merged()
+    block = np.cumsum(distinct.lengths + 1) // _BLOCK
+    firsts = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
+    for first, last in zip(firsts, [*firsts[1:], len(distinct)], strict=True):
+        part = distinct.take(np.arange(first, last))
+        yield part, weights[first:last], model.state_vectors(part)
+
+
+def _drawn(model: WFA, sample: Sequences, rng: np.random.Generator) -> Array:
+    """Draw state vectors in proportion to how often the strings pass through them; those of weight one only."""
+    total = float(len(sample.symbols) + len(sample))
+    drawn = []
+    for part, weights, vectors in _state_vectors(model, sample):
+        share = np.repeat(weights, part.lengths + 1)
+        size = int(np.ceil(_SAMPLED * share.sum() / total))
+        drawn.append(vectors[rng.choice(len(vectors), size, p=share / share.sum())])
+    rows = np.concatenate(drawn)
+    proper = np.abs(rows @ model.prefix_weights() - 1.0) < 1e-6
+    return np.asarray(rows[proper] if proper.any() else rows)
+
+
+def _whitened(reference: Array, vectors: Array) -> Array:
+    """Return `vectors` in a basis where `reference` has unit second moments; far outliers are pulled in."""
+    values, axes = np.linalg.eigh(reference.T @ reference / len(reference))
+    return np.clip(vectors @ (axes / np.sqrt(np.maximum(values, 1e-6 * values.max()))), -20.0, 20.0)
