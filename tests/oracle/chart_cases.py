@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -53,12 +53,19 @@ def grammar_of(
             root[starts[number] : starts[number] + sizes[number]] = 0
     n_tags = len(symbols) - n_phrases
     share = np.ones((len(symbols), n_tags + 1), np.float32)
-    return LPCFG(
+    grammar = LPCFG(
         symbols=symbols, n_phrases=n_phrases, n_states=n_states, state_prior=prior, root=root,
         binary_rules=binary_rules, binary=weights(int(sizes[binary_rules].prod(axis=1).sum())),
         unary_rules=unary_rules, unary=weights(int(sizes[unary_rules].prod(axis=1).sum())),
         before=share, after=share.copy(), lexicon=lexicon(symbols[n_phrases:], n_states[n_phrases:]),
     )  # fmt: skip
+    if signed:  # as for observable operators, the weights of rules come from elsewhere
+        sizes = [np.abs(table) for table in (grammar.binary, grammar.unary, grammar.root)]
+        coarse = replace(grammar, binary=sizes[0], unary=sizes[1], root=sizes[2]).coarse
+        return replace(
+            grammar, binary_weight=coarse.binary, unary_weight=coarse.unary, root_weight=coarse.root
+        )
+    return grammar
 
 
 @st.composite

@@ -14,6 +14,8 @@ from numba import njit
 
 __all__ = ["best_states", "edge_weights", "sampled_root", "tree_log_posterior", "unfold"]
 
+_ORDER_FREE = {"reassoc", "contract", "nsz"}  # sums may be reordered; zero, inf and NaN keep their meaning
+
 
 @njit(cache=True, nogil=True)
 def _log(value):
@@ -39,7 +41,7 @@ def _children(edge, edge_left, edge_right, item_start, values, one):
     return left_values, values[item_start[right] : item_start[right + 1]] if right >= 0 else one
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
 def edge_weights(
     item_posterior, item_start, inside, outside, edge_first, edge_left, edge_right, edge_rule, edge_posterior,
     grammar,
@@ -117,6 +119,25 @@ def _highest(item, edge_first, edge_left, edge_right, scale, weights):
 
 
 @njit(cache=True, nogil=True)
+def _raise_to(factor, values, row):
+    """Raise the entries of `row` to factor times values where that is more."""
+    for place in range(row.shape[0]):
+        value = factor * values[place]
+        row[place] = value if value > row[place] else row[place]
+
+
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc"})
+def _largest(cells, values):
+    """Return the largest product of absolute `cells` and `values`."""
+    largest = 0.0
+    for place in range(values.shape[0]):
+        product = abs(cells[place]) * values[place]
+        if product > largest:
+            largest = product
+    return largest
+
+
+@njit(cache=True, nogil=True)
 def best_states(
     n_phrases, item_symbol, item_start, inside, root_posterior, edge_first, edge_left, edge_right, edge_rule,
     weights, grammar,
@@ -156,13 +177,11 @@ def best_states(
                         _below(edge, edge_left, edge_right, scale) - reference
                     )
                     for i in range(left.shape[0]):
-                        for j in range(right.shape[0]):
-                            place = i * right.shape[0] + j
-                            pairs[place] = max(pairs[place], factor * left[i] * right[j])
+                        row = pairs[i * right.shape[0] : (i + 1) * right.shape[0]]
+                        _raise_to(factor * left[i], right, row)
                 edge += 1
             for state in range(states):
-                for place in range(size):
-                    here[state] = max(here[state], abs(block[state * size + place]) * pairs[place])
+                here[state] = max(here[state], _largest(block[state * size : (state + 1) * size], pairs))
         top = here.max()
         if reference > -np.inf and top > 0:
             here /= top
@@ -257,7 +276,7 @@ def unfold(
     return items[:count].copy(), edges[:count].copy(), states[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
 def tree_log_posterior(
     items, edges, item_symbol, item_start, inside, root_posterior, edge_left, edge_right, edge_rule, weights,
     grammar,

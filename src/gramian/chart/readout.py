@@ -117,7 +117,7 @@ def to_tree(chart: ChartParser, forest: Forest, decoded: Decoded, words: Sequenc
     labels_of = label_table(chart.grammar.symbols, chart.grammar.n_phrases).bottom_up
     symbols = forest.item_symbol[decoded.items].tolist()
     is_leaf = (decoded.edges < 0).tolist()
-    is_binary = (forest.edge_right[decoded.edges] >= 0).tolist()
+    is_binary = (forest.edge_right[decoded.edges[decoded.edges >= 0]] >= 0).tolist()  # of the phrases
     position = len(words)
     built: list[list[Tree]] = []  # the last entries are the parts of what comes next, the leftmost on top
     for place in range(len(symbols) - 1, -1, -1):
@@ -127,7 +127,7 @@ def to_tree(chart: ChartParser, forest: Forest, decoded: Decoded, words: Sequenc
             node = preterminal(labels[0], words[position])
         else:
             children = built.pop()
-            if is_binary[place]:
+            if is_binary.pop():
                 children += built.pop()
             if not labels:
                 built.append(children)
