@@ -31,8 +31,8 @@ def train(
         "root", help="States by the root of a label's count, by its frequency, or the same for all."
     ),
     growth: float = typer.Option(0.25, min=0.0, help="With root: states per root of the count."),
-    features: Literal["rich", "paper", "plain"] = typer.Option(
-        "rich", help="Feature set of the spectral methods."
+    features: Literal["rich", "paper", "plain"] | None = typer.Option(
+        None, help="Feature set of the spectral methods; by default paper for moments, rich for the others."
     ),
     iterations: int = typer.Option(-1, min=-1, help="Steps of EM; -1 for the method's default."),
     cycles: int = typer.Option(4, min=1, help="With split-merge: how often every state is split."),
@@ -158,7 +158,8 @@ def _learner(options: dict[str, Any], start: str | None, jobs: int, tell: Any) -
         common["start"] = load_model(start).grammar
     if method == "em":
         return learn.EM(**common)
-    common["features"] = options["features"]
+    if options["features"]:
+        common["features"] = options["features"]
     if method == "spectral-cluster":
         return learn.SpectralClustering(**common)
     if method == "spectral-moments":

@@ -67,7 +67,7 @@ class SpectralMoments(Learner):
         allocation: Allocation = "root",
         growth: float = 0.25,
         least: float = 0.01,
-        features: str = "rich",
+        features: str = "paper",
         min_count: int = 1,
         kappa: float = 5.0,
         smoothing: float = 30.0,
