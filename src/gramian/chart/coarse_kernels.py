@@ -31,7 +31,7 @@ def _grown(array, size):  # type: ignore[no-untyped-def]
 def coarse_inside(  # type: ignore[no-untyped-def]
     n, tag_start, tag_symbol, tag_score, n_symbols, n_phrases,
     pair_start, rule_parent, rule_weight, unary_start, unary_parent, unary_weight, can_be_right,
-    merit_left, merit_right, beam, allowed,
+    merit_left, merit_right, beam, allowed, allowed_symbols,
 ):  # fmt: skip
     """Fill the coarse chart bottom-up.
 
@@ -43,17 +43,19 @@ def coarse_inside(  # type: ignore[no-untyped-def]
     can_be_right (n_symbols,) bool.
     merit_left, merit_right (n + 1, n_symbols) float32: guess of the outside value of a symbol that begins / ends at a position.
     beam : items whose value times merit is below this share of their cell's best are dropped; 0 keeps all.
-    allowed (n_cells,) bool: spans that may hold phrases.
+    allowed (n_cells,) int32: rows of allowed_symbols (n_rows, n_phrases + 1) bool: the phrases that a span may hold, and whether its
+    tag may stand without a phrase. Row 0 must allow all.
 
     Returns
     -------
     item_symbol int32; item_inside float64, scaled per cell; cell_first (n_cells + 1,), cell_right_end (n_cells,) int32: a cell's items,
-    those that can be right children first; cell_scale float64: logarithm of what a cell's values were divided by.
+    those that can be right children first; cell_child_first (n_cells,) int32: the first that can be a child of two; cell_scale float64: logarithm of what a cell's values were divided by.
     """
     n_cells = n * (n + 1) // 2
     item_symbol = np.empty(16 * n_cells + n_symbols, np.int32)
     item_inside = np.empty(16 * n_cells + n_symbols, np.float64)
     cell_first = np.zeros(n_cells + 1, np.int32)
+    cell_child_first = np.zeros(n_cells, np.int32)
     cell_right_end = np.zeros(n_cells, np.int32)
     cell_scale = np.zeros(n_cells, np.float64)
     value = np.zeros(n_phrases, np.float64)
@@ -63,6 +65,8 @@ def coarse_inside(  # type: ignore[no-untyped-def]
             end = start + width
             cell = cell_number(start, end, n)
             cell_first[cell] = n_items
+            cell_child_first[cell] = n_items
+            row_allowed = allowed_symbols[allowed[cell]]
             if n_items + n_symbols > item_symbol.shape[0]:
                 item_symbol = _grown(item_symbol, n_items)
                 item_inside = _grown(item_inside, n_items)
@@ -74,29 +78,31 @@ def coarse_inside(  # type: ignore[no-untyped-def]
                     n_items += 1
                     for rule in range(unary_start[tag_symbol[tag]], unary_start[tag_symbol[tag] + 1]):
                         value[unary_parent[rule]] += unary_weight[rule] * tag_score[tag]
+                if not row_allowed[n_phrases]:
+                    cell_child_first[cell] = n_items
             else:
                 reference = -np.inf
                 for split in range(start + 1, end):
                     left_cell, right_cell = cell_number(start, split, n), cell_number(split, end, n)
                     if (
-                        cell_first[left_cell] < cell_first[left_cell + 1]
-                        and cell_first[right_cell] < cell_right_end[right_cell]
+                        cell_child_first[left_cell] < cell_first[left_cell + 1]
+                        and cell_child_first[right_cell] < cell_right_end[right_cell]
                     ):
                         reference = max(reference, cell_scale[left_cell] + cell_scale[right_cell])
-            if not allowed[cell] or reference == -np.inf:
+            if reference == -np.inf or (allowed[cell] > 0 and not row_allowed[:n_phrases].any()):
                 value[:] = 0.0
                 cell_right_end[cell] = n_items
                 continue
             for split in range(start + 1, end):
                 left_cell, right_cell = cell_number(start, split, n), cell_number(split, end, n)
-                first, last = cell_first[right_cell], cell_right_end[right_cell]
-                if cell_first[left_cell] == cell_first[left_cell + 1] or first == last:
+                first, last = cell_child_first[right_cell], cell_right_end[right_cell]
+                if cell_child_first[left_cell] == cell_first[left_cell + 1] or first == last:
                     continue
                 factor = np.exp(cell_scale[left_cell] + cell_scale[right_cell] - reference)
                 if factor < 1e-100:
                     continue
                 symbols, insides = item_symbol[first:last], item_inside[first:last]
-                for left in range(cell_first[left_cell], cell_first[left_cell + 1]):
+                for left in range(cell_child_first[left_cell], cell_first[left_cell + 1]):
                     left_value = item_inside[left] * factor
                     row = pair_start[item_symbol[left] * n_symbols : (item_symbol[left] + 1) * n_symbols + 1]
                     for right in range(symbols.shape[0]):
@@ -109,6 +115,10 @@ def coarse_inside(  # type: ignore[no-untyped-def]
                             value[np.uintp(rule_parent[np.uintp(rule)])] += (
                                 product * rule_weight[np.uintp(rule)]
                             )
+            if allowed[cell] > 0:
+                for symbol in range(n_phrases):
+                    if not row_allowed[symbol]:
+                        value[symbol] = 0.0
             # Which of the phrases stay: those whose value times guessed outside value is near the best of the cell.
             floor, largest = 0.0, 0.0
             before, after = merit_left[start], merit_right[end]
@@ -132,12 +142,12 @@ def coarse_inside(  # type: ignore[no-untyped-def]
                     cell_right_end[cell] = n_items
             value[:] = 0.0
     cell_first[n_cells] = n_items
-    return item_symbol[:n_items], item_inside[:n_items], cell_first, cell_right_end, cell_scale
+    return item_symbol[:n_items], item_inside[:n_items], cell_first, cell_child_first, cell_right_end, cell_scale
 
 
 @njit(cache=True, nogil=True)
 def coarse_edges(  # type: ignore[no-untyped-def]
-    n, item_symbol, item_inside, cell_first, cell_right_end, cell_scale, posterior, n_symbols, n_phrases,
+    n, item_symbol, item_inside, cell_first, cell_child_first, cell_right_end, cell_scale, posterior, n_symbols, n_phrases,
     pair_start, rule_parent, rule_weight, unary_start, unary_parent, unary_weight, item_threshold, edge_threshold,
     edge_parent, edge_left, edge_right, edge_rule, edge_share, edge_posterior,
 ):  # fmt: skip
@@ -190,13 +200,13 @@ def coarse_edges(  # type: ignore[no-untyped-def]
                             n_edges += 1
             for split in range(start + 1, end):
                 left_cell, right_cell = cell_number(start, split, n), cell_number(split, end, n)
-                first, last = cell_first[right_cell], cell_right_end[right_cell]
-                if cell_first[left_cell] == cell_first[left_cell + 1] or first == last:
+                first, last = cell_child_first[right_cell], cell_right_end[right_cell]
+                if cell_child_first[left_cell] == cell_first[left_cell + 1] or first == last:
                     continue
                 factor = np.exp(cell_scale[left_cell] + cell_scale[right_cell] - cell_scale[cell])
                 if factor < 1e-100:
                     continue
-                for left in range(cell_first[left_cell], cell_first[left_cell + 1]):
+                for left in range(cell_child_first[left_cell], cell_first[left_cell + 1]):
                     left_value = item_inside[left] * factor
                     row = item_symbol[left] * n_symbols
                     left_mass = 0.0
@@ -320,7 +330,7 @@ def _merits(n, tag_start, tag_symbol, tag_score, n_phrases, table, step, out):  
 
 @njit(cache=True, nogil=True)
 def pruned_forest(  # type: ignore[no-untyped-def]
-    n, tag_start, tag_symbol, tag_score, grammar, allowed, beam, item_threshold, edge_threshold,
+    n, tag_start, tag_symbol, tag_score, grammar, allowed, allowed_symbols, beam, item_threshold, edge_threshold,
 ):  # fmt: skip
     """Fill the coarse chart of a sentence and prune it.
 
@@ -345,14 +355,15 @@ def pruned_forest(  # type: ignore[no-untyped-def]
     if beam > 0:
         _merits(n, tag_start, tag_symbol, tag_score, n_phrases, g.before, 0, merit_left)
         _merits(n, tag_start, tag_symbol, tag_score, n_phrases, g.after, 1, merit_right)
-    symbol, inside, cell_first, cell_right_end, cell_scale = coarse_inside(
+    symbol, inside, cell_first, cell_child_first, cell_right_end, cell_scale = coarse_inside(
         n, tag_start, tag_symbol, tag_score, g.n_symbols, n_phrases, g.pair_start, g.rule_parent, g.rule_weight,
-        g.unary_first, g.unary_parent, g.unary_weight, g.can_be_right, merit_left, merit_right, beam, allowed,
+        g.unary_first, g.unary_parent, g.unary_weight, g.can_be_right, merit_left, merit_right, beam,
+        allowed, allowed_symbols,
     )  # fmt: skip
     top = n * (n + 1) // 2 - 1
     posterior = np.zeros(symbol.shape[0], np.float64)
     total = 0.0
-    for item in range(cell_first[top], cell_first[top + 1]):
+    for item in range(cell_child_first[top], cell_first[top + 1]):
         posterior[item] = g.root[symbol[item]] * inside[item]
         total += posterior[item]
     log_total = -np.inf
@@ -368,7 +379,7 @@ def pruned_forest(  # type: ignore[no-untyped-def]
         posterior[:] = 0
         posterior[cell_first[top] :] = root
         n_edges = coarse_edges(
-            n, symbol, inside, cell_first, cell_right_end, cell_scale, posterior, g.n_symbols, n_phrases,
+            n, symbol, inside, cell_first, cell_child_first, cell_right_end, cell_scale, posterior, g.n_symbols, n_phrases,
             g.pair_start, g.rule_parent, g.rule_weight, g.unary_first, g.unary_parent, g.unary_weight, item_threshold, edge_threshold,
             edge_parent, edge_left, edge_right, edge_rule, edge_share, edge_posterior,
         )  # fmt: skip

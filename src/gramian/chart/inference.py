@@ -14,7 +14,7 @@ from gramian.chart import coarse_kernels, fine_kernels
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
 
-__all__ = ["ChartParser", "Forest", "GrammarArrays", "Pruning"]
+__all__ = ["Allowed", "ChartParser", "Forest", "GrammarArrays", "Pruning"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -37,6 +37,21 @@ class Pruning:
     beam: float = 1e-3
     item: float = 5e-5
     edge: float = 1e-5
+
+
+class Allowed(NamedTuple):
+    """Which symbols each span may hold.
+
+    Attributes
+    ----------
+    row : ndarray of int32, shape (n (n + 1) / 2,)
+        For each span, by width, then start, its row of `symbols`.
+    symbols : ndarray of bool, shape (n_rows, n_phrases + 1)
+        The phrases, and in the last column whether a tag may stand without a phrase over it. Row 0 allows all.
+    """
+
+    row: Ints
+    symbols: npt.NDArray[np.bool_]
 
 
 class GrammarArrays(NamedTuple):
@@ -132,7 +147,7 @@ class ChartParser:
         self,
         words: Sequence[WordScores],
         pruning: Pruning = Pruning(),
-        allowed: npt.NDArray[np.bool_] | None = None,
+        allowed: Allowed | None = None,
     ) -> Forest | None:
         """Return the forest of a sentence, or None if the grammar does not derive it.
 
@@ -140,8 +155,8 @@ class ChartParser:
         ----------
         words : sequence of WordScores
         pruning : Pruning
-        allowed : ndarray of bool, shape (n (n + 1) / 2,), optional
-            Spans that may hold phrases, by width, then start.
+        allowed : Allowed, optional
+            Which symbols each span may hold; see :class:`gramian.chart.constraints.Constraints`.
         """
         n = len(words)
         n_phrases = self.grammar.n_phrases
@@ -153,14 +168,15 @@ class ChartParser:
         sizes = self.grammar.n_states[tag_symbol]
         tag_state_start = np.cumsum(sizes, dtype=np.int64) - sizes
         if allowed is None:
-            allowed = np.ones(n * (n + 1) // 2, np.bool_)
+            allowed = Allowed(np.zeros(n * (n + 1) // 2, np.int32), np.ones((1, n_phrases + 1), np.bool_))
         log_coarse, symbol, cell, posterior, root_share, *edges = coarse_kernels.pruned_forest(
             n,
             tag_start,
             tag_symbol,
             tag_score,
             self.arrays,
-            allowed,
+            allowed.row,
+            allowed.symbols,
             pruning.beam,
             pruning.item,
             pruning.edge,
