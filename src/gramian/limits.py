@@ -16,6 +16,7 @@ __all__ = ["Limits", "cut"]
 
 _RULE_SHARE = 0.033  # of the rules, at a split point, at the beam 1e-3: upper end of what was measured
 _BEAM_POWER = 0.4
+_EDGES_PER_WORD = 100  # what words and tags cost
 _BYTES_PER_EDGE = 25
 _SECONDS_PER_EDGE = 1e-7
 _NARROWEST_BEAM = 0.3
@@ -61,7 +62,7 @@ class Limits:
         """
         if self.length is not None and n_words > self.length:
             return None
-        most = self._most_edges(self.seconds if seconds is None else seconds)
+        most = self._most_edges(self.seconds if seconds is None else seconds) - _EDGES_PER_WORD * n_words
         splits = n_words**3 / 6
         if splits * n_rules * _share(pruning.beam) <= most:
             return pruning
@@ -79,8 +80,9 @@ class Limits:
         return self._longest(self.seconds * whole / n_words, n_rules)
 
     def _longest(self, seconds: float | None, n_rules: int) -> int:
-        edges = self._most_edges(seconds) / (n_rules * _share(_NARROWEST_BEAM))
-        return max(1, int(min((6 * edges) ** (1 / 3), 1e9, self.length or 1e9)))
+        half = self._most_edges(seconds) / 2  # for words and for split points
+        by_splits = (6 * half / (n_rules * _share(_NARROWEST_BEAM))) ** (1 / 3)
+        return max(1, int(min(by_splits, half / _EDGES_PER_WORD, 1e9, self.length or 1e9)))
 
     def _most_edges(self, seconds: float | None) -> float:
         by_memory = float("inf") if self.memory is None else self.memory / _BYTES_PER_EDGE

@@ -280,7 +280,7 @@ class Parser:
             forest = self._chart.forest(scores, fitting)
             if forest and (result := _result(self._chart, forest, words, log_words, "wide", job)):
                 return result
-        if fitting := self.limits.fit(usual, len(words) + 1, self._n_rules, job.seconds_left()):
+        if fitting := self.limits.fit(usual, len(words), self._n_rules, job.seconds_left()):
             chart, end = self._glue
             widened = [
                 self._table.widen(score, word, place == 0)
@@ -306,11 +306,12 @@ class Parser:
             left = job.seconds_left()
             share = replace(job, k=1, began=perf_counter(), seconds=left and left / (len(slices) - done))
             result = self._parse(words[part], given and given[part], share)
-            if result.status == "flat":
+            if result.status != "flat":
+                status = "parts"
+            if result.confidences[0] == 0.0:  # a makeshift root
                 children += result.tree.children
                 sure += result.confidences[1:]
             else:
-                status = "parts"
                 children.append(result.tree)
                 sure += result.confidences
             log_prob += result.log_prob

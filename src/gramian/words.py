@@ -12,9 +12,7 @@ from gramian.trees.labels import split_chain
 __all__ = ["WordTable"]
 
 _LARGEST_CACHE = 1 << 17
-_FORM_SHARE = (
-    0.01  # how much of a word's tags its form alone decides, once its known tags have not led to a tree
-)
+_FORM_COUNT = 0.1  # for how many occurrences a word's form stands, once its known tags have led to no tree
 
 _SPELLINGS = {
     "“": "``", "”": "''", "„": "``", "«": "``", "»": "''", '"': "''", "‘": "`", "’": "'", "—": "--", "–": "--",
@@ -89,7 +87,10 @@ class WordTable:
         """Add the tags that the form of the word suggests to those it has."""
         lexicon = self._lexicon
         guess = lexicon.tag_probabilities(self._known_spelling(word, initial), initial)
-        chances = _FORM_SHARE * np.where(guess >= lexicon.min_tag_probability, guess, 0)
+        # The more often a word was seen, the less likely is a tag it never had.
+        count = np.exp(self.score(word, initial)[1] - self._log_unknown)
+        share = _FORM_COUNT / (10 + count)
+        chances = share * np.where(guess >= lexicon.min_tag_probability, guess, 0)
         chances[scores.tags] += scores.coarse * lexicon.tag_prior[scores.tags]
         tags = np.flatnonzero(chances)
         return self._scores(tags.tolist(), chances[tags].tolist(), word)

@@ -23,7 +23,7 @@ _Number = TypeVar("_Number", bound=np.number[Any])
 END = "END"
 """Tag, and word, that closes a sentence of a glued grammar."""
 
-_PRICE = 1e-4  # probability of one more part
+_PRICE = 1e-3  # probability of one more part
 
 
 def root_label(grammar: LPCFG) -> str:
