@@ -1,0 +1,94 @@
+"""Who may import whom, and what stays unloaded until it is needed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "gramian"
+
+# Each room and the rooms it may look into. `errors` is open to all, nobody looks into cli, web, interop, experiments.
+BASE = {"errors", "files"}
+MAY_IMPORT = {
+    "errors": set(),
+    "files": {"errors"},
+    "trees": BASE,
+    "corpus": BASE | {"trees"},
+    "features": BASE | {"trees", "corpus"},
+    "grammar": BASE | {"trees", "corpus"},
+    "chart": BASE | {"trees", "corpus", "grammar"},
+    "learn": BASE | {"trees", "corpus", "features", "grammar", "chart"},
+    "evaluate": BASE | {"trees"},
+    "automata": BASE,
+    "dependency": BASE | {"trees", "automata", "evaluate"},
+    "parallel": BASE,
+    "tokenise": BASE,
+    "words": BASE | {"trees", "corpus", "grammar"},
+    "limits": BASE | {"trees", "corpus", "grammar", "chart"},
+    "parser": BASE | {"trees", "corpus", "grammar", "chart", "tokenise", "words", "limits"},
+    "ensemble": BASE
+    | {"trees", "corpus", "features", "grammar", "chart", "learn", "evaluate", "parser", "parallel", "words"},
+}
+ON_TOP = {"cli", "web", "interop", "experiments", "__main__", "__init__"}
+HEAVY = ("numpy", "scipy", "numba", "sklearn", "nltk", "conllu", "safetensors", "rich")
+
+
+def room(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[tuple[str, int]]:
+    """Rooms of gramian that a file imports, wherever in the file, with the line."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == "gramian":
+            found |= {(alias.name, node.lineno) for alias in node.names if alias.name != "__version__"}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("gramian."):
+            found.add((node.module.split(".")[1], node.lineno))
+        elif isinstance(node, ast.Import):
+            found |= {
+                (alias.name.split(".")[1], node.lineno)
+                for alias in node.names
+                if alias.name.startswith("gramian.")
+            }
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_go_one_way(path):
+    own = room(path)
+    if own in ON_TOP:
+        return
+    assert own in MAY_IMPORT, f"say in {Path(__file__).name} what {own} may import"
+    wrong = [
+        f"line {line}: {other}"
+        for other, line in imported(path)
+        if other != own and other not in MAY_IMPORT[own]
+    ]
+    assert not wrong, f"{own} may not import these"
+
+
+def test_the_table_has_no_circle():
+    left = {name: set(others) for name, others in MAY_IMPORT.items()}
+    while free := [name for name, others in left.items() if not others]:
+        for name in free:
+            del left[name]
+        for others in left.values():
+            others.difference_update(free)
+    assert not left
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import gramian", "import sys; sys.argv = ['gramian', '--help']; from gramian.cli import main; main()"],
+)
+def test_nothing_heavy_is_loaded_before_it_is_needed(code):
+    watched = (
+        f"import atexit, sys; atexit.register(lambda: print([m for m in {HEAVY!r} if m in sys.modules]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", watched + code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
