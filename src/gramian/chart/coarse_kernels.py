@@ -48,8 +48,9 @@ def coarse_inside(  # type: ignore[no-untyped-def]
 
     Returns
     -------
-    item_symbol int32; item_inside float64, scaled per cell; cell_first (n_cells + 1,), cell_right_end (n_cells,) int32: a cell's items,
-    those that can be right children first; cell_child_first (n_cells,) int32: the first that can be a child of two; cell_scale float64: logarithm of what a cell's values were divided by.
+    item_symbol int32; item_inside float64, scaled per cell; cell_first (n_cells + 1,), cell_right_end (n_cells,) int32: a cell's
+    items, those that can be right children first; cell_child_first (n_cells,) int32: its first that can stand beside another;
+    cell_scale float64: logarithm of what a cell's values were divided by.
     """
     n_cells = n * (n + 1) // 2
     item_symbol = np.empty(16 * n_cells + n_symbols, np.int32)
@@ -142,7 +143,9 @@ def coarse_inside(  # type: ignore[no-untyped-def]
                     cell_right_end[cell] = n_items
             value[:] = 0.0
     cell_first[n_cells] = n_items
-    return item_symbol[:n_items], item_inside[:n_items], cell_first, cell_child_first, cell_right_end, cell_scale
+    return (
+        item_symbol[:n_items], item_inside[:n_items], cell_first, cell_child_first, cell_right_end, cell_scale,
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
