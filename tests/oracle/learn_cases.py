@@ -52,6 +52,22 @@ def random_tables(layout: Layout, rng: np.random.Generator, zeros: float = 0.0) 
     return tables
 
 
+def big_case(seed: int = 0) -> Case:
+    """Sixty trees of up to a dozen words, with random parameters."""
+    rng = np.random.default_rng(seed)
+    trees = []
+    for _ in range(60):
+        tree = Tree("x", word="a")
+        for _ in range(int(rng.integers(1, 12))):
+            other = Tree(str(rng.choice(["x", "y"])), word=str(rng.choice(["a", "b", "c"])))
+            label = str(rng.choice(["A", "B"]))
+            tree = Tree(label, [tree, other] if rng.random() < 0.5 else [other, tree])
+        trees.append(tree)
+    bank = Treebank.from_trees(trees)
+    layout = Layout.of(Productions.of(bank), rng.integers(2, 9, bank.n_symbols).astype(np.int32))
+    return Case(bank, random_tables(layout, rng))
+
+
 def assignments(bank: Treebank, tree: int, tables: LatentTables) -> tuple[np.ndarray, np.ndarray]:
     """Return all assignments of states to the nodes of a tree, shape (nodes, assignments), and their weights."""
     layout, production = tables.layout, tables.layout.productions.node_production
@@ -164,3 +180,25 @@ def preorder(bank: Treebank, tree: int) -> list[int]:
         order.append(node)
         waiting += [int(child) for child in (bank.right[node], bank.left[node]) if child >= 0]
     return order
+
+
+def tree_values(bank: Treebank, tables: LatentTables) -> np.ndarray:
+    """Return the value of each tree under rule tensors, which need not be probabilities."""
+    layout, production = tables.layout, tables.layout.productions.node_production
+    inside: list[np.ndarray] = []
+    for node, rule in enumerate(production):
+        left, right = bank.left[node], bank.right[node]
+        if bank.word[node] >= 0:
+            inside.append(tables.lexical[layout.lexical_start[rule] : layout.lexical_start[rule + 1]])
+        elif right < 0:
+            inside.append(tables.unary_block(rule) @ inside[left])
+        else:
+            inside.append(np.einsum("ijk,j,k", tables.binary_block(rule), inside[left], inside[right]))
+    roots = bank.tree_start[1:] - 1
+    return np.array(
+        [
+            tables.root[layout.root_start[bank.label[root]] : layout.root_start[bank.label[root] + 1]]
+            @ inside[root]
+            for root in roots
+        ]
+    )

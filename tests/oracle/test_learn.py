@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from learn_cases import Case, cases, counts_by_enumeration, random_tables
+from learn_cases import Case, big_case, cases, counts_by_enumeration, random_tables
 
 from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
@@ -71,21 +71,6 @@ def test_counts_add_up_to_nodes(case):
         for rule, number in enumerate(seen):
             block = getattr(counts, part)[start[rule] : start[rule + 1]]
             assert block.sum() == pytest.approx(number, rel=1e-9, abs=1e-12)
-
-
-def big_case(seed: int = 0) -> Case:
-    rng = np.random.default_rng(seed)
-    trees = []
-    for _ in range(60):
-        tree = Tree("x", word="a")
-        for _ in range(int(rng.integers(1, 12))):
-            other = Tree(str(rng.choice(["x", "y"])), word=str(rng.choice(["a", "b", "c"])))
-            label = str(rng.choice(["A", "B"]))
-            tree = Tree(label, [tree, other] if rng.random() < 0.5 else [other, tree])
-        trees.append(tree)
-    bank = Treebank.from_trees(trees)
-    layout = Layout.of(Productions.of(bank), rng.integers(2, 9, bank.n_symbols).astype(np.int32))
-    return Case(bank, random_tables(layout, rng))
 
 
 @pytest.mark.parametrize("jobs", [2, 3])
