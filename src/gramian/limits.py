@@ -1,7 +1,8 @@
 """What a chart will cost, foretold from the length of the sentence, and how to keep within limits.
 
-The coarse chart dominates: its edges grow with the number of split points, n^3 / 6, times the share of the grammar's
-rules that match at one. ``benchmarks/limits.py`` measures the constants below.
+Time goes into the coarse chart and grows with the number of split points times the rules that match at one; memory
+holds what pruning leaves, and grows with the number of spans. ``benchmarks/limits.py`` compares both with the real
+cost.
 """
 
 from __future__ import annotations
@@ -12,19 +13,26 @@ from dataclasses import dataclass, replace
 from gramian.chart.inference import Pruning
 from gramian.errors import OptionError
 
-__all__ = ["Limits", "cut"]
+__all__ = ["Limits", "cut", "expected_bytes", "expected_seconds"]
 
-_RULE_SHARE = 0.033  # of the rules, at a split point, at the beam 1e-3: upper end of what was measured
-_BEAM_POWER = 0.4
-_EDGES_PER_WORD = 100  # what words and tags cost
-_BYTES_PER_EDGE = 25
-_SECONDS_PER_EDGE = 1e-7
 _NARROWEST_BEAM = 0.3
+
+
+def expected_seconds(pruning: Pruning, n_words: int, n_rules: int) -> float:
+    """Return about how long a chart takes on one core of 2020 or so; rather too long than too short."""
+    matching = 8e-11 * (1e-3 / pruning.beam) ** 0.5 if pruning.beam > 0 else 1e-8
+    return n_rules * n_words**3 * min(1e-8, matching) + 5e-6 * n_words**2
+
+
+def expected_bytes(pruning: Pruning, n_words: int) -> float:
+    """Return about how much memory a chart takes; rather too much than too little."""
+    edges = 10 * (1e-5 / pruning.edge) ** 0.5 if pruning.edge > 0 else 1e4
+    return n_words**2 * (300 + 30 * min(1e4, edges))
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one sentence may cost. Without a limit of its own kind, a sentence may take what it needs.
+    """What one sentence may cost; None is no limit.
 
     Attributes
     ----------
@@ -38,7 +46,7 @@ class Limits:
 
     length: int | None = None
     seconds: float | None = None
-    memory: int | None = 1 << 30
+    memory: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("length", "seconds", "memory"):
@@ -46,10 +54,8 @@ class Limits:
             if value is not None and not value > 0:
                 raise OptionError(f"max_{name} is more than 0, not {value!r}")
 
-    def fit(
-        self, pruning: Pruning, n_words: int, n_rules: int, seconds: float | None = None
-    ) -> Pruning | None:
-        """Return `pruning`, with a narrower beam if limits ask for it, or None if no chart keeps within them.
+    def fit(self, pruning: Pruning, n_words: int, n_rules: int) -> Pruning | None:
+        """Return `pruning`, with a narrower beam if time asks for it, or None if no chart keeps within limits.
 
         Parameters
         ----------
@@ -57,42 +63,28 @@ class Limits:
         n_words : int
         n_rules : int
             Rules of the grammar.
-        seconds : float, optional
-            What is left of the time.
         """
         if self.length is not None and n_words > self.length:
             return None
-        most = self._most_edges(self.seconds if seconds is None else seconds) - _EDGES_PER_WORD * n_words
-        splits = n_words**3 / 6
-        if splits * n_rules * _share(pruning.beam) <= most:
-            return pruning
-        share = most / (splits * n_rules)
-        if share < _share(_NARROWEST_BEAM):
+        if self.memory is not None and expected_bytes(pruning, n_words) > self.memory:
             return None
-        return replace(pruning, beam=1e-3 * (_RULE_SHARE / share) ** (1 / _BEAM_POWER))
+        while self.seconds is not None and expected_seconds(pruning, n_words, n_rules) > self.seconds:
+            if pruning.beam >= _NARROWEST_BEAM:
+                return None
+            pruning = replace(pruning, beam=min(_NARROWEST_BEAM, max(1e-6, 2 * pruning.beam)))
+        return pruning
 
-    def longest(self, n_rules: int, n_words: int) -> int:
-        """Return the length of the parts into which a sentence of `n_words` words is to be cut."""
-        whole = self._longest(self.seconds, n_rules)
-        if self.seconds is None or whole >= n_words:
-            return whole
-        # Time is shared among the parts, so that each must be shorter.
-        return self._longest(self.seconds * whole / n_words, n_rules)
-
-    def _longest(self, seconds: float | None, n_rules: int) -> int:
-        half = self._most_edges(seconds) / 2  # for words and for split points
-        by_splits = (6 * half / (n_rules * _share(_NARROWEST_BEAM))) ** (1 / 3)
-        return max(1, int(min(by_splits, half / _EDGES_PER_WORD, 1e9, self.length or 1e9)))
-
-    def _most_edges(self, seconds: float | None) -> float:
-        by_memory = float("inf") if self.memory is None else self.memory / _BYTES_PER_EDGE
-        by_time = float("inf") if seconds is None else seconds / _SECONDS_PER_EDGE
-        return min(by_memory, by_time)
-
-
-def _share(beam: float) -> float:
-    """Return the share of all rules that match at a split point."""
-    return min(1.0, _RULE_SHARE * (1e-3 / beam) ** _BEAM_POWER) if beam > 0 else 1.0
+    def part_length(self, pruning: Pruning, n_words: int, n_rules: int) -> int:
+        """Return the largest length of parts that, all together, keep within limits without a narrower beam."""
+        shortest, too_long = 1, n_words + 1
+        while too_long - shortest > 1:
+            length = (shortest + too_long) // 2
+            share = None if self.seconds is None else self.seconds * length / n_words
+            if replace(self, seconds=share).fit(pruning, length, n_rules) is pruning:
+                shortest = length
+            else:
+                too_long = length
+        return shortest
 
 
 def cut(words: Sequence[str], longest: int) -> list[slice]:

@@ -117,12 +117,13 @@ class Parser:
         What makes a tree the best: one of :data:`gramian.chart.decode.DECODERS`.
     pruning : Pruning
         What the chart leaves out.
-    max_length : int, optional
+    max_length : int or None
         Longer sentences are cut, at punctuation where there is some, and parsed in parts.
-    max_seconds : float, optional
-        A chart that is expected to take longer is pruned more, or the sentence cut; no retry begins after this time.
-    max_memory : int, optional
-        Bytes a chart may take as far as can be foretold; otherwise as for `max_seconds`.
+    max_seconds : float or None
+        A sentence that is expected to take longer is parsed under a narrower beam, or in parts; no retry begins after
+        this time.
+    max_memory : int or None
+        A sentence whose chart is expected to need more bytes is parsed in parts.
 
     Examples
     --------
@@ -142,7 +143,7 @@ class Parser:
         decoder: str = "max-rule-product",
         pruning: Pruning = Pruning(),
         max_length: int | None = None,
-        max_seconds: float | None = None,
+        max_seconds: float | None = 10.0,
         max_memory: int | None = 1 << 30,
     ) -> None:
         self.model = model if isinstance(model, Model) else Model(model)
@@ -183,9 +184,7 @@ class Parser:
             raise OptionError(f"k is 1 or more, not {k}")
         began = perf_counter()
         words, offsets, given = self._read(sentence)
-        job = _Job(
-            k, self.decoder if decoder is None else _known_decoder(decoder), began, self.limits.seconds
-        )
+        job = _Job(k, self.decoder if decoder is None else _known_decoder(decoder), began, self.limits)
         result = self._parse(words, given, job)
         return replace(result, offsets=offsets, seconds=perf_counter() - began)
 
@@ -261,7 +260,7 @@ class Parser:
                 if weights is not None:
                     scores[place] = table.restrict(scores[place], words[place], weights) or scores[place]
 
-        pruning = self.limits.fit(self.pruning, len(words), self._n_rules, job.seconds_left())
+        pruning = job.limits.fit(self.pruning, len(words), self._n_rules)
         if pruning is None:
             return self._in_parts(words, given, job)
         if forest := self._chart.forest(scores, pruning):
@@ -276,11 +275,11 @@ class Parser:
         """Try a wider beam, then a grammar that glues parts together."""
         usual = self.pruning
         wide = Pruning(usual.beam * _WIDER, usual.item * _WIDER, usual.edge * _WIDER)
-        if fitting := self.limits.fit(wide, len(words), self._n_rules, job.seconds_left()):
+        if fitting := job.limits_left().fit(wide, len(words), self._n_rules):
             forest = self._chart.forest(scores, fitting)
             if forest and (result := _result(self._chart, forest, words, log_words, "wide", job)):
                 return result
-        if fitting := self.limits.fit(usual, len(words), self._n_rules, job.seconds_left()):
+        if fitting := job.limits_left().fit(usual, len(words), self._n_rules):
             chart, end = self._glue
             widened = [
                 self._table.widen(score, word, place == 0)
@@ -295,7 +294,7 @@ class Parser:
         self, words: list[str], given: list[Mapping[str, float] | None] | None, job: _Job
     ) -> ParseResult:
         """Parse a sentence that is too long in parts, and join these under the root."""
-        slices = cut(words, self.limits.longest(self._n_rules, len(words)))
+        slices = cut(words, job.limits.part_length(self.pruning, len(words), self._n_rules))
         if len(slices) == 1:
             return self._flat(words, [self._table.score(word, False)[0] for word in words], given)
         children: list[Tree] = []
@@ -303,9 +302,7 @@ class Parser:
         log_prob = 0.0
         status: Status = "flat"
         for done, part in enumerate(slices):
-            left = job.seconds_left()
-            share = replace(job, k=1, began=perf_counter(), seconds=left and left / (len(slices) - done))
-            result = self._parse(words[part], given and given[part], share)
+            result = self._parse(words[part], given and given[part], job.share(len(slices) - done))
             if result.status != "flat":
                 status = "parts"
             if result.confidences[0] == 0.0:  # a makeshift root
@@ -334,15 +331,22 @@ class Parser:
 
 @dataclass(frozen=True)
 class _Job:
-    """What is wanted of one sentence, and by when."""
+    """What is wanted of one sentence, since when, and within which limits."""
 
     k: int
     decoder: str
     began: float
-    seconds: float | None
+    limits: Limits
 
-    def seconds_left(self) -> float | None:
-        return None if self.seconds is None else max(0.0, self.began + self.seconds - perf_counter())
+    def limits_left(self, among: int = 1) -> Limits:
+        if self.limits.seconds is None:
+            return self.limits
+        left = self.limits.seconds - (perf_counter() - self.began)
+        return replace(self.limits, seconds=max(1e-9, left / among))
+
+    def share(self, parts_left: int) -> _Job:
+        """Return the job of one of so many parts."""
+        return replace(self, k=1, began=perf_counter(), limits=self.limits_left(parts_left))
 
 
 def _result(

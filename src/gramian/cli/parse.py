@@ -44,8 +44,8 @@ def parse(
     jobs: int = typer.Option(1, "--jobs", "-j", min=1, help="Threads."),
     strict: bool = typer.Option(False, "--strict", help="Exit with 1 if any sentence is not fully parsed."),
     max_length: int | None = typer.Option(None, min=1, help="Parse longer sentences in parts."),
-    max_seconds: float | None = typer.Option(None, help="Prune, or cut, sentences that would take longer."),
-    max_memory: int = typer.Option(1024, min=1, help="The same for those that would need more megabytes."),
+    max_seconds: float = typer.Option(10.0, help="Prune more, or cut, sentences that would take longer."),
+    max_memory: int = typer.Option(1024, min=1, help="Cut sentences that would need more megabytes."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing but errors."),
 ) -> None:
     """Parse sentences: for every line of input one tree in Penn brackets; an empty line for an empty line.

@@ -1,0 +1,61 @@
+"""What charts cost against what :mod:`gramian.limits` foretells, for sentences of growing length.
+
+    python benchmarks/limits.py MODEL TOKENS
+
+TOKENS holds tokens with spaces between; line ends are passed over, so that sentences of any length can be made.
+Prints one JSON object a line; ``ratio`` is foretold over measured and should be above 1.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+
+from gramian.chart.inference import ChartParser, Pruning
+from gramian.grammar.store import load_model
+from gramian.limits import expected_bytes, expected_seconds
+from gramian.words import WordTable
+
+BEAMS = {"narrow": Pruning(beam=0.1), "usual": Pruning(), "wide": Pruning(1e-5, 5e-7, 1e-7)}
+LENGTHS = {"narrow": (50, 100, 200, 400), "usual": (25, 50, 100, 200, 300), "wide": (25, 50, 100)}
+
+
+def main() -> int:
+    if len(sys.argv) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    grammar = load_model(sys.argv[1]).grammar
+    chart, table, n_rules = ChartParser(grammar), WordTable(grammar.lexicon), len(grammar.binary_rules)
+    with open(sys.argv[2], encoding="utf-8") as file:
+        words = file.read().split()
+    chart.forest([table.score(word, False)[0] for word in words[:5]])  # compiles
+    for name, pruning in BEAMS.items():
+        for n_words in LENGTHS[name]:
+            scores = [table.score(word, False)[0] for word in words[:n_words]]
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            began = time.process_time()
+            forest = chart.forest(scores, pruning)
+            seconds = time.process_time() - began
+            grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+            foretold = expected_seconds(pruning, n_words, n_rules), expected_bytes(pruning, n_words)
+            print(
+                json.dumps(
+                    {
+                        "beam": name,
+                        "words": n_words,
+                        "items": len(forest.item_symbol) if forest else None,
+                        "edges": len(forest.edge_left) if forest else None,
+                        "seconds": round(seconds, 4),
+                        "seconds ratio": round(foretold[0] / seconds, 2),
+                        "megabytes grown": grown >> 20,
+                        "megabytes foretold": round(foretold[1] / 2**20, 1),
+                    }
+                )
+            )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
