@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gramian.chart.inference import Forest
 from gramian.grammar import LPCFG, Lexicon
 from gramian.grammar.lexicon import WordScores
+from gramian.trees import Tree
 
 PHRASES = ("A", "@A", "A|B", "C")  # the second never stands at the root
 TAGS = ("x", "y", "z")
@@ -221,3 +222,31 @@ def forest_edges(forest: Forest) -> list[tuple]:
         (items[parent], items[left], items[right]) if right >= 0 else (items[parent], items[left])
         for parent, left, right in zip(parents, forest.edge_left, forest.edge_right, strict=True)
     ]
+
+
+def binarised_tree(grammar: LPCFG, items: tuple, words: list[str]) -> Tree:
+    """Build a tree the slow way."""
+    children = children_of(items)
+
+    def build(place: int) -> Tree:
+        symbol, start, _ = items[place]
+        if symbol >= grammar.n_phrases:
+            return Tree(grammar.symbols[symbol], word=words[start])
+        return Tree(grammar.symbols[symbol], [build(child) for child in children[place]])
+
+    return build(0)
+
+
+def words_of(case: Case) -> list[str]:
+    """Some words for the sentence of a case."""
+    return [f"w{place}" for place in range(len(case.words))]
+
+
+def ambiguous_case(n_words: int) -> Case:
+    """A fixed case with many trees."""
+    rng = np.random.default_rng(7)
+    rules = np.array([[0, 0, 0], [0, 0, 1], [0, 2, 2], [1, 0, 2], [0, 1, 0], [1, 2, 2]], np.int32)
+    unary = np.array([[0, 2], [0, 3], [1, 3]], np.int32)
+    states = np.array([2, 2, 1, 1], np.int32)
+    grammar = grammar_of(("A", "C", "x", "y"), 2, states, rules, unary, rng)
+    return Case(grammar, sentence(grammar, n_words, rng))

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from chart_cases import (
     Case,
+    ambiguous_case,
+    binarised_tree,
     cases,
-    children_of,
     edges_of,
     enumerate_derivations,
     forest_items,
-    grammar_of,
-    sentence,
     skeleton,
+    words_of,
 )
 from hypothesis import assume, given, reject, settings
 from scipy import stats
@@ -123,23 +123,6 @@ def all_shapes(case: Case) -> list[tuple]:
     for row, word in zip(emission, case.words, strict=True):
         row[word.tags] = 1
     return [skeleton(derivation) for _, derivation in enumerate_derivations(bare, emission)]
-
-
-def binarised_tree(grammar: LPCFG, items: tuple, words: list[str]) -> Tree:
-    """Build a tree the slow way."""
-    children = children_of(items)
-
-    def build(place: int) -> Tree:
-        symbol, start, _ = items[place]
-        if symbol >= grammar.n_phrases:
-            return Tree(grammar.symbols[symbol], word=words[start])
-        return Tree(grammar.symbols[symbol], [build(child) for child in children[place]])
-
-    return build(0)
-
-
-def words_of(case: Case) -> list[str]:
-    return [f"w{place}" for place in range(len(case.words))]
 
 
 def parse(case: Case) -> tuple[ChartParser, Forest]:
@@ -258,15 +241,6 @@ def test_models_with_negative_weights_decode(case: Case) -> None:
     parts += [items[node].sum() for node in tree if node[0] >= case.grammar.n_phrases]
     assume(min(map(abs, parts)) > 1e-3)  # smaller ones are differences of larger numbers in single precision
     np.testing.assert_allclose(decoded.score, np.log(np.abs(parts)).sum(), rtol=2e-2, atol=2e-2)
-
-
-def ambiguous_case(n_words: int) -> Case:
-    rng = np.random.default_rng(7)
-    rules = np.array([[0, 0, 0], [0, 0, 1], [0, 2, 2], [1, 0, 2], [0, 1, 0], [1, 2, 2]], np.int32)
-    unary = np.array([[0, 2], [0, 3], [1, 3]], np.int32)
-    states = np.array([2, 2, 1, 1], np.int32)
-    grammar = grammar_of(("A", "C", "x", "y"), 2, states, rules, unary, rng)
-    return Case(grammar, sentence(grammar, n_words, rng))
 
 
 def test_samples_have_the_frequencies_of_their_probabilities() -> None:

@@ -1,0 +1,147 @@
+"""What is known about a tree before parsing: brackets that nothing may cross, phrases that must or must not be there.
+
+Constraints speak of the treebank's phrases; :meth:`Constraints.allowed` turns them into the symbols that each span of
+the binarised chart may hold. An intermediate symbol is part of a phrase and no phrase itself: it may cross a bracket of
+a partial bracketing (Pereira & Schabes 1992) and stand on a forbidden span, but neither crosses a required phrase nor
+takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from gramian.chart.inference import Allowed
+from gramian.chart.readout import label_table
+from gramian.errors import OptionError
+from gramian.grammar import LPCFG
+from gramian.trees import Tree
+
+__all__ = ["Constraints", "Span"]
+
+
+@dataclass(frozen=True)
+class Span:
+    """The words ``start .. end - 1``, counted from 0, and the label of a phrase over them, None for any.
+
+    Examples
+    --------
+    >>> print(Span(2, 5, "NP"), Span(0, 1))
+    NP 2-5 0-1
+    """
+
+    start: int
+    end: int
+    label: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.label + ' ' if self.label else ''}{self.start}-{self.end}"
+
+    def crosses(self, other: Span) -> bool:
+        """Whether the spans overlap and neither contains the other."""
+        return (
+            self.start < other.start < self.end < other.end or other.start < self.start < other.end < self.end
+        )
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What is known about a tree.
+
+    Attributes
+    ----------
+    uncrossed : tuple of Span
+        No phrase overlaps one of these without containing it or being contained. Labels say nothing here.
+    required : tuple of Span
+        A phrase stands on each, with the label if there is one. Several labels on one span are a unary chain.
+    forbidden : tuple of Span
+        No phrase stands on these, or none with the label.
+
+    Examples
+    --------
+    >>> tree = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
+    >>> print(*Constraints.containing(tree).required, sep=", ")
+    S 0-3, NP 0-2, VP 2-3
+    """
+
+    uncrossed: tuple[Span, ...] = ()
+    required: tuple[Span, ...] = ()
+    forbidden: tuple[Span, ...] = ()
+
+    @classmethod
+    def compatible_with(cls, tree: Tree) -> Constraints:
+        """Constrain a parse not to cross the phrases of `tree`, which may be flat where nothing is known."""
+        spans = {(start, end) for _, start, end in tree.spans(preterminals=False)}
+        return cls(uncrossed=tuple(Span(start, end) for start, end in sorted(spans)))
+
+    @classmethod
+    def containing(cls, tree: Tree, *, labels: bool = True) -> Constraints:
+        """Constrain a parse to have all phrases of `tree`, with or without regard to their labels."""
+        spans = tree.spans(preterminals=False)
+        return cls(required=tuple(Span(start, end, label if labels else None) for label, start, end in spans))
+
+    def allowed(self, grammar: LPCFG, n_words: int) -> Allowed:
+        """Return the symbols that each span of a sentence may hold.
+
+        Raises
+        ------
+        gramian.errors.OptionError
+            If a span is not within the sentence, a label is no phrase's, or two constraints contradict each other.
+        """
+        self._check(grammar, n_words)
+        table = label_table(grammar.symbols, grammar.n_phrases)
+        labels = [set(parts) for parts in table.bottom_up[: grammar.n_phrases]]
+        is_phrase = np.array([bool(parts) for parts in labels] + [False])
+        ends = [
+            (start, start + width) for width in range(1, n_words + 1) for start in range(n_words - width + 1)
+        ]
+        start, end = np.array(ends, np.int32).reshape(-1, 2).T
+        symbols = np.ones((len(ends), grammar.n_phrases + 1), np.bool_)
+
+        def having(label: str | None) -> np.ndarray:
+            return is_phrase if label is None else np.array([label in parts for parts in labels] + [False])
+
+        def crossing(span: Span) -> np.ndarray:
+            return ((start < span.start) & (span.start < end) & (end < span.end)) | (
+                (span.start < start) & (start < span.end) & (span.end < end)
+            )
+
+        for span in self.uncrossed:
+            symbols[np.ix_(crossing(span), is_phrase)] = False
+        for span in self.required:
+            symbols[crossing(span)] = False
+            symbols[(start == span.start) & (end == span.end)] &= having(span.label)
+        for span in self.forbidden:
+            symbols[(start == span.start) & (end == span.end)] &= ~having(span.label)
+        rows, row = np.unique(symbols, axis=0, return_inverse=True)
+        return Allowed((row.ravel() + 1).astype(np.int32), np.vstack([np.ones_like(rows[:1]), rows]))
+
+    def _check(self, grammar: LPCFG, n_words: int) -> None:
+        table = label_table(grammar.symbols, grammar.n_phrases)
+        known = set(table.names[: table.n_phrase_labels])
+        for span in (*self.uncrossed, *self.required, *self.forbidden):
+            if not 0 <= span.start < span.end <= n_words:
+                raise OptionError(f"the span {span} is not within the {n_words} words of the sentence")
+        for span in (*self.required, *self.forbidden):
+            if span.label is not None and span.label not in known:
+                raise OptionError(f"{span}: the grammar has no phrase '{span.label}'; try: {_some(known)}")
+        for one, two in combinations(dict.fromkeys(self.required), 2):
+            if one.crosses(two):
+                raise OptionError(f"the required spans {one} and {two} cross; try: leave one out")
+        for one in self.required:
+            for two in self.uncrossed:
+                if one.crosses(two):
+                    raise OptionError(
+                        f"the required span {one} crosses {two}, which nothing may; try: leave one out"
+                    )
+            for two in self.forbidden:
+                if (one.start, one.end) == (two.start, two.end) and two.label in (None, one.label):
+                    raise OptionError(f"the span {one} is both required and forbidden; try: leave one out")
+
+
+def _some(names: Iterable[str], count: int = 8) -> str:
+    ordered = sorted(names)
+    return ", ".join(ordered[:count]) + (", ..." if len(ordered) > count else "")
