@@ -5,11 +5,84 @@ Signatures follow the unknown-word classes of the split-merge parsers (Petrov et
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-__all__ = ["english_signature", "shape", "suffix_chain", "word_features"]
+import numpy as np
+import numpy.typing as npt
 
+if TYPE_CHECKING:
+    from gramian.corpus.arrays import Treebank
+
+__all__ = ["Vocabulary", "english_signature", "shape", "suffix_chain", "tag_signature", "word_features"]
+
+_PART_OF_SPEECH = re.compile(r"[^-._=]+(?=[-._=])")
 _ENGLISH_SUFFIXES = ("ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words of a treebank and how often each occurs.
+
+    Attributes
+    ----------
+    words : tuple of str
+    counts : ndarray of int64, shape (n_words,)
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary(("the", "The", "axolotl"), np.array([9, 7, 1]))
+    >>> vocabulary.classes(2, lambda word: shape(word)).tolist()
+    [0, 0, 1]
+    """
+
+    words: tuple[str, ...]
+    counts: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, bank: Treebank) -> Vocabulary:
+        """Count the words of a treebank."""
+        leaves = bank.word[bank.word >= 0]
+        return cls(bank.words, np.bincount(leaves, minlength=len(bank.words)).astype(np.int64))
+
+    def is_rare(self, min_count: int) -> npt.NDArray[np.bool_]:
+        """Tell which words occur less often than `min_count`."""
+        return self.counts < min_count
+
+    def classes(self, min_count: int, signature: Callable[[str], str]) -> npt.NDArray[np.int64]:
+        """Number the words, lower-cased, and rare ones by their signature alone."""
+        numbers: dict[tuple[bool, str], int] = {}
+        return np.array(
+            [
+                numbers.setdefault((rare, signature(word) if rare else word.lower()), len(numbers))
+                for word, rare in zip(self.words, self.is_rare(min_count).tolist(), strict=True)
+            ],
+            np.int64,
+        )
+
+
+def tag_signature(tag: str, morphology: bool = False) -> str:
+    """Return the class of a rare word that is known by its tag: its part of speech alone, or with its morphology.
+
+    The part of speech ends at the first ``-``, ``.``, ``_`` or ``=`` (``N-A``, ``v_fin``), or after two characters of a positional tag
+    (``ncms000``).
+
+    Examples
+    --------
+    >>> [tag_signature(tag) for tag in ("N-A", "ncms000", "VBZ", "-LRB-")]
+    ['UNK-N', 'UNK-nc', 'UNK-VBZ', 'UNK--LRB-']
+    >>> tag_signature("N-A", morphology=True)
+    'UNK-N-A'
+    """
+    if morphology:
+        return f"UNK-{tag}"
+    part = _PART_OF_SPEECH.match(tag)
+    if part is not None:
+        return f"UNK-{part[0]}"
+    positional = len(tag) >= 4 and tag[-1].isdigit() and tag[:2].isalpha()
+    return f"UNK-{tag[:2] if positional else tag}"
 
 
 def english_signature(word: str, initial: bool = False, known: Collection[str] = ()) -> str:

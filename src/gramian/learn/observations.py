@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
-from gramian.corpus.vocab import suffix_chain
+from gramian.corpus.vocab import Vocabulary, suffix_chain
 from gramian.features import NodeView
 from gramian.features.heads import head_leaves
 from gramian.grammar import LPCFG
@@ -63,20 +63,13 @@ class Observations:
     @cached_property
     def view(self) -> NodeView:
         """The nodes, as feature templates see them."""
-        names: dict[str, int] = {}
-        count = self.lexical.word_count
 
-        def name(word: str, count: int) -> str:
-            if count >= _FEATURE_WORD:
-                return word.lower()
-            return suffix_chain(word, longest=2)[-1] + " " if self.lexical.suffixes else " "
+        def signature(word: str) -> str:
+            return suffix_chain(word, longest=2)[-1] if self.lexical.suffixes else ""
 
-        word_class = [
-            names.setdefault(name(word, count[number]), len(names))
-            for number, word in enumerate(self.bank.words)
-        ]
+        word_class = Vocabulary.of(self.bank).classes(_FEATURE_WORD, signature)
         head = None if self.heads is None else head_leaves(self.bank, self.heads)
-        return NodeView(self.bank, np.array(word_class, np.int64), head)
+        return NodeView(self.bank, word_class, head)
 
     @cached_property
     def boundaries(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
