@@ -7,17 +7,23 @@ from collections import defaultdict
 import numpy as np
 from chart_cases import (
     Case,
+    ambiguous_case,
     cases,
     edges_of,
     enumerate_derivations,
     forest_edges,
     forest_items,
+    grammar_of,
+    sentence,
     skeleton,
 )
 from hypothesis import assume, given, settings
+from scipy.special import logsumexp
 
 from gramian.chart import reference
 from gramian.chart.inference import ChartParser, Pruning
+from gramian.grammar import LPCFG
+from gramian.grammar.lexicon import WordScores
 
 EXACT = Pruning(beam=0, item=0, edge=0)
 
@@ -87,7 +93,7 @@ def compare_with_reference(case: Case, rtol: float = 2e-5, atol: float = 2e-6) -
     np.testing.assert_allclose(forest.root_posterior.sum(), 1, rtol=rtol)
 
 
-@settings(max_examples=80)
+@settings(max_examples=150)
 @given(cases(max_words=7, max_phrases=4))
 def test_kernel_equals_reference(case: Case) -> None:
     compare_with_reference(case)
@@ -97,3 +103,75 @@ def test_kernel_equals_reference(case: Case) -> None:
 @given(cases(max_words=6, spread=8.0, state_spread=5.0))
 def test_kernel_equals_reference_when_words_scores_are_extreme(case: Case) -> None:
     compare_with_reference(case, rtol=1e-3, atol=1e-5)
+
+
+def test_long_sentences_neither_underflow_nor_overflow() -> None:
+    """A right-linear grammar is a hidden Markov model: the forward algorithm knows its Z at any length."""
+    rng = np.random.default_rng(3)
+    rules = np.array([[0, 1, 0], [0, 2, 0], [0, 1, 1], [0, 2, 1]], np.int32)
+    states = np.array([3, 2, 3], np.int32)
+    grammar = grammar_of(("A", "x", "y"), 1, states, rules, np.empty((0, 2), np.int32), rng)
+    for scale in (1e-20, 1.0, 1e20):
+        words = [
+            WordScores(word.tags, word.coarse * np.float32(scale), word.states)
+            for word in sentence(grammar, 300, rng, spread=3.0, state_spread=2.0)
+        ]
+        words[-1] = WordScores(np.zeros(1, np.int32), np.ones(1, np.float32), np.ones(2, np.float32))
+        forest = ChartParser(grammar).forest(words, EXACT)
+        assert forest is not None
+        np.testing.assert_allclose(forest.log_ratio, forward(grammar, words), rtol=1e-6)
+        is_tag = forest.item_symbol >= 1
+        per_word = np.bincount(forest.item_first_word[is_tag], forest.item_posterior[is_tag], 300)
+        np.testing.assert_allclose(per_word, 1, rtol=1e-3)
+
+
+def forward(grammar: LPCFG, words: list[WordScores]) -> float:
+    """Log Z of a grammar with the rules A -> tag A and A -> tag tag, from left to right."""
+    emission = reference.emissions(grammar, words)
+    by_tag = np.split(np.log(np.maximum(emission, 1e-300)), [int(grammar.n_states[1])], axis=1)
+    blocks = [
+        np.log(grammar.binary[a:b].astype(float)).reshape(grammar.n_states[rule])
+        for rule, a, b in zip(
+            grammar.binary_rules, grammar.binary_start[:-1], grammar.binary_start[1:], strict=True
+        )
+    ]
+    vector = np.log(
+        grammar.root[:3].astype(float)
+    )  # log-weight of what is left of the phrase that begins here
+    for place in range(len(words) - 2):
+        step = logsumexp(
+            [logsumexp(blocks[tag] + by_tag[tag][place][:, None], axis=1) for tag in (0, 1)], axis=0
+        )  # states of A before, states of A after
+        vector = logsumexp(vector[:, None] + step, axis=0)
+    ends = [
+        logsumexp(blocks[2 + tag] + by_tag[tag][-2][:, None] + by_tag[0][-1], axis=(1, 2)) for tag in (0, 1)
+    ]
+    return float(logsumexp(vector + logsumexp(ends, axis=0)))
+
+
+def test_a_sentence_of_moderate_length_equals_the_reference_in_logarithms() -> None:
+    case = ambiguous_case(16)
+    compare_with_reference(case, rtol=1e-4, atol=1e-6)
+
+
+@settings(max_examples=40)
+@given(cases(max_words=6, max_phrases=4))
+def test_a_pruned_forest_is_a_distribution_over_its_own_trees(case: Case) -> None:
+    chart = ChartParser(case.grammar)
+    whole, forest = (
+        chart.forest(case.words, EXACT),
+        chart.forest(case.words, Pruning(beam=0.05, item=0.02, edge=0.02)),
+    )
+    assume(forest is not None)
+    assert forest.log_ratio <= whole.log_ratio + 1e-4
+    np.testing.assert_allclose(forest.root_posterior.sum(), 1, rtol=1e-4)
+    through_edges = np.add.reduceat(np.append(forest.edge_posterior, 0), forest.edge_first[:-1])
+    through_edges[forest.edge_first[:-1] == forest.edge_first[1:]] = 0
+    is_phrase = forest.item_symbol < case.grammar.n_phrases
+    np.testing.assert_allclose(
+        through_edges[is_phrase], forest.item_posterior[is_phrase], rtol=1e-4, atol=1e-6
+    )
+    per_word = np.bincount(
+        forest.item_first_word[~is_phrase], forest.item_posterior[~is_phrase], len(case.words)
+    )
+    np.testing.assert_allclose(per_word, 1, rtol=1e-4)
