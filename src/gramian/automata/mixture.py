@@ -80,6 +80,21 @@ class Mixture:
         share = np.where(np.isnan(share), self.weights[:, None], share)  # no part can produce the prefix
         return np.asarray(np.einsum("me,mes->es", share, np.stack(predictions)))
 
+    def sample(self, n_strings: int, *, random_state: int = 0, max_length: int = 10_000) -> Sequences:
+        """Draw strings, each from a part chosen by its weight."""
+        rng = np.random.default_rng(random_state)
+        sizes = rng.multinomial(n_strings, self.weights)
+        seeds = rng.integers(1 << 62, size=len(self.parts)).tolist()
+        drawn = [
+            part.sample(size, random_state=seed, max_length=max_length)
+            for part, size, seed in zip(self.parts, sizes.tolist(), seeds, strict=True)
+            if size
+        ]
+        lengths = np.concatenate([np.empty(0, np.int64), *(sample.lengths for sample in drawn)])
+        symbols = np.concatenate([np.empty(0, np.int32), *(sample.symbols for sample in drawn)])
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        return Sequences(symbols, offsets, self.alphabet).take(rng.permutation(len(lengths)))
+
     def to_wfa(self) -> WFA:
         """Return the automaton with the states of all parts side by side."""
         parts = [part.to_wfa() if isinstance(part, PDFA) else part for part in self.parts]

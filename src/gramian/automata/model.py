@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gramian.automata.sequences import Strings, Symbol
+from gramian.automata.sequences import Sequences, Strings, Symbol
 from gramian.automata.store import read_model
 from gramian.errors import ModelFileError
 
@@ -33,6 +33,9 @@ class SequenceModel(Protocol):
         A string of length t has t + 1 rows. The columns are the symbols, then STOP. The rows of a
         distribution are conditional probabilities.
         """
+
+    def sample(self, n_strings: int, *, random_state: int = 0, max_length: int = 10_000) -> Sequences:
+        """Draw strings; the model must be a distribution."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file."""

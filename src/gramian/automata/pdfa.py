@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.automata import kernels
+from gramian.automata.sampling import random_walks
 from gramian.automata.sequences import Sequences, Strings, Symbol
 from gramian.automata.store import read_model, write_model
 from gramian.automata.wfa import WFA
@@ -93,6 +94,19 @@ class PDFA:
         """Return the conditional probabilities of what follows each prefix; zeros after an impossible one."""
         states = self.states(strings)
         return np.where(states[:, None] >= 0, self.probability[states], 0.0)
+
+    def sample(self, n_strings: int, *, random_state: int = 0, max_length: int = 10_000) -> Sequences:
+        """Draw strings; one that reaches `max_length` symbols is cut there."""
+        return random_walks(
+            np.eye(1, self.n_states)[0],
+            self.probability,
+            np.arange(len(self.alphabet), dtype=np.int32),
+            self.successor,
+            self.alphabet,
+            n_strings,
+            np.random.default_rng(random_state),
+            max_length,
+        )
 
     def to_wfa(self) -> WFA:
         """Return the same distribution as a weighted automaton."""

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.automata import kernels
+from gramian.automata.sampling import random_walks
 from gramian.automata.sequences import Sequences, Strings, Symbol
 from gramian.automata.store import read_model, write_model
 from gramian.errors import GramianError, ModelFileError, OptionError
@@ -98,12 +99,12 @@ class WFA:
 
     def score(self, strings: Strings) -> Array:
         """Return f(x) for every string x; a string with a symbol outside the alphabet scores 0."""
-        log_abs, sign = self._signed_log(strings)
+        log_abs, sign = self.signed_log_score(strings)
         return sign * np.exp(log_abs)
 
     def log_score(self, strings: Strings) -> Array:
         """Return log f(x) for every string x, safe for long strings; -inf where f(x) is not positive."""
-        log_abs, sign = self._signed_log(strings)
+        log_abs, sign = self.signed_log_score(strings)
         return np.where(sign > 0, log_abs, -np.inf)
 
     def prefix_score(self, strings: Strings) -> Array:
@@ -148,7 +149,8 @@ class WFA:
         except np.linalg.LinAlgError:
             return self.final
 
-    def _signed_log(self, strings: Strings) -> tuple[Array, Array]:
+    def signed_log_score(self, strings: Strings) -> tuple[Array, Array]:
+        """Return log|f(x)| and the sign of f(x) for every string x, safe for long strings."""
         sample = self.encode(strings)
         log_abs, sign = np.empty(len(sample)), np.empty(len(sample))
         kernels.score_strings(
@@ -254,6 +256,30 @@ class WFA:
             backward.T @ half.final,
             backward.T @ half.transitions @ backward,
             self.alphabet,
+        )
+
+    def sample(self, n_strings: int, *, random_state: int = 0, max_length: int = 10_000) -> Sequences:
+        """Draw strings; the automaton must be a PNFA.
+
+        Examples
+        --------
+        >>> coin = WFA([1.0], [0.5], [[[0.5]]], ("a",))
+        >>> bool(abs(coin.sample(1000).lengths.mean() - 1.0) < 0.2)
+        True
+        """
+        if not self.is_probabilistic(1e-6):
+            raise OptionError("sampling: this automaton is not a distribution; try: learning it with repair")
+        n, k = self.n_states, self.n_symbols
+        moves = self.transitions.transpose(1, 0, 2).reshape(n, k * n)
+        return random_walks(
+            self.initial,
+            np.column_stack([moves, self.final]),
+            np.repeat(np.arange(k, dtype=np.int32), n),
+            np.broadcast_to(np.tile(np.arange(n, dtype=np.int32), k), (n, k * n)),
+            self.alphabet,
+            n_strings,
+            np.random.default_rng(random_state),
+            max_length,
         )
 
     def arrays(self) -> dict[str, Array]:
