@@ -11,7 +11,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "ParseResult": "gramian.parser",
+    "ParseResult": "gramian.result",
     "Parser": "gramian.parser",
     "Tree": "gramian.trees",
     "load": "gramian.parser",

@@ -16,13 +16,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from time import perf_counter
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
-from gramian.chart.decode import DECODERS, decode
-from gramian.chart.derivations import log_posteriors
-from gramian.chart.inference import ChartParser, Forest, Pruning
-from gramian.chart.k_best import k_best
-from gramian.chart.readout import Decoded, confidences, to_tree
+from gramian.chart.constraints import Constraints
+from gramian.chart.decode import DECODERS
+from gramian.chart.inference import Allowed, ChartParser, Pruning
 from gramian.errors import InputError, OptionError
 from gramian.grammar.glue import END, end_scores, glued, root_label
 from gramian.grammar.lexicon import WordScores
@@ -30,14 +28,14 @@ from gramian.grammar.lpcfg import LPCFG
 from gramian.grammar.model import Model
 from gramian.grammar.store import load_model
 from gramian.limits import Limits, cut
+from gramian.result import ParseResult, Status, read_result, without_end
 from gramian.tokenise import Token, tokenise
 from gramian.trees import Tree
 from gramian.trees.tree import SPACE, phrase, preterminal, unescape_word
 from gramian.words import WordTable
 
-__all__ = ["Alternative", "ParseResult", "Parser", "Status", "load"]
+__all__ = ["ParseResult", "Parser", "Sentence", "load"]
 
-Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "empty"]
 TaggedToken: TypeAlias = tuple[str, str | Mapping[str, float]]
 Sentence: TypeAlias = str | Sequence[str] | Sequence[Token] | Sequence[TaggedToken]
 
@@ -45,66 +43,6 @@ _WIDER = 1e-2  # factor on all thresholds when the usual ones left no tree
 _BATCH = 16
 _NOT_A_WORD = re.compile(rf"[{SPACE}\0]")
 _NOT_A_LABEL = re.compile(rf"[{SPACE}()\0]")
-
-
-@dataclass(frozen=True)
-class Alternative:
-    """One of the best trees of a sentence.
-
-    Attributes
-    ----------
-    tree : Tree
-    log_prob : float
-        Natural logarithm of the probability of the tree with its words.
-    """
-
-    tree: Tree
-    log_prob: float
-
-
-@dataclass(frozen=True)
-class ParseResult:
-    """A sentence's tree, and how sure the parser is of it.
-
-    Attributes
-    ----------
-    tree : Tree
-        ``Tree("")`` if there are no words.
-    status : str
-        ``"parsed"``; ``"narrow"``: with a narrower beam, to keep within limits; ``"wide"``: with a wider beam,
-        since the usual one left no tree; ``"glued"``: phrases side by side, since the grammar has no tree;
-        ``"parts"``: parsed in parts, to keep within limits; ``"flat"``: no phrases but the root; ``"empty"``: no
-        words.
-    log_prob : float
-        Natural logarithm of the probability of the words, summed over all trees that were not pruned; of a glued
-        sentence, under the grammar that allows for sequences of phrases; ``-inf`` of a flat tree.
-    confidences : tuple of float
-        For every node of the tree, in the order of :meth:`~gramian.trees.Tree.subtrees`, the probability that its
-        label stands over these words; 0 where a node is a makeshift.
-    words : tuple of str
-    offsets : tuple of (int, int), optional
-        Where the words stand in the text, if text was given.
-    seconds : float
-    alternatives : tuple of Alternative
-        The best k trees, if more than one was asked for; the first is `tree`.
-    """
-
-    tree: Tree
-    status: Status
-    log_prob: float
-    confidences: tuple[float, ...]
-    words: tuple[str, ...]
-    offsets: tuple[tuple[int, int], ...] | None = None
-    seconds: float = 0.0
-    alternatives: tuple[Alternative, ...] = ()
-
-    @property
-    def spans(self) -> list[tuple[str, int, int, float]]:
-        """Label, first word, end and confidence of every node."""
-        return [(*span, sure) for span, sure in zip(self.tree.spans(), self.confidences, strict=True)]
-
-    def _repr_svg_(self) -> str:
-        return self.tree.svg()
 
 
 class Parser:
@@ -162,7 +100,14 @@ class Parser:
         grammar = self.model.grammar
         return ChartParser(glued(grammar)), end_scores(grammar)
 
-    def parse(self, sentence: Sentence, *, k: int = 1, decoder: str | None = None) -> ParseResult:
+    def parse(
+        self,
+        sentence: Sentence,
+        *,
+        k: int = 1,
+        decoder: str | None = None,
+        constraints: Constraints | None = None,
+    ) -> ParseResult:
         """Parse one sentence.
 
         Parameters
@@ -175,6 +120,9 @@ class Parser:
             How many of the best trees to return.
         decoder : str, optional
             Another one than the parser's own.
+        constraints : gramian.chart.constraints.Constraints, optional
+            Phrases that must or must not be there. Those that no tree meets are let go with a flat tree; of a sentence
+            that is parsed in parts, those that lie within a part are kept.
 
         Returns
         -------
@@ -184,7 +132,8 @@ class Parser:
             raise OptionError(f"k is 1 or more, not {k}")
         began = perf_counter()
         words, offsets, given = self._read(sentence)
-        job = _Job(k, self.decoder if decoder is None else _known_decoder(decoder), began, self.limits)
+        decoder = self.decoder if decoder is None else _known_decoder(decoder)
+        job = _Job(k, decoder, began, self.limits, constraints)
         result = self._parse(words, given, job)
         return replace(result, offsets=offsets, seconds=perf_counter() - began)
 
@@ -263,9 +212,9 @@ class Parser:
         pruning = job.limits.fit(self.pruning, len(words), self._n_rules)
         if pruning is None:
             return self._in_parts(words, given, job)
-        if forest := self._chart.forest(scores, pruning):
+        if forest := self._chart.forest(scores, pruning, job.allowed(self._chart, len(words))):
             status: Status = "parsed" if pruning is self.pruning else "narrow"
-            if result := _result(self._chart, forest, words, log_words, status, job):
+            if result := read_result(self._chart, forest, words, log_words, status, job.k, job.decoder):
                 return result
         return self._retry(words, scores, log_words, job) or self._flat(words, scores, given)
 
@@ -276,8 +225,10 @@ class Parser:
         usual = self.pruning
         wide = Pruning(usual.beam * _WIDER, usual.item * _WIDER, usual.edge * _WIDER)
         if fitting := job.limits_left().fit(wide, len(words), self._n_rules):
-            forest = self._chart.forest(scores, fitting)
-            if forest and (result := _result(self._chart, forest, words, log_words, "wide", job)):
+            forest = self._chart.forest(scores, fitting, job.allowed(self._chart, len(words)))
+            if forest and (
+                result := read_result(self._chart, forest, words, log_words, "wide", job.k, job.decoder)
+            ):
                 return result
         if fitting := job.limits_left().fit(usual, len(words), self._n_rules):
             chart, end = self._glue
@@ -285,9 +236,11 @@ class Parser:
                 self._table.widen(score, word, place == 0)
                 for place, (score, word) in enumerate(zip(scores, words, strict=True))
             ]
-            forest = chart.forest([*widened, end], fitting)
-            if forest and (result := _result(chart, forest, [*words, END], log_words, "glued", job)):
-                return _without_end(result)
+            forest = chart.forest([*widened, end], fitting, job.allowed(chart, len(words) + 1))
+            if forest and (
+                result := read_result(chart, forest, [*words, END], log_words, "glued", job.k, job.decoder)
+            ):
+                return without_end(result)
         return None
 
     def _in_parts(
@@ -302,7 +255,7 @@ class Parser:
         log_prob = 0.0
         status: Status = "flat"
         for done, part in enumerate(slices):
-            result = self._parse(words[part], given and given[part], job.share(len(slices) - done))
+            result = self._parse(words[part], given and given[part], job.of_part(part, len(slices) - done))
             if result.status != "flat":
                 status = "parts"
             if result.confidences[0] == 0.0:  # a makeshift root
@@ -337,6 +290,10 @@ class _Job:
     decoder: str
     began: float
     limits: Limits
+    constraints: Constraints | None
+
+    def allowed(self, chart: ChartParser, n_words: int) -> Allowed | None:
+        return None if self.constraints is None else self.constraints.allowed(chart.grammar, n_words)
 
     def limits_left(self, among: int = 1) -> Limits:
         if self.limits.seconds is None:
@@ -344,57 +301,23 @@ class _Job:
         left = self.limits.seconds - (perf_counter() - self.began)
         return replace(self.limits, seconds=max(1e-9, left / among))
 
-    def share(self, parts_left: int) -> _Job:
-        """Return the job of one of so many parts."""
-        return replace(self, k=1, began=perf_counter(), limits=self.limits_left(parts_left))
-
-
-def _result(
-    chart: ChartParser, forest: Forest, words: list[str], log_words: float, status: Status, job: _Job
-) -> ParseResult | None:
-    """Return the best tree or trees of a forest, or None if none has a probability."""
-    alternatives: tuple[Alternative, ...] = ()
-    best: Decoded | None
-    if job.k == 1:
-        best = decode(chart, forest, job.decoder)
-    else:
-        ranked = k_best(chart, forest, job.k, job.decoder)
-        best = ranked[0] if ranked else None
-        base = forest.log_ratio + log_words
-        alternatives = tuple(
-            [
-                Alternative(to_tree(chart, forest, one, words), base + log_posterior)
-                for one, log_posterior in zip(ranked, log_posteriors(chart, forest, ranked), strict=True)
-            ]
+    def of_part(self, part: slice, parts_left: int) -> _Job:
+        """Return what is wanted of one part of the sentence."""
+        constraints = self.constraints and Constraints(
+            *(
+                tuple(
+                    replace(span, start=span.start - part.start, end=span.end - part.start)
+                    for span in spans
+                    if part.start <= span.start and span.end <= part.stop
+                )
+                for spans in (
+                    self.constraints.uncrossed,
+                    self.constraints.required,
+                    self.constraints.forbidden,
+                )
+            )
         )
-    if best is None:
-        return None
-    return ParseResult(
-        alternatives[0].tree if alternatives else to_tree(chart, forest, best, words),
-        status,
-        forest.log_ratio + log_words,
-        tuple(confidences(chart, forest, best).tolist()),
-        tuple(words),
-        alternatives=alternatives,
-    )
-
-
-def _without_end(result: ParseResult) -> ParseResult:
-    """Take the closing word of a glued grammar away, and the root if it stands over one phrase."""
-    tree = _without_last(result.tree)
-    below = result.confidences[1:-1]
-    return replace(
-        result,
-        tree=tree,
-        confidences=below if tree is result.tree.children[0] else (0.0, *below),
-        words=result.words[:-1],
-        alternatives=tuple([replace(one, tree=_without_last(one.tree)) for one in result.alternatives]),
-    )
-
-
-def _without_last(tree: Tree) -> Tree:
-    parts = tree.children[:-1]
-    return parts[0] if len(parts) == 1 and parts[0].children else phrase(tree.label, parts)
+        return _Job(1, self.decoder, perf_counter(), self.limits_left(parts_left), constraints)
 
 
 def _in_threads(

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gramian
+from gramian.chart.constraints import Constraints, Span
 from gramian.chart.inference import Pruning
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.limits import expected_seconds
@@ -255,6 +256,34 @@ def test_any_tags(tagged):
 
 
 SHARED = load(FIXTURE)
+
+
+# -- what is known before --------------------------------------------------------------------------------------------
+
+
+NP_OVER_VP = Constraints(required=(Span(0, 2, "NP"), Span(0, 2, "VP")))
+
+
+def test_constraints(parser):
+    low = parser.parse(AMBIGUOUS, constraints=Constraints(required=(Span(3, 8, "NP"),)))
+    high = parser.parse(AMBIGUOUS, constraints=Constraints(forbidden=(Span(3, 8),)))
+    assert ("NP", 3, 8) in list(low.tree.spans())
+    assert ("PP", 5, 8) in list(high.tree.spans())
+    assert ("NP", 3, 8) not in list(high.tree.spans())
+    glued = parser.parse(["the", "dog", "the", "cat"], constraints=Constraints(required=(Span(2, 4, "NP"),)))
+    assert str(glued.tree) == "(S (NP (DT the) (NN dog)) (NP (DT the) (NN cat)))"
+    impossible = parser.parse(["the", "dog"], constraints=NP_OVER_VP)
+    assert (impossible.status, impossible.tree.words) == ("flat", ("the", "dog"))
+    with pytest.raises(OptionError, match="not within"):
+        parser.parse(["the", "dog"], constraints=Constraints(required=(Span(0, 3),)))
+
+
+def test_constraints_within_parts():
+    words = ["the", "dog", "barks", ".", "a", "cat", "saw", "the", "dog", "with", "a", "saw"]
+    constraints = Constraints(required=(Span(7, 12, "NP"), Span(2, 9)))
+    result = load(FIXTURE, max_length=8).parse(words, constraints=constraints)
+    assert result.status == "parts"
+    assert ("NP", 7, 12) in list(result.tree.spans())
 
 
 # -- many sentences --------------------------------------------------------------------------------------------------

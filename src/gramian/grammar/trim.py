@@ -1,0 +1,47 @@
+"""A smaller grammar of almost the same probabilities: the least cells of its rule tensors become zeros.
+
+Zeros take one bit in a model file. A rule keeps its probability in every state of its parent, so that nothing becomes
+impossible; only its least likely combinations of the children's states go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gramian.errors import OptionError
+from gramian.grammar.lpcfg import LPCFG
+
+__all__ = ["trimmed"]
+
+
+def trimmed(grammar: LPCFG, share: float = 0.01) -> LPCFG:
+    """Return `grammar` without the least cells of its binary rules.
+
+    Parameters
+    ----------
+    grammar : LPCFG
+        With probabilities; observable operators come back as they are.
+    share : float
+        Of each rule in each state of its parent, the cells that go hold at most this share of the probability, and
+        the others take it over.
+    """
+    if not 0 <= share < 1:
+        raise OptionError(f"share is at least 0 and less than 1, not {share!r}")
+    if grammar.binary_weight is not None:
+        return grammar
+    table = grammar.binary.copy()
+    for rule, parent in enumerate(grammar.binary_rules[:, 0].tolist()):
+        place = slice(grammar.binary_start[rule], grammar.binary_start[rule + 1])
+        rows = table[place].reshape(grammar.n_states[parent], -1).astype(np.float64)
+        order = np.argsort(rows, axis=1, kind="stable")
+        ascending = np.take_along_axis(rows, order, axis=1)
+        below = np.cumsum(ascending, axis=1)
+        total = below[:, -1:]
+        ascending[below <= share * total] = 0
+        kept = ascending.sum(axis=1, keepdims=True)
+        ascending *= np.divide(total, kept, out=np.ones_like(kept), where=kept > 0)
+        np.put_along_axis(rows, order, ascending, axis=1)
+        table[place] = rows.ravel()
+    return replace(grammar, binary=table)
