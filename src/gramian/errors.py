@@ -78,7 +78,9 @@ class MissingExtraError(GramianError):
     """A feature whose optional dependency is not installed."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {package}, which is not installed; try: pip install 'gramian[{extra}]'")
+        super().__init__(
+            f"{purpose} needs {package}, which is not installed; try: pip install 'gramian[{extra}]'"
+        )
 
 
 def _with_caret(line: str, column: int | None, width: int = 100) -> str:

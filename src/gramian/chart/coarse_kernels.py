@@ -134,11 +134,15 @@ def coarse_inside(  # type: ignore[no-untyped-def]
                 rescale = 1.0 / largest
             for turn in range(2):
                 for symbol in range(n_phrases):
-                    if value[symbol] > 0 and can_be_right[symbol] == (turn == 0):
-                        if beam == 0 or value[symbol] * before[symbol] * after[symbol] >= floor:
-                            item_symbol[n_items] = symbol
-                            item_inside[n_items] = value[symbol] * rescale
-                            n_items += 1
+                    merit = value[symbol] * before[symbol] * after[symbol]
+                    if (
+                        value[symbol] > 0
+                        and can_be_right[symbol] == (turn == 0)
+                        and (beam == 0 or merit >= floor)
+                    ):
+                        item_symbol[n_items] = symbol
+                        item_inside[n_items] = value[symbol] * rescale
+                        n_items += 1
                 if turn == 0:
                     cell_right_end[cell] = n_items
             value[:] = 0.0
