@@ -202,3 +202,44 @@ def tree_values(bank: Treebank, tables: LatentTables) -> np.ndarray:
             for root in roots
         ]
     )
+
+
+def _words(own: list[str], shared: list[str]) -> dict[object, float]:
+    """Four fifths for words of one's own."""
+    return {word: 0.8 / len(own) for word in own} | {word: 0.2 / len(shared) for word in shared}
+
+
+SENTENCES = ToyGrammar(
+    "S",
+    {
+        ("S", 0): {
+            (("NP", 0), ("VP", 0)): 0.45,
+            (("NP", 1), ("VP", 1)): 0.45,
+            (("NP", 0), ("VP", 1)): 0.05,
+            (("NP", 1), ("VP", 0)): 0.05,
+        },
+        ("VP", 0): {(("V", 0),): 1.0},
+        ("VP", 1): {(("V", 1), ("NP", 1)): 0.9, (("V", 1), ("NP", 0)): 0.1},
+        ("NP", 0): {(("N", 0),): 0.7, (("D", 0), ("N", 0)): 0.3},
+        ("NP", 1): {(("D", 1), ("N", 1)): 0.8, (("NP", 1), ("PP", 0)): 0.2},
+        ("PP", 0): {(("P", 0), ("NP", 1)): 1.0},
+        ("N", 0): _words(["ann", "bob", "cy"], ["dog"]),
+        ("N", 1): _words(["tree", "car", "book"], ["dog"]),
+        ("D", 0): _words(["the"], ["a"]),
+        ("D", 1): _words(["some"], ["a"]),
+        ("V", 0): _words(["runs", "sleeps", "falls"], ["sees"]),
+        ("V", 1): _words(["takes", "makes", "has"], ["sees"]),
+        ("P", 0): {"of": 0.5, "in": 0.5},
+    },
+)
+"""Sentences whose phrases and tags have two kinds, told apart by their words, their rules and what is around them."""
+
+
+def sentences(n: int, seed: int) -> tuple[Treebank, np.ndarray]:
+    """Return a treebank of :data:`SENTENCES` and the true state of each node."""
+    trees, states = SENTENCES.sample(n, seed)
+    bank = Treebank.from_trees(trees)
+    truth = np.empty(len(bank.label), np.int32)
+    for tree, tree_states in enumerate(states):
+        truth[preorder(bank, tree)] = tree_states
+    return bank, truth

@@ -53,6 +53,8 @@ class SpectralClustering(Learner):
     projection : {"weighted", "raw"}
         ``"weighted"``: centred, every coordinate scaled to unit variance and weighted by its singular value. ``"raw"``: plain projections,
         as in the paper.
+    restarts : int
+        How many times k-means starts anew; the best result is kept.
     soft : float, optional
         If given, a node belongs to every state by the inverse distance to its centre to this power, instead of to the nearest alone.
     rule_shrinkage, state_shrinkage, sister_share : float
@@ -101,6 +103,7 @@ class SpectralClustering(Learner):
         kappa: float = 5.0,
         rank: int | None = None,
         projection: Literal["weighted", "raw"] = "weighted",
+        restarts: int = 1,
         soft: float | None = None,
         rule_shrinkage: float = 2.0,
         state_shrinkage: float = 2.0,
@@ -113,7 +116,7 @@ class SpectralClustering(Learner):
     ) -> None:
         self.states, self.allocation, self.growth = states, allocation, growth
         self.features, self.min_count, self.scaling, self.kappa = features, min_count, scaling, kappa
-        self.rank, self.projection, self.soft = rank, projection, soft
+        self.rank, self.projection, self.restarts, self.soft = rank, projection, restarts, soft
         self.rule_shrinkage, self.state_shrinkage, self.sister_share = (
             rule_shrinkage,
             state_shrinkage,
@@ -133,7 +136,8 @@ class SpectralClustering(Learner):
         'raw'
         """
         plain: dict[str, Any] = {
-            "allocation": "all", "features": "plain", "scaling": False, "projection": "raw", "lexicon": "pos", "heads": None,
+            "allocation": "all", "features": "plain", "scaling": False, "projection": "raw", "restarts": 10,
+            "lexicon": "pos", "heads": None,
             "rule_shrinkage": 0.0, "state_shrinkage": 0.0, "sister_share": 0.0,
         }  # fmt: skip
         return cls(states, **(plain | options))
@@ -208,7 +212,9 @@ def _cluster_symbol(
     distinct = len(np.unique(sample[: 50 * states], axis=0))
     if distinct < states:  # a treebank may be sorted
         distinct = len(np.unique(sample, axis=0))
-    model = KMeans(min(states, distinct), n_init=1, max_iter=50, random_state=learner.random_state)
+    model = KMeans(
+        min(states, distinct), n_init=learner.restarts, max_iter=50, random_state=learner.random_state
+    )
     state = model.fit(sample).predict(vectors)
     weight = np.eye(states, dtype=np.float32)[state]
     if learner.soft is not None:

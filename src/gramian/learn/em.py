@@ -124,8 +124,10 @@ class SpectralEM(SpectralClustering):
         Share of the pairs of similar states that are merged again after the first two steps: those whose loss costs the least likelihood.
     watch, patience, checkpoint
         As for :class:`EM`.
-    states, allocation, growth, features, min_count, scaling, kappa, rank, projection, soft, rule_shrinkage, state_shrinkage, sister_share
+    states, allocation, growth, features, min_count, scaling, kappa, rank, projection, restarts, soft
         As for :class:`gramian.learn.SpectralClustering`.
+    rule_shrinkage, state_shrinkage, sister_share
+        Likewise.
     lexicon, heads, random_state, jobs, say
         Likewise.
 
@@ -156,6 +158,7 @@ class SpectralEM(SpectralClustering):
         kappa: float = 5.0,
         rank: int | None = None,
         projection: Any = "weighted",
+        restarts: int = 1,
         soft: float | None = None,
         rule_shrinkage: float = 2.0,
         state_shrinkage: float = 2.0,
@@ -168,7 +171,7 @@ class SpectralEM(SpectralClustering):
     ) -> None:
         super().__init__(
             states, allocation=allocation, growth=growth, features=features, min_count=min_count, scaling=scaling, kappa=kappa,
-            rank=rank, projection=projection, soft=soft, rule_shrinkage=rule_shrinkage, state_shrinkage=state_shrinkage,
+            rank=rank, projection=projection, restarts=restarts, soft=soft, rule_shrinkage=rule_shrinkage, state_shrinkage=state_shrinkage,
             sister_share=sister_share, lexicon=lexicon, heads=heads, random_state=random_state, jobs=jobs, say=say,
         )  # fmt: skip
         self.iterations, self.merge = iterations, merge

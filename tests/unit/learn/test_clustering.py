@@ -1,0 +1,223 @@
+"""Spectral clustering: hidden states are found again, and counted as they should be."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from learn_cases import sentences, small_trees
+from sklearn.metrics import adjusted_rand_score
+
+from gramian.corpus import Treebank
+from gramian.errors import OptionError
+from gramian.features import SETS
+from gramian.learn import Observations, SpectralClustering
+from gramian.learn.cluster import count_soft_states, count_states
+from gramian.learn.tables import Layout
+
+KINDS = ("NP", "VP", "N", "V", "D")  # what has two states
+
+
+def agreement(bank: Treebank, truth: np.ndarray, states: np.ndarray) -> dict[str, float]:
+    """Return the adjusted Rand index of each symbol's states: 1 for the truth, 0 for chance."""
+    return {
+        name: adjusted_rand_score(truth[nodes], states[nodes])
+        for name in KINDS
+        for nodes in [bank.label == bank.symbols.index(name)]
+    }
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_states_are_recovered(seed, record_property):
+    bank, truth = sentences(1000, seed)
+    learner = SpectralClustering(2, allocation="all", restarts=5, heads=None, random_state=seed).fit(bank)
+    assert learner.states_.shape == bank.label.shape
+    found = agreement(bank, truth, learner.states_)
+    for name, value in found.items():
+        record_property(f"adjusted Rand index of {name}", round(value, 3))
+    print({name: round(value, 3) for name, value in found.items()})
+    assert min(found.values()) > 0.8, found
+    assert np.mean(list(found.values())) > 0.9, found
+    shuffled = np.random.default_rng(seed).permutation(learner.states_)
+    assert max(agreement(bank, truth, shuffled).values()) < 0.05
+
+
+def test_the_grammar_is_the_counted_states():
+    bank, _ = sentences(300, 0)
+    learner = SpectralClustering(
+        2, allocation="all", heads=None, rule_shrinkage=0.0, state_shrinkage=0.0, sister_share=0.0
+    ).fit(bank)
+    grammar, states = learner.grammar_, learner.states_
+    s, np_, vp = (bank.symbols.index(name) for name in ("S", "NP", "VP"))
+    (rule,) = np.flatnonzero((grammar.binary_rules == [s, np_, vp]).all(axis=1))
+    block = grammar.binary[grammar.binary_start[rule] : grammar.binary_start[rule + 1]].reshape(2, 2, 2)
+    roots = bank.tree_start[1:] - 1
+    for state in (0, 1):
+        chosen = roots[states[roots] == state]
+        for i in (0, 1):
+            for j in (0, 1):
+                share = (
+                    np.mean((states[bank.left[chosen]] == i) & (states[bank.right[chosen]] == j))
+                    if len(chosen)
+                    else None
+                )
+                if share is not None:
+                    assert block[state, i, j] == pytest.approx(share, abs=1e-6)
+    np.testing.assert_allclose(
+        grammar.root[grammar.state_start[s] : grammar.state_start[s + 1]],
+        np.bincount(states[roots], minlength=2) / len(roots),
+        rtol=1e-6,
+    )
+
+
+def random_states(bank: Treebank, n_states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return (rng.random(len(bank.label)) * n_states[bank.label]).astype(np.int32)
+
+
+banks = st.lists(small_trees(5), min_size=1, max_size=4).map(Treebank.from_trees)
+
+
+@settings(max_examples=30)
+@given(banks, st.integers(0, 2**32 - 1))
+def test_hard_counts_against_a_loop(bank, seed):
+    rng = np.random.default_rng(seed)
+    seen = Observations(bank)
+    n_states = rng.integers(1, 4, bank.n_symbols).astype(np.int32)
+    layout = Layout.of(seen.productions, n_states)
+    states = random_states(bank, n_states, rng)
+    counts = count_states(bank, layout, states)
+    expected = layout.zeros()
+    for node, rule in enumerate(seen.productions.node_production):
+        left, right = bank.left[node], bank.right[node]
+        if bank.word[node] >= 0:
+            expected.lexical[layout.lexical_start[rule] + states[node]] += 1
+        elif right < 0:
+            expected.unary_block(rule)[states[node], states[left]] += 1
+        else:
+            expected.binary_block(rule)[states[node], states[left], states[right]] += 1
+        if bank.parent[node] < 0:
+            expected.root[layout.root_start[bank.label[node]] + states[node]] += 1
+    for part in ("binary", "unary", "lexical", "root"):
+        np.testing.assert_array_equal(getattr(counts, part), getattr(expected, part))
+
+
+@settings(max_examples=20)
+@given(banks, st.integers(0, 2**32 - 1))
+def test_soft_counts(bank, seed):
+    """Certain weights count as hard states; any weights sum to the number of nodes and split by products."""
+    rng = np.random.default_rng(seed)
+    seen = Observations(bank)
+    n_states = rng.integers(1, 4, bank.n_symbols).astype(np.int32)
+    layout = Layout.of(seen.productions, n_states)
+    states = random_states(bank, n_states, rng)
+    order, starts = bank.by_label
+    nodes = [order[starts[symbol] : starts[symbol + 1]] for symbol in range(bank.n_symbols)]
+    certain = [np.eye(n, dtype=np.float32)[states[own]] for n, own in zip(n_states, nodes, strict=True)]
+    hard = count_states(bank, layout, states)
+    soft = count_soft_states(seen, layout, certain)
+    for part in ("binary", "unary", "lexical", "root"):
+        np.testing.assert_allclose(getattr(soft, part), getattr(hard, part), rtol=1e-6)
+    weights = [
+        rng.dirichlet(np.ones(n), len(own)).astype(np.float32) for n, own in zip(n_states, nodes, strict=True)
+    ]
+    soft = count_soft_states(seen, layout, weights)
+    assert soft.lexical.sum() == pytest.approx((bank.word >= 0).sum(), rel=1e-5)
+    assert soft.root.sum() == pytest.approx(bank.n_trees, rel=1e-5)
+    assert soft.binary.sum() + soft.unary.sum() == pytest.approx((bank.word < 0).sum(), rel=1e-5, abs=1e-6)
+    weight_of = {
+        int(node): row
+        for own, rows in zip(nodes, weights, strict=True)
+        for node, row in zip(own, rows, strict=True)
+    }
+    expected = layout.zeros(np.float64)
+    for node in np.flatnonzero(bank.right >= 0).tolist():
+        expected.binary_block(seen.productions.node_production[node])[:] += np.einsum(
+            "i,j,k->ijk", weight_of[node], weight_of[bank.left[node]], weight_of[bank.right[node]]
+        )
+    np.testing.assert_allclose(soft.binary, expected.binary, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("features", sorted(SETS))
+@pytest.mark.parametrize("projection", ["weighted", "raw"])
+def test_every_setting_gives_a_grammar_without_gaps(features, projection):
+    from gramian.grammar.check import check
+
+    bank, _ = sentences(120, 3)
+    for soft in (None, 3.0):
+        learner = SpectralClustering(3, allocation="all", features=features, projection=projection, soft=soft)
+        check(learner.fit(bank).grammar_, 1e-4)
+
+
+def test_more_states_than_there_are_differences():
+    """Trees that are all alike: states that nothing tells apart stay empty, and the grammar is whole."""
+    from gramian.grammar.check import check
+
+    bank = Treebank.read(io.StringIO("(S (N a) (V b))\n" * 30))
+    learner = SpectralClustering(
+        4, allocation="all", rule_shrinkage=0.0, state_shrinkage=0.0, sister_share=0.0
+    ).fit(bank)
+    assert set(learner.states_.tolist()) == {0}
+    check(learner.grammar_, 1e-4)
+
+
+def test_a_sorted_treebank_keeps_its_states():
+    """The first hundreds of nodes of a symbol may be all alike."""
+    bank = Treebank.read(
+        io.StringIO(
+            "(S (A (N a)) (V b))\n" * 400
+            + "(S (A (N c) (M d)) (W e))\n" * 100
+            + "(S (A (M d)) (U f))\n" * 100
+        )
+    )
+    learner = SpectralClustering(3, allocation="all").fit(bank)
+    phrase = learner.states_[bank.label == bank.symbols.index("A")]
+    assert len(np.unique(phrase)) == 3
+    assert len(np.unique(phrase[:400])) == 1
+
+
+def test_the_report_tells_spectra_and_stages():
+    bank, _ = sentences(200, 0)
+    told = []
+    learner = SpectralClustering(2, allocation="all", say=told.append).fit(bank)
+    report = learner.report_
+    assert report["symbols"]["NP"] == {
+        "count": int((bank.label == bank.symbols.index("NP")).sum()),
+        "states": 2,
+    }
+    values = report["singular values"]["NP"]
+    assert values == sorted(values, reverse=True)
+    assert values[0] > 0
+    assert {"features", "projections and clusters", "counts", "grammar"} <= set(report["seconds"])
+    assert any(line.startswith("features: ") for line in told)
+
+
+def test_the_plain_setting_of_the_thesis():
+    learner = SpectralClustering.thesis_setting(3)
+    assert (learner.states, learner.allocation, learner.features) == (3, "all", "plain")
+    assert learner.restarts == 10
+    assert (learner.scaling, learner.projection, learner.lexicon, learner.soft) == (False, "raw", "pos", None)
+    assert (learner.rule_shrinkage, learner.state_shrinkage, learner.sister_share) == (0.0, 0.0, 0.0)
+    bank, _ = sentences(200, 0)
+    grammar = learner.fit(bank).grammar_
+    assert set(grammar.n_states.tolist()) == {3}
+    # Nothing is smoothed: as many cells as there are different rules with states.
+    states, binary = learner.states_, np.flatnonzero(bank.right >= 0)
+    used = {(states[node], states[bank.left[node]], states[bank.right[node]], learner.grammar_.symbols[bank.label[node]],
+             bank.label[bank.left[node]], bank.label[bank.right[node]]) for node in binary}  # fmt: skip
+    in_use = grammar.state_prior > 0
+    cells = 0
+    for rule, (parent, *_) in enumerate(grammar.binary_rules):
+        block = grammar.binary[grammar.binary_start[rule] : grammar.binary_start[rule + 1]].reshape(3, 9)
+        cells += np.count_nonzero(
+            block[in_use[grammar.state_start[parent] : grammar.state_start[parent + 1]]]
+        )
+    assert cells == len(used)
+    assert SpectralClustering.thesis_setting(2, random_state=7).random_state == 7
+
+
+def test_an_unknown_feature_set():
+    with pytest.raises(OptionError, match="no feature set 'poor'; try one of: plain, paper, rich"):
+        SpectralClustering(features="poor").fit(sentences(5, 0)[0])
