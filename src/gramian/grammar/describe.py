@@ -130,8 +130,8 @@ def describe(
     >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .))")])
     >>> grammar = PCFG().fit(bank).grammar_
     >>> (state,) = describe(grammar, grammar.symbols.index("S")).states
-    >>> state.rules, state.examples
-    ((Share(name='NP VP .', share=1.0),), ('the cat sleeps .',))
+    >>> state.rules
+    (Share(name='NP VP .', share=1.0),)
     """
     if not grammar.is_probabilistic:
         raise OptionError(
