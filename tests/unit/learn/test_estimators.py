@@ -1,0 +1,303 @@
+"""Learners as scikit-learn estimators: parameters, reproducibility, EM from any start."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from learn_cases import sentences
+from sklearn.base import clone
+
+from gramian.corpus import Treebank
+from gramian.errors import InputError, OptionError
+from gramian.grammar import LPCFG
+from gramian.grammar.check import check
+from gramian.grammar.model import Model
+from gramian.grammar.store import load_model, save_model
+from gramian.learn import (
+    EM,
+    PCFG,
+    Observations,
+    SpectralClustering,
+    SpectralEM,
+    SpectralMoments,
+    SplitMerge,
+    inference,
+)
+from gramian.learn.em import random_counts, tables_of
+from gramian.learn.lexicon import LexicalModel
+from gramian.learn.smoothing import Smoothing
+from gramian.learn.tables import LatentTables, Layout
+
+LEARNERS = {
+    "pcfg": PCFG(),
+    "clustering": SpectralClustering(3, allocation="all"),
+    "soft clustering": SpectralClustering(3, allocation="all", soft=3.0, features="paper"),
+    "moments": SpectralMoments(3, allocation="all"),
+    "em": EM(3, allocation="all", iterations=3),
+    "spectral-em": SpectralEM(3, allocation="all", iterations=2),
+    "merging": SpectralEM(4, allocation="all", iterations=2, merge=0.5),
+    "split-merge": SplitMerge(2, split_steps=2, merge_steps=1, smooth_steps=1),
+}
+UNSMOOTHED = {"rule_shrinkage": 0.0, "state_shrinkage": 0.0, "sister_share": 0.0}
+
+
+@pytest.fixture(scope="module")
+def bank() -> Treebank:
+    return sentences(150, 0)[0]
+
+
+def observed(bank: Treebank, jobs: int = 1) -> Observations:
+    """Observations whose lexicon smooths nothing."""
+    seen = Observations(bank, jobs=jobs)
+    seen.lexical = LexicalModel(bank, seen.productions, shrinkage=0.0, tag_shrinkage=0.0)
+    return seen
+
+
+def contents(grammar: LPCFG, path) -> bytes:
+    save_model(Model(grammar), path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_parameters(name):
+    learner = LEARNERS[name]
+    twin = clone(learner)
+    assert twin is not learner
+    assert twin.get_params() == learner.get_params()
+    for parameter, value in learner.get_params().items():
+        assert getattr(learner, parameter) is value  # the constructor only stores
+    changed = clone(learner).set_params(jobs=7)
+    assert (changed.jobs, learner.jobs) == (7, 1)
+    with pytest.raises(ValueError, match="Invalid parameter"):
+        clone(learner).set_params(nonsense=1)
+    assert not [attribute for attribute in vars(clone(learner)) if attribute.endswith("_")]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_same_seed_same_bytes_whatever_the_threads(name, bank, tmp_path, monkeypatch):
+    monkeypatch.setattr(inference, "_SMALL_JOB", 0)
+    learner = clone(LEARNERS[name]).fit(bank)
+    check(learner.grammar_, 1e-4)
+    one = contents(learner.grammar_, tmp_path / "one")
+    assert contents(clone(learner).fit(bank).grammar_, tmp_path / "again") == one
+    assert contents(clone(learner).set_params(jobs=2).fit(bank).grammar_, tmp_path / "threads") == one
+    if name == "pcfg":
+        assert "random_state" not in learner.get_params()
+    elif name != "moments":  # whose subspaces hardly depend on the seed
+        other = clone(learner).set_params(random_state=1).fit(bank).grammar_
+        assert contents(other, tmp_path / "other") != one
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_observations_can_be_shared(name, bank, tmp_path):
+    learner = clone(LEARNERS[name])
+    alone = contents(learner.fit(bank).grammar_, tmp_path / "alone")
+    seen = Observations(bank)
+    PCFG().fit(seen)
+    assert contents(clone(learner).fit(seen).grammar_, tmp_path / "shared") == alone
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_no_tree_to_learn_from(name):
+    with pytest.raises(InputError, match="no tree to learn from"):
+        clone(LEARNERS[name]).fit(Treebank.from_trees([]))
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (SpectralClustering(0), "states is 1 or more"),
+        (EM(2, allocation="most"), "allocation is"),
+        (EM(2, iterations=-1), "iterations is 0 or more"),
+        (SpectralMoments(2, features="none"), "no feature set"),
+        (SplitMerge(merge=2.0), "merge is a share"),
+    ],
+)
+def test_bad_options(learner, message, bank):
+    with pytest.raises(OptionError, match=message):
+        learner.fit(bank)
+
+
+def test_one_state_is_relative_frequency(bank, tmp_path):
+    pcfg = PCFG().fit(bank).grammar_
+    rules = {
+        tuple(bank.symbols[part] for part in rule): weight
+        for rule, weight in zip(pcfg.binary_rules.tolist(), pcfg.binary, strict=True)
+    }
+    left, right = bank.label[bank.left], bank.label[bank.right]
+    for (parent, *below), weight in rules.items():
+        nodes = bank.label == bank.symbols.index(parent)
+        same = (
+            (left == bank.symbols.index(below[0]))
+            & (right == bank.symbols.index(below[1]))
+            & (bank.right >= 0)
+        )
+        assert weight == pytest.approx((nodes & same).sum() / nodes.sum(), rel=1e-6)
+    expected = contents(pcfg, tmp_path / "pcfg")
+    for learner in (EM(1, iterations=3, **UNSMOOTHED), SpectralClustering(1), SpectralEM(1, iterations=1)):
+        grammar = learner.fit(bank).grammar_
+        np.testing.assert_allclose(grammar.binary, pcfg.binary, rtol=1e-5)
+        np.testing.assert_allclose(grammar.root, pcfg.root, rtol=1e-6)
+        assert grammar.lexicon.entry_states == pytest.approx(1, rel=1e-5)
+    assert contents(SpectralClustering(1).fit(bank).grammar_, tmp_path / "one") == expected
+
+
+def as_doubles(tables: LatentTables) -> LatentTables:
+    return LatentTables(
+        tables.layout,
+        *(getattr(tables, part).astype(np.float64) for part in ("binary", "unary", "lexical", "root")),
+    )
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_likelihood_never_falls_without_smoothing(bank, seed):
+    seen = observed(bank)
+    layout = Layout.of(seen.productions, np.full(bank.n_symbols, 3, np.int32))
+    counts = as_doubles(random_counts(seen, layout, seed))
+    likelihoods = []
+    for _ in range(25):
+        expectation = seen.trees.expect(seen.tables(counts, Smoothing(0.0, 0.0, 0.0)))
+        counts = expectation.counts
+        likelihoods.append(expectation.log_likelihood.sum())
+        assert counts.lexical.sum() == pytest.approx((bank.word >= 0).sum(), rel=1e-9)
+    steps = np.diff(likelihoods)
+    assert steps.min() >= -1e-9 * abs(likelihoods[-1])
+    assert steps.sum() > 10  # and it does rise
+
+
+def test_the_learners_likelihood_never_falls_without_smoothing(bank):
+    learner = EM(3, allocation="all", iterations=12, **UNSMOOTHED).fit(observed(bank))
+    likelihoods = learner.report_["log-likelihood"]
+    assert len(likelihoods) == 12
+    assert min(np.diff(likelihoods)) > -0.02  # single precision, and rounding in the report
+    assert likelihoods[-1] > likelihoods[0] + 10
+
+
+def test_random_counts_spread_every_production():
+    bank = sentences(50, 0)[0]
+    seen = Observations(bank)
+    layout = Layout.of(seen.productions, np.full(bank.n_symbols, 4, np.int32))
+    counts = random_counts(seen, layout, 0)
+    for part in ("binary", "unary", "lexical"):
+        start, total = getattr(layout, f"{part}_start"), getattr(seen.productions, f"{part}_count")
+        for rule, count in enumerate(total):
+            noise = (
+                getattr(counts, part)[start[rule] : start[rule + 1]] * (start[rule + 1] - start[rule]) / count
+            )
+            assert noise.min() >= 1 / 3 - 1e-6
+            assert noise.max() <= 3 + 1e-6
+    assert counts.root.sum() == pytest.approx(bank.n_trees)
+
+
+@pytest.mark.parametrize("start", ["clustering", "em", "pcfg"])
+def test_em_goes_on_from_a_stored_grammar(bank, start, tmp_path):
+    seen = observed(bank)
+    first = clone(LEARNERS[start])
+    if start != "pcfg":
+        first.set_params(**UNSMOOTHED)
+    save_model(Model(first.fit(seen).grammar_), tmp_path / "start")
+    grammar = load_model(tmp_path / "start").grammar
+    before = seen.trees.expect(tables_of(grammar, seen)).log_likelihood.sum()
+    learner = EM(start=grammar, iterations=4, **UNSMOOTHED).fit(seen)
+    np.testing.assert_array_equal(learner.grammar_.n_states, grammar.n_states)
+    after = np.array(learner.report_["log-likelihood"])
+    assert after[0] >= before - 0.02
+    assert np.diff(after).min() > -0.02
+
+
+def test_parameters_survive_the_way_into_a_grammar_and_back(bank):
+    """What EM reads from a grammar is what the grammar was made of."""
+    seen = observed(bank)
+    counts = random_counts(seen, Layout.of(seen.productions, np.full(bank.n_symbols, 2, np.int32)), 0)
+    smoothing = Smoothing(0.0, 0.0, 0.0)
+    expected, found = seen.tables(counts, smoothing), tables_of(seen.grammar(counts, smoothing), seen)
+    for part in ("binary", "unary", "lexical", "root"):
+        np.testing.assert_allclose(getattr(found, part), getattr(expected, part), rtol=1e-5, atol=1e-6)
+
+
+def test_em_from_operators(bank):
+    start = SpectralMoments(2, allocation="all").fit(bank).grammar_
+    learner = EM(start=start, iterations=3).fit(bank)
+    check(learner.grammar_, 1e-4)
+    assert np.isfinite(learner.report_["log-likelihood"]).all()
+
+
+def test_em_from_a_grammar_of_other_trees(bank):
+    """Labels, rules and words that the start does not know do not make trees impossible."""
+    start = SpectralClustering(2, allocation="all").fit(bank).grammar_
+    other = Treebank.read(
+        io.StringIO("(S (NP (N ann)) (VP (V runs) (ADVP (ADV fast))))\n(S (VP (V run)) (NP (X !)))\n" * 5)
+    )
+    learner = EM(start=start, iterations=2).fit(other)
+    check(learner.grammar_, 1e-4)
+    assert np.isfinite(learner.report_["log-likelihood"]).all()
+    states = dict(zip(other.symbols, learner.grammar_.n_states.tolist(), strict=True))
+    assert (states["NP"], states["ADVP"]) == (2, 1)
+
+
+def test_the_best_step_is_kept(bank, tmp_path):
+    values = {1: 0.1, 2: 0.9, 3: 0.5, 4: 0.4, 5: 0.99}
+    seen: dict[int, LPCFG] = {}
+
+    def watch(step, make):
+        seen[step] = make()
+        return values[step]
+
+    learner = EM(2, allocation="all", iterations=5, watch=watch, patience=2).fit(bank)
+    assert learner.report_["best step"] == 2
+    assert sorted(seen) == [1, 2, 3, 4]  # two steps without improvement end it
+    assert contents(learner.grammar_, tmp_path / "best") == contents(seen[2], tmp_path / "second")
+    two_steps = EM(2, allocation="all", iterations=2).fit(bank)
+    assert contents(two_steps.grammar_, tmp_path / "two") == contents(seen[2], tmp_path / "second")
+
+
+def test_training_that_was_stopped_goes_on(bank, tmp_path):
+    whole = contents(EM(2, allocation="all", iterations=4).fit(bank).grammar_, tmp_path / "whole")
+    checkpoint = tmp_path / "partial"
+
+    def stop(step, make):
+        if step == 2:
+            raise KeyboardInterrupt
+        return 0.0
+
+    learner = EM(2, allocation="all", iterations=4, watch=stop, patience=9, checkpoint=str(checkpoint))
+    with pytest.raises(KeyboardInterrupt):
+        learner.fit(bank)
+    assert checkpoint.exists()
+    told: list[str] = []
+    learner.set_params(watch=None, say=told.append).fit(bank)
+    assert "going on after step 2" in told
+    assert contents(learner.grammar_, tmp_path / "resumed") == whole
+    assert not checkpoint.exists()
+
+
+def test_a_checkpoint_of_other_options_is_not_taken_up(bank, tmp_path):
+    checkpoint = tmp_path / "partial"
+
+    def stop(step, make):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        EM(2, allocation="all", iterations=4, watch=stop, checkpoint=str(checkpoint)).fit(bank)
+    told: list[str] = []
+    EM(2, allocation="all", iterations=1, random_state=5, checkpoint=str(checkpoint), say=told.append).fit(
+        bank
+    )
+    assert not [line for line in told if "going on" in line]
+
+
+def test_smoothing_changes_the_grammar(bank):
+    plain = SpectralClustering(3, allocation="all", **UNSMOOTHED).fit(bank).grammar_
+    smooth = SpectralClustering(3, allocation="all").fit(bank).grammar_
+    assert (plain.binary == 0).any()
+    assert (smooth.binary > 0).all()
+
+
+def test_grammars_are_immutable(bank):
+    grammar = PCFG().fit(bank).grammar_
+    assert {field.name for field in fields(grammar)} >= {"binary", "unary", "root", "lexicon"}
+    with pytest.raises(AttributeError):
+        grammar.root = None
