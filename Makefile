@@ -26,8 +26,15 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(STAMP)
-	$(BIN)/python -m benchmarks $(DATA)
+bench: $(STAMP)  # make bench DATA=folder [BENCH="read_trees parse_speed"]; without DATA, a list
+	$(BIN)/python -m benchmarks $(DATA) $(BENCH)
+
+docs: $(VENV)/.docs-ready
+	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build
+
+$(VENV)/.docs-ready: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group docs
+	touch $@
 
 clean:
-	rm -rf $(VENV) build dist docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist runs/demo docs/_build docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,189 @@
+"""Sentences a second of one core, where the time goes, and how near the core's arithmetic limit the fine pass comes.
+
+python -m benchmarks.parse_speed MODEL DEV [--jobs 2] [--berkeley JAR --berkeley-grammar GR]
+
+Processor time; gold trees of DEV give the sentences and the F1. Multiply-adds of the fine pass: two for every cell of each rule
+tensor met in an item (inside and outside), three for every pair of states of an edge. With --berkeley the Berkeley parser reads the same
+sentences in the same run, the start of its virtual machine included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+import gramian.result
+from benchmarks import machine
+from gramian.chart import coarse_kernels, fine_kernels
+from gramian.chart.inference import Forest
+from gramian.evaluate import GoldBrackets
+from gramian.parser import Parser, load
+from gramian.trees import Tree, normalise, preset, read_trees
+from gramian.trees.tree import escape_word
+from gramian.words import WordTable
+
+ARGUMENTS = ("model.grammar", "dev.mrg")
+
+# What is timed: the owner of a function, its name, and what the figure is called.
+STAGES: tuple[tuple[Any, str, str], ...] = (
+    (WordTable, "score", "lexicon"),
+    (coarse_kernels, "pruned_forest", "coarse"),
+    (fine_kernels, "fine_forest", "fine"),
+    (gramian.result, "decode", "decode"),
+    (gramian.result, "confidences", "confidences"),
+    (gramian.result, "to_tree", "tree"),
+)
+
+
+@contextmanager
+def stopwatch(spent: Counter[str]) -> Iterator[None]:
+    """Add the processor time of the stages to `spent`, as long as this lasts."""
+    originals = [getattr(owner, name) for owner, name, _ in STAGES]
+
+    def timed(function: Callable[..., Any], stage: str) -> Callable[..., Any]:
+        def run(*arguments: Any, **options: Any) -> Any:
+            began = time.thread_time()
+            result = function(*arguments, **options)
+            spent[stage] += time.thread_time() - began
+            return result
+
+        return run
+
+    for (owner, name, stage), original in zip(STAGES, originals, strict=True):
+        setattr(owner, name, timed(original, stage))
+    try:
+        yield
+    finally:
+        for (owner, name, _), original in zip(STAGES, originals, strict=True):
+            setattr(owner, name, original)
+
+
+def needed(forest: Forest, n_states: np.ndarray) -> float:
+    """Return the multiply-adds of the fine pass over a forest."""
+    parent = np.repeat(np.arange(len(forest.item_symbol)), np.diff(forest.edge_first))
+    states = n_states[forest.item_symbol].astype(np.float64)
+    is_binary = forest.edge_right >= 0
+    pairs = states[forest.edge_left] * np.where(is_binary, states[forest.edge_right], 1)
+    change = np.diff(parent) | np.diff(forest.edge_rule) | np.diff(is_binary.astype(np.int32))
+    first = np.concatenate([[True], change != 0]) if len(parent) else np.zeros(0, bool)
+    return float(2 * (states[parent] * pairs)[first].sum() + 3 * pairs[is_binary].sum())
+
+
+def breakdown(parser: Parser, sentences: list[list[str]]) -> dict[str, Any]:
+    """Time the stages, and count what the fine pass has to do."""
+    spent: Counter[str] = Counter()
+    work = items = edges = 0.0
+    forest_of = parser._chart.forest
+
+    def counted(*arguments: Any, **options: Any) -> Forest | None:
+        nonlocal work, items, edges
+        forest = forest_of(*arguments, **options)
+        if forest is not None:
+            began = time.thread_time()
+            work += needed(forest, parser.model.grammar.n_states)
+            items, edges = items + len(forest.item_symbol), edges + len(forest.edge_left)
+            spent["(counting)"] += time.thread_time() - began
+        return forest
+
+    parser._chart.forest = counted  # type: ignore[method-assign]
+    with stopwatch(spent):
+        began = time.thread_time()
+        statuses = Counter(result.status for result in parser.parse_many(sentences))
+        total = time.thread_time() - began - spent.pop("(counting)")
+    parser._chart.forest = forest_of  # type: ignore[method-assign]
+    spent["python"] = total - sum(spent.values())
+    count = len(sentences)
+    limit = machine.multiply_adds_per_second()
+    return {
+        "milliseconds a sentence": {name: round(1e3 * value / count, 3) for name, value in spent.items()},
+        "items": round(items / count), "edges": round(edges / count), "status": dict(statuses),
+        "multiply-adds a sentence, fine pass": round(work / count),
+        "multiply-adds a second, limit of one core": round(limit),
+        "milliseconds a sentence at that limit, fine pass": round(1e3 * work / limit / count, 4),
+        "share of the arithmetic limit, fine pass": round(work / spent["fine"] / limit, 3),
+    }  # fmt: skip
+
+
+def berkeley(jar: str, grammar: str, sentences: list[list[str]]) -> tuple[list[Tree | None], float]:
+    """Parse with the Berkeley parser; return trees and processor time."""
+    lines = "\n".join(" ".join(map(escape_word, words)) for words in sentences) + "\n"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = ["java", "-Xmx2g", "-XX:+UseSerialGC", "-jar", jar, "-gr", grammar]
+    done = subprocess.run(
+        command, input=lines, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    trees = [
+        Tree.parse(line) if line.strip() != "(())" else None
+        for line in done.stdout.splitlines()
+        if line.strip()
+    ]
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return [None if tree is None else normalise(tree).tree for tree in trees], seconds
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    arguments.add_argument("model")
+    arguments.add_argument("dev")
+    arguments.add_argument("--limit", type=int, help="use only so many sentences")
+    arguments.add_argument("--preset", default="penn")
+    arguments.add_argument("--jobs", type=int, default=2)
+    arguments.add_argument("--repeats", type=int, default=2)
+    arguments.add_argument("--berkeley", metavar="JAR")
+    arguments.add_argument("--berkeley-grammar", metavar="GR")
+    options = arguments.parse_args()
+    if bool(options.berkeley) != bool(options.berkeley_grammar):
+        arguments.error("--berkeley and --berkeley-grammar go together")
+
+    gold = [normalise(tree, preset(options.preset)).tree for tree in read_trees(options.dev)]
+    gold = [tree for tree in gold if not tree.is_empty][: options.limit]
+    sentences = [list(tree.words) for tree in gold]
+    parser = load(options.model)
+    parser.parse(sentences[0])  # compiles
+    seconds, wall, trees = float("inf"), float("inf"), []
+    for _ in range(options.repeats):
+        began, started = time.process_time(), time.perf_counter()
+        trees = [result.tree for result in parser.parse_many(sentences)]
+        seconds, wall = min(seconds, time.process_time() - began), min(wall, time.perf_counter() - started)
+    began, started = time.process_time(), time.perf_counter()
+    threaded = [result.tree for result in parser.parse_many(sentences, jobs=options.jobs)]
+    threads_wall = time.perf_counter() - started
+    scorer = GoldBrackets(gold)
+    score = scorer.score(trees)
+    result: dict[str, Any] = {
+        "benchmark": "parse_speed", "model": options.model, "sentences": len(gold),
+        "words a sentence": round(sum(map(len, sentences)) / len(gold), 1),
+        "sentences a cpu second": round(len(gold) / seconds, 1), "sentences a second of wall time": round(len(gold) / wall, 1),
+        "f1": round(score.f1, 2), "f1_gold_tags": round(score.f1_gold_tags, 2), "signature": score.signature("f1_gold_tags"),
+        f"{options.jobs} threads": {
+            "sentences a second of wall time": round(len(gold) / threads_wall, 1), "speed-up": round(wall / threads_wall, 2),
+            "same trees": threaded == trees,
+        },
+        **breakdown(parser, sentences),
+    }  # fmt: skip
+    if options.berkeley:
+        theirs, their_seconds = berkeley(options.berkeley, options.berkeley_grammar, sentences)
+        other = scorer.score(theirs)
+        result["berkeley"] = {
+            "sentences a cpu second": round(len(gold) / their_seconds, 1), "f1": round(other.f1, 2),
+            "f1_gold_tags": round(other.f1_gold_tags, 2), "ratio of speeds": round(their_seconds / seconds, 1),
+        }  # fmt: skip
+    print(
+        json.dumps({**result, "peak megabytes": round(machine.peak_megabytes()), "machine": machine.about()})
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""What each part of spectral clustering is worth: F1 when one thing at a time is changed.
+
+python -m benchmarks.train_ablation TRAIN DEV [--quick] [--seeds 3]
+
+F1 is EVALB's with gold tags in the output, so that no sentence is dropped; ``gold tags given`` parses with them as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from benchmarks import machine
+from gramian import learn
+from gramian.corpus import Shape, Treebank
+from gramian.evaluate import GoldBrackets
+from gramian.parser import Parser
+from gramian.trees import HeadRules, Tree, normalise, preset, read_trees
+
+ARGUMENTS = ("train.mrg", "dev.mrg", "--quick")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One row of the table: what differs from the usual settings."""
+
+    part: str
+    name: str
+    options: dict[str, Any] = field(default_factory=dict)
+    shape: Shape = field(default_factory=Shape)
+    learner: type[learn.Learner] = learn.SpectralClustering
+    gold_tags: bool = False
+
+
+def changes(states: int) -> Iterator[Change]:
+    yield Change("usual", "usual settings")
+    yield Change("features", "paper (8 + 8 templates)", {"features": "paper"})
+    yield Change("features", "plain (4 + 4 templates)", {"features": "plain"})
+    yield Change("features", "no head rules", {"heads": "none"})
+    yield Change("scaling", "features not scaled", {"scaling": False})
+    yield Change("scaling", "projections raw, as in the paper", {"projection": "raw"})
+    none = {"rule_shrinkage": 0.0, "state_shrinkage": 0.0, "sister_share": 0.0}
+    yield Change("smoothing", "none", none)
+    yield Change("smoothing", "no share of sisters", {"sister_share": 0.0})
+    yield Change("smoothing", "share of sisters only", none | {"sister_share": 0.02})
+    yield Change("states", "by frequency", {"allocation": "frequency"})
+    yield Change("states", "the same for all labels", {"allocation": "all"})
+    yield Change("states", f"half as many ({states // 2})", {"states": states // 2})
+    yield Change("states", f"twice as many ({states * 2})", {"states": states * 2})
+    yield Change("states", "soft", {"soft": 4.0})
+    yield Change("binarisation", "left", shape=Shape("left"))
+    yield Change("binarisation", "head outward", shape=Shape("head"))
+    yield Change("binarisation", "one sibling remembered", shape=Shape("right", 1))
+    yield Change("binarisation", "parent remembered", shape=Shape("right", 0, 2))
+    yield Change("tags", "gold tags given", gold_tags=True)
+    plain = {"features": "plain", "scaling": False, "projection": "raw", "allocation": "all"}
+    yield Change(
+        "thesis",
+        "plain features, raw, unsmoothed, same states for all, gold tags",
+        none | plain,
+        gold_tags=True,
+    )
+    yield Change("method", "no states (PCFG)", learner=learn.PCFG)
+    yield Change("method", "moments", learner=learn.SpectralMoments)
+    yield Change("method", "clustering, then EM", learner=learn.SpectralEM)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("train")
+    parser.add_argument("dev")
+    parser.add_argument("--quick", action="store_true", help="2,000 trees, 200 sentences, one seed, 8 states")
+    parser.add_argument("--states", type=int)
+    parser.add_argument("--seeds", type=int)
+    parser.add_argument("--longest", type=int, default=40, help="leave out longer sentences of DEV")
+    parser.add_argument("--preset", default="penn")
+    parser.add_argument("--only", nargs="+", help="only these parts of the table (and the usual settings)")
+    options = parser.parse_args()
+    states = options.states or (8 if options.quick else 16)
+    seeds = range(options.seeds or (1 if options.quick else 3))
+    normal = preset(options.preset)
+    gold = [normalise(tree, normal).tree for tree in read_trees(options.dev)]
+    gold = [tree for tree in gold if 1 <= len(tree.words) <= options.longest][
+        : 200 if options.quick else None
+    ]
+    scorer = GoldBrackets(gold)
+    banks: dict[Shape, learn.Observations] = {}
+    rows: list[dict[str, Any]] = []
+    for change in changes(states):
+        if options.only and change.part not in ("usual", *options.only):
+            continue
+        if change.shape not in banks:
+            banks.clear()  # one is enough at a time
+            banks[change.shape] = observations(
+                options.train, change.shape, normal, 2000 if options.quick else None
+            )
+        row = measured(change, banks[change.shape], gold, scorer, states, seeds)
+        rows.append({**row, "difference": round(row["f1"] - (rows[0]["f1"] if rows else row["f1"]), 2)})
+        print(
+            f"{row['part']:<13} {row['change']:<42} {row['f1']:6.2f} {rows[-1]['difference']:+6.2f}",
+            file=sys.stderr,
+            flush=True,
+        )
+    result = {
+        "benchmark": "train_ablation",
+        "states": states,
+        "seeds": len(seeds),
+        "dev sentences": len(gold),
+    }
+    print(
+        json.dumps({**result, "rows": rows, "signature": signature(scorer, gold), "machine": machine.about()})
+    )
+
+
+def observations(path: str, shape: Shape, normal: Any, limit: int | None) -> learn.Observations:
+    rules = HeadRules.collins()
+    bank = Treebank.read(path, options=normal, shape=shape, heads=rules)
+    if limit:
+        bank = bank.subset(np.arange(min(limit, bank.n_trees)))
+    return learn.Observations(bank, heads=rules)
+
+
+def measured(
+    change: Change,
+    seen: learn.Observations,
+    gold: list[Tree],
+    scorer: GoldBrackets,
+    states: int,
+    seeds: range,
+) -> dict[str, Any]:
+    found, seconds = [], []
+    for seed in seeds:
+        settings = (
+            {} if change.learner is learn.PCFG else {"states": states, "random_state": seed} | change.options
+        )
+        if settings.pop("heads", None) == "none":
+            seen = learn.Observations(seen.bank, heads=None)
+        began = time.process_time()
+        grammar = change.learner(**settings).fit(seen).grammar_
+        seconds.append(time.process_time() - began)
+        sentences = [
+            list(zip(tree.words, tree.tags, strict=True)) if change.gold_tags else list(tree.words)
+            for tree in gold
+        ]
+        scores = scorer.score([result.tree for result in Parser(grammar).parse_many(sentences)])
+        found.append(scores)
+        if change.learner is learn.PCFG:
+            break
+    f1 = [scores.f1_gold_tags for scores in found]
+    return {
+        "part": change.part,
+        "change": change.name,
+        "f1": round(float(np.mean(f1)), 2),
+        "of each seed": [round(value, 2) for value in f1],
+        "mean unlabelled f1": round(float(np.mean([scores.mean_unlabelled_f1 for scores in found])), 2),
+        "tagging": round(float(np.mean([scores.tagging for scores in found])), 2),
+        "training cpu seconds": round(float(np.mean(seconds)), 1),
+    }
+
+
+def signature(scorer: GoldBrackets, gold: list[Tree]) -> str:
+    return scorer.score(gold).signature("f1_gold_tags")
+
+
+if __name__ == "__main__":
+    main()
