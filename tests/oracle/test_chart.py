@@ -25,7 +25,7 @@ from gramian.chart.inference import ChartParser, Pruning
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
 
-EXACT = Pruning(beam=0, item=0, edge=0)
+EXACT = Pruning(beam=0, item=0, edge=0, fine=0)
 
 
 @settings(max_examples=60)

@@ -24,7 +24,7 @@ from gramian.tokenise import Token
 from gramian.trees import Tree
 
 FIXTURE = Path(__file__).with_name("grammar") / "fixtures" / "version-1.grammar"
-NO_PRUNING = Pruning(0.0, 0.0, 0.0)
+NO_PRUNING = Pruning(0.0, 0.0, 0.0, 0.0)
 AMBIGUOUS = ["the", "dog", "saw", "a", "cat", "with", "a", "telescope", "."]
 
 
@@ -322,16 +322,24 @@ def test_many_are_parsed_as_they_come(parser, jobs):
     results = parser.parse_many(endless, jobs=jobs)
     assert [len(result.words) for result in islice(results, 5)] == [2] * 5
     assert next(taken) <= 200
-    results.close() if jobs > 1 else None
+    results.close()
 
 
-def test_an_error_comes_at_its_place(parser):
-    for jobs in (1, 2):
-        results = parser.parse_many(["dog", ["two words"]] if jobs == 1 else [["two words"]], jobs=jobs)
-        if jobs == 1:
-            assert next(results).status == "parsed"
-        with pytest.raises(InputError, match="'two words', is not a word"):
-            next(results)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_comes_at_its_place(parser, jobs):
+    results = parser.parse_many(["dog"] * 20 + [["two words"]], jobs=jobs)
+    assert [result.status for result in islice(results, 20)] == ["parsed"] * 20
+    with pytest.raises(InputError, match="'two words', is not a word"):
+        next(results)
+
+    def broken():
+        yield from ["dog"] * 20
+        raise EOFError
+
+    results = parser.parse_many(broken(), jobs=jobs)
+    assert [result.status for result in islice(results, 20)] == ["parsed"] * 20
+    with pytest.raises(EOFError):
+        next(results)
 
 
 def test_bad_options(parser):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.chart import coarse_kernels, fine_kernels
 from gramian.grammar import LPCFG
+from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import WordScores
 
 __all__ = ["Allowed", "ChartParser", "Forest", "GrammarArrays", "Pruning"]
@@ -32,11 +33,14 @@ class Pruning:
         0 keeps all.
     item, edge : float
         Coarse posterior below which an item or an edge does not reach the fine pass.
+    fine : float
+        Fine posterior below which an item or an edge counts as impossible on the way down.
     """
 
     beam: float = 1e-3
     item: float = 5e-5
     edge: float = 1e-5
+    fine: float = 1e-6
 
 
 class Allowed(NamedTuple):
@@ -55,7 +59,7 @@ class Allowed(NamedTuple):
 
 
 class GrammarArrays(NamedTuple):
-    """A grammar as the kernels want it: rules by their children, tensors as ratios to the rules' coarse probabilities."""
+    """A grammar as the kernels want it: rules by their children, and what turns their tensors into ratios to coarse values."""
 
     n_symbols: int
     n_states: Ints
@@ -64,11 +68,16 @@ class GrammarArrays(NamedTuple):
     rule_weight: npt.NDArray[np.float64]
     binary: Floats
     binary_start: Longs
+    binary_ratio: Floats
+    rank: Ints
+    factors: Floats
+    factor_start: Longs
     unary_first: Ints
     unary_parent: Ints
     unary_weight: npt.NDArray[np.float64]
     unary: Floats
     unary_start: Longs
+    unary_ratio: Floats
     can_be_right: npt.NDArray[np.bool_]
     root: npt.NDArray[np.float64]
     root_ratio: Floats
@@ -99,6 +108,8 @@ class Forest:
         An item's edges.
     edge_left, edge_right, edge_rule : ndarray of int32
         Child items (`edge_right` is -1 for a phrase over a tag) and rule number in the chart's own order.
+    edge_weight : ndarray of float32
+        The inside vector of an item is the sum over its edges of weight times T(left vector, right vector), T the rule's tensor.
     edge_posterior, root_posterior : ndarray of float32
         Posterior of each edge, and of each item as the root.
     """
@@ -115,6 +126,7 @@ class Forest:
     edge_left: Ints
     edge_right: Ints
     edge_rule: Ints
+    edge_weight: Floats
     edge_posterior: Floats
     root_posterior: Floats
 
@@ -183,24 +195,17 @@ class ChartParser:
         )
         if log_coarse == -np.inf:
             return None
-        log_ratio, item_start, inside, outside, root_posterior = fine_kernels.fine_forest(
-            symbol,
-            cell,
-            posterior,
-            root_share,
-            *edges,
-            tag_start,
-            tag_symbol,
-            tag_states,
-            tag_state_start,
-            self.arrays,
-        )
+        first, left, right, rule, share, edge_posterior = edges
+        log_ratio, item_start, inside, outside, weight, root_posterior = fine_kernels.fine_forest(
+            symbol, cell, posterior, root_share, first, left, right, rule, share, edge_posterior,
+            tag_start, tag_symbol, tag_states, tag_state_start, self.arrays,
+            pruning.fine if self.grammar.is_probabilistic else 0.0,  # negative weights may cancel
+        )  # fmt: skip
         if log_ratio == -np.inf:
             return None
-        first, left, right, rule, _, edge_posterior = edges
         return Forest(
             n, log_coarse + log_ratio, symbol, cell, posterior, item_start, inside, outside,
-            first, left, right, rule, edge_posterior, root_posterior,
+            first, left, right, rule, weight, edge_posterior, root_posterior,
         )  # fmt: skip
 
 
@@ -208,32 +213,32 @@ def _arrays(g: LPCFG) -> GrammarArrays:
     coarse, n = g.coarse, g.n_symbols
     order = np.lexsort((g.binary_rules[:, 0], g.binary_rules[:, 2], g.binary_rules[:, 1]))
     pair = g.binary_rules[order, 1].astype(np.int64) * n + g.binary_rules[order, 2]
-    binary, binary_start = _ratios(g.binary, g.binary_start, coarse.binary, order)
     unary_order = np.lexsort((g.unary_rules[:, 0], g.unary_rules[:, 1]))
-    unary, unary_start = _ratios(g.unary, g.unary_start, coarse.unary, unary_order)
+    factors = g.factors or Factors.none(len(g.binary_rules))
     can_be_right = np.zeros(n, np.bool_)
     can_be_right[g.binary_rules[:, 2]] = True
     can_be_right[g.n_phrases :] = True
     owner = np.repeat(np.arange(n), g.n_states)
-    return GrammarArrays(
-        n_symbols=n, n_states=g.n_states,
-        pair_start=np.searchsorted(pair, np.arange(n * n + 1)).astype(np.int32),
-        rule_parent=g.binary_rules[order, 0].copy(), rule_weight=coarse.binary[order], binary=binary, binary_start=binary_start,
-        unary_first=np.searchsorted(g.unary_rules[unary_order, 1], np.arange(n + 1)).astype(np.int32),
-        unary_parent=g.unary_rules[unary_order, 0].copy(), unary_weight=coarse.unary[unary_order], unary=unary, unary_start=unary_start,
-        can_be_right=can_be_right, root=coarse.root,
-        root_ratio=(g.root / np.maximum(coarse.root[owner], 1e-30)).astype(np.float32), root_start=g.state_start,
-        before=np.ascontiguousarray(g.before.T), after=np.ascontiguousarray(g.after.T),
-    )  # fmt: skip
+    ratio = factors.weight[order] / np.maximum(coarse.binary[order], 1e-30)
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "n_states": g.n_states,
+        "pair_start": np.searchsorted(pair, np.arange(n * n + 1)).astype(np.int32),
+        "rule_parent": g.binary_rules[order, 0], "rule_weight": coarse.binary[order],
+        "binary": g.binary, "binary_start": g.binary_start[order], "binary_ratio": ratio.astype(np.float32),
+        "rank": factors.rank[order], "factors": factors.values, "factor_start": factors.start[order],
+        "unary_first": np.searchsorted(g.unary_rules[unary_order, 1], np.arange(n + 1)).astype(np.int32),
+        "unary_parent": g.unary_rules[unary_order, 0], "unary_weight": coarse.unary[unary_order],
+        "unary": g.unary, "unary_start": g.unary_start[unary_order],
+        "unary_ratio": (1 / np.maximum(coarse.unary[unary_order], 1e-30)).astype(np.float32),
+        "can_be_right": can_be_right, "root": coarse.root,
+        "root_ratio": (g.root / np.maximum(coarse.root[owner], 1e-30)).astype(np.float32), "root_start": g.state_start,
+        "before": np.ascontiguousarray(g.before.T), "after": np.ascontiguousarray(g.after.T),
+    }  # fmt: skip
+    # Read-only and contiguous whatever they came from, so that kernels are compiled once.
+    return GrammarArrays(n, **{name: _frozen(array) for name, array in arrays.items()})
 
 
-def _ratios(
-    table: Floats, start: Longs, weight: npt.NDArray[np.float64], order: Longs
-) -> tuple[Floats, Longs]:
-    """Return blocks in a new order, each divided by its rule's coarse probability, and where they begin."""
-    sizes = np.diff(start)[order]
-    new_start = np.concatenate([[0], np.cumsum(sizes)])
-    cells = np.arange(int(new_start[-1])) + np.repeat(start[:-1][order] - new_start[:-1], sizes)
-    return (table[cells] / np.repeat(np.maximum(weight[order], 1e-30), sizes)).astype(np.float32), new_start[
-        :-1
-    ]
+def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view

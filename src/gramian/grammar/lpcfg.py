@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import Lexicon
 
 __all__ = ["LPCFG"]
@@ -32,7 +33,7 @@ class LPCFG:
         Probability of each symbol and state at the root, laid out as `state_prior`.
     binary_rules : ndarray of int32, shape (R, 3)
     binary : ndarray of float32
-        One block of shape (m_parent, m_left, m_right) a rule, one after the other.
+        One block of shape (m_parent, m_left, m_right) a rule, one after the other; none for a rule that `factors` hold.
     unary_rules : ndarray of int32, shape (U, 2)
     unary : ndarray of float32
         One block of shape (m_phrase, m_tag) a rule.
@@ -43,6 +44,8 @@ class LPCFG:
     binary_weight, unary_weight, root_weight : ndarray of float64, optional
         Probability of each rule, and of each symbol at the root, when states are summed out. Needed only where the blocks are not
         probabilities (observable operators); otherwise they follow from the blocks.
+    factors : Factors, optional
+        Binary rules of low rank.
     """
 
     symbols: tuple[str, ...]
@@ -60,6 +63,7 @@ class LPCFG:
     binary_weight: npt.NDArray[np.float64] | None = None
     unary_weight: npt.NDArray[np.float64] | None = None
     root_weight: npt.NDArray[np.float64] | None = None
+    factors: Factors | None = None
 
     @cached_property
     def state_start(self) -> npt.NDArray[np.int64]:
@@ -69,9 +73,10 @@ class LPCFG:
     @cached_property
     def binary_start(self) -> npt.NDArray[np.int64]:
         """Where each rule's block begins in `binary`."""
-        return np.concatenate(
-            [[0], np.cumsum(self.n_states[self.binary_rules].astype(np.int64).prod(axis=1))]
-        )
+        sizes = self.n_states[self.binary_rules].astype(np.int64).prod(axis=1)
+        if self.factors is not None:
+            sizes[self.factors.rank > 0] = 0
+        return np.concatenate([[0], np.cumsum(sizes)])
 
     @cached_property
     def unary_start(self) -> npt.NDArray[np.int64]:
@@ -92,21 +97,48 @@ class LPCFG:
         """Return the shares of the states of a symbol."""
         return self.state_prior[self.state_start[symbol] : self.state_start[symbol + 1]]
 
+    def binary_block(self, rule: int) -> Floats:
+        """Return a binary rule's tensor, shape (m_parent, m_left, m_right), whichever way it is held."""
+        states = self.n_states[self.binary_rules[rule]]
+        if self.factors is not None and self.factors.rank[rule] > 0:
+            return self.factors.block(rule, states)
+        return self.binary[self.binary_start[rule] : self.binary_start[rule + 1]].reshape(states)
+
+    def unary_block(self, rule: int) -> Floats:
+        """Return the matrix of a rule over a tag, shape (m_phrase, m_tag)."""
+        states = self.n_states[self.unary_rules[rule]]
+        return self.unary[self.unary_start[rule] : self.unary_start[rule + 1]].reshape(states)
+
+    def rule_sums(self, rule: int) -> npt.NDArray[np.float64]:
+        """Return the sum of a binary rule's tensor over the children's states, for each state of the parent."""
+        if self.factors is not None and self.factors.rank[rule] > 0:
+            return self.factors.row_sums(rule, self.n_states[self.binary_rules[rule]])
+        return self.binary_block(rule).sum(axis=(1, 2), dtype=np.float64)
+
+    @property
+    def expanded(self) -> LPCFG:
+        """The same grammar with every rule's block kept whole."""
+        if self.factors is None:
+            return self
+        blocks = [self.binary_block(rule).ravel() for rule in range(len(self.binary_rules))]
+        return replace(self, binary=np.concatenate(blocks), factors=None)
+
     @cached_property
     def coarse(self) -> CoarseRules:
         """The grammar without states: what remains when states are summed out by their shares."""
         if self.binary_weight is not None and self.unary_weight is not None and self.root_weight is not None:
             return CoarseRules(self.binary_weight, self.unary_weight, self.root_weight)
-        binary = _project(
-            self.binary,
-            self.binary_start,
-            self.binary_rules,
-            self.n_states,
-            self.state_prior,
-            self.state_start,
+        binary = np.array(
+            [
+                self.rule_sums(rule) @ self.prior(parent)
+                for rule, parent in enumerate(self.binary_rules[:, 0].tolist())
+            ]
         )
-        unary = _project(
-            self.unary, self.unary_start, self.unary_rules, self.n_states, self.state_prior, self.state_start
+        unary = np.array(
+            [
+                self.unary_block(rule).sum(axis=1, dtype=np.float64) @ self.prior(parent)
+                for rule, parent in enumerate(self.unary_rules[:, 0].tolist())
+            ]
         )
         root = np.add.reduceat(self.root.astype(np.float64), self.state_start[:-1])
         return CoarseRules(binary, unary, root)
@@ -119,22 +151,3 @@ class CoarseRules:
     binary: npt.NDArray[np.float64]
     unary: npt.NDArray[np.float64]
     root: npt.NDArray[np.float64]
-
-
-def _project(
-    table: Floats,
-    start: npt.NDArray[np.int64],
-    rules: Ints,
-    n_states: Ints,
-    prior: Floats,
-    prior_start: npt.NDArray[np.int64],
-) -> npt.NDArray[np.float64]:
-    """Sum the blocks of rules over states, parent states by their shares."""
-    weights = np.empty(len(rules))
-    for rule in range(len(rules)):
-        parent = rules[rule, 0]
-        block = table[start[rule] : start[rule + 1]].reshape(n_states[parent], -1)
-        weights[rule] = (
-            block.sum(axis=1, dtype=np.float64) @ prior[prior_start[parent] : prior_start[parent + 1]]
-        )
-    return weights
