@@ -70,6 +70,7 @@ def train(
     """Learn a grammar from bracketed trees and write it to a model file."""
     import json
     import time
+    import warnings
 
     from gramian.corpus import Shape, Treebank
     from gramian.files import writing
@@ -77,12 +78,18 @@ def train(
     from gramian.trees import preset as named_preset
 
     began = time.perf_counter()
+    if not dry_run:
+        _check_writable(output)
     shape = Shape(direction, horizontal, vertical)
-    bank = Treebank.read(
-        trees, options=named_preset(preset), shape=shape,
-        heads=HeadRules.named("collins" if heads == "auto" else heads) if direction == "head" else None,
-        broken="skip" if skip_broken else "raise",
-    )  # fmt: skip
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        bank = Treebank.read(
+            trees, options=named_preset(preset), shape=shape,
+            heads=HeadRules.named("collins" if heads == "auto" else heads) if direction == "head" else None,
+            broken="skip" if skip_broken else "raise",
+        )  # fmt: skip
+    for warning in () if quiet else caught:
+        say(f"gramian: {warning.message}")
     options: dict[str, Any] = {
         "method": method, "states": states, "allocation": allocation, "growth": growth, "features": features,
         "iterations": iterations, "cycles": cycles, "merge": merge,
@@ -138,21 +145,20 @@ def _learner(options: dict[str, Any], start: str | None, jobs: int, tell: Any) -
     from gramian import learn
 
     method, states, iterations = options["method"], options["states"], options["iterations"]
+    if start is not None and method != "em":
+        raise OptionError(f"--start goes with --method em, not {method}")
     common: dict[str, Any] = {"heads": options["heads"], "jobs": jobs, "say": tell}
     if method == "pcfg":
         return learn.PCFG(**common)
-    common |= {
-        "allocation": options["allocation"],
-        "growth": options["growth"],
-        "random_state": options["seed"],
-    }
+    common["random_state"] = options["seed"]
     if states:
         common["states"] = states
+    if method == "split-merge":
+        return learn.SplitMerge(options["cycles"], **common)
+    common |= {"allocation": options["allocation"], "growth": options["growth"]}
     if iterations >= 0 and method in ("best", "spectral-em", "em"):
         common["iterations"] = iterations
     if start is not None:
-        if method != "em":
-            raise OptionError(f"--start goes with --method em, not {method}")
         from gramian.grammar.store import load_model
 
         common["start"] = load_model(start).grammar
@@ -166,6 +172,18 @@ def _learner(options: dict[str, Any], start: str | None, jobs: int, tell: Any) -
         return learn.SpectralMoments(**common)
     common["merge"] = options["merge"]
     return learn.SpectralEM(**({"states": 32} | common if method == "best" else common))
+
+
+def _check_writable(output: str) -> None:
+    """Raise a clear error now if the model could not be written after hours of training."""
+    import os
+    from pathlib import Path
+
+    folder = Path(output).parent
+    if not folder.is_dir():
+        raise OptionError(f"{output}: there is no folder {folder}; try: mkdir -p {folder}")
+    if Path(output).is_dir() or not os.access(folder, os.W_OK):
+        raise OptionError(f"{output}: cannot be written; try: another name for the model file")
 
 
 def _used(learner: Any) -> dict[str, Any]:

@@ -1,0 +1,239 @@
+"""``gramian train``: every method on a small treebank, and every kind of bad input."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from gramian.cli import main
+from gramian.grammar.store import load_model
+from gramian.trees import Tree
+
+SUBJECTS = ("(NP (PRP it))", "(NP (DT the) (NN cat))", "(NP (DT a) (JJ big) (NN dog))", "(NP (NNS cats))")
+VERBS = (
+    "(VP (VBZ sleeps))",
+    "(VP (VBZ sees) {})",
+    "(VP (VBZ runs) (PP (IN to) {}))",
+    "(VP (MD can) (VP (VB see) {}))",
+)
+
+
+def treebank(n: int = 80) -> str:
+    rng = np.random.default_rng(0)
+    lines = []
+    for _ in range(n):
+        subject, verb, target = SUBJECTS[rng.integers(4)], VERBS[rng.integers(4)], SUBJECTS[rng.integers(4)]
+        lines.append(f"( (S {subject} {verb.format(target)} (. .)) )\n")
+    return "".join(lines)
+
+
+METHODS = {
+    "pcfg": (),
+    "spectral-cluster": ("--states", "3"),
+    "spectral-moments": ("--states", "3"),
+    "em": ("--states", "3", "--iterations", "2"),
+    "spectral-em": ("--states", "3", "--iterations", "2"),
+    "split-merge": ("--cycles", "1"),
+    "best": ("--states", "3", "--iterations", "1"),
+}
+
+
+@pytest.fixture
+def train(capsys, monkeypatch, tmp_path):
+    (tmp_path / "trees.mrg").write_text(treebank())
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["gramian", "train", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        out, err = capsys.readouterr()
+        return int(stop.value.code or 0), out, err
+
+    return call
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_writes_a_model_that_loads(train, tmp_path, method):
+    options = (
+        (*METHODS[method], "--allocation", "all")
+        if method not in ("pcfg", "split-merge")
+        else METHODS[method]
+    )
+    code, out, err = train("trees.mrg", "-o", "model", "--method", method, *options)
+    assert (code, out) == (0, ""), err
+    assert "read 80 trees" in err
+    assert "wrote model" in err
+    model = load_model(tmp_path / "model")
+    assert model.options["method"] == method
+    assert model.data["trees"] == 80
+    assert model.grammar.is_probabilistic == (method != "spectral-moments")
+    assert model.grammar.n_states.max() == {"pcfg": 1, "split-merge": 2}.get(method, 3)
+    assert model.labels["tags"] == [".", "DT", "IN", "JJ", "MD", "NN", "NNS", "PRP", "VB", "VBZ"]
+    assert model.report["symbols"]["NP"]["count"] > 80
+    assert ("log-likelihood" in model.report) == (
+        method not in ("pcfg", "spectral-cluster", "spectral-moments")
+    )
+    assert set(json.loads((tmp_path / "model.log.json").read_text())) == {"seconds", "peak memory (MB)"}
+    assert not (tmp_path / "model.partial").exists()
+
+
+def test_the_model_parses(train, tmp_path):
+    from gramian.parser import Parser
+
+    assert train("trees.mrg", "-o", "model", "--method", "spectral-em", "--iterations", "1", "-q")[0] == 0
+    result = Parser(load_model(tmp_path / "model")).parse(["the", "big", "cat", "sees", "it", "."])
+    assert result.tree == Tree.parse(
+        "(S (NP (DT the) (JJ big) (NN cat)) (VP (VBZ sees) (NP (PRP it))) (. .))"
+    )
+
+
+def test_dry_run_learns_nothing(train, tmp_path):
+    code, out, _ = train("trees.mrg", "-o", "model", "--dry-run", "--states", "4", "--seed", "9")
+    assert code == 0
+    plan = json.loads(out)
+    assert plan["options"]["states"] == 4
+    assert plan["options"]["random_state"] == 9
+    assert plan["options"]["method"] == "best"
+    assert set(plan["estimate"]) == {"cells", "seconds", "megabytes"}
+    assert min(plan["estimate"].values()) > 0
+    assert [path.name for path in tmp_path.iterdir()] == ["trees.mrg"]
+
+
+def test_same_seed_same_file(train, tmp_path):
+    arguments = (
+        "trees.mrg",
+        "--method",
+        "spectral-em",
+        "--states",
+        "3",
+        "--allocation",
+        "all",
+        "--iterations",
+        "1",
+        "-q",
+    )
+
+    def contents(name: str, *options: str) -> bytes:
+        code, _, err = train(*arguments, "-o", name, *options)
+        assert (code, err) == (0, "")
+        return (tmp_path / name).read_bytes()
+
+    one = contents("one")
+    assert contents("again") == one
+    assert contents("threads", "--jobs", "2") == one
+    assert contents("other", "--seed", "1") != one
+
+
+def test_from_stdin_and_options_of_shape(train, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(treebank(20).encode())))
+    code, _, _ = train(
+        "-", "-o", "model", "--method", "pcfg", "--direction", "head", "--horizontal", "1", "--vertical", "2"
+    )
+    assert code == 0
+    symbols = load_model(tmp_path / "model").grammar.symbols
+    assert "NP^S" in symbols
+    assert any("[" in symbol for symbol in symbols)
+
+
+def test_em_goes_on_from_a_model(train, tmp_path):
+    assert (
+        train(
+            "trees.mrg", "-o", "start", "--method", "spectral-cluster", "--states", "2", "--allocation", "all"
+        )[0]
+        == 0
+    )
+    code, _, err = train(
+        "trees.mrg", "-o", "model", "--method", "em", "--start", "start", "--iterations", "1"
+    )
+    assert code == 0, err
+    one, two = load_model(tmp_path / "start").grammar, load_model(tmp_path / "model").grammar
+    np.testing.assert_array_equal(one.n_states, two.n_states)
+    assert train("trees.mrg", "-o", "x", "--method", "pcfg", "--start", "start")[0] == 2
+    code, _, err = train("trees.mrg", "-o", "x", "--method", "em", "--start", "absent")
+    assert code == 2
+    assert "absent: there is no such model file" in err
+
+
+def test_scores_on_other_trees(train, tmp_path):
+    (tmp_path / "dev.mrg").write_text(treebank(10))
+    code, _, err = train("trees.mrg", "-o", "model", "--method", "em", "--iterations", "2", "--states", "2", "--dev", "dev.mrg",
+                         "--keep-best")  # fmt: skip
+    assert code == 0, err
+    metrics = load_model(tmp_path / "model").metrics
+    assert metrics["f1"] > 90
+    assert metrics["dev"] == "dev.mrg"
+    assert metrics["signature"]
+    assert "dev.mrg: F1 " in err
+
+
+def test_attribution_and_half_precision(train, tmp_path):
+    assert train("trees.mrg", "-o", "model", "--method", "pcfg", "--attribution", "Ann, CC-BY", "-q")[0] == 0
+    assert train("trees.mrg", "-o", "half", "--method", "pcfg", "--half", "-q")[0] == 0
+    assert load_model(tmp_path / "model").data["attribution"] == "Ann, CC-BY"
+    assert (tmp_path / "half").stat().st_size < (tmp_path / "model").stat().st_size
+
+
+def test_labels_that_are_phrases_and_tags(train, tmp_path):
+    (tmp_path / "same.mrg").write_text("(S (N (N a) (X b)) (V (V c)))\n" * 20)
+    code, _, err = train("same.mrg", "-o", "model", "--method", "pcfg")
+    assert code == 0, err
+    assert load_model(tmp_path / "model").grammar.symbols.count("N") == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "trees.mrg: no tree in it"),
+        ("(S (N a)\n(S (N b))", "trees.mrg:1:1: '(' is never closed"),
+        ("(S (N a))\n(S (N))", "trees.mrg:2:5: 'N' has neither children nor a word"),
+        ("(S (-NONE- *))", "there is no tree to learn from"),
+        (b"\xff\xfe\x00", "this is UTF-16"),
+    ],
+)
+def test_bad_trees(train, tmp_path, content, message):
+    (tmp_path / "trees.mrg").write_bytes(content if isinstance(content, bytes) else content.encode())
+    code, out, err = train("trees.mrg", "-o", "model", "--method", "spectral-cluster")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert "Traceback" not in err
+    assert [path.name for path in tmp_path.iterdir()] == ["trees.mrg"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("absent.mrg", "-o", "m"), "absent.mrg: cannot be opened"),
+        (("trees.mrg", "-o", "no/such/m"), "no/such/m: there is no folder no/such"),
+        (("trees.mrg", "-o", "."), ".: cannot be written"),
+        (("trees.mrg", "-o", "m", "--preset", "klingon"), "there is no preset 'klingon'"),
+        (("trees.mrg", "-o", "m", "--heads", "absent.heads"), "absent.heads: cannot be opened"),
+        (("trees.mrg", "-o", "m", "--keep-best"), "--keep-best needs --dev"),
+        (("trees.mrg", "-o", "m", "--method", "magic"), "'magic' is not one of"),
+        (("trees.mrg", "-o", "m", "--states", "-3"), "Invalid value for '--states'"),
+        (("trees.mrg",), "Missing option"),
+    ],
+)
+def test_bad_options(train, tmp_path, arguments, message):
+    code, out, err = train(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert "Traceback" not in err
+    assert [path.name for path in tmp_path.iterdir()] == ["trees.mrg"]
+
+
+def test_broken_trees_and_joined_words_are_told(train, tmp_path):
+    (tmp_path / "trees.mrg").write_text(treebank(20) + "(S (N))\n")
+    code, _, err = train("trees.mrg", "-o", "model", "--method", "pcfg", "--skip-broken")
+    assert code == 0
+    assert "gramian: 1 broken trees were skipped" in err
+    (tmp_path / "trees.mrg").write_text(treebank(20) + "(S (NP (NNP New York)) (VP (VBZ is)))\n")
+    code, _, err = train("trees.mrg", "-o", "model", "--method", "pcfg")
+    assert code == 0
+    assert "gramian: trees.mrg: 1 words with a space inside were joined with '_'" in err
+    assert "Warning" not in err
+    assert "New_York" in load_model(tmp_path / "model").grammar.lexicon.words
