@@ -70,7 +70,7 @@ def _facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[str, An
             "symbol": name.removeprefix("/"),
             "kind": "tag" if name.startswith("/") else "phrase",
             **about,
-            "singular values": spectra.get(name.removeprefix("/"), []),
+            "singular values": spectra.get(name, []),
         }
         for name, about in report.pop("symbols", {}).items()
     ]
@@ -90,7 +90,10 @@ def _facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[str, An
             "states": int(grammar.n_states.sum()),
             "binary rules": len(grammar.binary_rules),
             "unary rules": len(grammar.unary_rules),
-            "rule parameters": len(grammar.binary) + len(grammar.unary),
+            "rules of low rank": 0 if grammar.factors is None else int((grammar.factors.rank > 0).sum()),
+            "rule parameters": len(grammar.binary)
+            + len(grammar.unary)
+            + (0 if grammar.factors is None else len(grammar.factors.values)),
             "words": len(grammar.lexicon.words),
             "probabilities": grammar.is_probabilistic,
         },

@@ -121,7 +121,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Return count and number of states of each symbol, most frequent first."""
         order = np.argsort(-seen.label_count, kind="stable")
         return {
-            ("" if number < seen.bank.n_phrases else "/") + seen.bank.symbols[number]: {
+            seen.name(number): {
                 "count": int(seen.label_count[number]), "states": int(self.grammar_.n_states[number]),
             }
             for number in order.tolist()

@@ -166,7 +166,7 @@ def spectral_counts(learner: SpectralClustering, seen: Observations, report: Rep
             found = _cluster_symbol(learner, nodes, inside, outside, int(n_states[symbol]))
             hard[nodes] = found.state
             weights.append(found.weight)
-            spectra[bank.symbols[symbol]] = found.singular_values
+            spectra[seen.name(symbol)] = found.singular_values
     learner.states_ = hard
     report.facts["singular values"] = spectra
     layout = Layout.of(seen.productions, n_states)

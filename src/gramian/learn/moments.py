@@ -94,7 +94,7 @@ class SpectralMoments(Learner):
                 nodes = order[starts[symbol] : starts[symbol + 1]]
                 y, z, values = self._project(nodes, inside, outside, int(ranks[symbol]))
                 parts.append((y, z))
-                spectra[bank.symbols[symbol]] = values
+                spectra[seen.name(symbol)] = values
         report.facts["singular values"] = spectra
         with report.stage("moments"):
             tables = moment_tables(seen, NodeProjections.of(seen, parts), self.smoothing, self.unsmoothed)

@@ -55,6 +55,10 @@ class Observations:
         """How often each symbol occurs."""
         return np.bincount(self.bank.label, minlength=self.bank.n_symbols)
 
+    def name(self, symbol: int) -> str:
+        """Return what reports call a symbol: tags begin with a slash, since a phrase may have the same label."""
+        return ("" if symbol < self.bank.n_phrases else "/") + self.bank.symbols[symbol]
+
     @cached_property
     def trees(self) -> TreeInference:
         """Inside-outside over the observed trees."""

@@ -187,6 +187,7 @@ def test_the_report_tells_spectra_and_stages():
         "count": int((bank.label == bank.symbols.index("NP")).sum()),
         "states": 2,
     }
+    assert set(report["singular values"]) == set(report["symbols"])
     values = report["singular values"]["NP"]
     assert values == sorted(values, reverse=True)
     assert values[0] > 0
