@@ -54,7 +54,7 @@ def sample(
     """
     rng = np.random.default_rng(random_state)
     weights = _weights(chart, forest)
-    flat = np.zeros(len(forest.item_symbol))
+    values, flat = forest.inside.astype(np.float64), np.zeros(len(forest.item_symbol))
     drawn = []
     for _ in range(size):
         uniforms = rng.random(3 * forest.n_words + 1)
@@ -66,7 +66,7 @@ def sample(
             forest.root_posterior,
             chart.arrays,
         )
-        items, edges, states = _unfold(chart, forest, weights, root, state, forest.inside, flat, uniforms)
+        items, edges, states = _unfold(chart, forest, weights, root, state, values, flat, uniforms)
         drawn.append(Decoded(items, edges, _log_posterior(chart, forest, weights, items, edges), states))
     return drawn
 
@@ -90,7 +90,7 @@ def _weights(chart: ChartParser, forest: Forest) -> npt.NDArray[np.float64]:
 
 def _unfold(
     chart: ChartParser, forest: Forest, weights: npt.NDArray[np.float64], root: int, state: int,
-    values: npt.NDArray[np.floating], scale: npt.NDArray[np.float64], uniforms: npt.NDArray[np.float64],
+    values: npt.NDArray[np.float64], scale: npt.NDArray[np.float64], uniforms: npt.NDArray[np.float64],
 ) -> tuple[Ints, Ints, Ints]:  # fmt: skip
     items, edges, states = kernels.unfold(
         forest.n_words, root, state, values, scale, uniforms, forest.item_start, forest.edge_first,
