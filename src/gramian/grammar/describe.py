@@ -212,14 +212,12 @@ class _View:
         self.inner = [is_intermediate(symbol) for symbol in grammar.symbols]
         self.use = grammar.before.sum(axis=1, dtype=np.float64)  # share of each symbol among all nodes
         self.rules_of: list[list[_Rule]] = [[] for _ in grammar.symbols]
-        for table, data, start in (
-            (grammar.binary_rules, grammar.binary, grammar.binary_start),
-            (grammar.unary_rules, grammar.unary, grammar.unary_start),
+        for rules, block in (
+            (grammar.binary_rules, grammar.binary_block),
+            (grammar.unary_rules, grammar.unary_block),
         ):
-            for number, (parent, *children) in enumerate(table.tolist()):
-                shape = grammar.n_states[[parent, *children]]
-                block = data[start[number] : start[number + 1]].reshape(shape)
-                self.rules_of[parent].append(_Rule(parent, tuple(children), block))
+            for number, (parent, *children) in enumerate(rules.tolist()):
+                self.rules_of[parent].append(_Rule(parent, tuple(children), block(number)))
 
     # -- rules of the original trees ---------------------------------------------------------------------------------
 
