@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from gramian.corpus import Treebank
-from gramian.errors import InputError, MissingExtraError, OptionError
+from gramian.errors import InputError, MissingExtraError
 from gramian.grammar import LPCFG
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
@@ -153,10 +153,3 @@ class PCFG(Learner):
             counts = count_states(seen.bank, layout, np.zeros(len(seen.bank.label), np.int32))
         with report.stage("grammar"):
             return seen.grammar(counts, Smoothing(0.0, 0.0, 0.0))
-
-
-def check_positive(**values: float) -> None:
-    """Raise a clear error if a parameter is not positive."""
-    for name, value in values.items():
-        if not value > 0:
-            raise OptionError(f"{name} is more than 0, not {value!r}")
