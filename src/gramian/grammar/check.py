@@ -46,7 +46,9 @@ def check(grammar: LPCFG, tolerance: float = 1e-3) -> None:
 def _check_symbols(grammar: LPCFG) -> None:
     n = len(grammar.symbols)
     _require(0 < grammar.n_phrases < n, "there are phrases and tags")
-    _require(len(set(grammar.symbols)) == n, "symbols are distinct")
+    # A label may name a phrase and a tag in the same treebank.
+    phrases, tags = grammar.symbols[: grammar.n_phrases], grammar.symbols[grammar.n_phrases :]
+    _require(len(set(phrases)) + len(set(tags)) == n, "symbols are distinct")
     _require(
         all(symbol and not _NOT_IN_SYMBOL.search(symbol) for symbol in grammar.symbols), "symbols are labels"
     )
