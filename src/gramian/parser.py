@@ -12,7 +12,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 from time import perf_counter
@@ -156,7 +156,7 @@ class Parser:
         if jobs < 1:
             raise OptionError(f"jobs is 1 or more, not {jobs}")
         parse = partial(self.parse, k=k, decoder=decoder)
-        return map(parse, sentences) if jobs == 1 else _in_threads(parse, sentences, jobs)
+        return (parse(one) for one in sentences) if jobs == 1 else _in_threads(parse, sentences, jobs)
 
     # -- what comes in -----------------------------------------------------------------------------------------------
 
@@ -223,7 +223,7 @@ class Parser:
     ) -> ParseResult | None:
         """Try a wider beam, then a grammar that glues parts together."""
         usual = self.pruning
-        wide = Pruning(usual.beam * _WIDER, usual.item * _WIDER, usual.edge * _WIDER)
+        wide = Pruning(*[_WIDER * threshold for threshold in astuple(usual)])
         if fitting := job.limits_left().fit(wide, len(words), self._n_rules):
             forest = self._chart.forest(scores, fitting, job.allowed(self._chart, len(words)))
             if forest and (
@@ -323,21 +323,43 @@ class _Job:
 def _in_threads(
     parse: Callable[[Sentence], ParseResult], sentences: Iterable[Sentence], jobs: int
 ) -> Iterator[ParseResult]:
-    """Yield results in order, a few batches ahead of what was asked for."""
+    """Yield results in order, a few batches ahead of what was asked for.
 
-    def parse_batch(batch: list[Sentence]) -> list[ParseResult]:
-        return [parse(sentence) for sentence in batch]
+    An error, of the sentences' source or of a sentence, is raised once all results before it are out.
+    """
+
+    def parse_batch(batch: list[Sentence]) -> tuple[list[ParseResult], Exception | None]:
+        results = []
+        try:
+            for sentence in batch:
+                results.append(parse(sentence))
+        except Exception as error:
+            return results, error
+        return results, None
 
     source = iter(sentences)
-    pending: deque[Future[list[ParseResult]]] = deque()
+    pending: deque[Future[tuple[list[ParseResult], Exception | None]]] = deque()
+    failure: Exception | None = None
     executor = ThreadPoolExecutor(jobs, thread_name_prefix="gramian")
     try:
         while True:
-            while len(pending) < 2 * jobs and (batch := list(islice(source, _BATCH))):
+            while failure is None and len(pending) < 2 * jobs:
+                batch: list[Sentence] = []
+                try:
+                    batch.extend(islice(source, _BATCH))
+                except Exception as error:
+                    failure = error
+                if not batch:
+                    break
                 pending.append(executor.submit(parse_batch, batch))
             if not pending:
-                return
-            yield from pending.popleft().result()
+                break
+            results, wrong = pending.popleft().result()
+            yield from results
+            if wrong is not None:
+                raise wrong
+        if failure is not None:
+            raise failure
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import Lexicon
 from gramian.grammar.lpcfg import LPCFG
 
@@ -24,7 +25,8 @@ def check(grammar: LPCFG, tolerance: float = 1e-3) -> None:
 
     Shapes fit each other, numbers of symbols and tags are within range, all parameters are finite. The rules of
     every phrase in every state sum to one, as do the root, the shares of each symbol's states, and the chances
-    of the neighbouring tags. Of observable operators (with `binary_weight`) it is the weights that do.
+    of the neighbouring tags. Of observable operators it is the weights that do; rules of low rank are only nearly
+    probabilities, and not summed up.
 
     Parameters
     ----------
@@ -75,7 +77,11 @@ def _check_rules(grammar: LPCFG) -> None:
         _shape(f"{name}_rules", rules, len(rules), 3 if name == "binary" else 2)
         _within(f"{name}_rules", rules[:, 0], 0, grammar.n_phrases)
         _within(f"{name}_rules", rules[:, 1:], grammar.n_phrases if name == "unary" else 0, n)
-        _shape(name, table, int(states[rules].prod(axis=1).sum()))
+        sizes = states[rules].prod(axis=1)
+        if name == "binary" and grammar.factors is not None:
+            _check_factors(grammar.factors, rules, states)
+            sizes[grammar.factors.rank > 0] = 0
+        _shape(name, table, int(sizes.sum()))
         _require(len(np.unique(rules, axis=0)) == len(rules), f"{name} rules are distinct")
     _finite(grammar, "binary", "unary")
     weights = {
@@ -89,6 +95,20 @@ def _check_rules(grammar: LPCFG) -> None:
         _shape(name, getattr(grammar, name), weights[name])
         _require(getattr(grammar, name).min(initial=0.0) >= 0, f"{name} is not negative")
     _finite(grammar, *given)
+
+
+def _check_factors(factors: Factors, rules: npt.NDArray[np.int32], states: npt.NDArray[np.float64]) -> None:
+    _shape("rank", factors.rank, len(rules))
+    _shape("weight", factors.weight, len(rules))
+    _shape("start", factors.start, len(rules), 3)
+    _shape("values", factors.values, factors.values.size)
+    _within("rank", factors.rank, 0, 1 << 30)
+    ends = factors.start + factors.rank[:, None] * states[rules]
+    _require(
+        factors.start.min(initial=0) >= 0 and ends.max(initial=0) <= factors.values.size,
+        "factors are all there",
+    )
+    _finite(factors, "weight", "values")
 
 
 def _check_lexicon(lexicon: Lexicon, grammar: LPCFG) -> None:
@@ -129,7 +149,7 @@ def _check_lexicon(lexicon: Lexicon, grammar: LPCFG) -> None:
 def _check_sums(grammar: LPCFG, tolerance: float) -> None:
     starts = grammar.state_start
     if grammar.binary_weight is None or grammar.unary_weight is None or grammar.root_weight is None:
-        expansions = _rule_sums(grammar)
+        expansions = _rule_sums(grammar) if grammar.factors is None else np.ones(1)
         root = grammar.root.sum(dtype=np.float64)
         least = min(table.min(initial=0.0) for table in (grammar.binary, grammar.unary, grammar.root))
         _require(least >= 0, "probabilities are not negative")

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import WordScores
 from gramian.grammar.lpcfg import LPCFG
 from gramian.trees.labels import escape_label, intermediate_label, is_intermediate, split_chain
@@ -91,7 +92,19 @@ def glued(grammar: LPCFG) -> LPCFG:
         if grammar.binary_weight is None
         else np.concatenate([grammar.binary_weight, np.tile(weight, len(sequences))]),
         root_weight=None if grammar.root_weight is None else root_weight,
+        factors=grammar.factors and _with_whole(grammar.factors, len(parts) * len(sequences)),
     )  # fmt: skip
+
+
+def _with_whole(factors: Factors, n_rules: int) -> Factors:
+    """Return the factors of rules to which some are added whose blocks are whole."""
+    more = Factors.none(n_rules)
+    return replace(
+        factors,
+        rank=np.concatenate([factors.rank, more.rank]),
+        weight=np.concatenate([factors.weight, more.weight]),
+        start=np.concatenate([factors.start, more.start]),
+    )
 
 
 def _with_new(

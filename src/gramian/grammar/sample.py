@@ -49,8 +49,7 @@ class TreeSampler:
     def __init__(self, grammar: LPCFG, *, random_state: int = 0, max_length: int = 200) -> None:
         if max_length < 1:
             raise OptionError(f"max_length is 1 or more, not {max_length}")
-        tables = (grammar.root, grammar.binary, grammar.unary)
-        if grammar.binary_weight is not None or min(table.min(initial=0.0) for table in tables) < 0:
+        if not grammar.is_probabilistic:
             raise OptionError(
                 "a grammar of observable operators has no probabilities to draw from; try: one refined by EM"
             )
@@ -135,12 +134,12 @@ class _Tables:
         self._rules: list[list[tuple[tuple[int, ...], npt.NDArray[np.float32]]]] = [
             [] for _ in range(grammar.n_phrases)
         ]
-        for rules, table, start in (
-            (grammar.binary_rules, grammar.binary, grammar.binary_start),
-            (grammar.unary_rules, grammar.unary, grammar.unary_start),
-        ):
+        for rules, block_of in (
+            (grammar.binary_rules, grammar.binary_block), (grammar.unary_rules, grammar.unary_block)
+        ):  # fmt: skip
             for number, (parent, *children) in enumerate(rules.tolist()):
-                block = table[start[number] : start[number + 1]].reshape(grammar.n_states[parent], -1)
+                # Low rank may leave a cell slightly below zero.
+                block = np.maximum(block_of(number), 0).reshape(grammar.n_states[parent], -1)
                 self._rules[parent].append((tuple(children), block))
         self._choices: dict[tuple[int, int], tuple[list[float], list[int]]] = {}
         self._cells: dict[tuple[int, int, int], list[float]] = {}

@@ -22,18 +22,20 @@ def trimmed(grammar: LPCFG, share: float = 0.01) -> LPCFG:
     Parameters
     ----------
     grammar : LPCFG
-        With probabilities; observable operators come back as they are.
+        With probabilities; observable operators come back as they are, and so do rules of low rank.
     share : float
         Of each rule in each state of its parent, the cells that go hold at most this share of the probability, and
         the others take it over.
     """
     if not 0 <= share < 1:
         raise OptionError(f"share is at least 0 and less than 1, not {share!r}")
-    if grammar.binary_weight is not None:
+    if not grammar.is_probabilistic:
         return grammar
     table = grammar.binary.copy()
     for rule, parent in enumerate(grammar.binary_rules[:, 0].tolist()):
         place = slice(grammar.binary_start[rule], grammar.binary_start[rule + 1])
+        if place.start == place.stop:  # held by factors
+            continue
         rows = table[place].reshape(grammar.n_states[parent], -1).astype(np.float64)
         order = np.argsort(rows, axis=1, kind="stable")
         ascending = np.take_along_axis(rows, order, axis=1)

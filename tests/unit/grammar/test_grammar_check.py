@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tiny_grammar import tiny_grammar
+from tiny_grammar import low_rank_grammar, tiny_grammar
 
 from gramian.grammar.check import check
 
@@ -84,3 +84,17 @@ def test_operators_are_measured_by_their_weights():
     weights["unary_weight"] = np.array([0.3, 0.1, 0.3])
     with pytest.raises(ValueError, match="rules of a phrase"):
         check(replace(G, **weights))
+
+
+def test_rules_of_low_rank():
+    low = low_rank_grammar()
+    check(low)
+    for fault in (
+        {"values": low.factors.values[1:]},
+        {"start": low.factors.start - 1},
+        {"rank": low.factors.rank + 9},
+    ):
+        with pytest.raises(ValueError, match="factors are all there"):
+            check(replace(low, factors=replace(low.factors, **fault)))
+    with pytest.raises(ValueError, match="binary has shape"):
+        check(replace(low, binary=G.binary))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
-from tiny_grammar import FIXTURES, tiny_grammar, tiny_model
+from tiny_grammar import FIXTURES, low_rank_grammar, tiny_grammar, tiny_model
 
 from gramian.errors import ModelFileError, OptionError
 from gramian.grammar import store
@@ -59,6 +59,12 @@ def test_operators_round_trip(tmp_path):
         weights[weight] = 1 / parents[rules[:, 0]]
     weights["root_weight"][4] = 1.0
     model = Model(replace(grammar, binary=-grammar.binary, **weights))
+    save_model(model, tmp_path / "a")
+    assert_same(load_model(tmp_path / "a"), model)
+
+
+def test_low_rank_round_trip(tmp_path):
+    model = Model(low_rank_grammar())
     save_model(model, tmp_path / "a")
     assert_same(load_model(tmp_path / "a"), model)
 

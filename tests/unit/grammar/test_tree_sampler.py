@@ -9,7 +9,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from tiny_grammar import COUNT, TAG_OF, TAGS, emission, probability, tiny_grammar
+from tiny_grammar import COUNT, TAG_OF, TAGS, emission, low_rank_grammar, probability, tiny_grammar
 
 from gramian.errors import OptionError
 from gramian.grammar.sample import TreeSampler
@@ -41,6 +41,11 @@ def test_short_trees_come_with_their_share():
     everything = [tree for tree in draw(6000, random_state=2) if len(tree.words) <= 3]
     one_word = [sum(len(tree.words) == 1 for tree in trees) / len(trees) for trees in (short, everything)]
     assert one_word[0] == pytest.approx(one_word[1], abs=0.05)
+
+
+def test_rules_of_low_rank():
+    low = list(islice(TreeSampler(low_rank_grammar(), random_state=7), 100))
+    assert low == draw(100, random_state=7)
 
 
 def test_same_seed_same_trees():
@@ -79,7 +84,7 @@ def test_a_tag_without_words_stands_for_itself():
 def test_what_cannot_be_drawn_from():
     grammar = tiny_grammar()
     with pytest.raises(OptionError, match="no probabilities"):
-        TreeSampler(replace(grammar, binary=-grammar.binary))
+        TreeSampler(replace(grammar, binary_weight=np.ones(9)))
     with pytest.raises(OptionError, match="max_length"):
         TreeSampler(grammar, max_length=0)
     no_words = replace(grammar, root=np.zeros_like(grammar.root))

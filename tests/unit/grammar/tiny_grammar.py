@@ -6,11 +6,13 @@ Run as a script it writes the model file of the current format into ``fixtures/`
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from gramian.grammar import LPCFG, Lexicon
+from gramian.grammar.factors import Factors
 from gramian.grammar.model import Model
 from gramian.trees import Tree
 from gramian.trees.binarise import binarise
@@ -106,6 +108,18 @@ def tiny_grammar() -> LPCFG:
         after=np.full((len(SYMBOLS), width), 1 / width, np.float32),
         lexicon=tiny_lexicon(),
     )
+
+
+def low_rank_grammar() -> LPCFG:
+    """The same grammar, with PP -> IN NP, which is of rank one, as a product of vectors."""
+    grammar = tiny_grammar()
+    rule = list(BINARY).index(("PP", "IN", "NP"))
+    rank, weight = np.zeros(len(BINARY), np.int32), np.ones(len(BINARY), np.float32)
+    start = np.zeros((len(BINARY), 3), np.int64)
+    rank[rule], start[rule] = 1, [0, 1, 2]
+    values = np.array([1.0, 1.0, 0.3, 0.7], np.float32)
+    whole = np.delete(grammar.binary, slice(grammar.binary_start[rule], grammar.binary_start[rule + 1]))
+    return replace(grammar, binary=whole, factors=Factors(rank, weight, start, values))
 
 
 def tiny_model() -> Model:
