@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gramian.chart.inference import Forest
 from gramian.grammar import LPCFG, Lexicon
+from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import WordScores
 from gramian.trees import Tree
 
@@ -37,9 +38,12 @@ def lexicon(tags: tuple[str, ...], n_states: np.ndarray) -> Lexicon:
 
 def grammar_of(
     symbols: tuple[str, ...], n_phrases: int, n_states: np.ndarray, binary_rules: np.ndarray,
-    unary_rules: np.ndarray, rng: np.random.Generator, zeros: float = 0.0, signed: bool = False,
+    unary_rules: np.ndarray, rng: np.random.Generator, zeros: float = 0.0, signed: bool = False, low_rank: float = 0.0,
 ) -> LPCFG:  # fmt: skip
-    """A grammar with the given rules and random weights, of which the share `zeros` is zero."""
+    """A grammar with the given rules and random weights, of which the share `zeros` is zero.
+
+    Of the binary rules the share `low_rank` is held as factors; those with the same parent share a matrix.
+    """
     sizes = n_states.astype(np.int64)
 
     def weights(count: int) -> np.ndarray:
@@ -54,19 +58,46 @@ def grammar_of(
             root[starts[number] : starts[number] + sizes[number]] = 0
     n_tags = len(symbols) - n_phrases
     share = np.ones((len(symbols), n_tags + 1), np.float32)
+    factors = None
+    if low_rank:
+        rank = np.where(rng.random(len(binary_rules)) < low_rank, 2, 0).astype(np.int32)
+        lengths = 2 * np.concatenate([sizes[:n_phrases], sizes[binary_rules[:, 1:]].ravel()])
+        places = np.cumsum(lengths) - lengths
+        place = np.column_stack([places[binary_rules[:, 0]], places[n_phrases:].reshape(-1, 2)])
+        scale = rng.gamma(1.0, size=len(rank)).astype(np.float32)
+        factors = Factors(rank, np.where(rank > 0, scale, np.float32(1)), place, weights(int(lengths.sum())))
+    whole = binary_rules if factors is None else binary_rules[factors.rank == 0]
     grammar = LPCFG(
         symbols=symbols, n_phrases=n_phrases, n_states=n_states, state_prior=prior, root=root,
-        binary_rules=binary_rules, binary=weights(int(sizes[binary_rules].prod(axis=1).sum())),
+        binary_rules=binary_rules, binary=weights(int(sizes[whole].prod(axis=1).sum())),
         unary_rules=unary_rules, unary=weights(int(sizes[unary_rules].prod(axis=1).sum())),
         before=share, after=share.copy(), lexicon=lexicon(symbols[n_phrases:], n_states[n_phrases:]),
+        factors=factors,
     )  # fmt: skip
     if signed:  # as for observable operators, the weights of rules come from elsewhere
-        sizes = [np.abs(table) for table in (grammar.binary, grammar.unary, grammar.root)]
-        coarse = replace(grammar, binary=sizes[0], unary=sizes[1], root=sizes[2]).coarse
+        size = replace(grammar.expanded, binary=np.abs(grammar.expanded.binary), unary=np.abs(grammar.unary))
+        coarse = replace(size, root=np.abs(grammar.root)).coarse
         return replace(
             grammar, binary_weight=coarse.binary, unary_weight=coarse.unary, root_weight=coarse.root
         )
     return grammar
+
+
+def binary_tensor(grammar: LPCFG, rule: int) -> np.ndarray:
+    """The tensor of a rule from its definition."""
+    states, factors = grammar.n_states[grammar.binary_rules[rule]], grammar.factors
+    if factors is None or factors.rank[rule] == 0:
+        return (
+            grammar.binary[grammar.binary_start[rule] : grammar.binary_start[rule + 1]]
+            .reshape(states)
+            .astype(float)
+        )
+    rank = factors.rank[rule]
+    u, v, w = (
+        factors.values[place : place + rank * size].reshape(rank, size).astype(float)
+        for place, size in zip(factors.start[rule], states, strict=True)
+    )
+    return float(factors.weight[rule]) * np.einsum("qa,qb,qc->abc", u, v, w)
 
 
 @st.composite
@@ -96,6 +127,7 @@ def cases(
         rng,
         zeros=draw(st.sampled_from([0.0, 0.3])),
         signed=signed,
+        low_rank=draw(st.sampled_from([0.0, 0.0, 0.7])),
     )
     return Case(grammar, sentence(grammar, n_words, rng, spread, state_spread))
 
@@ -123,15 +155,10 @@ def sentence(
 def enumerate_derivations(grammar: LPCFG, emission: np.ndarray) -> list[tuple[float, tuple]]:
     """List all derivations with their weights; a derivation is its (symbol, start, end, state), top-down."""
     n, states = len(emission), grammar.n_states
-    binary = [
-        (rule, grammar.binary[a:b].reshape(states[rule]).astype(float))
-        for rule, a, b in zip(
-            grammar.binary_rules, grammar.binary_start, grammar.binary_start[1:], strict=False
-        )
-    ]
+    binary = [(rule, binary_tensor(grammar, number)) for number, rule in enumerate(grammar.binary_rules)]
     unary = [
-        (rule, grammar.unary[a:b].reshape(states[rule]).astype(float))
-        for rule, a, b in zip(grammar.unary_rules, grammar.unary_start, grammar.unary_start[1:], strict=False)
+        (rule, grammar.unary[a : a + states[rule].prod()].reshape(states[rule]).astype(float))
+        for rule, a in zip(grammar.unary_rules, grammar.unary_start, strict=False)
     ]
     first = grammar.state_start - grammar.state_start[grammar.n_phrases]
     memo: dict[tuple[int, int, int, int], list[tuple[float, tuple]]] = {}

@@ -26,6 +26,7 @@ from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
 
 EXACT = Pruning(beam=0, item=0, edge=0, fine=0)
+RTOL = 3e-6  # rules of low rank multiply out in single precision
 
 
 @settings(max_examples=60)
@@ -42,9 +43,9 @@ def test_reference_equals_enumeration(case: Case) -> None:
         assert reference.best_derivation(case.grammar, emission) is None
         return
     total = sum(weight for weight, _ in derivations)
-    np.testing.assert_allclose(chart.total, np.log(total), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(chart.total, np.log(total), rtol=RTOL, atol=RTOL)
     np.testing.assert_allclose(
-        reference.fill_chart(case.grammar, emission, reference.REAL).total, total, rtol=1e-9
+        reference.fill_chart(case.grammar, emission, reference.REAL).total, total, rtol=RTOL
     )
 
     states: dict[tuple, float] = defaultdict(float)
@@ -56,14 +57,14 @@ def test_reference_equals_enumeration(case: Case) -> None:
             edges[edge] += weight / total
     for item, posterior in reference.state_posteriors(chart).items():
         expected = [states.get((*item, state), 0.0) for state in range(len(posterior))]
-        np.testing.assert_allclose(posterior, expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(posterior, expected, rtol=RTOL, atol=1e-9)
     for edge, value in reference.edge_posteriors(chart).items():
-        np.testing.assert_allclose(value, edges.get(edge, 0.0), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(value, edges.get(edge, 0.0), rtol=RTOL, atol=1e-9)
 
     best = reference.best_derivation(case.grammar, emission)
     assert best is not None
-    np.testing.assert_allclose(np.exp(best.log_weight), max(derivations)[0], rtol=1e-9)
-    np.testing.assert_allclose({d: w for w, d in derivations}[best.nodes], max(derivations)[0], rtol=1e-9)
+    np.testing.assert_allclose(np.exp(best.log_weight), max(derivations)[0], rtol=RTOL)
+    np.testing.assert_allclose({d: w for w, d in derivations}[best.nodes], max(derivations)[0], rtol=RTOL)
 
 
 def compare_with_reference(case: Case, rtol: float = 2e-5, atol: float = 2e-6) -> None:

@@ -117,7 +117,7 @@ def all_shapes(case: Case) -> list[tuple]:
     bare = replace(
         grammar, n_states=ones, state_prior=ones.astype(np.float32), root=np.ones(grammar.n_symbols, np.float32),
         binary=np.ones(len(grammar.binary_rules), np.float32), unary=np.ones(len(grammar.unary_rules), np.float32),
-        binary_weight=None, unary_weight=None, root_weight=None,
+        binary_weight=None, unary_weight=None, root_weight=None, factors=None,
     )  # fmt: skip
     emission = np.zeros((len(case.words), grammar.n_symbols - grammar.n_phrases))
     for row, word in zip(emission, case.words, strict=True):

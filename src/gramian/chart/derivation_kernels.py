@@ -1,20 +1,43 @@
 """Numba kernels over derivations, that is trees with states: the best one, random ones, a tree's probability.
 
-The arrays are those of a :class:`gramian.chart.inference.Forest`; `grammar` is its
-:class:`gramian.chart.inference.GrammarArrays`; `weights` come from :func:`edge_weights`. Where a model has
-negative weights, absolute values stand for them.
+Everywhere `f` is an :class:`Edges`, and `g` the :class:`gramian.chart.inference.GrammarArrays` of the forest's chart.
+Where a model has negative weights, absolute values stand for them.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 
-__all__ = ["best_states", "edge_weights", "sampled_root", "tree_log_posterior", "unfold"]
+__all__ = ["Edges", "best_states", "sampled_root", "tree_log_posterior", "unfold"]
 
 _ORDER_FREE = {"reassoc", "contract", "nsz"}  # sums may be reordered; zero, inf and NaN keep their meaning
+
+
+class Edges(NamedTuple):
+    """Those arrays of a :class:`gramian.chart.inference.Forest` that say what derivations weigh.
+
+    Attributes
+    ----------
+    symbol, start : items' symbols, and where their states begin in `inside`.
+    inside : state vectors.
+    root_posterior : of items.
+    first, left, right, rule, weight : edges by parent; see the forest's fields of these names.
+    """
+
+    symbol: Any
+    start: Any
+    inside: Any
+    root_posterior: Any
+    first: Any
+    left: Any
+    right: Any
+    rule: Any
+    weight: Any
 
 
 @njit(cache=True, nogil=True)
@@ -25,97 +48,86 @@ def _log(value):
 
 
 @njit(cache=True, nogil=True)
-def _block(edge, states, size, edge_right, edge_rule, grammar):
-    """Return the rule's tensor of an edge, flat: parent's state, left child's state, right child's state."""
-    rule = edge_rule[edge]
-    if edge_right[edge] >= 0:
-        return grammar.binary[grammar.binary_start[rule] : grammar.binary_start[rule] + states * size]
-    return grammar.unary[grammar.unary_start[rule] : grammar.unary_start[rule] + states * size]
+def _children(edge, f, values, one):
+    """Return the state values of both children; a tag alone has `one` beside it."""
+    left, right = f.left[edge], f.right[edge]
+    left_values = values[f.start[left] : f.start[left + 1]]
+    return left_values, values[f.start[right] : f.start[right + 1]] if right >= 0 else one
 
 
 @njit(cache=True, nogil=True)
-def _children(edge, edge_left, edge_right, item_start, values, one):
-    """Return the state values of both children; a tag alone has `one` beside it."""
-    left, right = edge_left[edge], edge_right[edge]
-    left_values = values[item_start[left] : item_start[left + 1]]
-    return left_values, values[item_start[right] : item_start[right + 1]] if right >= 0 else one
+def _below(edge, f, scale):
+    return scale[f.left[edge]] + (scale[f.right[edge]] if f.right[edge] >= 0 else 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _highest(item, f, scale):
+    """Return the largest scale among the usable edges of an item."""
+    reference = -np.inf
+    for edge in range(f.first[item], f.first[item + 1]):
+        if f.weight[edge] != 0:
+            reference = max(reference, _below(edge, f, scale))
+    return reference
+
+
+@njit(cache=True, nogil=True)
+def _rooms(g):
+    """Return room for :func:`_prepare` and for :func:`_row`."""
+    widest, most = np.int64(g.n_states.max()), np.int64(0)
+    for rank in g.rank:
+        most = max(most, np.int64(rank))
+    return np.empty(most * widest * widest, np.float32), np.empty(widest * widest, np.float32)
 
 
 @njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
-def edge_weights(
-    item_posterior, item_start, inside, outside, edge_first, edge_left, edge_right, edge_rule, edge_posterior,
-    grammar,
-):  # fmt: skip
-    """Return the weight w of every edge: inside(parent) = sum over edges of w T(inside(left), inside(right)).
+def _prepare(edge, left_states, right_states, f, g, room):
+    """Fill `room` with what :func:`_row` needs for a rule of low rank: the products of rows of V and of W."""
+    rule = f.rule[edge]
+    if f.right[edge] < 0 or g.rank[rule] == 0:
+        return
+    v, w = g.factor_start[rule, 1], g.factor_start[rule, 2]
+    for q in range(g.rank[rule]):
+        right = g.factors[w + q * right_states : w + (q + 1) * right_states]
+        for i in range(left_states):
+            left = g.factors[v + q * left_states + i]
+            cells = room[(q * left_states + i) * right_states : (q * left_states + i + 1) * right_states]
+            for j in range(right_states):
+                cells[j] = left * right[j]
 
-    T is the rule's tensor. The weights follow from the posteriors: an item's is inside . outside up to a
-    factor of the item, an edge's is w outside . T(inside(left), inside(right)) with the same factor.
-    """
-    weights = np.zeros(edge_left.shape[0], np.float64)
-    one = np.ones(1, np.float32)
-    room = np.empty(grammar.n_states.max() ** 2, np.float64)
-    for item in range(item_posterior.shape[0]):
-        first, last = item_start[item], item_start[item + 1]
-        factor = 0.0
-        for state in range(first, last):
-            factor += np.float64(inside[state]) * outside[state]
-        if not (factor != 0 and item_posterior[item] != 0):
-            continue
-        factor /= item_posterior[item]
-        ready = -1
-        for edge in range(edge_first[item], edge_first[item + 1]):
-            left, right = _children(edge, edge_left, edge_right, item_start, inside, one)
-            size = left.shape[0] * right.shape[0]
-            mixed = room[:size]
-            if edge_rule[edge] != ready or edge_right[edge] < 0:
-                mixed[:] = 0
-                block = _block(edge, last - first, size, edge_right, edge_rule, grammar)
-                for state in range(last - first):
-                    above = np.float64(outside[first + state])
-                    for place in range(size):
-                        mixed[place] += above * block[state * size + place]
-                ready = edge_rule[edge]
-            through = 0.0
-            for i in range(left.shape[0]):
-                row = 0.0
-                for j in range(right.shape[0]):
-                    row += mixed[i * right.shape[0] + j] * right[j]
-                through += row * left[i]
-            if through != 0:
-                weights[edge] = edge_posterior[edge] / through * factor
-    return weights
+
+@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
+def _row(edge, state, states, size, f, g, room, row_room):
+    """Return the tensor of an edge's rule for one state of the parent, flat: left states by right states."""
+    rule = f.rule[edge]
+    if f.right[edge] < 0:
+        first = g.unary_start[rule] + state * size
+        return g.unary[first : first + size]
+    if g.rank[rule] == 0:
+        first = g.binary_start[rule] + state * size
+        return g.binary[first : first + size]
+    row = row_room[:size]
+    row[:] = 0
+    for q in range(g.rank[rule]):
+        factor = g.factors[g.factor_start[rule, 0] + q * states + state]
+        cells = room[q * size : (q + 1) * size]
+        for place in range(size):
+            row[place] += factor * cells[place]
+    return row
 
 
 @njit(cache=True, nogil=True)
-def _root_ratio(item, item_symbol, grammar):
-    return grammar.root_ratio[
-        grammar.root_start[item_symbol[item]] : grammar.root_start[item_symbol[item] + 1]
-    ]
+def _root_ratio(item, f, g):
+    return g.root_ratio[g.root_start[f.symbol[item]] : g.root_start[f.symbol[item] + 1]]
 
 
 @njit(cache=True, nogil=True)
-def _root_weight(item, item_symbol, item_start, inside, root_posterior, grammar):
+def _root_weight(item, f, g):
     """Return the factor that turns root ratio . inside into the posterior of being the root."""
-    ratio = _root_ratio(item, item_symbol, grammar)
+    ratio = _root_ratio(item, f, g)
     whole = 0.0
     for state in range(ratio.shape[0]):
-        whole += np.float64(ratio[state]) * inside[item_start[item] + state]
-    return root_posterior[item] / whole if whole != 0 else 0.0
-
-
-@njit(cache=True, nogil=True)
-def _below(edge, edge_left, edge_right, scale):
-    return scale[edge_left[edge]] + (scale[edge_right[edge]] if edge_right[edge] >= 0 else 0.0)
-
-
-@njit(cache=True, nogil=True)
-def _highest(item, edge_first, edge_left, edge_right, scale, weights):
-    """Return the largest scale among the usable edges of an item."""
-    reference = -np.inf
-    for edge in range(edge_first[item], edge_first[item + 1]):
-        if weights[edge] != 0:
-            reference = max(reference, _below(edge, edge_left, edge_right, scale))
-    return reference
+        whole += np.float64(ratio[state]) * f.inside[f.start[item] + state]
+    return f.root_posterior[item] / whole if whole != 0 else 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -138,10 +150,7 @@ def _largest(cells, values):
 
 
 @njit(cache=True, nogil=True)
-def best_states(
-    n_phrases, item_symbol, item_start, inside, root_posterior, edge_first, edge_left, edge_right, edge_rule,
-    weights, grammar,
-):  # fmt: skip
+def best_states(n_phrases, f, g):
     """Fill the weight of the best derivation below every state of every item.
 
     Returns
@@ -149,46 +158,45 @@ def best_states(
     best float64, laid out as `inside`, to be multiplied by exp of the item's scale; scale float64 (n_items,);
     root, root_state: those of the best derivation, -1 if there is none; its log-posterior.
     """
-    n_items = item_symbol.shape[0]
-    best = np.zeros(inside.shape[0], np.float64)
+    n_items = f.symbol.shape[0]
+    best = np.zeros(f.inside.shape[0], np.float64)
     scale = np.zeros(n_items, np.float64)
     one = np.ones(1, np.float64)
-    room = np.empty(grammar.n_states.max() ** 2, np.float64)
+    room, row_room = _rooms(g)
+    pair_room = np.empty(row_room.shape[0], np.float64)
     root, root_state, score = -1, -1, -np.inf
     for item in range(n_items):
-        first, states = item_start[item], item_start[item + 1] - item_start[item]
+        first, states = f.start[item], f.start[item + 1] - f.start[item]
         here = best[first : first + states]
-        if item_symbol[item] >= n_phrases:
+        if f.symbol[item] >= n_phrases:
             for state in range(states):
-                here[state] = abs(inside[first + state])
-        reference = _highest(item, edge_first, edge_left, edge_right, scale, weights)
-        edge, last = edge_first[item], edge_first[item + 1]
+                here[state] = abs(f.inside[first + state])
+        reference = _highest(item, f, scale)
+        edge, last = f.first[item], f.first[item + 1]
         while edge < last:
-            left, right = _children(edge, edge_left, edge_right, item_start, best, one)
+            first_edge, rule, is_binary = edge, f.rule[edge], f.right[edge] >= 0
+            left, right = _children(edge, f, best, one)
             size = left.shape[0] * right.shape[0]
-            block = _block(edge, states, size, edge_right, edge_rule, grammar)
-            pairs = room[:size]
+            pairs = pair_room[:size]
             pairs[:] = 0
-            rule, is_binary = edge_rule[edge], edge_right[edge] >= 0
-            while edge < last and edge_rule[edge] == rule and (edge_right[edge] >= 0) == is_binary:
-                if weights[edge] != 0:
-                    left, right = _children(edge, edge_left, edge_right, item_start, best, one)
-                    factor = abs(weights[edge]) * np.exp(
-                        _below(edge, edge_left, edge_right, scale) - reference
-                    )
+            while edge < last and f.rule[edge] == rule and (f.right[edge] >= 0) == is_binary:
+                if f.weight[edge] != 0:
+                    left, right = _children(edge, f, best, one)
+                    factor = abs(f.weight[edge]) * np.exp(_below(edge, f, scale) - reference)
                     for i in range(left.shape[0]):
                         row = pairs[i * right.shape[0] : (i + 1) * right.shape[0]]
                         _raise_to(factor * left[i], right, row)
                 edge += 1
+            _prepare(first_edge, left.shape[0], right.shape[0], f, g, room)
             for state in range(states):
-                here[state] = max(here[state], _largest(block[state * size : (state + 1) * size], pairs))
+                cells = _row(first_edge, state, states, size, f, g, room, row_room)
+                here[state] = max(here[state], _largest(cells, pairs))
         top = here.max()
         if reference > -np.inf and top > 0:
             here /= top
             scale[item] = reference + np.log(top)
-        if root_posterior[item] != 0:
-            weight = _root_weight(item, item_symbol, item_start, inside, root_posterior, grammar)
-            ratio = _root_ratio(item, item_symbol, grammar)
+        if f.root_posterior[item] != 0:
+            weight, ratio = _root_weight(item, f, g), _root_ratio(item, f, g)
             for state in range(states):
                 value = _log(weight * ratio[state] * here[state]) + scale[item]
                 if value > score:
@@ -197,17 +205,16 @@ def best_states(
 
 
 @njit(cache=True, nogil=True)
-def sampled_root(uniform, item_symbol, item_start, inside, root_posterior, grammar):
+def sampled_root(uniform, f, g):
     """Return a root and its state, drawn from their posterior by a number between 0 and 1; -1 if none."""
     last, last_state = -1, -1
-    threshold = uniform * np.abs(root_posterior).sum()
-    for item in range(item_symbol.shape[0]):
-        if root_posterior[item] == 0:
+    threshold = uniform * np.abs(f.root_posterior).sum()
+    for item in range(f.symbol.shape[0]):
+        if f.root_posterior[item] == 0:
             continue
-        weight = _root_weight(item, item_symbol, item_start, inside, root_posterior, grammar)
-        ratio = _root_ratio(item, item_symbol, grammar)
+        weight, ratio = _root_weight(item, f, g), _root_ratio(item, f, g)
         for state in range(ratio.shape[0]):
-            part = abs(weight * ratio[state] * inside[item_start[item] + state])
+            part = abs(weight * ratio[state] * f.inside[f.start[item] + state])
             if part > 0:
                 last, last_state = item, state
                 threshold -= part
@@ -217,14 +224,11 @@ def sampled_root(uniform, item_symbol, item_start, inside, root_posterior, gramm
 
 
 @njit(cache=True, nogil=True)
-def unfold(
-    n_words, root, root_state, values, scale, uniforms, item_start, edge_first, edge_left, edge_right,
-    edge_rule, weights, grammar,
-):  # fmt: skip
+def unfold(n_words, root, root_state, values, scale, uniforms, f, g):
     """Expand a root and its state top-down into a tree with states.
 
-    The edge and the states of the children are the best ones by `values` (times exp of `scale`) if `uniforms`
-    is empty, else drawn in proportion, by one number between 0 and 1 a node.
+    The edge and the states of the children are the best ones by `values` (times exp of `scale`) if `uniforms` is
+    empty, else drawn in proportion, by one number between 0 and 1 a node.
 
     Returns
     -------
@@ -235,32 +239,31 @@ def unfold(
     states = np.empty(3 * n_words, np.int32)
     waiting_item = np.empty(3 * n_words, np.int32)
     waiting_state = np.empty(3 * n_words, np.int32)
-    one = np.ones(1, values.dtype)
+    one = np.ones(1, np.float64)
+    room, row_room = _rooms(g)
     waiting_item[0], waiting_state[0] = root, root_state
     waiting, count = 1, 0
     while waiting:
         waiting -= 1
         item, state = waiting_item[waiting], waiting_state[waiting]
-        reference = _highest(item, edge_first, edge_left, edge_right, scale, weights)
-        threshold, total, largest = 0.0, 0.0, 0.0
+        reference = _highest(item, f, scale)
+        total, threshold, largest = 0.0, 0.0, 0.0
         chosen, left_state, right_state = -1, 0, 0
         for turn in range(2 if uniforms.shape[0] else 1):  # the first turn of drawing finds the total
             if turn == 1:
                 threshold = total * uniforms[count]
-                chosen = -1
                 total = 0.0
-            for edge in range(edge_first[item], edge_first[item + 1]):
-                if weights[edge] == 0 or (turn == 1 and chosen >= 0 and total > threshold):
+            for edge in range(f.first[item], f.first[item + 1]):
+                if f.weight[edge] == 0 or (turn == 1 and total > threshold):
                     continue
-                left, right = _children(edge, edge_left, edge_right, item_start, values, one)
+                left, right = _children(edge, f, values, one)
+                _prepare(edge, left.shape[0], right.shape[0], f, g, room)
                 size = left.shape[0] * right.shape[0]
-                block = _block(
-                    edge, item_start[item + 1] - item_start[item], size, edge_right, edge_rule, grammar
-                )
-                factor = abs(weights[edge]) * np.exp(_below(edge, edge_left, edge_right, scale) - reference)
+                cells = _row(edge, state, f.start[item + 1] - f.start[item], size, f, g, room, row_room)
+                factor = abs(f.weight[edge]) * np.exp(_below(edge, f, scale) - reference)
                 for i in range(left.shape[0]):
                     for j in range(right.shape[0]):
-                        part = factor * abs(block[state * size + i * right.shape[0] + j] * left[i] * right[j])
+                        part = factor * abs(cells[i * right.shape[0] + j] * left[i] * right[j])
                         if (part > largest) if turn == 0 else (part > 0 and total <= threshold):
                             largest = part
                             chosen, left_state, right_state = edge, i, j
@@ -268,47 +271,44 @@ def unfold(
         items[count], edges[count], states[count] = item, chosen, state
         count += 1
         if chosen >= 0:
-            if edge_right[chosen] >= 0:
-                waiting_item[waiting], waiting_state[waiting] = edge_right[chosen], right_state
+            if f.right[chosen] >= 0:
+                waiting_item[waiting], waiting_state[waiting] = f.right[chosen], right_state
                 waiting += 1
-            waiting_item[waiting], waiting_state[waiting] = edge_left[chosen], left_state
+            waiting_item[waiting], waiting_state[waiting] = f.left[chosen], left_state
             waiting += 1
     return items[:count].copy(), edges[:count].copy(), states[:count].copy()
 
 
 @njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
-def tree_log_posterior(
-    items, edges, item_symbol, item_start, inside, root_posterior, edge_left, edge_right, edge_rule, weights,
-    grammar,
-):  # fmt: skip
+def tree_log_posterior(items, edges, f, g):
     """Return the log-posterior of a tree given the sentence, summed over its states."""
-    values = np.zeros(inside.shape[0], np.float64)
+    values = np.zeros(f.inside.shape[0], np.float64)
     one = np.ones(1, np.float64)
+    room, row_room = _rooms(g)
     scale = 0.0
     for number in range(items.shape[0] - 1, -1, -1):
         item, edge = items[number], edges[number]
-        first, last = item_start[item], item_start[item + 1]
+        first, last = f.start[item], f.start[item + 1]
         here = values[first:last]
         if edge < 0:
-            here[:] = inside[first:last]
+            here[:] = f.inside[first:last]
             continue
-        left, right = _children(edge, edge_left, edge_right, item_start, values, one)
-        size = left.shape[0] * right.shape[0]
-        block = _block(edge, last - first, size, edge_right, edge_rule, grammar)
+        left, right = _children(edge, f, values, one)
+        _prepare(edge, left.shape[0], right.shape[0], f, g, room)
         for state in range(last - first):
+            cells = _row(edge, state, last - first, left.shape[0] * right.shape[0], f, g, room, row_room)
             value = 0.0
             for i in range(left.shape[0]):
                 for j in range(right.shape[0]):
-                    value += block[state * size + i * right.shape[0] + j] * left[i] * right[j]
-            here[state] = weights[edge] * value
+                    value += cells[i * right.shape[0] + j] * left[i] * right[j]
+            here[state] = f.weight[edge] * value
         top = np.abs(here).max()
         if not top > 0:
             return -np.inf
         here /= top
         scale += np.log(top)
-    root = items[0]
-    ratio = _root_ratio(root, item_symbol, grammar)
+    ratio = _root_ratio(items[0], f, g)
     value = 0.0
     for state in range(ratio.shape[0]):
-        value += ratio[state] * values[item_start[root] + state]
-    return _log(value * _root_weight(root, item_symbol, item_start, inside, root_posterior, grammar)) + scale
+        value += ratio[state] * values[f.start[items[0]] + state]
+    return _log(value * _root_weight(items[0], f, g)) + scale

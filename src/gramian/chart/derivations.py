@@ -1,7 +1,7 @@
 """Trees with states: the most probable derivation, random trees, and the probability of a tree.
 
-These need the rule tensors, whereas other decoders need posteriors only. A derivation's weight is a product along the
-edges of the forest, so that what pruning left out has no probability.
+These need the rule tensors, whereas other decoders need posteriors only. A derivation's weight is a product
+along the edges of the forest, so that what pruning left out has no probability.
 """
 
 from __future__ import annotations
@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.chart import derivation_kernels as kernels
 from gramian.chart.inference import ChartParser, Forest
 from gramian.chart.readout import Decoded
-
-Ints = npt.NDArray[np.int32]
 
 __all__ = ["log_posteriors", "sample", "viterbi"]
 
@@ -25,15 +22,12 @@ def viterbi(chart: ChartParser, forest: Forest) -> Decoded | None:
 
     None if no derivation has a probability.
     """
-    weights = _weights(chart, forest)
-    best, scale, root, root_state, score = kernels.best_states(
-        chart.grammar.n_phrases, forest.item_symbol, forest.item_start, forest.inside, forest.root_posterior,
-        forest.edge_first, forest.edge_left, forest.edge_right, forest.edge_rule, weights, chart.arrays,
-    )  # fmt: skip
+    edges = _edges(forest)
+    best, scale, root, state, score = kernels.best_states(chart.grammar.n_phrases, edges, chart.arrays)
     if root < 0:
         return None
-    items, edges, states = _unfold(chart, forest, weights, root, root_state, best, scale, np.empty(0))
-    return Decoded(items, edges, score, states)
+    nodes = kernels.unfold(forest.n_words, root, state, best, scale, np.empty(0), edges, chart.arrays)
+    return Decoded(nodes[0], nodes[1], score, nodes[2])
 
 
 def sample(
@@ -41,8 +35,8 @@ def sample(
 ) -> list[Decoded]:
     """Draw trees from their posterior given the sentence, with states.
 
-    A sample's score is the log-posterior of its tree, summed over states. Of models with negative weights the absolute
-    values are drawn from.
+    A sample's score is the log-posterior of its tree, summed over states. Of models with negative weights the
+    absolute values are drawn from.
 
     Parameters
     ----------
@@ -53,21 +47,15 @@ def sample(
     random_state : int or numpy.random.Generator
     """
     rng = np.random.default_rng(random_state)
-    weights = _weights(chart, forest)
-    values, flat = forest.inside.astype(np.float64), np.zeros(len(forest.item_symbol))
+    edges = _edges(forest)
+    values, scale = forest.inside.astype(np.float64), np.zeros(len(forest.item_symbol))
     drawn = []
     for _ in range(size):
         uniforms = rng.random(3 * forest.n_words + 1)
-        root, state = kernels.sampled_root(
-            uniforms[-1],
-            forest.item_symbol,
-            forest.item_start,
-            forest.inside,
-            forest.root_posterior,
-            chart.arrays,
-        )
-        items, edges, states = _unfold(chart, forest, weights, root, state, values, flat, uniforms)
-        drawn.append(Decoded(items, edges, _log_posterior(chart, forest, weights, items, edges), states))
+        root, state = kernels.sampled_root(uniforms[-1], edges, chart.arrays)
+        nodes = kernels.unfold(forest.n_words, root, state, values, scale, uniforms, edges, chart.arrays)
+        score = kernels.tree_log_posterior(nodes[0], nodes[1], edges, chart.arrays)
+        drawn.append(Decoded(nodes[0], nodes[1], score, nodes[2]))
     return drawn
 
 
@@ -76,34 +64,12 @@ def log_posteriors(chart: ChartParser, forest: Forest, trees: Iterable[Decoded])
 
     Added to :attr:`Forest.log_ratio` it is the log-probability of the tree with its words, up to the words' own.
     """
-    weights = _weights(chart, forest)
-    return [_log_posterior(chart, forest, weights, tree.items, tree.edges) for tree in trees]
+    edges = _edges(forest)
+    return [kernels.tree_log_posterior(tree.items, tree.edges, edges, chart.arrays) for tree in trees]
 
 
-def _weights(chart: ChartParser, forest: Forest) -> npt.NDArray[np.float64]:
-    weights: npt.NDArray[np.float64] = kernels.edge_weights(
-        forest.item_posterior, forest.item_start, forest.inside, forest.outside, forest.edge_first,
-        forest.edge_left, forest.edge_right, forest.edge_rule, forest.edge_posterior, chart.arrays,
+def _edges(forest: Forest) -> kernels.Edges:
+    return kernels.Edges(
+        forest.item_symbol, forest.item_start, forest.inside, forest.root_posterior, forest.edge_first,
+        forest.edge_left, forest.edge_right, forest.edge_rule, forest.edge_weight,
     )  # fmt: skip
-    return weights
-
-
-def _unfold(
-    chart: ChartParser, forest: Forest, weights: npt.NDArray[np.float64], root: int, state: int,
-    values: npt.NDArray[np.float64], scale: npt.NDArray[np.float64], uniforms: npt.NDArray[np.float64],
-) -> tuple[Ints, Ints, Ints]:  # fmt: skip
-    items, edges, states = kernels.unfold(
-        forest.n_words, root, state, values, scale, uniforms, forest.item_start, forest.edge_first,
-        forest.edge_left, forest.edge_right, forest.edge_rule, weights, chart.arrays,
-    )  # fmt: skip
-    return items, edges, states
-
-
-def _log_posterior(
-    chart: ChartParser, forest: Forest, weights: npt.NDArray[np.float64], items: Ints, edges: Ints
-) -> float:
-    value: float = kernels.tree_log_posterior(
-        items, edges, forest.item_symbol, forest.item_start, forest.inside, forest.root_posterior,
-        forest.edge_left, forest.edge_right, forest.edge_rule, weights, chart.arrays,
-    )  # fmt: skip
-    return value

@@ -201,8 +201,13 @@ def _edges(
     grammar: LPCFG, n: int, semiring: Semiring, inside: dict[Item, Array]
 ) -> Iterator[tuple[Array, Edge]]:
     """Yield every edge whose children are in `inside` by the time their turn comes."""
-    unary = _tables(grammar, grammar.unary_rules, grammar.unary, grammar.unary_start, semiring)
-    binary = _tables(grammar, grammar.binary_rules, grammar.binary, grammar.binary_start, semiring)
+    unary, binary = (
+        [(rule, semiring.of(block(number).astype(float))) for number, rule in enumerate(rules.tolist())]
+        for rules, block in (
+            (grammar.unary_rules, grammar.unary_block),
+            (grammar.binary_rules, grammar.binary_block),
+        )
+    )
     for start in range(n):
         for (phrase, tag), table in unary:
             if (tag, start, start + 1) in inside:
@@ -214,17 +219,6 @@ def _edges(
                 for (parent, left, right), table in binary:
                     if (left, start, split) in inside and (right, split, end) in inside:
                         yield table, ((parent, start, end), (left, start, split), (right, split, end))
-
-
-def _tables(
-    grammar: LPCFG, rules: npt.NDArray[np.int32], blocks: npt.NDArray[np.float32], starts: npt.NDArray[np.int64],
-    semiring: Semiring,
-) -> list[tuple[list[int], Array]]:  # fmt: skip
-    """Return each rule's symbols and its elements by states."""
-    return [
-        (rule.tolist(), semiring.of(blocks[first:last].reshape(grammar.n_states[rule]).astype(float)))
-        for rule, first, last in zip(rules, starts[:-1], starts[1:], strict=True)
-    ]
 
 
 def state_posteriors(chart: Chart) -> dict[Item, Array]:
