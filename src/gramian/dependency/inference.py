@@ -38,6 +38,11 @@ class Marginals:
     log_partition: float
     arcs: Array
 
+    @property
+    def is_distribution(self) -> bool:
+        """Whether Z is positive and no marginal is larger than one by a twentieth, or as small below zero."""
+        return self.sign > 0.0 and bool(np.abs(self.arcs).max() <= 1.05)
+
 
 def marginals(
     grammar: SHAG, sentence: Symbols, weights: Array | None = None, *, single_root: bool = True

@@ -11,8 +11,9 @@ import numpy as np
 from gramian.automata import WFA, Sequences
 from gramian.dependency.sequences import HeadSequences
 from gramian.dependency.shag import LEFT, RIGHT, SHAG
+from gramian.errors import OptionError
 
-__all__ = ["deterministic", "expectation_maximisation"]
+__all__ = ["deterministic", "expectation_maximisation", "spectral"]
 
 
 def deterministic(sequences: HeadSequences, *, first: bool = False) -> SHAG:
@@ -38,8 +39,38 @@ def spectral(
     cut_factor: float = 10.0,
     mass: float = 0.0,
 ) -> SHAG:
-    """Learn each automaton by the spectral method from substring statistics."""
-    raise NotImplementedError
+    """Learn each automaton by the spectral method, from expected counts of substrings.
+
+    Parameters
+    ----------
+    sequences : HeadSequences
+    states : int
+        Largest number of states; an automaton has no more states than modifiers.
+    basis : "extended" or "symbols"
+        The most frequent substrings of up to four modifiers, or the modifiers and the empty string.
+    cut_factor : float
+        Size of the extended basis, as a multiple of the number of modifiers.
+    mass : float
+        Directions are dropped whose singular value is a smaller share of the sum of those kept at first.
+    """
+    from gramian.automata.spectral import SpectralWFA
+
+    if basis not in ("extended", "symbols"):
+        raise OptionError(f"basis: got {basis!r}; try one of: extended, symbols")
+    if not cut_factor > 0.0:
+        raise OptionError(f"cut_factor: got {cut_factor}; try a number above 0, such as 10")
+    automata = {}
+    for head, sample in sequences.samples.items():
+        size = len(sample.alphabet)
+        learner = SpectralWFA(
+            min(states, size),
+            basis="frequent" if basis == "extended" else "symbols",
+            basis_size=1 + round(cut_factor * size),
+            minimum_mass=mass,
+            repair=None,
+        )
+        automata[head] = learner.fit(sample).wfa_ if size else _deterministic(sample, False)
+    return SHAG.from_automata(sequences.symbols, automata, _defaults(sequences))
 
 
 def expectation_maximisation(

@@ -1,8 +1,8 @@
 """A trained dependency parser: tagged words in, trees with relations and confidences out.
 
 Each sentence goes through inside-outside and minimum Bayes risk decoding (or Viterbi). It always gets a tree: where
-the grammar's sum over trees is not positive, a smoothed grammar of two-state automata takes over; a sentence beyond
-`max_length` words is cut into pieces. `status` says which way was gone.
+the grammar's marginals are no distribution, as happens with spectral automata, the mean of them and of the marginals
+of a smoothed DET+F grammar is decoded; a sentence beyond `max_length` words is cut into pieces. `status` says so.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class DependencyParse:
     confidences : tuple of float
         Marginal of each word's arc, between 0 and 1.
     status : "parsed", "backed off" or "cut"
-        Whether the grammar itself gave the parse, the back-off grammar, or a parse of pieces.
+        Whether the grammar gave the parse, or needed the help of the back-off grammar, or parsed pieces.
     """
 
     words: Sentence
@@ -141,21 +141,23 @@ class DependencyParser:
         return DependencyParse(sentence, tuple(heads), tuple(relations), tuple(confidences), "cut")
 
     def _parse(self, sentence: Sentence, decoder: Decoder) -> DependencyParse:
+        status: Status
         symbols = self.symbols(sentence.tokens)
         tokens = self.table.encode(sentence.tokens)
         factors = self.scorer.factors(tokens) if self.scorer is not None else None
-        status: Status = "parsed"
-        grammar, encoded = self.grammar, self.grammar.encode(symbols)
-        found = marginals(grammar, encoded, factors, single_root=self.single_root)
-        if not found.sign > 0.0 or not np.isfinite(found.arcs).all():
+        encoded = self.grammar.encode(symbols)
+        found = marginals(self.grammar, encoded, factors, single_root=self.single_root)
+        arcs, grammar, status = found.arcs, self.grammar, "parsed"
+        if not found.is_distribution:
             status, grammar = "backed off", self.backoff
-            encoded = grammar.encode(symbols)
-            found = marginals(grammar, encoded, factors, single_root=self.single_root)
+            arcs = marginals(grammar, encoded, factors, single_root=self.single_root).arcs
+            if found.sign != 0.0:
+                arcs = (arcs + np.clip(found.arcs, 0.0, 1.0)) / 2.0
         if decoder == "mbr":
-            heads = mbr_tree(found.arcs, single_root=self.single_root)
+            heads = mbr_tree(arcs, single_root=self.single_root)
         else:
             heads, _ = viterbi_tree(grammar, encoded, factors, single_root=self.single_root)
-        confidences = np.clip(found.arcs[heads, np.arange(1, len(encoded))], 0.0, 1.0)
+        confidences = np.clip(arcs[heads, np.arange(1, len(encoded))], 0.0, 1.0)
         with_root: Symbols = np.concatenate([np.full(1, -1, np.int32), heads])
         return DependencyParse(
             sentence,
