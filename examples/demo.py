@@ -12,9 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from made_up_english import sample
-
 import gramian
+from made_up_english import sample
 
 FOLDER = Path("runs/demo")
 METHODS = {

@@ -1,0 +1,47 @@
+"""Sphinx settings; ``make docs`` builds without a network."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from gramian import __version__
+
+sys.path.insert(
+    0, str(Path(__file__).parents[1] / "examples")
+)  # examples of the gallery import made_up_english
+
+project = "gramian"
+author = "The gramian authors"
+copyright = author
+version = release = __version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.zip", "gallery/*.py"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = f"gramian {__version__}"
+html_static_path = ["_static"]
+
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"(demo|made_up_english)\.py",
+    "download_all_examples": False,
+    "show_memory": False,
+    "min_reported_time": 1000,
+}

@@ -1,0 +1,111 @@
+"""Code blocks of the README and the docs do what the pages say.
+
+Python blocks run in order, sessions (``>>>``) with their output compared; ``$`` lines of console blocks run in a shell. Seconds and scores
+differ between machines, so any number may stand for any other in console output, and any decimal fraction in sessions; ``...`` stands
+for any text.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gramian
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"-?\d[\d,]*(\.\d+)?")
+DECIMAL = re.compile(r"-?\d+\.\d+")
+NOT_RUN = ("pip ", "make ", "git ")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+PAGES = [
+    page
+    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
+    if BLOCK.search(page.read_text("utf-8"))
+]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with what pages speak of: trees of a made-up English, a model, and the repository's own files."""
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    from gramian.corpus import Treebank
+    from gramian.grammar.model import Model
+    from gramian.grammar.store import save_model
+    from gramian.learn import SpectralClustering
+    from made_up_english import sample
+
+    for name in ("tests", "examples"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for names, seed in ((("train",), 1), (("dev", "test", "parsed", "other"), 2)):
+        trees = list(sample(300, seed))
+        for name in names:
+            (tmp_path / f"{name}.mrg").write_text("".join(f"{tree}\n" for tree in trees), encoding="utf-8")
+    learner = SpectralClustering(8).fit(Treebank.read("train.mrg"))
+    save_model(Model(learner.grammar_, report=learner.report_), "my.grammar")
+    gramian.load("my.grammar").parse("Anna slept .")  # compiled by now, so that no command says it compiles
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_blocks_of_a_page(page, folder):
+    text = page.read_text("utf-8")
+    names: dict[str, object] = {"__name__": "__main__"}
+    for block in BLOCK.finditer(text):
+        line = text.count("\n", 0, block.start()) + 1
+        if block[1] == "console":
+            run_console(block[2], f"{page.name}:{line}")
+        elif ">>>" in block[2]:
+            run_session(block[2], names, page, line)
+        else:
+            exec(compile("\n" * line + block[2], str(page), "exec"), names)
+
+
+class Checker(doctest.OutputChecker):
+    """Compares output with numbers of a kind left aside."""
+
+    def __init__(self, number: re.Pattern[str]) -> None:
+        self._number = number
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        return super().check_output(self._number.sub("0", want), self._number.sub("0", got), optionflags)
+
+
+def run_session(block: str, names: dict[str, object], page: Path, line: int) -> None:
+    test = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), line)
+    found: list[str] = []
+    result = doctest.DocTestRunner(Checker(DECIMAL), optionflags=FLAGS).run(
+        test, out=found.append, clear_globs=False
+    )
+    assert not result.failed, "".join(found)
+    names.update(test.globs)
+
+
+def run_console(block: str, place: str) -> None:
+    for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, expected = step.partition("\n")
+        if command.startswith(NOT_RUN):
+            continue
+        done = subprocess.run(
+            command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        assert done.returncode == 0, f"{place}: {command}\n{done.stdout}"
+        assert Checker(NUMBER).check_output(expected.rstrip() + "\n", done.stdout.rstrip() + "\n", FLAGS), (
+            f"{place}: {command}\n{done.stdout}\ninstead of\n{expected}"
+        )
+
+
+def test_a_wrong_page_fails(folder):
+    with pytest.raises(AssertionError, match="instead of"):
+        run_console("$ echo one two\none three\n", "page:1")
+    with pytest.raises(AssertionError, match="Expected"):
+        run_session(">>> 1 + 1\n3\n", {}, ROOT / "README.md", 1)
+    run_console("$ echo took 1.5 s, 1,200 trees\ntook 0.3 s, 7 trees\n", "page:1")
