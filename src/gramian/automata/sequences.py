@@ -103,6 +103,26 @@ class Sequences:
         positions = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], np.diff(offsets))
         return Sequences(self.symbols[positions], offsets, self.alphabet)
 
+    def split(
+        self, share: float, *, seed: int = 0, at_most: int | None = None
+    ) -> tuple[Sequences, Sequences]:
+        """Return what is left and a random slice of about `share` of the strings, at least one.
+
+        A sample of one string is returned as both.
+
+        Examples
+        --------
+        >>> left, held = Sequences.from_strings(["a"] * 20).split(0.1)
+        >>> len(left), len(held)
+        (18, 2)
+        """
+        if not 0.0 < share < 1.0:
+            raise OptionError(f"held_out: got {share}; try: a share between 0 and 1, such as 0.1")
+        order = np.random.default_rng(seed).permutation(len(self))
+        cut = max(1, round(share * len(self)))
+        cut = cut if at_most is None else min(cut, at_most)
+        return self.take(order[cut:] if cut < len(self) else order), self.take(order[:cut])
+
     def merged(self) -> tuple[Sequences, npt.NDArray[np.float64]]:
         """Return the distinct strings in lexicographic order, and how often each occurs."""
         # Big-endian bytes sort as the symbol indices do; the shift makes -1 the smallest.

@@ -205,8 +205,6 @@ class SpectralWFA(BaseEstimator):  # type: ignore[misc]
             raise OptionError("basis_size: 'auto' needs n_states='auto'; try: a number")
         if self.repair not in (None, "clip", "cluster", "em"):
             raise OptionError(f"repair: got {self.repair!r}; try one of: None, clip, cluster, em")
-        if not 0.0 < self.held_out < 1.0:
-            raise OptionError(f"held_out: got {self.held_out}; try: a share between 0 and 1, such as 0.1")
 
     def _basis(self, sample: Sequences, size: int) -> Basis:
         if isinstance(self.basis, Basis):
@@ -232,17 +230,15 @@ class SpectralWFA(BaseEstimator):  # type: ignore[misc]
         if self.n_states != "auto":
             assert self.basis_size != "auto"
             return self.basis_size, int(self.n_states)
-        rng = np.random.default_rng(self.random_state)
-        order = rng.permutation(len(sample))
-        cut = max(1, round(self.held_out * len(sample)))
-        held, kept = sample.take(order[:cut]), sample.take(order[cut:] if cut < len(sample) else order)
-        held, weights = held.merged()
+        kept, judges = sample.split(self.held_out, seed=self.random_state)
         best, choice = -np.inf, (500, 1)
         for size in _SIZES if self.basis_size == "auto" else (self.basis_size,):
-            factors = self._factors(kept, size, _MAX_RANK)
-            for rank in _ranks(len(factors.singular_values)):
-                model = factors.truncated(rank).convert(self.statistic, "string")
-                value = float(weights @ absolute_logs(model, held)) / weights.sum()
+            factors = self._factors(kept, size, _RANKS[-1])
+            for rank in _RANKS if self.repair is None else _REPAIRED_RANKS:
+                if rank > len(factors.singular_values) and rank > 1:
+                    break
+                raw = factors.truncated(rank).convert(self.statistic, "string")
+                value = _likelihood(self._repaired(raw, kept), judges)
                 if value > best:
                     best, choice = value, (size, rank)
         _log.info("spectral: basis %d, %d states, held-out log-likelihood %.4f", *choice, best)
@@ -262,18 +258,25 @@ class SpectralWFA(BaseEstimator):  # type: ignore[misc]
 
 
 _SIZES = (50, 150, 500)
-_MAX_RANK = 100
+_RANKS = (*range(1, 21), *range(22, 41, 2), *range(44, 65, 4))
+_REPAIRED_RANKS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # each costs a run of EM
 
 
-def _ranks(largest: int) -> list[int]:
-    """Return every rank to 20, then ever wider steps."""
-    ranks = [*range(1, 21), *range(22, 41, 2), *range(44, 101, 4)]
-    return [rank for rank in ranks if rank <= largest] or [1]
+def _likelihood(model: WFA, judges: Sequences, least: float = 1e-4) -> float:
+    """Return the log-probability of strings under a distribution, or under next-symbol scores made into one.
 
-
-def absolute_logs(model: WFA, strings: Sequences, least: float = 1e-12) -> Array:
-    """Return log max(|f(x)|, least): the usual reading of a score that may be negative."""
-    return np.log(np.maximum(np.abs(model.score(strings)), least))
+    Scores of a raw spectral automaton are raised to `least` and normalised; their own product would reward
+    large errors of either sign.
+    """
+    if model.is_probabilistic():
+        return float(model.log_score(judges).sum())
+    scores = np.maximum(model.next_scores(judges), least)
+    scores /= scores.sum(axis=1, keepdims=True)
+    gold = np.full(len(scores), model.n_symbols)
+    inner = np.ones(len(scores), bool)
+    inner[judges.offsets[1:] + np.arange(len(judges))] = False
+    gold[inner] = judges.symbols
+    return float(np.log(scores[np.arange(len(gold)), gold]).sum())
 
 
 def extract_wfa(

@@ -18,6 +18,7 @@ from gramian.cli.parse import parse
 from gramian.cli.sample import sample
 from gramian.cli.split import split
 from gramian.cli.train import train
+from gramian.cli.wfa import app as wfa
 from gramian.errors import GramianError
 
 __all__ = ["app", "main"]
@@ -68,6 +69,7 @@ app.command("train")(train)
 app.command("parse")(parse)
 app.command("sample")(sample)
 app.add_typer(dep)
+app.add_typer(wfa)
 
 
 def main() -> None:

@@ -1,0 +1,140 @@
+"""Gibbs chains that compete on held-out strings: after each round the better part goes on.
+
+Chains start from clustered spectral automata and from random ones, with several numbers of states and both
+structures; dropping the worse part after each round is successive halving (Jamieson and Talwalkar 2016).
+"""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.automata.basis import Basis
+from gramian.automata.em import climb
+from gramian.automata.gibbs import run_chain
+from gramian.automata.hankel import hankel_blocks
+from gramian.automata.pnfa import Structure, random_pnfa
+from gramian.automata.repair import cluster_to_pnfa, softened
+from gramian.automata.sequences import Sequences
+from gramian.automata.spectral import SpectralFactors, spectral_factors
+from gramian.automata.trie import PrefixForest
+from gramian.automata.wfa import WFA
+
+__all__ = ["ROUNDS", "Round", "Runner", "compete", "run"]
+
+Array = npt.NDArray[np.float64]
+Start = Literal["cluster", "scaled", "random"]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Round:
+    """How long chains run, how many models each keeps, their prior, and how many chains go on."""
+
+    sweeps: int
+    samples: int
+    concentration: float
+    survivors: int
+
+
+# A strong prior lets early chains move; a weak one fits the sparse automata that survive.
+ROUNDS = (Round(30, 4, 0.1, 8), Round(80, 6, 0.05, 4), Round(160, 8, 0.03, 3))
+_CLIMBS = 20  # EM iterations before the first sweep
+
+
+@dataclass(frozen=True, eq=False)
+class Runner:
+    """A chain: what it is, where it stands, and how its averaged models scored the held-out strings."""
+
+    structure: Structure
+    n_states: int
+    start: Start
+    model: WFA
+    samples: tuple[WFA, ...] = ()
+    held_out: Array | None = None
+
+    @property
+    def name(self) -> str:
+        """What the chain is, in words."""
+        return f"{'PNFA' if self.structure == 'joint' else 'HMM'} from a {self.start} start"
+
+    @property
+    def mean(self) -> float:
+        """Mean log-probability of a held-out string."""
+        return float(self.held_out.mean()) if self.held_out is not None else float("-inf")
+
+
+def compete(
+    sample: Sequences, judges: Sequences, ladder: tuple[int, ...], pool: Executor, seed: int
+) -> tuple[list[Runner], list[Runner]]:
+    """Let chains learn `sample`; return those of the last round, best first, and those that dropped out."""
+    forest = PrefixForest.from_sample(sample)
+    blocks = hankel_blocks(sample, Basis.frequent(sample, 500, max_length=6))
+    factors = {
+        start: spectral_factors(blocks, max(ladder), scaled=start == "scaled")
+        for start in ("cluster", "scaled")
+    }
+    entries: list[tuple[Structure, int, Start]] = [
+        *(("joint", n, start) for n in ladder for start in ("cluster", "scaled", "random")),
+        *(("factored", n, start) for n in ladder[-2:] for start in ("cluster", "random")),
+    ]
+
+    def begin(entry: tuple[Structure, int, Start]) -> Runner:
+        structure, n, start = entry
+        first = _first_model(sample, factors.get(start), structure, n, seed)
+        model, _ = climb(forest, first, max_iterations=_CLIMBS, structure=structure, pseudo_count=1e-3)
+        return Runner(structure, model.n_states, start, model)
+
+    runners = list(pool.map(begin, entries))
+    dropped: list[Runner] = []
+    for number, stage in enumerate(ROUNDS):
+
+        def go(pair: tuple[int, Runner], number: int = number, stage: Round = stage) -> Runner:
+            lane, runner = pair
+            return _judged(run(runner, forest, stage, seed=(seed, number, lane)), judges)
+
+        runners = sorted(pool.map(go, enumerate(runners)), key=lambda runner: -runner.mean)
+        _log.info(
+            "round %d of %d: %d chains; best %s, %d states, held-out log-probability %.4f",
+            number + 1, len(ROUNDS), len(runners), runners[0].name, runners[0].n_states, runners[0].mean,
+        )  # fmt: skip
+        dropped = runners[stage.survivors :] + dropped
+        runners = runners[: stage.survivors]
+    return runners, dropped
+
+
+def run(runner: Runner, forest: PrefixForest, stage: Round, *, seed: tuple[int, ...]) -> Runner:
+    """Return the chain after one round on `forest`."""
+    chain = run_chain(
+        forest,
+        runner.model,
+        n_sweeps=stage.sweeps,
+        n_samples=stage.samples,
+        concentration=stage.concentration,
+        structure=runner.structure,
+        seed=seed,
+    )
+    return replace(runner, model=chain.last, samples=chain.samples)
+
+
+def _judged(runner: Runner, judges: Sequences) -> Runner:
+    logs = np.logaddexp.reduce([model.log_score(judges) for model in runner.samples], axis=0)
+    return replace(runner, held_out=logs - np.log(len(runner.samples)))
+
+
+def _first_model(
+    sample: Sequences, factors: SpectralFactors | None, structure: Structure, n_states: int, seed: int
+) -> WFA:
+    noise = random_pnfa(sample, n_states, np.random.default_rng((seed, n_states)), structure)
+    if factors is None:
+        return noise
+    rank = min(n_states, len(factors.singular_values))
+    raw = factors.truncated(rank).convert("substring", "string")
+    start = cluster_to_pnfa(raw, sample, n_states, structure=structure, random_state=seed)
+    return softened(start, noise) if start.n_states == n_states else start

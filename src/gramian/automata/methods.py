@@ -1,0 +1,88 @@
+"""Learning by name: one function behind the command line and the experiments."""
+
+from __future__ import annotations
+
+import logging
+from typing import Literal
+
+from gramian.automata.baselines import NGram
+from gramian.automata.best import BestModel, best_order
+from gramian.automata.em import PNFAEM
+from gramian.automata.mixture import Mixture
+from gramian.automata.pdfa import PDFA
+from gramian.automata.sequences import Sequences
+from gramian.automata.spectral import SpectralWFA
+from gramian.automata.wfa import WFA
+from gramian.errors import OptionError
+
+__all__ = ["METHODS", "Method", "learn"]
+
+Method = Literal["spectral", "em", "spectral-em", "ngram", "best"]
+METHODS: tuple[Method, ...] = ("spectral", "em", "spectral-em", "ngram", "best")
+
+_log = logging.getLogger(__name__)
+
+_LADDER = (4, 8, 16, 32, 64)
+
+
+def learn(
+    sample: Sequences,
+    method: Method = "best",
+    n_states: int | Literal["auto"] = "auto",
+    *,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> WFA | PDFA | Mixture:
+    """Learn a sequence model; what is "auto" is chosen on a slice of the strings.
+
+    Parameters
+    ----------
+    sample : Sequences
+    method : {"best", "spectral", "em", "spectral-em", "ngram"}
+        A mixture of what predicts held-out strings best; a spectral automaton as it comes, which need not be a
+        distribution; EM from a random start; EM from a clustered spectral start; an n-gram model with smoothing.
+    n_states : int or "auto"
+        States of the automaton; for n-grams, the order.
+
+    Examples
+    --------
+    >>> sample = Sequences.from_strings(["ab" * (i % 4) for i in range(200)])
+    >>> learn(sample, "ngram", 2).n_states
+    4
+    """
+    if n_states != "auto" and n_states < 1:
+        raise OptionError(f"states: got {n_states}; try: a number from 1, or auto")
+    if method == "best":
+        return BestModel(n_states, n_jobs=n_jobs, random_state=random_state).fit(sample).model_
+    if method == "spectral":
+        fitted = SpectralWFA(n_states, repair=None, random_state=random_state).fit(sample)
+        found = fitted.diagnostics_
+        _log.info(
+            "%d states; total mass %.4f; %.1f %% of the training strings score below zero",
+            found.n_states, found.total_mass, 100 * found.negative_share,
+        )  # fmt: skip
+        return fitted.wfa_
+    if method == "spectral-em":
+        estimator = SpectralWFA(n_states, repair="em", n_jobs=n_jobs, random_state=random_state)
+        return estimator.fit(sample).wfa_
+    if method == "em":
+        return _em(sample, n_states, n_jobs, random_state)
+    if method == "ngram":
+        order = best_order(*sample.split(0.1, seed=random_state))[0] if n_states == "auto" else n_states
+        return NGram(order).fit(sample).pdfa_
+    raise OptionError(f"method: got {method!r}; try one of: {', '.join(METHODS)}")
+
+
+def _em(sample: Sequences, n_states: int | Literal["auto"], n_jobs: int | None, random_state: int) -> WFA:
+    estimator = PNFAEM(n_restarts=2, pseudo_count=1e-3, n_jobs=n_jobs, random_state=random_state)
+    if n_states == "auto":
+        kept, judges = sample.split(0.1, seed=random_state)
+        best = float("-inf")
+        for n in _LADDER:
+            tried = estimator.set_params(n_states=n, max_iterations=50).fit(kept).wfa_
+            value = float(tried.log_score(judges).mean())
+            _log.info("EM with %d states: held-out log-probability %.4f", n, value)
+            if value > best:
+                best, n_states = value, n
+    fitted: PNFAEM = estimator.set_params(n_states=n_states, max_iterations=100).fit(sample)
+    return fitted.wfa_

@@ -1,0 +1,286 @@
+"""``gramian wfa``: learn weighted automata and other sequence models from strings, and use them."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import typer
+
+from gramian.cli.talk import say
+from gramian.errors import OptionError
+
+if TYPE_CHECKING:
+    from gramian.automata import Sequences
+
+app = typer.Typer(
+    name="wfa",
+    help="Weighted automata: learn them from strings, score, predict, sample, draw.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+Method: TypeAlias = Literal["best", "spectral", "em", "spectral-em", "ngram"]
+Layout: TypeAlias = Literal["auto", "strings", "brackets", "conllu"]
+Tags: TypeAlias = Literal["xpos", "upos"]
+
+_MODEL = typer.Argument(help="A model that 'gramian wfa train' wrote.")
+_FILE = typer.Argument(
+    help="Strings: PAutomaC or SPiCe, plain lines of symbols, trees or CoNLL-U (their tags); - for stdin."
+)
+_LAYOUT = typer.Option("auto", "--format", help="What the file holds.")
+_TAGS = typer.Option("xpos", help="Which column of a CoNLL-U file is read.")
+_JSON = typer.Option(False, "--json", help="Print JSON.")
+_STOP = "<stop>"
+
+
+@app.command()
+def train(
+    file: str = _FILE,
+    output: str = typer.Option(..., "--output", "-o", help="Where to write the model."),
+    states: str = typer.Option("auto", help="Number of states (of an n-gram model, its order), or auto."),
+    method: Method = typer.Option("best", help="How to learn; best averages what predicts best."),
+    seed: int = typer.Option(0, min=0, help="Seed of all random choices."),
+    layout: Layout = _LAYOUT,
+    tags: Tags = _TAGS,
+    jobs: int | None = typer.Option(None, min=1, help="Threads; all processors if not given."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing while learning."),
+) -> None:
+    """Learn a sequence model; what is left open is chosen on a slice of the strings."""
+    from time import monotonic
+
+    from gramian.automata.methods import learn
+
+    n_states: Any = "auto" if states == "auto" else _whole(states, "--states")
+    sample = _read(file, layout, tags)
+    started = monotonic()
+    if not quiet:
+        _show_progress()
+        say(f"{len(sample):,} strings, {len(sample.symbols):,} symbols of {len(sample.alphabet)} kinds")
+    model = learn(sample, method, n_states, n_jobs=jobs, random_state=seed)
+    model.save(output)
+    if not quiet:
+        say(f"{_words(model)}; {monotonic() - started:.1f} s; written to {output}")
+
+
+@app.command()
+def score(
+    model: str = _MODEL,
+    file: str = _FILE,
+    log: bool = typer.Option(False, "--log", help="Print natural logarithms."),
+    layout: Layout = _LAYOUT,
+    tags: Tags = _TAGS,
+) -> None:
+    """Print the probability (or weight) of each string, one a line."""
+    import numpy as np
+
+    from gramian.automata import WFA, load_sequence_model
+
+    loaded = load_sequence_model(model)
+    sample = _read(file, layout, tags)
+    if log:
+        values = loaded.log_score(sample)
+    else:
+        values = loaded.score(sample) if isinstance(loaded, WFA) else np.exp(loaded.log_score(sample))
+    for value in values.tolist():
+        print(f"{value:.10g}")
+
+
+@app.command()
+def predict(
+    model: str = _MODEL,
+    file: str = _FILE,
+    top: int = typer.Option(5, "--top", "-k", min=1, help="How many symbols to print for each prefix."),
+    as_json: bool = _JSON,
+    layout: Layout = _LAYOUT,
+    tags: Tags = _TAGS,
+) -> None:
+    """Print what is likely to follow each prefix: symbols (<stop> for the end) with their scores, best first."""
+    import numpy as np
+
+    from gramian.automata import load_sequence_model
+
+    loaded = load_sequence_model(model)
+    sample = _read(file, layout, tags)
+    names = [*map(str, loaded.alphabet), _STOP]
+    for number in range(len(sample)):
+        row = loaded.next_scores(sample.take([number]))[-1]
+        best = np.argsort(-row, kind="stable")[:top].tolist()
+        if as_json:
+            print(json.dumps([{"symbol": names[i], "score": _number(row[i])} for i in best]))
+        else:
+            print("\t".join(f"{names[i]} {row[i]:.4g}" for i in best))
+
+
+@app.command()
+def sample(
+    model: str = _MODEL,
+    number: int = typer.Option(10, "--number", "-n", min=1, help="How many strings."),
+    seed: int = typer.Option(0, min=0, help="Seed of the random choices."),
+    max_length: int = typer.Option(10_000, min=1, help="Longer strings are cut here."),
+    numbered: bool = typer.Option(False, help="Write the PAutomaC format."),
+) -> None:
+    """Print random strings of a model that is a distribution, one a line."""
+    from gramian.automata import load_sequence_model
+    from gramian.automata.formats import format_string
+
+    loaded = load_sequence_model(model)
+    if numbered and loaded.alphabet != tuple(range(len(loaded.alphabet))):
+        raise OptionError("--numbered: the symbols of this model are not 0, 1, 2, ...; try: without it")
+    drawn = loaded.sample(number, random_state=seed, max_length=max_length)
+    if numbered:
+        print(len(drawn), len(loaded.alphabet))
+    for string in drawn:
+        print(format_string(string, numbered=numbered))
+
+
+@app.command()
+def draw(
+    model: str = _MODEL,
+    output: str = typer.Option("-", "--output", "-o", help="Where to write; - for stdout."),
+    picture: Literal["svg", "dot", "openfst"] = typer.Option(
+        "svg", "--format", help="SVG picture, DOT text or OpenFST text."
+    ),
+    clusters: int | None = typer.Option(
+        None, min=1, help="Draw a deterministic approximation with at most so many states."
+    ),
+    strings: str | None = typer.Option(
+        None, help="Strings that draw the approximation; without them, the model's own random strings."
+    ),
+    threshold: float = typer.Option(0.03, min=0.0, help="Leave out transitions up to this weight."),
+) -> None:
+    """Draw an automaton; large models and mixtures as a small deterministic approximation."""
+    from gramian.automata import load_sequence_model
+    from gramian.automata.dfa import dfa_approximation
+    from gramian.automata.export import to_dot, to_openfst
+    from gramian.automata.mixture import Mixture
+    from gramian.automata.picture import to_svg
+    from gramian.files import writing
+
+    loaded = load_sequence_model(model)
+    if clusters is None and (isinstance(loaded, Mixture) or getattr(loaded, "n_states", 0) > 40):
+        clusters = 10
+        say("a large model: drawing a deterministic approximation of 10 clusters (see --clusters)")
+    if clusters is not None:
+        drawn = loaded.sample(5000) if strings is None else _read(strings, "auto", "xpos")
+        loaded = dfa_approximation(loaded, drawn, clusters)
+    machine: Any = loaded
+    if picture == "openfst":
+        compiled = to_openfst(machine)
+        with writing(output) as file:
+            print(compiled.transitions, file=file)
+        if output != "-":
+            with writing(f"{output}.symbols") as file:
+                print(compiled.symbols, file=file)
+        return
+    text = to_dot(machine, threshold) if picture == "dot" else to_svg(machine, threshold)
+    with writing(output) as file:
+        print(text, file=file)
+
+
+@app.command("eval")
+def evaluate(
+    model: str = _MODEL,
+    test: str = _FILE,
+    solution: str | None = typer.Option(None, help="PAutomaC: the true probabilities of the test strings."),
+    targets: str | None = typer.Option(None, help="SPiCe: the targets of the test prefixes."),
+    as_json: bool = _JSON,
+    layout: Layout = _LAYOUT,
+    tags: Tags = _TAGS,
+) -> None:
+    """Score a model: PAutomaC perplexity with --solution, NDCG with --targets, else perplexity and error rate."""
+    from gramian.automata import load_sequence_model
+    from gramian.automata.formats import read_solution, read_targets
+    from gramian.evaluate.sequences import ndcg, next_symbol_scores, pautomac_score
+
+    if solution is not None and targets is not None:
+        raise OptionError("--solution and --targets are two different scores; try: one of them")
+    loaded = load_sequence_model(model)
+    sample = _read(test, layout, tags)
+    figures: dict[str, Any]
+    if solution is not None:
+        result = pautomac_score(loaded, sample, read_solution(solution))
+        figures = {
+            "perplexity": result.perplexity,
+            "target": result.target,
+            "gap": result.gap,
+            "strings": len(sample),
+            "not_positive": result.not_positive,
+            "signature": result.signature(),
+        }
+    elif targets is not None:
+        figures = {"ndcg5": ndcg(loaded, sample, read_targets(targets)), "prefixes": len(sample)}
+    else:
+        scores = next_symbol_scores(loaded, sample)
+        figures = {
+            "perplexity": scores.perplexity,
+            "word_error_rate": scores.word_error_rate,
+            "log_likelihood": scores.log_likelihood,
+            "events": scores.events,
+            "signature": scores.signature("perplexity,wer"),
+        }
+    if as_json:
+        print(json.dumps({name: _number(value) for name, value in figures.items()}))
+        return
+    for name, value in figures.items():
+        print(f"{name:16} {value:.6g}" if isinstance(value, float) else f"{name:16} {value}")
+
+
+def _read(file: str, layout: Layout, tags: Tags) -> Sequences:
+    """Read strings, or the tag sequences of a treebank."""
+    from gramian.automata import Sequences
+    from gramian.automata.formats import read_strings
+    from gramian.files import peek_text
+    from gramian.trees import read_conllu, read_trees
+
+    source, start = peek_text(file)
+    if layout == "auto":
+        first = start.strip().split("\n", 1)[0]
+        if first.startswith("("):
+            layout = "brackets"
+        elif first.count("\t") == 9 or first.startswith("# "):
+            layout = "conllu"
+    if layout == "brackets":
+        return Sequences.from_strings(
+            [tag for tag in tree.tags if tag != "-NONE-"] for tree in read_trees(source)
+        )
+    if layout == "conllu":
+        return Sequences.from_strings(
+            [getattr(token, tags) for token in sentence.tokens] for sentence in read_conllu(source)
+        )
+    return read_strings(source)
+
+
+def _show_progress() -> None:
+    """Send what learners log to stderr, if that is a terminal."""
+    import logging
+    import sys
+
+    if sys.stderr.isatty():
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        logger = logging.getLogger("gramian.automata")
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+
+
+def _words(model: Any) -> str:
+    from gramian.automata.mixture import Mixture
+
+    if isinstance(model, Mixture):
+        sizes = sorted({part.n_states for part in model.parts})
+        return f"mixture of {len(model.parts)} automata of {', '.join(map(str, sizes))} states"
+    return f"automaton of {model.n_states} states"
+
+
+def _whole(text: str, option: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise OptionError(f"{option}: got {text!r}; try: auto, or a number from 1")
+    return int(text)
+
+
+def _number(value: Any) -> Any:
+    """Return what JSON can hold: infinities and NaN become null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
