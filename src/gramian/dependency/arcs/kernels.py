@@ -16,7 +16,7 @@ _compile = njit(cache=True, nogil=True, error_model="numpy")
 _MOST_FEATURES = 128
 
 
-@njit(inline="always")
+@_compile
 def _slot(template, stretch, a, b=0, c=0, d=0, e=0):  # type: ignore[no-untyped-def]
     """Hash a template (below 64), a direction or stretch (below 32) and up to five values (below 2 ** 20)."""
     first = np.uint64(template) | np.uint64(stretch) << np.uint64(6) | np.uint64(a) << np.uint64(11)
@@ -25,7 +25,7 @@ def _slot(template, stretch, a, b=0, c=0, d=0, e=0):  # type: ignore[no-untyped-
     return _mix(first, second)
 
 
-@njit(inline="always")
+@_compile
 def _mix(first, second):  # type: ignore[no-untyped-def]
     state = first * np.uint64(0x9E3779B97F4A7C15)
     state = ((state ^ (state >> np.uint64(29))) + second) * np.uint64(0xBF58476D1CE4E5B9)

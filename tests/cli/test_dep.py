@@ -1,0 +1,135 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from gramian.cli import app, main
+
+BLOCK = """# sent_id = {number}
+# text = {noun} sleep .
+1-2\tThe{noun}\t_\t_\t_\t_\t_\t_\t_\tSpaceAfter=No
+1\tThe\tthe\tDET\tDT\t_\t2\tdet\t_\t_
+2\t{noun}\t{noun}\tNOUN\tNNS\tNumber=Plur\t3\tnsubj\t_\t_
+3\tsleep\tsleep\tVERB\tVBP\t_\t0\troot\t0:root\tSpaceAfter=No
+3.1\tghost\t_\t_\t_\t_\t_\t_\t_\t_
+4\t.\t.\tPUNCT\t.\t_\t3\tpunct\t_\t_
+
+"""
+NOUNS = ["dogs", "cats", "birds", "men"]
+TREEBANK = "".join(BLOCK.format(number=number, noun=NOUNS[number % 4]) for number in range(20))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dep")
+    (folder / "train.conllu").write_text(TREEBANK, encoding="utf-8")
+    result = run("train", folder / "train.conllu", "-o", folder / "model", "--epochs", "2", "--seed", "3")
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def run(*arguments, text=None):
+    return CliRunner().invoke(app, ["dep", *map(str, arguments)], input=text)
+
+
+def fails(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr(sys, "argv", ["gramian", "dep", *map(str, arguments)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_train_says_what_it_did(folder):
+    result = run("train", folder / "train.conllu", "-o", folder / "other", "--method", "det+f")
+    assert "20 sentences, 80 words, 0 with crossing arcs lifted" in result.stderr
+    assert result.stdout == ""
+
+
+def test_parse_keeps_all_but_the_arcs(folder):
+    result = run("parse", "-m", folder / "model", text=TREEBANK)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == TREEBANK.replace("\t0:root\t", "\t_\t")
+    assert "20 sentences" in result.stderr
+
+
+@pytest.mark.parametrize("head", ["_", "0", "4", "99", "nonsense"])
+def test_parse_never_reads_heads(folder, head):
+    lines = [line.split("\t") for line in TREEBANK.splitlines()]
+    for columns in lines:
+        if len(columns) == 10 and columns[0].isdecimal():
+            columns[6:9] = head, "x", "x"
+    text = "".join("\t".join(columns) + "\n" for columns in lines)
+    result = run("parse", "-m", folder / "model", text=text)
+    assert result.exit_code == 0, result.output
+    assert result.stdout == run("parse", "-m", folder / "model", text=TREEBANK).stdout
+
+
+def test_parse_to_a_file_with_confidence(folder):
+    target = folder / "out.conllu"
+    result = run(
+        "parse",
+        folder / "train.conllu",
+        "-m",
+        folder / "model",
+        "-o",
+        target,
+        "--confidence",
+        "--threads",
+        "2",
+    )
+    assert result.exit_code == 0, result.output
+    assert target.read_text(encoding="utf-8").count("Confidence=") == 80
+
+
+def test_strict_tells_of_sentences_that_were_cut(folder):
+    quiet = run("parse", "-m", folder / "model", "--max-length", "3", text=TREEBANK)
+    strict = run("parse", "-m", folder / "model", "--max-length", "3", "--strict", text=TREEBANK)
+    assert (quiet.exit_code, strict.exit_code) == (0, 1)
+    assert "20 cut" in strict.stderr
+
+
+def test_eval_prints_the_four_scores(folder):
+    predicted = folder / "predicted.conllu"
+    predicted.write_text(
+        TREEBANK.replace("2\tdet", "3\tdet", 5).replace("\tpunct", "\tother"), encoding="utf-8"
+    )
+    scores = json.loads(run("eval", folder / "train.conllu", predicted, "--json").stdout)
+    # 80 words, 20 of them punctuation: 5 wrong heads, 20 wrong relations of punctuation
+    assert scores["uas"] == pytest.approx(100 * 75 / 80, abs=1e-9)
+    assert scores["las"] == pytest.approx(100 * 55 / 80, abs=1e-9)
+    assert scores["uas_no_punctuation"] == pytest.approx(100 * 55 / 60, abs=1e-9)
+    assert scores["las_no_punctuation"] == pytest.approx(100 * 55 / 60, abs=1e-9)
+    assert "93.75" in run("eval", folder / "train.conllu", predicted).stdout
+
+
+def test_bad_input_is_one_message(folder, monkeypatch, capsys):
+    assert "no such model file" in fails(monkeypatch, capsys, "parse", "-m", folder / "nothing")
+    broken = folder / "broken.conllu"
+    broken.write_text(TREEBANK + "1\tword\n", encoding="utf-8")
+    message = fails(monkeypatch, capsys, "parse", broken, "-m", folder / "model", "-o", folder / "never")
+    assert f"{broken}:181" in message
+    assert not (folder / "never").exists()
+    message = fails(monkeypatch, capsys, "train", broken, "-o", folder / "never")
+    assert "--skip-broken" in message
+    assert not (folder / "never").exists()
+    message = fails(monkeypatch, capsys, "eval", folder / "train.conllu", folder / "model")
+    assert "binary" in message or "UTF-8" in message
+
+
+def test_headless_treebanks_cannot_be_learnt(folder, monkeypatch, capsys):
+    bare = folder / "bare.conllu"
+    bare.write_text("1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n\n", encoding="utf-8")
+    assert "has no head" in fails(monkeypatch, capsys, "train", bare, "-o", folder / "never")
+
+
+def test_parsing_does_not_import_the_learners(folder):
+    code = (
+        "import sys; from gramian.cli import app; "
+        f"app(['dep', 'parse', {str(folder / 'train.conllu')!r}, '-m', {str(folder / 'model')!r}], standalone_mode=False); "
+        "print('sklearn' in sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == "False"

@@ -1,0 +1,140 @@
+import numpy as np
+import pytest
+from toy_treebank import toy_sentences
+
+from gramian.dependency.arcs import kernels
+from gramian.dependency.arcs.labeller import fit_labeller
+from gramian.dependency.arcs.scorer import ArcScorer, fit_arc_scorer
+from gramian.dependency.arcs.tokens import TokenTable
+from gramian.dependency.inference import marginals
+from gramian.dependency.learn import deterministic
+from gramian.dependency.sequences import head_sequences
+from gramian.dependency.symbols import SymbolMap
+from gramian.trees import Sentence, Token
+
+TRAIN = toy_sentences(150, seed=1)
+TREES = [np.asarray([-1, *sentence.heads], np.int32) for sentence in TRAIN]
+
+
+@pytest.fixture(scope="module")
+def table() -> TokenTable:
+    return TokenTable.fit(TRAIN, "xpos")
+
+
+@pytest.fixture(scope="module")
+def tokens(table):
+    return [table.encode(sentence.tokens) for sentence in TRAIN]
+
+
+@pytest.fixture(scope="module")
+def grammar():
+    mapping = SymbolMap.fit(TRAIN)
+    symbols = [mapping(sentence.tokens) for sentence in TRAIN]
+    return deterministic(
+        head_sequences(mapping.names, symbols, [sentence.heads for sentence in TRAIN]), first=True
+    ).smoothed(0.1)
+
+
+@pytest.fixture(scope="module")
+def encoded(grammar):
+    mapping = SymbolMap.fit(TRAIN)
+    return [grammar.encode(mapping(sentence.tokens)) for sentence in TRAIN]
+
+
+def test_rare_and_new_values_are_the_same_unknown():
+    sentence = Sentence(
+        (Token(1, "Dog", upos="NOUN"), Token(2, "dog", upos="NOUN"), Token(3, "rare", upos="X"))
+    )
+    table = TokenTable.fit([sentence], "upos")
+    coded = table.encode(
+        (Token(1, "DOG", upos="NOUN"), Token(2, "rare", upos="X"), Token(3, "new", upos="Y"))
+    )
+    forms, tags = coded[1, 3:6], coded[0, 3:6]
+    assert forms[0] > 5
+    assert forms[1] == forms[2] == 5
+    assert tags[1] == tags[2] == 5
+
+
+def test_boundaries_and_root_are_told_apart(table):
+    coded = table.encode(TRAIN[0].tokens)
+    assert coded.shape == (5, len(TRAIN[0]) + 5)
+    assert coded[:, :3].tolist() == [[0, 1, 2]] * 5
+    assert coded[:, -2:].tolist() == [[3, 4]] * 5
+
+
+def test_forgetting_touches_forms_only_and_common_ones_less(table, tokens):
+    rates = table.forgetting(1.0)
+    the, stop = (table.values[1].index(form) + 6 for form in ("the", "."))
+    assert rates[the] == pytest.approx(1.0 / (1.0 + table.counts[the - 6]), rel=1e-14)
+    assert not rates[:6].any()
+    changed = table.forget(tokens[0], np.ones_like(rates), np.random.default_rng(0))
+    np.testing.assert_array_equal(changed[[0, 2, 3, 4]], tokens[0][[0, 2, 3, 4]])
+    assert (changed[1] == 5).all()
+    assert stop in tokens[0][1]
+
+
+def test_an_arc_scores_the_sum_of_what_its_climbs_gave(tokens):
+    # One step of slope 1 from zero gives each of an arc's k slots at least the rate over sqrt(1.01); features that
+    # share a slot give more. All other arcs gain less.
+    size = TREES[0].size
+    weights, squares, drift = np.zeros(1 << 16, np.float32), np.zeros(1 << 16, np.float32), np.zeros(1 << 16)
+    slopes = np.zeros((size, size))
+    slopes[2, 1] = 1.0
+    kernels.climb_arcs(tokens[0], slopes, 0.1, 0.0, 1.0, weights, squares, drift)
+    scores = ArcScorer(weights).scores(tokens[0])
+    features = int(squares.sum())
+    assert 52 <= features <= 60
+    assert scores[2, 1] >= features * 0.1 / np.sqrt(1.01) - 1e-4
+    scores[2, 1] = -np.inf
+    assert scores.max() < features * 0.1 / np.sqrt(1.01)
+
+
+def test_factors_leave_marginals_of_equal_scores_alone(grammar, encoded, tokens):
+    scorer = ArcScorer(np.zeros(1 << 12, np.float32))
+    plain = marginals(grammar, encoded[0]).arcs
+    np.testing.assert_allclose(
+        marginals(grammar, encoded[0], scorer.factors(tokens[0])).arcs, plain, atol=1e-12, rtol=0
+    )
+
+
+def test_training_raises_the_likelihood_and_learns_what_tags_cannot_say(grammar, table, encoded, tokens):
+    scorer = fit_arc_scorer(grammar, table, tokens, encoded, TREES, epochs=3, random_state=0)
+
+    def mean_log(with_factors: bool) -> float:
+        total, words = 0.0, 0
+        for sentence, views, tree in zip(encoded, tokens, TREES, strict=True):
+            factors = scorer.factors(views) if with_factors else None
+            arcs = marginals(grammar, sentence, factors).arcs
+            total += float(np.log(arcs[tree[1:], np.arange(1, len(tree))]).sum())
+            words += len(tree) - 1
+        return total / words
+
+    assert mean_log(True) > 0.2 * mean_log(False)  # both negative: less than a fifth of the loss is left
+
+
+def test_threads_do_not_change_the_weights(grammar, table, encoded, tokens):
+    one, two = (
+        fit_arc_scorer(
+            grammar, table, tokens[:40], encoded[:40], TREES[:40], epochs=1, random_state=7, n_jobs=jobs
+        ).weights
+        for jobs in (1, 3)
+    )
+    np.testing.assert_array_equal(one, two)
+
+
+def test_relations_are_learnt(table, tokens):
+    relations = [[token.deprel for token in sentence.tokens] for sentence in TRAIN]
+    labeller = fit_labeller(table, tokens, TREES, relations, epochs=3, random_state=0)
+    test = toy_sentences(50, seed=2)
+    right = total = 0
+    for sentence in test:
+        found = labeller.label(table.encode(sentence.tokens), np.asarray([-1, *sentence.heads], np.int32))
+        right += sum(ours == token.deprel for ours, token in zip(found, sentence.tokens, strict=True))
+        total += len(found)
+    assert right / total > 0.97
+    # root is for the root alone, even in an odd tree
+    odd = np.asarray([-1, 0, 1, 2, 3], np.int32)
+    words = TRAIN[0].tokens[:4]
+    found = labeller.label(table.encode(words), odd)
+    assert found[0] == "root"
+    assert "root" not in found[1:]

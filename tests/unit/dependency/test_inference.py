@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+
+from gramian.automata import WFA
+from gramian.dependency.inference import marginals, mbr_tree, viterbi_tree
+from gramian.dependency.shag import LEFT, RIGHT, SHAG
+from gramian.errors import OptionError
+from gramian.trees import is_projective
+
+SYMBOLS = ("a", "b", "?")
+
+
+def random_pnfa(rng: np.random.Generator, n: int = 4) -> WFA:
+    leaving = rng.dirichlet(np.ones(1 + len(SYMBOLS) * n), n)
+    moves = leaving[:, 1:].reshape(n, len(SYMBOLS), n).transpose(1, 0, 2)
+    return WFA(rng.dirichlet(np.ones(n)), leaving[:, 0], moves, SYMBOLS)
+
+
+@pytest.fixture(scope="module")
+def grammar() -> SHAG:
+    rng = np.random.default_rng(5)
+    automata = {(head, side): random_pnfa(rng) for head in SYMBOLS for side in (LEFT, RIGHT)}
+    return SHAG.from_automata(SYMBOLS, {**automata, (None, RIGHT): random_pnfa(rng)})
+
+
+def test_long_sentences_stay_in_range(grammar):
+    rng = np.random.default_rng(0)
+    sentence = grammar.encode([SYMBOLS[number] for number in rng.integers(0, 3, 250)])
+    found = marginals(grammar, sentence)
+    np.testing.assert_allclose(found.arcs[:, 1:].sum(axis=0), 1.0, rtol=0, atol=1e-9)
+    assert np.isfinite(found.log_partition)
+    heads = mbr_tree(found.arcs)
+    assert is_projective(heads.tolist())
+    assert (heads == 0).sum() == 1
+
+
+@pytest.mark.parametrize("spread", [1.0, 50.0])
+def test_factors_of_all_sizes_stay_in_range(grammar, spread):
+    rng = np.random.default_rng(1)
+    sentence = grammar.encode([SYMBOLS[number] for number in rng.integers(0, 3, 120)])
+    factors = np.exp(spread * rng.standard_normal((121, 121)))
+    arcs = marginals(grammar, sentence, factors).arcs
+    np.testing.assert_allclose(arcs[:, 1:].sum(axis=0), 1.0, rtol=0, atol=1e-9)
+
+
+def test_a_factor_common_to_a_modifier_changes_the_partition_only(grammar):
+    sentence = grammar.encode(["a", "b", "a", "b"])
+    factors = np.ones((5, 5))
+    factors[:, 2] = 7.0
+    plain, changed = marginals(grammar, sentence), marginals(grammar, sentence, factors)
+    np.testing.assert_allclose(changed.arcs, plain.arcs, rtol=0, atol=1e-12)
+    assert changed.log_partition - plain.log_partition == pytest.approx(np.log(7.0), abs=1e-12)
+
+
+def test_marginals_are_the_slope_of_the_log_partition(grammar):
+    sentence = grammar.encode(["a", "b", "?", "a", "b", "b"])
+    rng = np.random.default_rng(2)
+    logs = rng.standard_normal((7, 7))
+    arcs = marginals(grammar, sentence, np.exp(logs)).arcs
+    for head, word in [(0, 3), (2, 1), (4, 6), (6, 2)]:
+        step = np.zeros((7, 7))
+        step[head, word] = 1e-5
+        above = marginals(grammar, sentence, np.exp(logs + step)).log_partition
+        below = marginals(grammar, sentence, np.exp(logs - step)).log_partition
+        assert arcs[head, word] == pytest.approx((above - below) / 2e-5, abs=1e-8)
+
+
+def test_a_factor_of_zero_forbids_an_arc(grammar):
+    sentence = grammar.encode(["a", "b", "a"])
+    factors = np.ones((4, 4))
+    factors[0, 2] = 0.0
+    arcs = marginals(grammar, sentence, factors).arcs
+    assert arcs[0, 2] == 0.0
+    np.testing.assert_allclose(arcs[:, 1:].sum(axis=0), 1.0, rtol=0, atol=1e-12)
+
+
+def test_no_tree_at_all():
+    grammar = SHAG.from_automata(SYMBOLS, {})
+    found = marginals(grammar, grammar.encode(["a", "b"]))
+    assert found.sign == 0.0
+    assert not found.is_distribution
+    assert not found.arcs.any()
+    heads, value = viterbi_tree(grammar, grammar.encode(["a", "b"]))
+    assert value == -np.inf
+    assert heads.tolist() == [0, 0]
+
+
+def test_negative_partitions_are_told():
+    signed = WFA([1.0], [1.0], [[[-0.5]]], ("a",))
+    grammar = SHAG.from_automata(SYMBOLS, {(None, RIGHT): signed})
+    found = marginals(grammar, grammar.encode(["a"]))
+    assert found.sign == -1.0
+    assert found.log_partition == pytest.approx(np.log(0.5), abs=1e-12)
+    assert not found.is_distribution
+    with pytest.raises(OptionError, match="Viterbi"):
+        viterbi_tree(grammar, grammar.encode(["a"]))
