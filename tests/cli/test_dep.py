@@ -105,6 +105,21 @@ def test_eval_prints_the_four_scores(folder):
     assert "93.75" in run("eval", folder / "train.conllu", predicted).stdout
 
 
+def test_draw_shows_an_automaton(folder):
+    drawn = run("draw", "NNS", "left", "-m", folder / "model", "--treebank", folder / "train.conllu")
+    assert drawn.exit_code == 0, drawn.output
+    assert drawn.stdout.startswith("<svg")
+    assert "DT" in drawn.stdout
+    own = run("draw", "NNS", "left", "-m", folder / "model", "--format", "dot", "-o", folder / "nns.dot")
+    assert own.exit_code == 0, own.output
+    assert (folder / "nns.dot").read_text(encoding="utf-8").startswith("digraph")
+    assert run("draw", "ROOT", "right", "-m", folder / "model").exit_code == 0
+
+
+def test_draw_refuses_what_it_cannot_show(folder, monkeypatch, capsys):
+    assert "no symbol 'XX'" in fails(monkeypatch, capsys, "draw", "XX", "left", "-m", folder / "model")
+
+
 def test_bad_input_is_one_message(folder, monkeypatch, capsys):
     assert "no such model file" in fails(monkeypatch, capsys, "parse", "-m", folder / "nothing")
     broken = folder / "broken.conllu"

@@ -126,6 +126,50 @@ def parse(
         raise typer.Exit(1)
 
 
+@app.command()
+def draw(
+    head: str = typer.Argument(help="Head symbol, such as NN; ROOT for the root."),
+    direction: Literal["left", "right"] = typer.Argument(help="Which side of the head."),
+    model: str = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train' wrote."),
+    treebank: str | None = typer.Option(
+        None, help="Trees whose sequences draw the picture; without them, the automaton's own random ones."
+    ),
+    output: str = typer.Option("-", "--output", "-o", help="Where to write; - for stdout."),
+    picture: Literal["svg", "dot"] = typer.Option("svg", "--format", help="SVG picture or DOT text."),
+    clusters: int = typer.Option(10, min=1, help="States before those are merged that must be."),
+    threshold: float = typer.Option(0.03, min=0.0, help="Leave out transitions up to this probability."),
+) -> None:
+    """Draw what an automaton has found: a small deterministic one, with probabilities of moves and stops."""
+    from gramian.automata.dfa import dfa_approximation
+    from gramian.automata.export import to_dot
+    from gramian.automata.picture import to_svg
+    from gramian.dependency.parser import DependencyParser
+    from gramian.dependency.sequences import head_sequences, projective
+    from gramian.dependency.shag import LEFT, RIGHT
+    from gramian.files import writing
+
+    parser = DependencyParser.load(model)
+    symbol, side = None if head == "ROOT" else head, LEFT if direction == "left" else RIGHT
+    automaton = parser.grammar.automaton(symbol, side)
+    if treebank is not None:
+        trees = projective(_read(treebank))
+        symbols = [parser.symbols(sentence.tokens) for sentence in trees.sentences]
+        found = head_sequences(parser.symbols.names, symbols, trees.heads).samples
+        if (symbol, side) not in found:
+            raise OptionError(f"{treebank} has no word with the symbol {head!r}")
+        sample = found[symbol, side]
+    elif automaton.is_probabilistic(1e-6):
+        sample = automaton.sample(5000)
+    else:
+        raise OptionError(
+            f"the automaton of {head!r} is not a distribution; try: --treebank, to draw by its trees"
+        )
+    machine = dfa_approximation(automaton, sample, clusters)
+    with writing(output) as file:
+        print(to_dot(machine, threshold) if picture == "dot" else to_svg(machine, threshold), file=file)
+    say(f"{head} {direction}: {automaton.n_states} states, drawn as {machine.n_states}")
+
+
 @app.command("eval")
 def evaluate(
     gold: str = typer.Argument(help="Gold CoNLL-U: a file, a folder, or - for stdin."),
