@@ -164,7 +164,8 @@ def draw(
         raise OptionError(
             f"the automaton of {head!r} is not a distribution; try: --treebank, to draw by its trees"
         )
-    machine = dfa_approximation(automaton, sample, clusters)
+    # Modifier sequences are short: few prefixes are frequent, and rare ones would merge all states into one.
+    machine = dfa_approximation(automaton, sample, clusters, n_prefixes=50, minimum_share=0.4)
     with writing(output) as file:
         print(to_dot(machine, threshold) if picture == "dot" else to_svg(machine, threshold), file=file)
     say(f"{head} {direction}: {automaton.n_states} states, drawn as {machine.n_states}")
