@@ -116,6 +116,8 @@ def _levels(sample: Sequences, order: int) -> list[_Level]:
     for length in range(order):
         if length > 0:
             reach = place[event] >= length
+            if not reach.any():
+                break  # no string is long enough
             event, weight = event[reach], weight[reach]
             pair = context[reach] * (k + 1) + text[event - length]
             pairs, context = np.unique(pair, return_inverse=True)
@@ -159,10 +161,10 @@ def _predictions(level: _Level, backgrounds: Array, *, smooth: bool) -> Array:
 def _successors(levels: list[_Level], k: int) -> npt.NDArray[np.int32]:
     """Return the longest known context after each context and symbol; states are numbered level by level."""
     firsts = np.cumsum([0, *(len(level.shorter) for level in levels)])
-    table = np.zeros((1, k), np.int64)  # of a level that is not there: everything leads to the root
+    table = np.zeros((1, k), np.int64)
     tables = []
     for length, level in enumerate(levels):
-        table = table[level.shorter] if length else np.zeros((1, k), np.int64)
+        table = table[level.shorter]  # the root, whose shorter context is itself, leads to the root
         if length + 1 < len(levels):
             # The symbol and all of the context, if that is known: a child of what the shorter context leads
             # to.

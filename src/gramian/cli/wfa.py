@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
 from gramian.cli.talk import say
-from gramian.errors import OptionError
+from gramian.errors import ModelFileError, OptionError
 
 if TYPE_CHECKING:
     from gramian.automata import Sequences
@@ -54,6 +56,8 @@ def train(
     from gramian.automata.methods import learn
 
     n_states: Any = "auto" if states == "auto" else _whole(states, "--states")
+    if not os.access(Path(output).absolute().parent, os.W_OK):
+        raise ModelFileError(f"{output}: cannot write here; try: a folder that exists and is yours")
     sample = _read(file, layout, tags)
     started = monotonic()
     if not quiet:

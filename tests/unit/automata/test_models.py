@@ -1,0 +1,179 @@
+"""Deterministic automata, n-grams, mixtures, and what is made of them: DFA approximations, DOT, OpenFST, pictures."""
+
+from __future__ import annotations
+
+import itertools
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gramian.automata import PDFA, WFA, Mixture, NGram, Sequences, load_sequence_model
+from gramian.automata.dfa import dfa_approximation
+from gramian.automata.export import to_dot, to_openfst
+from gramian.automata.mixture import mixture_weights
+from gramian.automata.picture import to_svg
+from gramian.errors import ModelFileError, OptionError
+
+STRINGS = ["ab", "abb", "a", "", "ba", "ab", "abab"]
+SAMPLE = Sequences.from_strings(STRINGS)
+WORDS = ["".join(word) for length in range(5) for word in itertools.product("ab", repeat=length)]
+
+
+def coin(stop: float) -> WFA:
+    return WFA([1.0], [stop], [[[0.6 * (1 - stop)]], [[0.4 * (1 - stop)]]], ("a", "b"))
+
+
+def relative_frequency(string: str, order: int) -> float:
+    """Probability of a string by relative frequencies of contexts, 0 where a context is new."""
+    follow: Counter[tuple[str, str]] = Counter()
+    for training in STRINGS:
+        text = "^" + training + "$"
+        for i in range(1, len(text)):
+            follow[text[max(0, i - order + 1) : i], text[i]] += 1
+    value = 1.0
+    text = "^" + string + "$"
+    for i in range(1, len(text)):
+        context = text[max(0, i - order + 1) : i]
+        total = sum(count for (other, _), count in follow.items() if other == context)
+        value *= follow[context, text[i]] / total if total else 0.0
+    return value
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+def test_unsmoothed_ngrams_are_relative_frequencies(order: int) -> None:
+    model = NGram(order, smoothing="none").fit(SAMPLE).pdfa_
+    expected = [relative_frequency(word, order) for word in WORDS]
+    np.testing.assert_allclose(np.exp(model.log_score(WORDS)), expected, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 6])
+def test_smoothed_ngrams_are_distributions(order: int) -> None:
+    model = NGram(order, alphabet=("a", "b", "c")).fit(SAMPLE).pdfa_
+    np.testing.assert_allclose(model.probability.sum(axis=1), 1.0, rtol=1e-12)
+    assert (model.probability > 0).all()  # also of the symbol that training never shows
+    assert np.isfinite(model.log_score(["cc", "abc"])).all()
+
+
+def test_kneser_ney_by_hand() -> None:
+    """Two strings "ab": every bigram occurs twice, so the discount is that of no count of one, a half."""
+    model = NGram(2).fit(["ab", "ab"]).pdfa_
+    # After START: (2 - 0.5) / 2 of "a", and 0.25 of the unigram, whose counts are contexts: one each of a, b, STOP;
+    # all once, so the discount is 1, at most half of each count, and half of the mass is uniform: 1/3 again.
+    after_start = model.next_scores([""])[0]
+    np.testing.assert_allclose(after_start, [0.75 + 0.25 / 3, 0.25 / 3, 0.25 / 3], rtol=1e-12)
+
+
+def test_a_longer_order_than_any_string() -> None:
+    assert np.exp(NGram(9, smoothing="none").fit(["a", "b"]).pdfa_.log_score(["a"])) == pytest.approx([0.5])
+
+
+def test_deterministic_automata_are_weighted_ones(tmp_path: Path) -> None:
+    model = NGram(3).fit(SAMPLE).pdfa_
+    wfa = model.to_wfa()
+    assert wfa.is_probabilistic()
+    np.testing.assert_allclose(wfa.log_score(WORDS), model.log_score(WORDS), rtol=1e-10)
+    np.testing.assert_allclose(wfa.next_scores(WORDS), model.next_scores(WORDS), rtol=0, atol=1e-10)
+    model.save(tmp_path / "model")
+    loaded = load_sequence_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.log_score(WORDS), model.log_score(WORDS))
+    with pytest.raises(ModelFileError, match="pdfa, not a wfa"):
+        WFA.load(tmp_path / "model")
+
+
+def test_deterministic_automata_without_a_move() -> None:
+    model = PDFA([[1], [-1]], [[0.5, 0.5], [0.0, 1.0]], ("a",))
+    assert np.exp(model.log_score(["a", "aa", "z"])).tolist() == [0.5, 0.0, 0.0]
+    assert model.next_scores(["aa"])[2].tolist() == [0.0, 0.0]
+    assert set(model.sample(50)) == {(), ("a",)}
+    with pytest.raises(OptionError, match="successor"):
+        PDFA([[2]], [[0.5, 0.5]], ("a",))
+
+
+def test_mixtures_average(tmp_path: Path) -> None:
+    parts = (coin(0.5), NGram(2).fit(SAMPLE).pdfa_)
+    model = Mixture(parts, np.array([0.25, 0.75]))
+    expected = 0.25 * np.exp(parts[0].log_score(WORDS)) + 0.75 * np.exp(parts[1].log_score(WORDS))
+    np.testing.assert_allclose(np.exp(model.log_score(WORDS)), expected, rtol=1e-12)
+    whole = model.to_wfa()
+    np.testing.assert_allclose(whole.score(WORDS), expected, rtol=1e-10)
+    np.testing.assert_allclose(model.next_scores(WORDS), whole.next_scores(WORDS), rtol=0, atol=1e-10)
+    model.save(tmp_path / "model")
+    loaded = load_sequence_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.log_score(WORDS), model.log_score(WORDS))
+    share = np.mean([string == () for string in model.sample(4000, random_state=1)])
+    assert share == pytest.approx(expected[0], abs=0.04)
+
+
+def test_mixtures_after_the_impossible() -> None:
+    never_b = WFA([1.0], [0.5], [[[0.5]], [[0.0]]], ("a", "b"))
+    model = Mixture((never_b, coin(0.5)), np.array([0.5, 0.5]))
+    np.testing.assert_allclose(model.next_scores(["b"])[1], coin(0.5).next_scores(["b"])[1], rtol=1e-12)
+    assert np.isfinite(model.next_scores(["z"])).all()
+
+
+@pytest.mark.parametrize("weights", [[0.5], [0.5, 0.6], [1.0, 0.0]])
+def test_mixture_weights_are_checked(weights: list[float]) -> None:
+    with pytest.raises(OptionError):
+        Mixture((coin(0.5), coin(0.1)), np.array(weights))
+
+
+def test_mixture_weights_find_the_share() -> None:
+    """Strings from a known mixture get its weights back."""
+    parts = (coin(0.8), coin(0.05))
+    drawn = Mixture(parts, np.array([0.3, 0.7])).sample(20_000, random_state=2)
+    found = mixture_weights(np.stack([part.log_score(drawn) for part in parts]))
+    np.testing.assert_allclose(found, [0.3, 0.7], atol=0.03)
+
+
+def test_dfa_approximation_of_a_deterministic_automaton_is_itself() -> None:
+    machine = PDFA(
+        [[1, 0], [-1, 2], [0, -1]], [[0.6, 0.2, 0.2], [0.0, 0.9, 0.1], [0.5, 0.0, 0.5]], ("a", "b")
+    )
+    hidden = machine.to_wfa().change_basis(np.random.default_rng(1).normal(size=(3, 3)))
+    drawn = machine.sample(5000)
+    for model in (hidden, Mixture((machine, machine), np.array([0.5, 0.5]))):
+        found = dfa_approximation(model, drawn, 3)
+        np.testing.assert_array_equal(found.successor, machine.successor)
+        np.testing.assert_allclose(found.probability, machine.probability, atol=0.03)
+
+
+def test_dfa_approximation_merges_to_determinism() -> None:
+    drawn = coin(0.3).sample(500)
+    found = dfa_approximation(NGram(4).fit(drawn).pdfa_, drawn, 6, minimum_share=0.0)
+    assert found.n_states <= 6
+    np.testing.assert_allclose(found.probability.sum(axis=1), 1.0)
+    assert np.isfinite(found.log_score(drawn)).all()
+
+
+def test_openfst_text_holds_the_weights() -> None:
+    model = NGram(2).fit(SAMPLE).pdfa_.to_wfa()
+    compiled = to_openfst(model)
+    names = dict(line.split() for line in compiled.symbols.splitlines())
+    assert names == {"<eps>": "0", "a": "1", "b": "2"}
+    total: Counter[int] = Counter()
+    for line in compiled.transitions.splitlines():
+        source, *rest = line.split()
+        total[int(source)] += float(np.exp(-float(rest[-1])))
+    assert total == pytest.approx(dict.fromkeys(range(model.n_states + 1), 1.0), rel=1e-6)
+    with pytest.raises(OptionError, match="negative"):
+        to_openfst(WFA([1.0], [-0.5], [[[0.5]]], ("a",)))
+
+
+def test_dot_leaves_out_what_is_light() -> None:
+    model = WFA([1.0, 0.0], [0.5, 1.0], [[[0.495, 0.005], [0, 0]]], ('q"',))
+    assert '0 -> 0 [label="q\\" 0.495"]' in to_dot(model)
+    assert "0 -> 1" not in to_dot(model)
+    assert "0 -> 1" in to_dot(model, threshold=0.001)
+
+
+def test_pictures_are_svg() -> None:
+    model = NGram(2).fit(Sequences.from_strings([["<s>", "&"], ["&"]])).pdfa_
+    root = ElementTree.fromstring(to_svg(model))
+    circles = [node for node in root.iter() if node.tag.endswith("circle")]
+    assert len(circles) == model.n_states
+    assert any("<s>" in (node.text or "") for node in root.iter())
+    with pytest.raises(OptionError, match="too many"):
+        to_svg(WFA(np.ones(41), np.ones(41), np.zeros((1, 41, 41)), ("a",)))
