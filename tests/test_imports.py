@@ -29,7 +29,8 @@ MAY_IMPORT = {
     "tokenise": BASE,
     "words": BASE | {"trees", "corpus", "grammar"},
     "limits": BASE | {"trees", "corpus", "grammar", "chart"},
-    "parser": BASE | {"trees", "corpus", "grammar", "chart", "tokenise", "words", "limits"},
+    "result": BASE | {"trees", "corpus", "grammar", "chart"},
+    "parser": BASE | {"trees", "corpus", "grammar", "chart", "tokenise", "words", "limits", "result"},
     "ensemble": BASE
     | {"trees", "corpus", "features", "grammar", "chart", "learn", "evaluate", "parser", "parallel", "words"},
 }
