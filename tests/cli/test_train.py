@@ -171,11 +171,11 @@ def test_scores_on_other_trees(train, tmp_path):
     assert "dev.mrg: F1 " in err
 
 
-def test_attribution_and_half_precision(train, tmp_path):
+def test_attribution_and_full_precision(train, tmp_path):
     assert train("trees.mrg", "-o", "model", "--method", "pcfg", "--attribution", "Ann, CC-BY", "-q")[0] == 0
-    assert train("trees.mrg", "-o", "half", "--method", "pcfg", "--half", "-q")[0] == 0
+    assert train("trees.mrg", "-o", "full", "--method", "pcfg", "--full", "-q")[0] == 0
     assert load_model(tmp_path / "model").data["attribution"] == "Ann, CC-BY"
-    assert (tmp_path / "half").stat().st_size < (tmp_path / "model").stat().st_size
+    assert (tmp_path / "model").stat().st_size < (tmp_path / "full").stat().st_size
 
 
 def test_labels_that_are_phrases_and_tags(train, tmp_path):

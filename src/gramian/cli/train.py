@@ -20,6 +20,9 @@ Method: TypeAlias = Literal[
 ]
 
 
+_TRIMMED = 0.003  # share of a rule's probability that a compact model file does without
+
+
 def train(
     trees: str = typer.Argument(help="Bracketed trees: a file, a folder, or - for stdin."),
     output: str = typer.Option(..., "--output", "-o", help="Model file to write."),
@@ -61,7 +64,9 @@ def train(
     seed: int = typer.Option(0, help="Same seed, same model file."),
     jobs: int = typer.Option(1, min=1, help="Threads; the model does not depend on it."),
     attribution: str | None = typer.Option(None, help="Whom to credit for the data; kept in the model."),
-    half: bool = typer.Option(False, help="Store numbers in 16 bits: half the size, the same trees."),
+    full: bool = typer.Option(
+        False, help="Keep all parameters in 32 bits; a file of a sixth of the size parses the same."
+    ),
     dry_run: bool = typer.Option(
         False, help="Print what would be done, with an estimate of time and memory; learn nothing."
     ),
@@ -116,6 +121,7 @@ def train(
 
     from gramian.grammar.model import Model
     from gramian.grammar.store import save_model
+    from gramian.grammar.trim import trimmed
 
     data = {"source": trees, "trees": bank.n_trees, "words": int(bank.lengths.sum())}
     if attribution is not None:
@@ -123,16 +129,17 @@ def train(
     report = dict(learner.report_)
     # What differs from run to run goes beside the model: the same seed gives the same model file.
     costs = {name: report.pop(name) for name in ("seconds", "peak memory (MB)")}
+    grammar = learner.grammar_ if full else trimmed(learner.grammar_, _TRIMMED)
     metrics: dict[str, Any] = {}
     if gold is not None:
-        scores = _scores(learner.grammar_, gold, jobs)
+        scores = _scores(grammar, gold, jobs)
         metrics = {name: round(value, 3) for name, value in scores.as_dict().items()}
         metrics |= {"dev": dev, "signature": scores.signature()}
         if not quiet:
             say(
                 f"{dev}: F1 {scores.f1:.2f}, with gold tags {scores.f1_gold_tags:.2f}, tagging {scores.tagging:.2f}"
             )
-    save_model(Model(learner.grammar_, options | _used(learner), data, metrics, report), output, half=half)
+    save_model(Model(grammar, options | _used(learner), data, metrics, report), output, half=not full)
     costs["seconds"]["all"] = round(time.perf_counter() - began, 3)
     with writing(f"{output}.log.json") as log:
         log.write(json.dumps(costs, indent=2) + "\n")
