@@ -138,15 +138,21 @@ def _raise_to(factor, values, row):
         row[place] = value if value > row[place] else row[place]
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz", "reassoc"})
-def _largest(cells, values):
-    """Return the largest product of absolute `cells` and `values`."""
-    largest = 0.0
+@njit(cache=True, nogil=True)
+def _largest(cells, values, room):
+    """Return the largest product of absolute `cells` and `values`, which are not negative.
+
+    Such numbers are in the order of their bits, and the maximum of integers is found several at a time.
+    """
+    products = room[: values.shape[0]]
     for place in range(values.shape[0]):
-        product = abs(cells[place]) * values[place]
-        if product > largest:
-            largest = product
-    return largest
+        products[place] = abs(cells[place]) * values[place]
+    bits = products.view(np.int64)
+    largest = np.int64(0)
+    for place in range(bits.shape[0]):
+        largest = max(largest, bits[place])
+    bits[0] = largest
+    return products[0]
 
 
 @njit(cache=True, nogil=True)
@@ -163,7 +169,7 @@ def best_states(n_phrases, f, g):
     scale = np.zeros(n_items, np.float64)
     one = np.ones(1, np.float64)
     room, row_room = _rooms(g)
-    pair_room = np.empty(row_room.shape[0], np.float64)
+    pair_room, product_room = np.empty(row_room.shape[0], np.float64), np.empty(row_room.shape[0], np.float64)
     root, root_state, score = -1, -1, -np.inf
     for item in range(n_items):
         first, states = f.start[item], f.start[item + 1] - f.start[item]
@@ -190,7 +196,7 @@ def best_states(n_phrases, f, g):
             _prepare(first_edge, left.shape[0], right.shape[0], f, g, room)
             for state in range(states):
                 cells = _row(first_edge, state, states, size, f, g, room, row_room)
-                here[state] = max(here[state], _largest(cells, pairs))
+                here[state] = max(here[state], _largest(cells, pairs, product_room))
         top = here.max()
         if reference > -np.inf and top > 0:
             here /= top
