@@ -25,8 +25,7 @@ def check(grammar: LPCFG, tolerance: float = 1e-3) -> None:
 
     Shapes fit each other, numbers of symbols and tags are within range, all parameters are finite. The rules of
     every phrase in every state sum to one, as do the root, the shares of each symbol's states, and the chances
-    of the neighbouring tags. Of observable operators it is the weights that do; rules of low rank are only nearly
-    probabilities, and not summed up.
+    of the neighbouring tags. Of observable operators it is the weights that do.
 
     Parameters
     ----------
@@ -149,9 +148,12 @@ def _check_lexicon(lexicon: Lexicon, grammar: LPCFG) -> None:
 def _check_sums(grammar: LPCFG, tolerance: float) -> None:
     starts = grammar.state_start
     if grammar.binary_weight is None or grammar.unary_weight is None or grammar.root_weight is None:
-        expansions = _rule_sums(grammar) if grammar.factors is None else np.ones(1)
+        expansions = _rule_sums(grammar)
         root = grammar.root.sum(dtype=np.float64)
-        least = min(table.min(initial=0.0) for table in (grammar.binary, grammar.unary, grammar.root))
+        tables = [grammar.binary, grammar.unary, grammar.root]
+        if grammar.factors is not None:
+            tables += [grammar.factors.values, grammar.factors.weight]
+        least = min(table.min(initial=0.0) for table in tables)
         _require(least >= 0, "probabilities are not negative")
     else:
         expansions = np.zeros(grammar.n_phrases)
@@ -177,14 +179,22 @@ def _rule_sums(grammar: LPCFG) -> npt.NDArray[np.float64]:
         (grammar.binary_rules, grammar.binary, grammar.binary_start),
         (grammar.unary_rules, grammar.unary, grammar.unary_start),
     ):
-        if not len(rules):
+        held = np.diff(table_start) > 0  # the others are of low rank
+        if not held.any():
             continue
         # One row a rule and state of its parent; a row's sum is that rule's probability in that state.
-        counts = grammar.n_states[rules[:, 0]].astype(np.int64)
-        size = np.repeat(np.diff(table_start) // counts, counts)
+        parents = rules[held, 0]
+        counts = grammar.n_states[parents].astype(np.int64)
+        size = np.repeat(np.diff(table_start)[held] // counts, counts)
         state = np.arange(len(size)) - np.repeat(np.cumsum(counts) - counts, counts)
-        rows = np.add.reduceat(table, np.repeat(table_start[:-1], counts) + state * size, dtype=np.float64)
-        np.add.at(sums, np.repeat(starts[rules[:, 0]], counts) + state, rows)
+        rows = np.add.reduceat(
+            table, np.repeat(table_start[:-1][held], counts) + state * size, dtype=np.float64
+        )
+        np.add.at(sums, np.repeat(starts[parents], counts) + state, rows)
+    if grammar.factors is not None:
+        for rule in np.flatnonzero(grammar.factors.rank).tolist():
+            parent = grammar.binary_rules[rule, 0]
+            sums[starts[parent] : starts[parent + 1]] += grammar.rule_sums(rule)
     return sums
 
 

@@ -272,16 +272,16 @@ def tables_of(grammar: LPCFG, seen: Observations) -> LatentTables:
     def shares(symbol: int) -> npt.NDArray[np.floating]:
         return np.maximum(grammar.prior(match[symbol]), 0) if match[symbol] >= 0 else np.ones(1)
 
-    for rules, block, theirs, start, data in (
-        (productions.binary, tables.binary_block, grammar.binary_rules, grammar.binary_start, grammar.binary),
-        (productions.unary, tables.unary_block, grammar.unary_rules, grammar.unary_start, grammar.unary),
+    for rules, block, theirs, their_block in (
+        (productions.binary, tables.binary_block, grammar.binary_rules, grammar.binary_block),
+        (productions.unary, tables.unary_block, grammar.unary_rules, grammar.unary_block),
     ):
         known = {tuple(rule): place for place, rule in enumerate(theirs.tolist())}
         for place, rule in enumerate(rules.tolist()):
             target = block(place)
             found = known.get(tuple(int(match[symbol]) for symbol in rule))
             if found is not None:
-                target[:] = np.maximum(data[start[found] : start[found + 1]].reshape(target.shape), 0)
+                target[:] = np.maximum(their_block(found), 0)
             else:
                 value = shares(rule[1])
                 for symbol in rule[2:]:
