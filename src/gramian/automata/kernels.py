@@ -85,12 +85,12 @@ def score_strings(initial, final, transitions, symbols, offsets, log_abs, sign):
 
 
 @njit(cache=True, nogil=True)
-def state_vectors(initial, total, restart, transitions, symbols, offsets, vectors):
+def state_vectors(initial, total, restarts, transitions, symbols, offsets, vectors):
     """Fill the normalised state row before each symbol and at the end of each string.
 
     Row ``offsets[i] + i + t`` is the state after ``t`` symbols of string ``i``. A row is divided by its
-    product with `total` (the prefix weight); where that is not positive, by its largest absolute entry; where
-    the row vanished, it is `restart`.
+    product with `total`, the prefix weight; where that is not positive, row ``symbol`` of `restarts` takes
+    its place. Symbol -1 finds the last row of `restarts`.
     """
     n = initial.shape[0]
     row = 0
@@ -99,23 +99,18 @@ def state_vectors(initial, total, restart, transitions, symbols, offsets, vector
         row += 1
         for position in range(offsets[string], offsets[string + 1]):
             symbol = symbols[position]
-            if symbol < 0:
-                vectors[row] = restart
-            else:
-                _step(vectors[row - 1], transitions[symbol], vectors[row])
             mass = 0.0
             largest = 0.0
-            for i in range(n):
-                mass += vectors[row, i] * total[i]
-                largest = max(largest, abs(vectors[row, i]))
-            if not largest > 0.0 or not np.isfinite(largest):
-                vectors[row] = restart
-            elif mass > 1e-12 * largest:
+            if symbol >= 0:
+                _step(vectors[row - 1], transitions[symbol], vectors[row])
+                for i in range(n):
+                    mass += vectors[row, i] * total[i]
+                    largest = max(largest, abs(vectors[row, i]))
+            if mass > 1e-12 * largest and np.isfinite(mass):
                 for i in range(n):
                     vectors[row, i] /= mass
             else:
-                for i in range(n):
-                    vectors[row, i] /= largest
+                vectors[row] = restarts[symbol]
             row += 1
 
 

@@ -39,8 +39,9 @@ def learn(
     ----------
     sample : Sequences
     method : {"best", "spectral", "em", "spectral-em", "ngram"}
-        A mixture of what predicts held-out strings best; a spectral automaton as it comes, which need not be a
-        distribution; EM from a random start; EM from a clustered spectral start; an n-gram model with smoothing.
+        A mixture of what predicts held-out strings best; a spectral automaton as it comes, which need not be
+        a distribution; EM from a random start; EM from a clustered spectral start; an n-gram model with
+        smoothing.
     n_states : int or "auto"
         States of the automaton; for n-grams, the order.
 

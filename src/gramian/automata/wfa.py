@@ -115,10 +115,11 @@ class WFA:
         """Return scores of what follows each prefix: ``a·A_s·ã`` for symbols, ``a·final`` for STOP.
 
         One row a prefix, a string of length t having t + 1; one column a symbol, then STOP. The state row
-        ``a`` is normalised by its prefix weight ``a·ã``, with ``ã = (I - A)^-1 final``; where that is not
-        positive, by its largest entry; where it vanished, ``a`` starts again from the average state of all
-        positions. If the sum over all strings diverges, ``ã`` is the solution of the same equation all the
-        same (Lemma 1 without its condition), or `final` if there is none.
+        ``a`` is normalised by its prefix weight ``a·ã``, with ``ã = (I - A)^-1 final``. Where that is not
+        positive, which in a distribution means that the prefix cannot be, the history before its last symbol
+        is forgotten: ``a`` is the average state of all positions, moved by that symbol, or not moved if the
+        symbol is unknown. If the sum over all strings diverges, ``ã`` is still the solution of the same
+        equation, or `final` if there is none.
         """
         readout = np.column_stack([(self.transitions @ self.prefix_weights()).T, self.final])
         return np.asarray(self.state_vectors(strings) @ readout)
@@ -127,16 +128,16 @@ class WFA:
         """Return the normalised state row of each prefix of each string, as :meth:`next_scores` describes."""
         sample = self.encode(strings)
         total = self.prefix_weights()
-        matrix = np.eye(self.n_states) - self.transitions.sum(axis=0)
-        try:
-            restart = np.asarray(np.linalg.solve(matrix.T, self.initial))
-        except np.linalg.LinAlgError:
-            restart = self.initial
-        mass = float(restart @ total)
-        restart = restart / mass if mass > 0 else self.initial
+        average = np.linalg.lstsq(
+            np.eye(self.n_states) - self.transitions.sum(axis=0).T, self.initial, rcond=None
+        )[0]
+        restarts = np.vstack([average @ self.transitions, average])
+        mass = restarts @ total
+        restarts /= np.where(mass > 0, mass, 1.0)[:, None]
+        restarts[mass <= 0] = restarts[-1] if mass[-1] > 0 else self.initial
         vectors = np.empty((len(sample.symbols) + len(sample), self.n_states))
         kernels.state_vectors(
-            self.initial, total, restart, self.transitions, sample.symbols, sample.offsets, vectors
+            self.initial, total, restarts, self.transitions, sample.symbols, sample.offsets, vectors
         )
         return vectors
 
