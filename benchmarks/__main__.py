@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
         module = importlib.import_module(f"benchmarks.{name}")
         summary = (module.__doc__ or "").strip().split("\n", 1)[0]
         if not arguments:
-            print(f"{name:<16} {summary}")
+            print(f"{name:<20} {summary}")
             continue
         wanted = module.ARGUMENTS if hasattr(module, "ARGUMENTS") else None
         paths = (

@@ -47,7 +47,7 @@ figure.tight_layout()
 report = SpectralClustering(16).fit(seen).report_["singular values"]
 figure, axes = plt.subplots(figsize=(6, 3.5))
 for tag in ("VBD", "NN", "IN", "DT"):
-    values = next(values for name, values in report.items() if name.strip("/") == tag)
+    values = report[f"/{tag}"]
     axes.plot(range(1, len(values) + 1), [value / values[0] for value in values], marker=".", label=tag)
 axes.set(xlabel="rank", ylabel="singular value, the largest = 1")
 axes.legend()
