@@ -121,7 +121,7 @@ class LPCFG:
         if self.factors is None:
             return self
         blocks = [self.binary_block(rule).ravel() for rule in range(len(self.binary_rules))]
-        return replace(self, binary=np.concatenate(blocks), factors=None)
+        return replace(self, binary=np.concatenate([np.empty(0, np.float32), *blocks]), factors=None)
 
     @cached_property
     def coarse(self) -> CoarseRules:

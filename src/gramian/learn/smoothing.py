@@ -111,7 +111,7 @@ def estimate_rules(
         below = _shrink(count.sum(axis=0), shares[starts[tag] : starts[tag + 1]], k)
         block = (count + k * below) * (rule_given_state(by_state, parent) / (by_state + k))[:, None]
         result.unary_block(rule)[:] = (1 - a) * block + a * block.mean(axis=0)
-    result.root[:] = counts.root / counts.root.sum()
+    result.root[:] = counts.root / max(counts.root.sum(), TINY)
     return result
 
 
