@@ -21,7 +21,7 @@ METHODS = {
     "spectral-cluster": "hidden states by spectral clustering",
     "spectral-em": "the same, polished by EM",
 }
-SENTENCE = "Anna said that the old sailor painted the boat with a brush ."
+SENTENCE = "Anna said that the old sailor painted the boat in the harbour with a brush ."
 
 
 def command(*words: str, save: str | None = None, show: bool = True) -> str:
