@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -123,9 +124,10 @@ def main() -> None:
 
 def observations(path: str, shape: Shape, normal: Any, limit: int | None) -> learn.Observations:
     rules = HeadRules.collins()
-    bank = Treebank.read(path, options=normal, shape=shape, heads=rules)
     if limit:
-        bank = bank.subset(np.arange(min(limit, bank.n_trees)))
+        bank = Treebank.from_trees(islice(read_trees(path), limit), options=normal, shape=shape, heads=rules)
+    else:
+        bank = Treebank.read(path, options=normal, shape=shape, heads=rules)
     return learn.Observations(bank, heads=rules)
 
 
