@@ -72,47 +72,36 @@ def _highest(item, f, scale):
 
 @njit(cache=True, nogil=True)
 def _rooms(g):
-    """Return room for :func:`_prepare` and for :func:`_row`."""
-    widest, most = np.int64(g.n_states.max()), np.int64(0)
-    for rank in g.rank:
-        most = max(most, np.int64(rank))
-    return np.empty(most * widest * widest, np.float32), np.empty(widest * widest, np.float32)
+    """Return room for what :func:`_rows` computes on its way and what it returns."""
+    widest = np.int64(g.n_states.max())
+    return np.empty(widest**2, np.float32), np.empty(widest**3 if g.rank.any() else 0, np.float32)
 
 
 @njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
-def _prepare(edge, left_states, right_states, f, g, room):
-    """Fill `room` with what :func:`_row` needs for a rule of low rank: the products of rows of V and of W."""
-    rule = f.rule[edge]
-    if f.right[edge] < 0 or g.rank[rule] == 0:
-        return
-    v, w = g.factor_start[rule, 1], g.factor_start[rule, 2]
+def _rows(edge, low, high, states, left_states, right_states, f, g, room, row_room):
+    """Return the tensor of an edge's rule for some of the parent's states, flat: parent by left by right states."""
+    rule, size = f.rule[edge], left_states * right_states
+    if f.right[edge] < 0:
+        return g.unary[g.unary_start[rule] + low * size : g.unary_start[rule] + high * size]
+    if g.rank[rule] == 0:
+        return g.binary[g.binary_start[rule] + low * size : g.binary_start[rule] + high * size]
+    u, v, w = g.factor_start[rule]
+    rows = row_room[: (high - low) * size]
+    rows[:] = 0
     for q in range(g.rank[rule]):
+        products = room[:size]
         right = g.factors[w + q * right_states : w + (q + 1) * right_states]
         for i in range(left_states):
             left = g.factors[v + q * left_states + i]
-            cells = room[(q * left_states + i) * right_states : (q * left_states + i + 1) * right_states]
+            cells = products[i * right_states : (i + 1) * right_states]
             for j in range(right_states):
                 cells[j] = left * right[j]
-
-
-@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
-def _row(edge, state, states, size, f, g, room, row_room):
-    """Return the tensor of an edge's rule for one state of the parent, flat: left states by right states."""
-    rule = f.rule[edge]
-    if f.right[edge] < 0:
-        first = g.unary_start[rule] + state * size
-        return g.unary[first : first + size]
-    if g.rank[rule] == 0:
-        first = g.binary_start[rule] + state * size
-        return g.binary[first : first + size]
-    row = row_room[:size]
-    row[:] = 0
-    for q in range(g.rank[rule]):
-        factor = g.factors[g.factor_start[rule, 0] + q * states + state]
-        cells = room[q * size : (q + 1) * size]
-        for place in range(size):
-            row[place] += factor * cells[place]
-    return row
+        for state in range(low, high):
+            factor = g.factors[u + q * states + state]
+            cells = rows[(state - low) * size : (state - low + 1) * size]
+            for place in range(size):
+                cells[place] += factor * products[place]
+    return rows
 
 
 @njit(cache=True, nogil=True)
@@ -169,7 +158,7 @@ def best_states(n_phrases, f, g):
     scale = np.zeros(n_items, np.float64)
     one = np.ones(1, np.float64)
     room, row_room = _rooms(g)
-    pair_room, product_room = np.empty(row_room.shape[0], np.float64), np.empty(row_room.shape[0], np.float64)
+    pair_room, product_room = np.empty(room.shape[0], np.float64), np.empty(room.shape[0], np.float64)
     root, root_state, score = -1, -1, -np.inf
     for item in range(n_items):
         first, states = f.start[item], f.start[item + 1] - f.start[item]
@@ -193,9 +182,9 @@ def best_states(n_phrases, f, g):
                         row = pairs[i * right.shape[0] : (i + 1) * right.shape[0]]
                         _raise_to(factor * left[i], right, row)
                 edge += 1
-            _prepare(first_edge, left.shape[0], right.shape[0], f, g, room)
+            rows = _rows(first_edge, 0, states, states, left.shape[0], right.shape[0], f, g, room, row_room)
             for state in range(states):
-                cells = _row(first_edge, state, states, size, f, g, room, row_room)
+                cells = rows[state * size : (state + 1) * size]
                 here[state] = max(here[state], _largest(cells, pairs, product_room))
         top = here.max()
         if reference > -np.inf and top > 0:
@@ -252,6 +241,7 @@ def unfold(n_words, root, root_state, values, scale, uniforms, f, g):
     while waiting:
         waiting -= 1
         item, state = waiting_item[waiting], waiting_state[waiting]
+        n_states = f.start[item + 1] - f.start[item]
         reference = _highest(item, f, scale)
         total, threshold, largest = 0.0, 0.0, 0.0
         chosen, left_state, right_state = -1, 0, 0
@@ -263,9 +253,9 @@ def unfold(n_words, root, root_state, values, scale, uniforms, f, g):
                 if f.weight[edge] == 0 or (turn == 1 and total > threshold):
                     continue
                 left, right = _children(edge, f, values, one)
-                _prepare(edge, left.shape[0], right.shape[0], f, g, room)
-                size = left.shape[0] * right.shape[0]
-                cells = _row(edge, state, f.start[item + 1] - f.start[item], size, f, g, room, row_room)
+                cells = _rows(
+                    edge, state, state + 1, n_states, left.shape[0], right.shape[0], f, g, room, row_room
+                )
                 factor = abs(f.weight[edge]) * np.exp(_below(edge, f, scale) - reference)
                 for i in range(left.shape[0]):
                     for j in range(right.shape[0]):
@@ -300,9 +290,10 @@ def tree_log_posterior(items, edges, f, g):
             here[:] = f.inside[first:last]
             continue
         left, right = _children(edge, f, values, one)
-        _prepare(edge, left.shape[0], right.shape[0], f, g, room)
-        for state in range(last - first):
-            cells = _row(edge, state, last - first, left.shape[0] * right.shape[0], f, g, room, row_room)
+        states, size = last - first, left.shape[0] * right.shape[0]
+        rows = _rows(edge, 0, states, states, left.shape[0], right.shape[0], f, g, room, row_room)
+        for state in range(states):
+            cells = rows[state * size : (state + 1) * size]
             value = 0.0
             for i in range(left.shape[0]):
                 for j in range(right.shape[0]):

@@ -23,6 +23,7 @@ __all__ = [
     "grown",
     "heavy_cells",
     "joint",
+    "shared_counts",
 ]
 
 _ORDER_FREE = {"reassoc", "contract", "nsz"}  # sums may be reordered; zero, inf and NaN keep their meaning
@@ -246,6 +247,33 @@ def grown(joint, cells, u, v, w, rank):
 def _blend(line, marginal):
     """Return a distribution near `line` that rules out no state."""
     return np.float32(0.9) * line / line.sum() + np.float32(0.1) * marginal
+
+
+@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
+def shared_counts(rule, parent, left, right, mass, weight, u, v, w, new_u, new_v, new_w):
+    """Count how often each product is drawn with each state when all rules share u, v, w (states of all symbols, rank).
+
+    `rule`, `parent`, `left`, `right`, `mass` are those of the heavy cells of all rules; `weight` is that of each rule. Returns the
+    divergence from the cells to the products.
+    """
+    rank = np.uintp(u.shape[1])
+    drawn = np.empty(rank, np.float32)
+    new_u[:], new_v[:], new_w[:] = 0, 0, 0
+    divergence = 0.0
+    for cell in range(mass.shape[0]):
+        i, j, k = np.uintp(parent[cell]), np.uintp(left[cell]), np.uintp(right[cell])
+        total = _TINY
+        for q in range(rank):
+            drawn[q] = u[i, q] * v[j, q] * w[k, q]
+            total += drawn[q]
+        divergence += mass[cell] * np.log(mass[cell] / max(weight[rule[cell]] * total, _TINY))
+        factor = mass[cell] / total
+        for q in range(rank):
+            count = factor * drawn[q]
+            new_u[i, q] += count
+            new_v[j, q] += count
+            new_w[k, q] += count
+    return divergence
 
 
 @njit(cache=True, nogil=True)

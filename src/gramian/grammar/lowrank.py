@@ -8,7 +8,7 @@ factors by alternating least squares are what the paper has.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,23 +16,20 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import OptionError
+from gramian.grammar.decompose import Triple, compare, fit_probabilities, fit_signed
 from gramian.grammar.factors import Factors
 from gramian.grammar.lpcfg import LPCFG
 
-__all__ = ["RANKS", "Compression", "Guarantee", "compress", "expected_uses", "guarantee"]
+__all__ = ["RANKS", "Compression", "Guarantee", "compared", "compress", "expected_uses", "guarantee"]
 
 Floats = npt.NDArray[np.float32]
 Reals = npt.NDArray[np.float64]
-Triple = tuple[Floats, Floats, Floats]
 
 RANKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """The ranks that are tried one after the other."""
 
-_LIGHT = 5e-4  # share of a tensor's mass whose cells are not looked at one by one
-_STEPS, _TOLERANCE = 60, 1e-3  # of expectation-maximisation at each rank
 _LEAST_WEIGHT = 1e-7  # of a state, however rare
 _NEGLIGIBLE = 1e-6  # error at which a rule needs no more products
-_RIDGE = 1e-9
 _NEW = 0.01  # uses in a sentence that every rule is granted: new text uses what training hardly saw
 _OVERHEAD = 1000  # multiplications that take as long as what an edge costs anyway
 
@@ -206,34 +203,72 @@ def compress(
     if rank == "auto" and gate is None:
         gate = 1e-3
     limit = max_rank if rank == "auto" else rank
-    ladder = [*(r for r in RANKS if r < limit), limit]
+    ladder = (*(r for r in RANKS if r < limit), limit)
+    plan = _Plan(ladder, rank == "auto", gate, measure, signed, starts, np.random.default_rng(random_state))
     uses = expected_uses(grammar)
-    n_rules = len(grammar.binary_rules)
-    random = np.random.default_rng(random_state)
     fitted: list[Triple | None] = []
-    errors = np.zeros((n_rules, 2))
-    for rule, parent in enumerate(grammar.binary_rules[:, 0].tolist()):
-        block = grammar.binary_block(rule)
-        weight = np.maximum(grammar.prior(parent), _LEAST_WEIGHT).astype(np.float32)
-        judge = _Judge(block, weight, float(uses[rule]), measure, signed)
-        sizes = [r for r in ladder if r * sum(block.shape) < block.size]
-        found = None
-        if sizes == ladder or (sizes and rank == "auto"):
-            goal = gate if rank == "auto" and gate is not None else _NEGLIGIBLE
-            if signed:
-                found = _fit_signed(block, judge, sizes, goal, starts, random)
-            else:
-                found = _fit_probabilities(block, weight, judge, sizes, goal)
+    errors = np.zeros((len(uses), 2))
+    for rule, block, weight in _blocks(grammar):
+        found = plan.fit(block, weight, float(uses[rule]))
         if found is not None:
-            errors[rule] = judge.exact(found)
-            beyond = gate is not None and judge.value(*errors[rule]) > gate
-            # A larger rank than these would not be smaller than the block; the ladder's end is as good as it gets.
-            if beyond and (rank != "auto" or len(sizes) < len(ladder)):
-                found, errors[rule] = None, 0
+            errors[rule] = compare(block, weight, found, signed)
         fitted.append(found)
         if progress is not None and rule % 50 == 0:
-            progress(rule, n_rules)
+            progress(rule, len(uses))
     return _assembled(grammar, fitted, uses, errors, signed)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What to try for each rule."""
+
+    ladder: tuple[int, ...]
+    automatic: bool
+    gate: float | None
+    measure: str
+    signed: bool
+    starts: int
+    random: np.random.Generator
+
+    def fit(self, block: Floats, weight: Floats, uses: float) -> Triple | None:
+        """Return the factors of a rule, None if its block is to be kept."""
+        ranks = [rank for rank in self.ladder if rank * sum(block.shape) < block.size]
+        all_fit = len(ranks) == len(self.ladder)
+        if not ranks or not (all_fit or self.automatic):
+            return None
+
+        def error(factors: Triple, divergence: float | None) -> float:
+            """Return what the gate bounds; the divergence may be known already."""
+            if divergence is None or self.measure == "absolute":
+                divergence, frobenius = compare(block, weight, factors, self.signed)
+                if self.measure == "absolute":
+                    return frobenius
+            return (uses + _NEW) * divergence
+
+        goal = self.gate if self.automatic and self.gate is not None else _NEGLIGIBLE
+
+        def enough(factors: Triple, divergence: float | None = None) -> bool:
+            return error(factors, divergence) <= goal
+
+        if self.signed:
+            found = fit_signed(
+                block, ranks if self.automatic else ranks[-1:], enough, self.starts, self.random
+            )
+        else:
+            found = fit_probabilities(block, weight, ranks, enough)
+        # With "auto", a rule beyond the gate is kept only if a larger rank would take as many numbers as its block.
+        if self.gate is None or (self.automatic and all_fit):
+            return found
+        if found is not None and error(found, None) > self.gate:
+            return None
+        return found
+
+
+def _blocks(grammar: LPCFG) -> Iterator[tuple[int, Floats, Floats]]:
+    """Yield each binary rule, its tensor, and the shares of its parent's states."""
+    for rule, parent in enumerate(grammar.binary_rules[:, 0].tolist()):
+        # A copy: kernels are compiled anew for arrays that cannot be written to.
+        yield rule, np.array(grammar.binary_block(rule)), np.maximum(grammar.prior(parent), _LEAST_WEIGHT)
 
 
 def expected_uses(grammar: LPCFG) -> Reals:
@@ -249,97 +284,6 @@ def expected_uses(grammar: LPCFG) -> Reals:
     return np.asarray((coarse.root @ visits)[grammar.binary_rules[:, 0]] * coarse.binary)
 
 
-class _Judge:
-    """Measures how far products are from a rule's tensor."""
-
-    def __init__(self, block: Floats, weight: Floats, uses: float, measure: str, signed: bool) -> None:
-        self.block = np.ascontiguousarray(block.reshape(len(block), -1))
-        self.weight, self.uses, self.measure, self.signed = weight, uses, measure, signed
-
-    def value(self, divergence: float, frobenius: float) -> float:
-        """Return what the gate bounds."""
-        return (self.uses + _NEW) * divergence if self.measure == "relative" else frobenius
-
-    def exact(self, found: Triple) -> tuple[float, float]:
-        """Return divergence and Frobenius norm of the error."""
-        from gramian.grammar import kernels
-
-        u, v, w = found
-        other = u.T @ (v[:, :, None] * w[:, None, :]).reshape(len(v), -1)
-        plain, weighted, norm, mass, divergence = kernels.errors(self.block, self.weight, other)
-        if self.signed:
-            return weighted / max(norm, 1e-300), float(np.sqrt(plain))
-        return max(divergence / max(mass, 1e-300), 0.0), float(np.sqrt(plain))
-
-
-def _fit_probabilities(
-    block: Floats, weight: Floats, judge: _Judge, ranks: list[int], goal: float
-) -> Triple | None:
-    """Return U, V, W of the first rank whose error is within the goal, or of the last."""
-    from gramian.grammar import kernels
-
-    mass, total, divergence = kernels.joint(block, weight)
-    if not total > 0:
-        return None
-    cells = None
-    u, v, w = (np.ascontiguousarray(mass.sum(axis=axes)[:, None]) for axes in ((1, 2), (0, 2), (0, 1)))
-    sums = block.sum(axis=(1, 2), dtype=np.float64)
-
-    def found() -> Triple:
-        parent = u.astype(np.float64)
-        parent *= (sums / np.maximum(parent.sum(axis=1), 1e-300))[
-            :, None
-        ]  # a state keeps the rule's probability
-        return _factor(parent), _factor(v), _factor(w)
-
-    for rank in ranks:
-        if rank > 1:
-            if cells is None:
-                cells = kernels.heavy_cells(mass, _LIGHT)
-            u, v, w = kernels.grown(mass, cells, u, v, w, rank)
-            divergence = kernels.expectation_maximisation(cells, u, v, w, _STEPS, _TOLERANCE)
-        # The bound of the divergence is at hand; the norm has to be computed.
-        frobenius = judge.exact(found())[1] if judge.measure == "absolute" else 0.0
-        if judge.value(divergence, frobenius) <= goal or u.shape[1] < rank:
-            break
-    return found()
-
-
-def _factor(columns: npt.NDArray[np.floating]) -> Floats:
-    """Return a factor with its products as rows, free of numbers too small to matter."""
-    return np.where(columns < 1e-12, 0, columns).T.astype(np.float32, order="C")
-
-
-def _fit_signed(
-    block: Floats, judge: _Judge, ranks: list[int], goal: float, starts: int, random: np.random.Generator
-) -> Triple | None:
-    """Return U, V, W of the first rank whose error is within the goal, or of the last."""
-    from gramian.grammar import kernels
-
-    tensor = block.astype(np.float64)
-    if not tensor.any():
-        return None
-    bases = [
-        np.linalg.svd(np.moveaxis(tensor, axis, 0).reshape(tensor.shape[axis], -1), full_matrices=False)[0].T
-        for axis in range(3)
-    ]
-    found: Triple | None = None
-    for rank in ranks if goal > _NEGLIGIBLE else ranks[-1:]:
-        best = np.inf
-        for start in range(starts):
-            u, v, w = (random.normal(size=(rank, size)) for size in tensor.shape)
-            if start == 0:  # the leading directions, as many as there are
-                for factor, basis in zip((u, v, w), bases, strict=True):
-                    factor[: len(basis)] = basis[:rank]
-            error = kernels.alternating_least_squares(tensor, u, v, w, _RIDGE, 200, 1e-7)
-            if error < best:
-                best = error
-                found = (u.astype(np.float32), v.astype(np.float32), w.astype(np.float32))
-        if found is not None and judge.value(*judge.exact(found)) <= goal:
-            break
-    return found
-
-
 def _assembled(
     grammar: LPCFG, fitted: list[Triple | None], uses: Reals, errors: Reals, signed: bool
 ) -> Compression:
@@ -347,7 +291,6 @@ def _assembled(
     n_rules = len(fitted)
     rank, start = np.zeros(n_rules, np.int32), np.zeros((n_rules, 3), np.int64)
     pieces, blocks, used = [np.empty(0, np.float32)], [np.empty(0, np.float32)], 0
-    states = grammar.n_states[grammar.binary_rules].astype(np.int64)
     for rule, found in enumerate(fitted):
         if found is None:
             blocks.append(grammar.binary_block(rule).ravel())
@@ -364,15 +307,33 @@ def _assembled(
         small = replace(
             small, binary_weight=coarse.binary, unary_weight=coarse.unary, root_weight=coarse.root
         )
-    whole, low = states.prod(axis=1), rank * states.sum(axis=1)
-    work = np.where(rank > 0, low, whole)
-    held = (
-        whole
-        if grammar.factors is None
-        else np.where(grammar.factors.rank > 0, grammar.factors.rank * states.sum(axis=1), whole)
-    )
-    speed = float(uses @ (held + _OVERHEAD)) / max(float(uses @ (work + _OVERHEAD)), 1e-300)
-    before = grammar.binary.size + (0 if grammar.factors is None else grammar.factors.values.size)
+    return _described(grammar, small, uses, errors)
+
+
+def compared(grammar: LPCFG, small: LPCFG, uses: Reals) -> Compression:
+    """Return a compression that came about elsewhere, measured against the grammar it came from."""
+    errors = np.zeros((len(uses), 2))
+    for rule, block, weight in _blocks(grammar):
+        if small.factors is not None and small.factors.rank[rule]:
+            u, v, w = small.factors.matrices(rule, block.shape)
+            errors[rule] = compare(block, weight, (small.factors.weight[rule] * u, v, w), signed=False)
+    return _described(grammar, small, uses, errors)
+
+
+def _described(grammar: LPCFG, small: LPCFG, uses: Reals, errors: Reals) -> Compression:
+    work = [float(uses @ (_work(one) + _OVERHEAD)) for one in (grammar, small)]
+    sizes = [
+        one.binary.size + (0 if one.factors is None else one.factors.values.size) for one in (grammar, small)
+    ]
     return Compression(
-        small, uses, errors[:, 0], errors[:, 1], (before, int(small.binary.size + factors.values.size)), speed
-    )  # fmt: skip
+        small, uses, errors[:, 0], errors[:, 1], (sizes[0], sizes[1]), work[0] / max(work[1], 1e-300)
+    )
+
+
+def _work(grammar: LPCFG) -> npt.NDArray[np.int64]:
+    """Return how many multiplications each binary rule takes."""
+    states = grammar.n_states[grammar.binary_rules].astype(np.int64)
+    if grammar.factors is None:
+        return states.prod(axis=1)
+    rank = grammar.factors.rank
+    return np.where(rank > 0, rank * states.sum(axis=1), states.prod(axis=1))
