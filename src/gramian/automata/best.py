@@ -170,4 +170,4 @@ def _last_round(forest: PrefixForest, n_states: int) -> Round:
     states = sum(tree.n_path_states for tree in forest.trees)
     seconds = forest.n_nodes * n_states**2 / 2e10 + states * n_states / 1e9
     sweeps = int(np.clip(60.0 / seconds, 80, 240))
-    return replace(ROUNDS[-1], sweeps=sweeps)
+    return replace(ROUNDS[-1], climbs=10, sweeps=sweeps)

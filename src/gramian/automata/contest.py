@@ -32,20 +32,23 @@ Start = Literal["cluster", "scaled", "random"]
 
 _log = logging.getLogger(__name__)
 
+_PSEUDO_COUNT = 5e-3  # of EM
+
 
 @dataclass(frozen=True)
 class Round:
-    """How long chains run, how many models each keeps, their prior, and how many chains go on."""
+    """EM iterations, then Gibbs sweeps; models kept of these; the sweeps' prior; chains that go on."""
 
+    climbs: int
     sweeps: int
     samples: int
     concentration: float
     survivors: int
 
 
-# A strong prior lets early chains move; a weak one fits the sparse automata that survive.
-ROUNDS = (Round(30, 4, 0.1, 8), Round(80, 6, 0.05, 4), Round(160, 8, 0.03, 3))
-_CLIMBS = 20  # EM iterations before the first sweep
+# EM finds the hill, sweeps look around it. A strong prior lets early chains move; a weak one fits the sparse
+# automata that survive.
+ROUNDS = (Round(30, 30, 4, 0.1, 8), Round(70, 60, 6, 0.05, 4), Round(0, 160, 8, 0.03, 3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +90,7 @@ def compete(
 
     def begin(entry: tuple[Structure, int, Start]) -> Runner:
         structure, n, start = entry
-        first = _first_model(sample, factors.get(start), structure, n, seed)
-        model, _ = climb(forest, first, max_iterations=_CLIMBS, structure=structure, pseudo_count=1e-3)
+        model = _first_model(sample, factors.get(start), structure, n, seed)
         return Runner(structure, model.n_states, start, model)
 
     runners = list(pool.map(begin, entries))
@@ -111,9 +113,17 @@ def compete(
 
 def run(runner: Runner, forest: PrefixForest, stage: Round, *, seed: tuple[int, ...]) -> Runner:
     """Return the chain after one round on `forest`."""
-    chain = run_chain(
+    start, _ = climb(
         forest,
         runner.model,
+        max_iterations=stage.climbs,
+        tolerance=1e-6,
+        pseudo_count=_PSEUDO_COUNT,
+        structure=runner.structure,
+    )
+    chain = run_chain(
+        forest,
+        start,
         n_sweeps=stage.sweeps,
         n_samples=stage.samples,
         concentration=stage.concentration,

@@ -1,16 +1,17 @@
 """From a spectral automaton to a true distribution: clipping, clustering, and EM from there.
 
 A spectral automaton computes something near a distribution, in a basis of its own where weights have any
-sign. Two ways lead to a PNFA. Clipping makes extreme state vectors the states, so that the others become
-combinations of them that sum to one, sets negative weights to zero and normalises. Clustering groups the
-state vectors that the training strings pass through, takes the groups as states and counts moves between them
-(what Narayan and Cohen 2015 do for grammars); it is the better start for EM.
+sign. Two ways lead to a PNFA; both cluster the state vectors that the training strings pass through, and take
+the clusters as states. Clipping keeps the automaton's own operators, as combinations of the clusters' centres
+with weights >= 0. Clustering counts the moves between clusters in the training strings (what Narayan and
+Cohen 2015 do for grammars); it is the better start for EM.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,34 +31,34 @@ _SAMPLED = 20_000  # state vectors that anchors and cluster centres are found am
 
 
 def clip_to_pnfa(model: WFA, sample: Sequences, *, random_state: int = 0) -> WFA:
-    """Return the PNFA whose states are extreme state vectors of `model`, with negative weights set to zero.
+    """Return the PNFA nearest to `model` whose states are centres of its state vectors.
 
-    The extremes are found by successive projection among the normalised state vectors that `sample` reaches.
-    On these the prefix weight is one, so in the new basis the vector of prefix weights is all ones, as in a
-    PNFA.
+    Where a symbol takes a centre is written as a combination of the centres with weights >= 0, by least
+    squares; what a free choice of weights would make negative is thereby clipped to zero, and the others make
+    up for it. Leaving weights are then normalised.
 
     Examples
     --------
     >>> from gramian.automata.spectral import SpectralWFA
     >>> sample = Sequences.from_strings(["ab" * (i % 3) for i in range(30)])
-    >>> raw = SpectralWFA(2, repair=None).fit(sample).wfa_
-    >>> clip_to_pnfa(raw, sample).is_probabilistic()
-    True
+    >>> raw = SpectralWFA(5, repair=None).fit(sample).wfa_
+    >>> clip_to_pnfa(raw, sample).score(["", "abab", "b"]).round(2)
+    array([0.33, 0.33, 0.  ])
     """
-    vectors = _drawn(model, sample, np.random.default_rng(random_state))
-    residual = _whitened(vectors, vectors)
-    anchors = []
-    for _ in range(model.n_states):
-        anchor = int(np.einsum("ij,ij->i", residual, residual).argmax())
-        anchors.append(anchor)
-        direction = residual[anchor] / max(float(np.linalg.norm(residual[anchor])), 1e-300)
-        residual = residual - np.outer(residual @ direction, direction)
-    basis = vectors[anchors]
-    inverse = np.linalg.pinv(basis)
+    from scipy.optimize import nnls
+
+    drawn = _drawn(model, sample, np.random.default_rng(random_state))
+    nearest = _clusters(_whitened(drawn, drawn), model.n_states, random_state).labels_
+    n = int(nearest.max()) + 1
+    centres = np.zeros((n, model.n_states))
+    np.add.at(centres, nearest, drawn)
+    centres /= np.bincount(nearest, minlength=n)[:, None]
+    moved = (centres @ model.transitions).reshape(-1, model.n_states)
+    combined = np.array([nnls(centres.T, vector)[0] for vector in (*moved, model.initial)])
     counts = MoveCounts(
-        np.maximum(model.initial @ inverse, 0.0) + 1e-9,
-        np.maximum(basis @ model.final, 0.0) + 1e-9,
-        np.maximum(basis @ model.transitions @ inverse, 0.0),
+        combined[-1] + 1e-9,
+        np.maximum(centres @ model.final, 0.0) + 1e-9,
+        combined[:-1].reshape(model.n_symbols, n, n),
     )
     return counts.estimate(model.alphabet)
 
@@ -81,14 +82,9 @@ def cluster_to_pnfa(
     >>> cluster_to_pnfa(raw, sample, 5, pseudo_count=0.0).score(["", "abab", "b"]).round(2)
     array([0.33, 0.33, 0.  ])
     """
-    from sklearn.cluster import KMeans
-
-    n = n_states or model.n_states
     drawn = _drawn(model, sample, np.random.default_rng(random_state))
-    points = _whitened(drawn, drawn)
-    n = min(n, len(np.unique(points.round(9), axis=0)))
-    clusters = KMeans(n, n_init=1, max_iter=30, random_state=random_state).fit(points)
-    k = len(sample.alphabet)
+    clusters = _clusters(_whitened(drawn, drawn), n_states or model.n_states, random_state)
+    n, k = clusters.n_clusters, len(sample.alphabet)
     counts = MoveCounts(np.zeros(n), np.zeros(n), np.zeros((k, n, n)))
     for part, weights, vectors in _state_vectors(model, sample):
         state = clusters.predict(_whitened(drawn, vectors))
@@ -107,8 +103,8 @@ def refine(
     start: WFA,
     sample: Sequences,
     *,
-    max_iterations: int = 60,
-    pseudo_count: float = 1e-3,
+    max_iterations: int = 150,
+    pseudo_count: float = 5e-3,
     n_jobs: int | None = None,
     random_state: int = 0,
 ) -> WFA:
@@ -157,6 +153,14 @@ def _drawn(model: WFA, sample: Sequences, rng: np.random.Generator) -> Array:
     rows = np.concatenate(drawn)
     proper = np.abs(rows @ model.prefix_weights() - 1.0) < 1e-6
     return np.asarray(rows[proper] if proper.any() else rows)
+
+
+def _clusters(points: Array, n: int, random_state: int) -> Any:
+    """Return k-means with `n` clusters, or as many as there are different points."""
+    from sklearn.cluster import KMeans
+
+    n = min(n, len(np.unique(points.round(9), axis=0)))
+    return KMeans(n, n_init=1, max_iter=30, random_state=random_state).fit(points)
 
 
 def _whitened(reference: Array, vectors: Array) -> Array:
