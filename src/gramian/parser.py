@@ -78,7 +78,7 @@ class Parser:
         self,
         model: Model | LPCFG,
         *,
-        decoder: str = "max-rule-product",
+        decoder: str = "max-recall",
         pruning: Pruning = Pruning(),
         max_length: int | None = None,
         max_seconds: float | None = 10.0,

@@ -231,7 +231,7 @@ def test_models_with_negative_weights_decode(case: Case) -> None:
         if decoded is not None:
             assert list(to_tree(chart, forest, decoded, words_of(case)).words) == words_of(case)
     assert all(len(each.items) for each in sample(chart, forest, 2, 0))
-    decoded = decode(chart, forest)
+    decoded = decode(chart, forest, "max-rule-product")
     edges = reference.edge_posteriors(truth)
     items = reference.state_posteriors(truth)
     assume(decoded is not None and max(map(abs, edges.values()), default=0) < 1e3)

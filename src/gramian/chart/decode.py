@@ -4,10 +4,10 @@ All but Viterbi work on posteriors of the pruned forest, summed over states (Goo
 Tsujii 2005; Petrov & Klein 2007):
 
 ====================  =================================================================================
-``max-rule-product``  product of the posteriors of the tree's edges, tags and root; the default
+``max-recall``        expected number of correct labelled brackets, less a constant for each bracket; the default
+``max-rule-product``  product of the posteriors of the tree's edges, tags and root
 ``max-rule-sum``      sum of the same: the expected number of correct rules
 ``variational``       probability under the PCFG of this sentence nearest to the model: edge given parent
-``max-recall``        expected number of correct labelled brackets, less a constant for each bracket
 ``viterbi``           the most probable tree with states
 ====================  =================================================================================
 """
@@ -27,8 +27,8 @@ from gramian.errors import OptionError
 
 __all__ = ["DECODERS", "RECALL_PENALTY", "Scores", "best_tree", "decode", "scores"]
 
-DECODERS = ("max-rule-product", "max-rule-sum", "variational", "max-recall", "viterbi")
-RECALL_PENALTY = 0.45
+DECODERS = ("max-recall", "max-rule-product", "max-rule-sum", "variational", "viterbi")
+RECALL_PENALTY = 0.5
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Scores:
 def decode(
     chart: ChartParser,
     forest: Forest,
-    decoder: str = "max-rule-product",
+    decoder: str = "max-recall",
     *,
     recall_penalty: float = RECALL_PENALTY,
 ) -> Decoded | None:
@@ -64,7 +64,8 @@ def decode(
         One of :data:`DECODERS`.
     recall_penalty : float
         What a bracket costs under ``max-recall``. Without it every bracket that has any probability would be worth
-        having; half of the F1 that is to be expected is the value that maximises it.
+        having; half of the F1 that is to be expected is the value that maximises it, and a half, which leaves out
+        what is less likely than not, does as well on treebanks of seven languages.
 
     Returns
     -------
@@ -79,7 +80,7 @@ def decode(
 def scores(
     chart: ChartParser,
     forest: Forest,
-    decoder: str = "max-rule-product",
+    decoder: str = "max-recall",
     *,
     recall_penalty: float = RECALL_PENALTY,
 ) -> Scores:

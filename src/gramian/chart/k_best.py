@@ -24,7 +24,7 @@ def k_best(
     chart: ChartParser,
     forest: Forest,
     k: int,
-    decoder: str = "max-rule-product",
+    decoder: str = "max-recall",
     *,
     recall_penalty: float = RECALL_PENALTY,
 ) -> list[Decoded]:

@@ -17,7 +17,7 @@ from gramian.errors import InputError, OptionError
 if TYPE_CHECKING:
     from gramian.parser import ParseResult, Sentence
 
-Decoder: TypeAlias = Literal["max-rule-product", "max-rule-sum", "max-recall", "variational", "viterbi"]
+Decoder: TypeAlias = Literal["max-recall", "max-rule-product", "max-rule-sum", "variational", "viterbi"]
 
 _MAKESHIFT = {
     "narrow": "with a narrower beam",
@@ -40,7 +40,7 @@ def parse(
         False, "--pretty", help="Write trees over several lines, an empty line after each."
     ),
     k: int = typer.Option(1, "--k", min=1, help="Write the best k trees, an empty line after each sentence."),
-    decoder: Decoder = typer.Option("max-rule-product", help="What makes a tree the best."),
+    decoder: Decoder = typer.Option("max-recall", help="What makes a tree the best."),
     jobs: int = typer.Option(1, "--jobs", "-j", min=1, help="Threads."),
     strict: bool = typer.Option(False, "--strict", help="Exit with 1 if any sentence is not fully parsed."),
     max_length: int | None = typer.Option(None, min=1, help="Parse longer sentences in parts."),
