@@ -3,6 +3,7 @@
 State vectors are stored as ratios to the coarse values of their items: single precision suffices, and a scale per item takes up what
 little drift remains. A rule's tensor is whole, or of low rank (Cohen and Collins 2012): then T(y, z) = U' (V y * W z), where V y is
 computed once for an item and all edges that need it, the products are pooled over edges that share U, and one projection leads back.
+On the way down an edge likewise adds to the derivative of V y, and one projection by V' leads from there to the outside vector.
 
 A call or a slice costs as much as the work on one edge. So vectors are named by array, place and length, helpers are inlined, and places
 are unsigned: numba would not vectorise loops over places that might be negative.
@@ -33,6 +34,8 @@ class Vectors(NamedTuple):
     weight : of edges; an inside vector is the sum over its edges of weight times T(left vector, right vector).
     inside, outside : state vectors, ratios to coarse values; `scale`: logarithm of what inside vectors are to be multiplied by.
     projections : V y and W z of items and low-rank rules.
+    newest, older : of each item its last projection or -1, of each projection the one before it.
+    matrix, place, rank : where V begins among the factors, where V y begins in `projections`, and the length of V y.
     left_place, right_place : where those of an edge's children begin.
     """
 
@@ -46,6 +49,11 @@ class Vectors(NamedTuple):
     outside: Any
     scale: Any
     projections: Any
+    newest: Any
+    older: Any
+    matrix: Any
+    place: Any
+    rank: Any
     left_place: Any
     right_place: Any
 
@@ -107,12 +115,12 @@ def _add_rows(weights, a, rows, table, t, out, b, width):
 
 @njit(cache=True, nogil=True)
 def _rooms(g):
-    """Return room for two vectors of the highest rank or a matrix of two symbols' states, and for one symbol's states."""
+    """Return room for a vector of the highest rank or a matrix of two symbols' states, and for one symbol's states."""
     most = np.int64(0)
     for rank in g.rank:
         most = max(most, np.int64(rank))
     widest = np.int64(g.n_states.max())
-    return np.empty(max(widest * widest, 2 * most), np.float32), np.empty(widest, np.float32)
+    return np.empty(max(widest * widest, most), np.float32), np.empty(widest, np.float32)
 
 
 @njit(cache=True, nogil=True)
@@ -133,18 +141,15 @@ def _weigh(first, last, edge_share, v, g):
 
 @njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
 def _fill_inside(edge_share, v, g):
-    """Fill the inside vectors of all phrases; those of tags are already there."""
+    """Fill the inside vectors of all phrases; those of tags are already there. Return how many numbers the projections are."""
     room, column = _rooms(g)
     start, left, right, rules, weight, inside = v.start, v.left, v.right, v.rule, v.weight, v.inside
     ranks, factors, factor_start = g.rank, g.factors, g.factor_start
     binary, binary_start, unary, unary_start = g.binary, g.binary_start, g.unary, g.unary_start
     projections, left_place, right_place = v.projections, v.left_place, v.right_place
-    # The projections of an item are a linked list: the newest of each item, then the older ones.
-    n_items, most = v.first.shape[0] - 1, 2 * left.shape[0]
-    newest = np.full(n_items, -1, np.int64)
-    older, by, lies = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint64)
+    newest, older, by, lies = v.newest, v.older, v.matrix, v.place
     n_known, end = np.uintp(0), np.uintp(0)
-    for item in range(n_items):
+    for item in range(newest.shape[0]):
         edge, last = np.uintp(v.first[item]), np.uintp(v.first[item + 1])
         if edge == last:
             continue
@@ -179,7 +184,7 @@ def _fill_inside(edge_share, v, g):
                             known = older[np.uintp(known)]
                         if known < 0:
                             older[n_known], newest[child] = newest[child], n_known
-                            by[n_known], lies[n_known] = matrix, end
+                            by[n_known], lies[n_known], v.rank[n_known] = matrix, end, rank
                             known = np.int64(n_known)
                             below = np.uintp(start[child])
                             width = np.uintp(start[child + _ONE]) - below
@@ -220,10 +225,11 @@ def _fill_inside(edge_share, v, g):
                 inside[here + i] /= largest
             for edge_ in range(v.first[item], v.first[item + 1]):
                 weight[edge_] /= largest
+    return end
 
 
 @njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
-def _fill_outside(threshold, item_posterior, edge_posterior, v, g):
+def _fill_outside(threshold, n_projected, item_posterior, edge_posterior, v, g):
     """Fill outside vectors top-down, and the fine posteriors of edges; roots' vectors are already there.
 
     An outside vector is scaled so that its product with the inside vector is the ratio of fine to coarse posterior of the item.
@@ -233,12 +239,21 @@ def _fill_outside(threshold, item_posterior, edge_posterior, v, g):
     start, left, right, rules, weight = v.start, v.left, v.right, v.rule, v.weight
     inside, outside, projections = v.inside, v.outside, v.projections
     ranks, factors, factor_start = g.rank, g.factors, g.factor_start
+    derivatives = np.zeros(n_projected, np.float32)  # of projections
+    has_derivative = np.zeros(n_projected, np.bool_)  # by the place of its first number
     for item in range(v.first.shape[0] - 2, -1, -1):
+        here = np.uintp(start[item])
+        states = np.uintp(start[item + 1]) - here
+        known = v.newest[item]
+        while known >= 0:
+            place = v.place[known]
+            if has_derivative[place]:
+                rank, matrix = np.uintp(v.rank[known]), np.uintp(v.matrix[known])
+                _add_rows(derivatives, place, rank, factors, matrix, outside, here, states)
+            known = v.older[known]
         edge, last = np.uintp(v.first[item]), np.uintp(v.first[item + 1])
         if edge == last:
             continue
-        here = np.uintp(start[item])
-        states = np.uintp(start[item + 1]) - here
         coarse = item_posterior[item]
         if abs(coarse * _dot(outside, here, inside, here, states)) < threshold:
             edge_posterior[v.first[item] : v.first[item + 1]] = 0
@@ -262,16 +277,13 @@ def _fill_outside(threshold, item_posterior, edge_posterior, v, g):
                     factor = coarse * weight[edge]
                     edge_posterior[edge] = factor * total
                     if abs(edge_posterior[edge]) >= threshold:
-                        for side in range(2):
-                            child = left[edge] if side == 0 else right[edge]
-                            other = z if side == 0 else y
-                            share = factor / item_posterior[child]
-                            for q in range(rank):
-                                room[rank + q] = share * room[q] * projections[other + q]
-                            below = np.uintp(start[child])
-                            width = np.uintp(start[child + 1]) - below
-                            matrix = np.uintp(factor_start[rule, 1 + side])
-                            _add_rows(room, rank, rank, factors, matrix, outside, below, width)
+                        has_derivative[y] = has_derivative[z] = True
+                        share = factor / item_posterior[left[edge]]
+                        for q in range(rank):
+                            derivatives[y + q] += share * room[q] * projections[z + q]
+                        share = factor / item_posterior[right[edge]]
+                        for q in range(rank):
+                            derivatives[z + q] += share * room[q] * projections[y + q]
                     edge += _ONE
                 continue
             left_states = np.uintp(start[left[edge] + 1] - start[left[edge]])
@@ -309,14 +321,16 @@ def _vectors(item_symbol, edge_first, edge_left, edge_right, edge_rule, g):
     start = np.zeros(n_items + 1, np.int64)
     for item in range(n_items):
         start[item + 1] = start[item] + g.n_states[item_symbol[item]]
-    size = 0
+    most, size = 0, 0
     for edge in range(n_edges):
-        if edge_right[edge] >= 0:
+        if edge_right[edge] >= 0 and g.rank[edge_rule[edge]] > 0:
+            most += 2
             size += 2 * g.rank[edge_rule[edge]]
     return Vectors(
         start, edge_first, edge_left, edge_right, edge_rule, np.empty(n_edges, np.float32),
         np.zeros(start[n_items], np.float32), np.zeros(start[n_items], np.float32), np.zeros(n_items, np.float64),
-        np.empty(size, np.float32), np.empty(n_edges, np.uint64), np.empty(n_edges, np.uint64),
+        np.empty(size, np.float32), np.full(n_items, -1, np.int64), np.empty(most, np.int64), np.empty(most, np.int64),
+        np.empty(most, np.uint64), np.empty(most, np.int32), np.empty(n_edges, np.uint64), np.empty(n_edges, np.uint64),
     )  # fmt: skip
 
 
@@ -347,7 +361,7 @@ def fine_forest(
                     first = tag_state_start[tag]
                     last = first + g.n_states[item_symbol[item]]
                     v.inside[v.start[item] : v.start[item + 1]] = tag_states[first:last]
-    _fill_inside(edge_share, v, g)
+    n_projected = _fill_inside(edge_share, v, g)
     total, reference = 0.0, -np.inf
     for item in range(n_items):
         if root_share[item] > 0:
@@ -367,7 +381,7 @@ def fine_forest(
             for place in range(v.start[item], v.start[item + 1]):
                 v.outside[place] = g.root_ratio[first + place] * factor
             root_posterior[item] = item_posterior[item] * factor * _root_value(item, item_symbol, v, g)
-    _fill_outside(threshold, item_posterior, edge_posterior, v, g)
+    _fill_outside(threshold, n_projected, item_posterior, edge_posterior, v, g)
     for item in range(n_items):
         ratio = np.float32(0)
         for place in range(v.start[item], v.start[item + 1]):
