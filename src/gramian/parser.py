@@ -20,10 +20,11 @@ from typing import Any, TypeAlias
 
 from gramian.chart.constraints import Constraints
 from gramian.chart.decode import DECODERS
+from gramian.chart.ensemble import EnsembleChart
 from gramian.chart.inference import Allowed, ChartParser, Pruning
 from gramian.errors import InputError, OptionError
 from gramian.grammar.glue import END, end_scores, glued, root_label
-from gramian.grammar.lexicon import WordScores
+from gramian.grammar.lexicon import WordScores, joined
 from gramian.grammar.lpcfg import LPCFG
 from gramian.grammar.model import Model
 from gramian.grammar.store import load_model
@@ -53,6 +54,9 @@ class Parser:
     model : Model or LPCFG
     decoder : str
         What makes a tree the best: one of :data:`gramian.chart.decode.DECODERS`.
+    combination : str
+        How the grammars of a model that holds several are combined: one of
+        :data:`gramian.chart.ensemble.COMBINATIONS`.
     pruning : Pruning
         What the chart leaves out.
     max_length : int or None
@@ -79,6 +83,7 @@ class Parser:
         model: Model | LPCFG,
         *,
         decoder: str = "max-recall",
+        combination: str = "product",
         pruning: Pruning = Pruning(),
         max_length: int | None = None,
         max_seconds: float | None = 10.0,
@@ -89,16 +94,23 @@ class Parser:
         self.decoder = _known_decoder(decoder)
         self.pruning = pruning
         grammar = self.model.grammar
-        self._chart = ChartParser(grammar)
-        self._table = WordTable(grammar.lexicon)
+        self._chart: ChartParser
+        if self.model.others:
+            kinds = self.model.report.get("kinds")
+            self._chart = EnsembleChart(self.model.grammars, combination, kinds)
+            self._table = WordTable(joined([one.lexicon for one in self.model.grammars]))
+        else:
+            self._chart = ChartParser(grammar)
+            self._table = WordTable(grammar.lexicon)
         self._root_label = root_label(grammar)
         self._n_rules = max(1, len(grammar.binary_rules))
         self._style = self.model.options.get("tokens", "penn")
 
     @cached_property
-    def _glue(self) -> tuple[ChartParser, WordScores]:
+    def _glue(self) -> tuple[ChartParser, WordTable, WordScores]:
         grammar = self.model.grammar
-        return ChartParser(glued(grammar)), end_scores(grammar)
+        table = WordTable(grammar.lexicon) if self.model.others else self._table
+        return ChartParser(glued(grammar)), table, end_scores(grammar)
 
     def parse(
         self,
@@ -231,9 +243,9 @@ class Parser:
             ):
                 return result
         if fitting := job.limits_left().fit(usual, len(words), self._n_rules):
-            chart, end = self._glue
+            chart, table, end = self._glue
             widened = [
-                self._table.widen(score, word, place == 0)
+                table.widen(score, word, place == 0)
                 for place, (score, word) in enumerate(zip(scores, words, strict=True))
             ]
             forest = chart.forest([*widened, end], fitting, job.allowed(chart, len(words) + 1))

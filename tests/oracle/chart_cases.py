@@ -277,3 +277,20 @@ def ambiguous_case(n_words: int) -> Case:
     states = np.array([2, 2, 1, 1], np.int32)
     grammar = grammar_of(("A", "C", "x", "y"), 2, states, rules, unary, rng)
     return Case(grammar, sentence(grammar, n_words, rng))
+
+
+def ambiguous_grammars() -> tuple[LPCFG, LPCFG, list[WordScores]]:
+    """Two grammars over the same labels, binarised to the right and to the left, and a sentence they see differently."""
+    from gramian.corpus import Shape, Treebank
+    from gramian.learn import PCFG
+
+    texts = [
+        "(A (x a) (C (x b) (x c)) (y d) (x a))", "(A (C (x a) (x b) (y d)) (x c))", "(A (x a) (x b) (C (x c) (y d)) (y d))",
+        "(A (C (x a) (x b)) (C (x c) (y d)) (x b))", "(A (x a) (x b) (x c) (C (y d) (x a)))",
+    ]  # fmt: skip
+    trees = [Tree.parse(text) for text in texts]
+    right, left = (
+        PCFG().fit(Treebank.from_trees(trees, shape=Shape(direction, 0, 1))).grammar_
+        for direction in ("right", "left")
+    )
+    return right, left, [right.lexicon.score(word) for word in "abcda"]

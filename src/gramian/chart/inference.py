@@ -14,8 +14,9 @@ from gramian.chart import coarse_kernels, fine_kernels
 from gramian.grammar import LPCFG
 from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import WordScores
+from gramian.grammar.lpcfg import CoarseRules
 
-__all__ = ["Allowed", "ChartParser", "Forest", "GrammarArrays", "Pruning"]
+__all__ = ["Allowed", "ChartParser", "CoarseForest", "Forest", "GrammarArrays", "Pruning"]
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -112,6 +113,8 @@ class Forest:
         The inside vector of an item is the sum over its edges of weight times T(left vector, right vector), T the rule's tensor.
     edge_posterior, root_posterior : ndarray of float32
         Posterior of each edge, and of each item as the root.
+    label_posterior : ndarray of float32, shape (n_cells, n_labels), optional
+        Posterior of each label over each span, where it comes from more than this forest's items.
     """
 
     n_words: int
@@ -129,6 +132,7 @@ class Forest:
     edge_weight: Floats
     edge_posterior: Floats
     root_posterior: Floats
+    label_posterior: Floats | None = None
 
     @cached_property
     def _cell_spans(self) -> tuple[Ints, Ints]:
@@ -148,12 +152,52 @@ class Forest:
         return self._cell_spans[1][self.item_cell]
 
 
-class ChartParser:
-    """A grammar ready to fill charts; safe to share between threads."""
+@dataclass(frozen=True)
+class CoarseForest:
+    """What coarse pass and pruning leave of a sentence, without states.
 
-    def __init__(self, grammar: LPCFG) -> None:
+    Attributes
+    ----------
+    n_words : int
+    log_probability : float
+        Of the sentence under the coarse grammar, less the words' own log-probabilities.
+    tag_start, tag_symbol : ndarray of int32
+        The tags of each word.
+    item_symbol, item_cell, edge_first, edge_left, edge_right, edge_rule : ndarray of int32
+        As in :class:`Forest`.
+    item_posterior, root_share, edge_share, edge_posterior : ndarray of float32
+        Posteriors under the coarse grammar; shares of edges and roots in their items' and the sentence's inside values.
+    """
+
+    n_words: int
+    log_probability: float
+    tag_start: Ints
+    tag_symbol: Ints
+    item_symbol: Ints
+    item_cell: Ints
+    item_posterior: Floats
+    root_share: Floats
+    edge_first: Ints
+    edge_left: Ints
+    edge_right: Ints
+    edge_rule: Ints
+    edge_share: Floats
+    edge_posterior: Floats
+
+
+class ChartParser:
+    """A grammar ready to fill charts; safe to share between threads.
+
+    Parameters
+    ----------
+    grammar : LPCFG
+    coarse : CoarseRules, optional
+        The coarse grammar; that of `grammar` by default. Grammars with the same rules may share one coarse pass.
+    """
+
+    def __init__(self, grammar: LPCFG, coarse: CoarseRules | None = None) -> None:
         self.grammar = grammar
-        self.arrays = _arrays(grammar)
+        self.arrays = _arrays(grammar, coarse or grammar.coarse)
 
     def forest(
         self,
@@ -170,18 +214,25 @@ class ChartParser:
         allowed : Allowed, optional
             Which symbols each span may hold; see :class:`gramian.chart.constraints.Constraints`.
         """
-        n = len(words)
-        n_phrases = self.grammar.n_phrases
+        coarse = self.coarse_forest(words, pruning, allowed)
+        if coarse is None:
+            return None
+        sizes = self.grammar.n_states[coarse.tag_symbol]
+        states = np.concatenate([word.states for word in words])
+        return self.fine_forest(coarse, states, np.cumsum(sizes, dtype=np.int64) - sizes, pruning)
+
+    def coarse_forest(
+        self, words: Sequence[WordScores], pruning: Pruning, allowed: Allowed | None = None
+    ) -> CoarseForest | None:
+        """Return what the coarse grammar leaves of a sentence, or None if it does not derive it."""
+        n, n_phrases = len(words), self.grammar.n_phrases
         tag_start = np.zeros(n + 1, np.int32)
         np.cumsum([len(word.tags) for word in words], out=tag_start[1:])
         tag_symbol = np.concatenate([word.tags for word in words]) + np.int32(n_phrases)
         tag_score = np.concatenate([word.coarse for word in words]).astype(np.float64)
-        tag_states = np.concatenate([word.states for word in words])
-        sizes = self.grammar.n_states[tag_symbol]
-        tag_state_start = np.cumsum(sizes, dtype=np.int64) - sizes
         if allowed is None:
             allowed = Allowed(np.zeros(n * (n + 1) // 2, np.int32), np.ones((1, n_phrases + 1), np.bool_))
-        log_coarse, symbol, cell, posterior, root_share, *edges = coarse_kernels.pruned_forest(
+        log_probability, *arrays = coarse_kernels.pruned_forest(
             n,
             tag_start,
             tag_symbol,
@@ -193,24 +244,40 @@ class ChartParser:
             pruning.item,
             pruning.edge,
         )
-        if log_coarse == -np.inf:
+        if log_probability == -np.inf:
             return None
-        first, left, right, rule, share, edge_posterior = edges
+        return CoarseForest(n, log_probability, tag_start, tag_symbol, *arrays)
+
+    def fine_forest(
+        self, coarse: CoarseForest, tag_states: Floats, tag_state_start: Longs, pruning: Pruning
+    ) -> Forest | None:
+        """Return the forest with states; the posteriors of `coarse` are overwritten.
+
+        Parameters
+        ----------
+        coarse : CoarseForest
+        tag_states : ndarray of float32
+            State scores of the words' tags.
+        tag_state_start : ndarray of int64
+            Where those of each of the sentence's tags begin.
+        pruning : Pruning
+        """
+        c = coarse
         log_ratio, item_start, inside, outside, weight, root_posterior = fine_kernels.fine_forest(
-            symbol, cell, posterior, root_share, first, left, right, rule, share, edge_posterior,
-            tag_start, tag_symbol, tag_states, tag_state_start, self.arrays,
+            c.item_symbol, c.item_cell, c.item_posterior, c.root_share, c.edge_first, c.edge_left, c.edge_right,
+            c.edge_rule, c.edge_share, c.edge_posterior, c.tag_start, c.tag_symbol, tag_states, tag_state_start, self.arrays,
             pruning.fine if self.grammar.is_probabilistic else 0.0,  # negative weights may cancel
         )  # fmt: skip
         if log_ratio == -np.inf:
             return None
         return Forest(
-            n, log_coarse + log_ratio, symbol, cell, posterior, item_start, inside, outside,
-            first, left, right, rule, weight, edge_posterior, root_posterior,
+            c.n_words, c.log_probability + log_ratio, c.item_symbol, c.item_cell, c.item_posterior, item_start, inside, outside,
+            c.edge_first, c.edge_left, c.edge_right, c.edge_rule, weight, c.edge_posterior, root_posterior,
         )  # fmt: skip
 
 
-def _arrays(g: LPCFG) -> GrammarArrays:
-    coarse, n = g.coarse, g.n_symbols
+def _arrays(g: LPCFG, coarse: CoarseRules) -> GrammarArrays:
+    n = g.n_symbols
     order = np.lexsort((g.binary_rules[:, 0], g.binary_rules[:, 2], g.binary_rules[:, 1]))
     pair = g.binary_rules[order, 1].astype(np.int64) * n + g.binary_rules[order, 2]
     unary_order = np.lexsort((g.unary_rules[:, 0], g.unary_rules[:, 1]))

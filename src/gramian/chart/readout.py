@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -23,6 +23,7 @@ __all__ = [
     "label_table",
     "state_posterior",
     "to_tree",
+    "tree_labels",
 ]
 
 Ints = npt.NDArray[np.int32]
@@ -150,6 +151,8 @@ def label_posteriors(chart: ChartParser, forest: Forest) -> npt.NDArray[np.float
     ndarray of float32, shape (n_cells, n_labels)
         Spans by width, then start; labels in the order of :attr:`LabelTable.names`.
     """
+    if forest.label_posterior is not None:
+        return forest.label_posterior
     table = label_table(chart.grammar.symbols, chart.grammar.n_phrases)
     n_cells = forest.n_words * (forest.n_words + 1) // 2
     posteriors: npt.NDArray[np.float32] = decode_kernels.label_posteriors(
@@ -157,6 +160,13 @@ def label_posteriors(chart: ChartParser, forest: Forest) -> npt.NDArray[np.float
         len(table.names),
     )  # fmt: skip
     return posteriors
+
+
+def tree_labels(chart: ChartParser, forest: Forest, decoded: Decoded) -> npt.NDArray[np.float32]:
+    """Return a table like that of :func:`label_posteriors`: one where the tree has a label, zero elsewhere."""
+    inside = np.zeros(len(forest.item_symbol), np.float32)
+    inside[decoded.items] = 1
+    return label_posteriors(chart, replace(forest, item_posterior=inside, label_posterior=None))
 
 
 def confidences(chart: ChartParser, forest: Forest, decoded: Decoded) -> npt.NDArray[np.float64]:

@@ -5,6 +5,7 @@ Scores are ``P(tag, state | word) / P(tag, state)``, which is the emission proba
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.corpus.vocab import suffix_chain, word_features
+from gramian.errors import OptionError
 
-__all__ = ["Lexicon", "WordScores"]
+__all__ = ["Lexicon", "WordScores", "joined"]
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
@@ -165,3 +167,51 @@ class Lexicon:
         tags = np.flatnonzero(probability >= self.min_tag_probability).astype(np.int32)
         states = np.concatenate([self.states_of(int(tag), word, initial) for tag in tags])
         return WordScores(tags, (probability[tags] / self.tag_prior[tags]).astype(np.float32), states)
+
+
+def joined(lexicons: Sequence[Lexicon]) -> Lexicon:
+    """Return one lexicon for several grammars of the same treebank: a tag has the states of the first, then of the second, ...
+
+    Raises
+    ------
+    gramian.errors.OptionError
+        If they do not know the same words and tags.
+
+    Examples
+    --------
+    >>> from gramian.corpus import Treebank
+    >>> from gramian.learn import PCFG
+    >>> from gramian.trees import Tree
+    >>> lexicon = PCFG().fit(Treebank.from_trees([Tree.parse("(S (NN dogs) (VBP bark))")])).grammar_.lexicon
+    >>> joined([lexicon, lexicon]).score("dogs").states
+    array([1., 1.], dtype=float32)
+    """
+    first = lexicons[0]
+    for other in lexicons[1:]:
+        if (other.tags, other.words, other.classes) != (first.tags, first.words, first.classes) or not (
+            np.array_equal(other.entry_start, first.entry_start)
+            and np.array_equal(other.entry_tag, first.entry_tag)
+        ):
+            raise OptionError(
+                "grammars with different words or tags do not go together; try: the same treebank"
+            )
+    class_tag = np.array([int(name.partition(" ")[0]) for name in first.classes], np.int64)
+    return replace(
+        first,
+        n_states=np.sum([one.n_states for one in lexicons], axis=0, dtype=np.int32),
+        entry_states=_woven(first.entry_tag, [(one.n_states, one.entry_states) for one in lexicons]),
+        class_states=_woven(class_tag, [(one.n_states, one.class_states) for one in lexicons]),
+    )
+
+
+def _woven(tag: npt.NDArray[np.integer], parts: list[tuple[Ints, Floats]]) -> Floats:
+    """Return the state scores of entries, each with those of all parts one after the other."""
+    width = np.sum([n_states[tag] for n_states, _ in parts], axis=0, dtype=np.int64)
+    place = np.cumsum(width) - width
+    whole = np.empty(int(width.sum()), np.float32)
+    for n_states, states in parts:
+        size = n_states[tag].astype(np.int64)
+        own = np.cumsum(size) - size
+        whole[np.repeat(place - own, size) + np.arange(len(states))] = states
+        place = place + size
+    return whole

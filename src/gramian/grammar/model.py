@@ -14,7 +14,7 @@ __all__ = ["Model"]
 
 @dataclass(frozen=True)
 class Model:
-    """A grammar and its papers. Everything but the grammar is free-form, as long as JSON can hold it.
+    """A grammar, or several that parse together, and its papers: free-form, as long as JSON can hold them.
 
     Attributes
     ----------
@@ -27,6 +27,8 @@ class Model:
         Scores, with their signatures.
     report : mapping
         What the learner tells about the training.
+    others : tuple of LPCFG
+        Further grammars of the same treebank, whose posteriors are combined with those of `grammar`.
     """
 
     grammar: LPCFG
@@ -34,6 +36,12 @@ class Model:
     data: Mapping[str, Any] = field(default_factory=dict)
     metrics: Mapping[str, Any] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)
+    others: tuple[LPCFG, ...] = ()
+
+    @property
+    def grammars(self) -> tuple[LPCFG, ...]:
+        """All grammars, the first one first."""
+        return (self.grammar, *self.others)
 
     @property
     def labels(self) -> dict[str, list[str]]:

@@ -33,7 +33,7 @@ from gramian.grammar.model import Model
 __all__ = ["default_model_path", "load_model", "save_model"]
 
 _FORMAT = "gramian grammar"
-_VERSION = 1
+_VERSION = 2  # a file with one grammar is still of version 1
 _KEY = "gramian"  # the only key of the metadata: safetensors does not keep the order of several
 _SUM_TOLERANCE = 0.01  # half precision keeps numbers within 0.4 %
 
@@ -59,17 +59,20 @@ def save_model(model: Model, path: str | os.PathLike[str], *, half: bool = False
     from safetensors.numpy import save
 
     tensors: Tensors = {}
-    header = {
+    grammars = [_encode(grammar, str(number), tensors, half) for number, grammar in enumerate(model.grammars)]
+    header: dict[str, Any] = {
         "format": _FORMAT,
-        "version": _VERSION,
+        "version": 1,
         "gramian": __version__,
         "labels": model.labels,
         "options": dict(model.options),
         "data": dict(model.data),
         "metrics": dict(model.metrics),
         "report": dict(model.report),
-        "grammars": [_encode(model.grammar, "0", tensors, half)],
+        "grammars": grammars,
     }
+    if model.others:
+        header |= {"version": 2, "same": _take_repeated(tensors)}
     try:
         header["checksum"] = _checksum(header, tensors)
         text = json.dumps(header, sort_keys=True, allow_nan=False)
@@ -129,13 +132,17 @@ def load_model(path: str | os.PathLike[str] | None = None) -> Model:
             f"{path}: the model file is damaged (its checksum differs); try: copying it again"
         )
     try:
-        (record,) = header["grammars"]
-        grammar = _decode(LPCFG, record, "0", tensors)
-        check(grammar, _SUM_TOLERANCE)
+        for name, other in header.get("same", {}).items():
+            tensors[name] = tensors[other]
+        grammar, *others = [
+            _decode(LPCFG, record, str(number), tensors) for number, record in enumerate(header["grammars"])
+        ]
+        for one in (grammar, *others):
+            check(one, _SUM_TOLERANCE)
         papers = {part: header[part] for part in ("options", "data", "metrics", "report")}
         if not all(isinstance(part, dict) for part in papers.values()):
             raise TypeError("its header is not made of tables")
-        return Model(grammar, **papers)
+        return Model(grammar, **papers, others=tuple(others))
     except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise ModelFileError(
             f"{path}: the file holds no model this gramian ({__version__}) can use: {error}"
@@ -177,6 +184,18 @@ def _checksum(header: Mapping[str, Any], tensors: Tensors) -> str:
         digest.update(f"{name} {tensor.dtype.str} {tensor.shape}\n".encode())
         digest.update(np.ascontiguousarray(tensor).data)
     return f"sha256:{digest.hexdigest()}"
+
+
+def _take_repeated(tensors: Tensors) -> dict[str, str]:
+    """Take tensors that are equal to earlier ones away; return which stands for which."""
+    first: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+    same = {}
+    for name, tensor in list(tensors.items()):
+        key = (tensor.dtype.str, tensor.shape, hashlib.sha256(np.ascontiguousarray(tensor).data).digest())
+        if (other := first.setdefault(key, name)) != name:
+            same[name] = other
+            del tensors[name]
+    return same
 
 
 # -- dataclasses to tensors and back -------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from gramian.features import INSIDE, OUTSIDE, SETS, feature_matrix
 from gramian.grammar import LPCFG
 from gramian.learn.base import Learner, Report
 from gramian.learn.lexicon import LexiconName
+from gramian.learn.noise import Noise, disturbed, require_noise, thinned
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
 from gramian.learn.states import Allocation, allocate_states
@@ -55,6 +56,8 @@ class SpectralClustering(Learner):
         as in the paper.
     restarts : int
         How many times k-means starts anew; the best result is kept.
+    noise, noise_level : str, float
+        ``"dropout"``, ``"additive"`` or ``"multiplicative"``, to make models that differ; see :mod:`gramian.learn.noise`.
     soft : float, optional
         If given, a node belongs to every state by the inverse distance to its centre to this power, instead of to the nearest alone.
     rule_shrinkage, state_shrinkage, sister_share : float
@@ -104,6 +107,8 @@ class SpectralClustering(Learner):
         rank: int | None = None,
         projection: Literal["weighted", "raw"] = "weighted",
         restarts: int = 1,
+        noise: Noise | None = None,
+        noise_level: float = 0.1,
         soft: float | None = None,
         rule_shrinkage: float = 2.0,
         state_shrinkage: float = 2.0,
@@ -117,6 +122,7 @@ class SpectralClustering(Learner):
         self.states, self.allocation, self.growth = states, allocation, growth
         self.features, self.min_count, self.scaling, self.kappa = features, min_count, scaling, kappa
         self.rank, self.projection, self.restarts, self.soft = rank, projection, restarts, soft
+        self.noise, self.noise_level = noise, noise_level
         self.rule_shrinkage, self.state_shrinkage, self.sister_share = (
             rule_shrinkage,
             state_shrinkage,
@@ -153,6 +159,7 @@ class SpectralClustering(Learner):
 def spectral_counts(learner: SpectralClustering, seen: Observations, report: Report) -> LatentTables:
     """Cluster the nodes of every symbol and count productions with states."""
     bank = seen.bank
+    require_noise(learner.noise, learner.noise_level)
     n_states = allocate_states(seen.label_count, learner.states, learner.allocation, learner.growth)
     with report.stage("features"):
         inside, outside = feature_columns(seen, learner.features)
@@ -180,8 +187,13 @@ def feature_columns(seen: Observations, features: str) -> tuple[Columns, Columns
     """Return the values of all inside and outside templates of a named set, over all nodes."""
     if features not in SETS:
         raise OptionError(f"there is no feature set {features!r}; try one of: {', '.join(SETS)}")
+    if features in seen.kept_features:
+        return seen.kept_features[features]
     inside, outside = SETS[features]
-    return [INSIDE[name](seen.view) for name in inside], [OUTSIDE[name](seen.view) for name in outside]
+    columns = [INSIDE[name](seen.view) for name in inside], [OUTSIDE[name](seen.view) for name in outside]
+    if seen.keep_features:
+        seen.kept_features[features] = columns
+    return columns
 
 
 @dataclass(frozen=True)
@@ -239,7 +251,12 @@ def _project(
     if not phi.shape[1] or not psi.shape[1]:
         return np.zeros((len(nodes), 0), np.float32), None
     weighted = learner.projection == "weighted"
-    svd = cross_svd(phi, psi, rank, centre=weighted, seed=learner.random_state)
+    random = np.random.default_rng((learner.random_state, int(nodes[0])))
+    if learner.noise == "dropout":
+        thin = [thinned(matrix, learner.noise_level, random) for matrix in (phi, psi)]
+        svd = cross_svd(thin[0], thin[1], rank, centre=weighted, seed=learner.random_state)
+    else:
+        svd = cross_svd(phi, psi, rank, centre=weighted, seed=learner.random_state)
     kept = svd.singular_values > 1e-6 * max(svd.singular_values[0], 1e-30)
     if not kept.any():
         return np.zeros((len(nodes), 0), np.float32), None
@@ -252,6 +269,8 @@ def _project(
         if weighted:
             strength = svd.singular_values[kept] / svd.singular_values[0]
             half *= strength / np.maximum(half.std(axis=0), 1e-12)
+        if learner.noise in ("additive", "multiplicative"):
+            half = disturbed(half, learner.noise, learner.noise_level, random)
         halves.append(half)
     return np.concatenate(halves, axis=1).astype(np.float32), svd
 

@@ -20,6 +20,7 @@ from gramian.learn.checkpoint import Checkpoint
 from gramian.learn.cluster import SpectralClustering, spectral_counts
 from gramian.learn.lexicon import LexiconName
 from gramian.learn.merge import merge_similar
+from gramian.learn.noise import Noise
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
 from gramian.learn.states import Allocation, allocate_states
@@ -124,7 +125,7 @@ class SpectralEM(SpectralClustering):
         Share of the pairs of similar states that are merged again after the first two steps: those whose loss costs the least likelihood.
     watch, patience, checkpoint
         As for :class:`EM`.
-    states, allocation, growth, features, min_count, scaling, kappa, rank, projection, restarts, soft
+    states, allocation, growth, features, min_count, scaling, kappa, rank, projection, restarts, noise, noise_level, soft
         As for :class:`gramian.learn.SpectralClustering`.
     rule_shrinkage, state_shrinkage, sister_share
         Likewise.
@@ -159,6 +160,8 @@ class SpectralEM(SpectralClustering):
         rank: int | None = None,
         projection: Any = "weighted",
         restarts: int = 1,
+        noise: Noise | None = None,
+        noise_level: float = 0.1,
         soft: float | None = None,
         rule_shrinkage: float = 2.0,
         state_shrinkage: float = 2.0,
@@ -171,7 +174,8 @@ class SpectralEM(SpectralClustering):
     ) -> None:
         super().__init__(
             states, allocation=allocation, growth=growth, features=features, min_count=min_count, scaling=scaling, kappa=kappa,
-            rank=rank, projection=projection, restarts=restarts, soft=soft, rule_shrinkage=rule_shrinkage, state_shrinkage=state_shrinkage,
+            rank=rank, projection=projection, restarts=restarts, noise=noise, noise_level=noise_level, soft=soft,
+            rule_shrinkage=rule_shrinkage, state_shrinkage=state_shrinkage,
             sister_share=sister_share, lexicon=lexicon, heads=heads, random_state=random_state, jobs=jobs, say=say,
         )  # fmt: skip
         self.iterations, self.merge = iterations, merge

@@ -167,7 +167,9 @@ class LexicalModel:
             above[place] = coarser
             level = self._shrink(class_total, class_mass, above)
             coarser = level[place]
-            for row in np.flatnonzero(class_mass >= 2):
+            for row in np.flatnonzero(
+                class_mass > 1.5
+            ):  # expected counts add up to whole numbers, but for rounding
                 scores.classes[names[used[row]]] = (level[row] * ratio).astype(np.float32)
         own = self._shrink(total, mass, coarser)
         if not self.suffixes:

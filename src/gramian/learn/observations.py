@@ -36,6 +36,8 @@ class Observations:
         Threads; no result depends on it.
     lexicon : {"suffix", "pos"}
         What rare words share; see :meth:`gramian.learn.lexicon.LexicalModel.named`.
+    keep_features : bool
+        Whether the values of features are kept for the next learner; they take some 200 bytes a node.
     """
 
     def __init__(
@@ -45,8 +47,11 @@ class Observations:
         heads: HeadRules | None = None,
         jobs: int = 1,
         lexicon: LexiconName = "suffix",
+        keep_features: bool = False,
     ) -> None:
         self.bank, self.heads, self.jobs = bank, heads, jobs
+        self.keep_features = keep_features
+        self.kept_features: dict[str, tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]]] = {}
         self.productions = Productions.of(bank)
         self.lexical = LexicalModel.named(lexicon, bank, self.productions)
 

@@ -149,9 +149,29 @@ def test_damaged_header(tmp_path, text):
         load_model(tmp_path / "a")
 
 
+def test_several_grammars_share_what_is_equal(tmp_path):
+    model = tiny_model()
+    other = replace(model.grammar, before=model.grammar.before / 2)
+    path = tmp_path / "both.grammar"
+    save_model(replace(model, others=(other,)), path)
+    loaded = load_model(path)
+    assert_same(replace(loaded, others=()), model)
+    np.testing.assert_array_equal(loaded.others[0].before, other.before)
+    assert loaded.others[0].lexicon.words == model.grammar.lexicon.words
+    with safe_open(path, "numpy") as file:
+        header, names = json.loads(file.metadata()["gramian"]), list(file.keys())
+    assert header["version"] == 2
+    assert [name for name in names if name.startswith("1/")] == ["1/before"]
+    assert header["same"]["1/lexicon/words"] == "0/lexicon/words"
+    for wrong in ({"1/lexicon/words": "0/nothing"}, ["1/lexicon/words"], {}):
+        rewrite(path, lambda header, tensors, wrong=wrong: header.update(same=wrong))
+        with pytest.raises(ModelFileError, match="no model"):
+            load_model(path)
+
+
 def test_newer_format(path):
-    rewrite(path, lambda header, tensors: header.update(version=2))
-    with pytest.raises(ModelFileError, match=r"format 2.* reads up to 1.*pip install"):
+    rewrite(path, lambda header, tensors: header.update(version=3))
+    with pytest.raises(ModelFileError, match=r"format 3.* reads up to 2.*pip install"):
         load_model(path)
 
 

@@ -1,0 +1,62 @@
+"""Noise that makes many different models from one treebank (Narayan and Cohen 2015).
+
+Dropout thins the features before the decomposition, and what is then clustered are the whole features, projected by what the thinned
+ones gave. Gaussian noise disturbs the projections themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gramian.errors import OptionError
+
+__all__ = ["LEVELS", "Noise", "disturbed", "require_noise", "thinned"]
+
+Noise: TypeAlias = Literal["dropout", "additive", "multiplicative"]
+LEVELS = (0.05, 0.1, 0.15, 0.2)
+"""The levels of the paper."""
+
+
+def require_noise(noise: str | None, level: float) -> None:
+    """Raise an error unless there is such a noise, at a level that makes sense."""
+    if noise is not None and noise not in get_args(Noise):
+        raise OptionError(f"noise is one of {', '.join(get_args(Noise))}, not {noise!r}")
+    if not 0 <= level < 1:
+        raise OptionError(f"the level of noise is at least 0 and less than 1, not {level!r}")
+
+
+def thinned(matrix: sparse.csr_array, level: float, random: np.random.Generator) -> sparse.csr_array:
+    """Return features of which each is left out with probability `level`, the others made larger in turn.
+
+    Examples
+    --------
+    >>> whole = sparse.csr_array(np.ones((100, 100)))
+    >>> thin = thinned(whole, 0.2, np.random.default_rng(0))
+    >>> bool(thin.nnz < 8200), float(thin.max()), round(float(thin.mean()), 1)
+    (True, 1.25, 1.0)
+    """
+    kept = random.random(matrix.nnz, dtype=np.float32) >= level
+    thin = sparse.csr_array(
+        (matrix.data * kept / np.float32(1 - level), matrix.indices, matrix.indptr), matrix.shape
+    )
+    thin.eliminate_zeros()
+    return thin
+
+
+def disturbed(
+    vectors: npt.NDArray[np.float64], noise: str, level: float, random: np.random.Generator
+) -> npt.NDArray[np.float64]:
+    """Return projections with Gaussian noise.
+
+    ``additive``: each coordinate gets noise whose variance is `level` times the coordinate's mean square (the paper has its absolute
+    mean, which is zero once projections are centred). ``multiplicative``: each number is multiplied by one plus noise of variance
+    `level`.
+    """
+    drawn = random.standard_normal(vectors.shape) * np.sqrt(level)
+    if noise == "multiplicative":
+        return vectors * (1 + drawn)
+    return vectors + drawn * np.sqrt((vectors**2).mean(axis=0))

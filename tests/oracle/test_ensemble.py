@@ -1,0 +1,139 @@
+"""Several grammars as one: what they expect together is what enumeration of all their trees says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from chart_cases import Case, ambiguous_grammars, cases, grammar_of
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from test_decode import EXACT, Enumeration
+
+from gramian.chart.decode import decode
+from gramian.chart.ensemble import COMBINATIONS, EnsembleChart
+from gramian.chart.inference import ChartParser
+from gramian.chart.readout import confidences, label_posteriors, label_table, to_tree
+from gramian.errors import OptionError
+from gramian.grammar import LPCFG
+from gramian.grammar.lexicon import WordScores
+
+
+def with_other_states(case: Case, seed: int) -> Case:
+    """A grammar with the same rules and other states and weights, and its scores of the same words."""
+    rng, first = np.random.default_rng(seed), case.grammar
+    n_states = rng.integers(1, 4, first.n_symbols).astype(np.int32)
+    grammar = grammar_of(
+        first.symbols, first.n_phrases, n_states, first.binary_rules, first.unary_rules, rng, low_rank=0.5
+    )
+    words = [
+        replace(
+            word,
+            states=np.exp(rng.normal(size=n_states[first.n_phrases + word.tags].sum())).astype(np.float32),
+        )
+        for word in case.words
+    ]
+    return Case(grammar, words)
+
+
+def joint_words(members: list[Case]) -> list[WordScores]:
+    """Scores of words with the states of all grammars, tag by tag."""
+    result = []
+    for place, word in enumerate(members[0].words):
+        parts = []
+        for number, tag in enumerate(word.tags.tolist()):
+            for member in members:
+                sizes = member.grammar.n_states[member.grammar.n_phrases + member.words[place].tags]
+                start = int(sizes[:number].sum())
+                parts.append(member.words[place].states[start : start + int(sizes[number])])
+            assert tag >= 0
+        result.append(replace(word, states=np.concatenate(parts)))
+    return result
+
+
+def enumerated_labels(case: Case) -> np.ndarray:
+    """The table of label posteriors, from the list of all trees."""
+    grammar, n = case.grammar, len(case.words)
+    names = label_table(grammar.symbols, grammar.n_phrases).names
+    cells = {}
+    for width in range(1, n + 1):
+        for start in range(n - width + 1):
+            cells[start, start + width] = len(cells)
+    table = np.zeros((len(cells), len(names)))
+    n_phrase_labels = label_table(grammar.symbols, grammar.n_phrases).n_phrase_labels
+    for (kind, label, start, end), share in Enumeration.of(case).label.items():
+        found = [
+            k for k, name in enumerate(names) if name == label and (k >= n_phrase_labels) == (kind == "tag")
+        ]
+        table[cells[start, end], found[0]] += share
+    return table
+
+
+@settings(max_examples=40)
+@given(cases(max_words=4), st.integers(0, 1000), st.integers(1, 2))
+def test_sum_and_product_follow_from_all_trees(case: Case, seed: int, more: int) -> None:
+    coarse = case.grammar.coarse  # rules that no state of the first grammar has would be pruned for all
+    can_be_root = [not symbol.startswith("@") for symbol in case.grammar.symbols]
+    assume(coarse.binary.all() and coarse.unary.all() and coarse.root[can_be_root].all())
+    members = [case, *(with_other_states(case, seed + each) for each in range(more))]
+    tables = [enumerated_labels(member) for member in members]
+    words = joint_words(members)
+    forest = EnsembleChart([member.grammar for member in members], "sum").forest(words, EXACT)
+    assert forest is not None
+    np.testing.assert_allclose(forest.label_posterior, np.mean(tables, axis=0), rtol=1e-3, atol=1e-4)
+    logs = [ChartParser(member.grammar).forest(member.words, EXACT).log_ratio for member in members]
+    np.testing.assert_allclose(
+        np.exp(forest.log_ratio - max(logs)), np.mean(np.exp(np.array(logs) - max(logs))), rtol=1e-3
+    )
+
+    forest = EnsembleChart([member.grammar for member in members], "product").forest(words, EXACT)
+    odds = np.mean([np.log(table / (1 - table)) for table in np.clip(tables, 1e-6, 1 - 1e-6)], axis=0)
+    inner = np.logical_and.reduce([(table > 0.01) & (table < 0.99) for table in tables])
+    np.testing.assert_allclose(forest.label_posterior[inner], (1 / (1 + np.exp(-odds)))[inner], rtol=2e-2)
+
+
+@settings(max_examples=20)
+@given(cases(max_words=4))
+def test_one_grammar_twice_is_that_grammar(case: Case) -> None:
+    chart = ChartParser(case.grammar)
+    forest = chart.forest(case.words, EXACT)
+    assume(forest is not None)
+    best = decode(chart, forest)
+    words = [f"w{place}" for place in range(len(case.words))]
+    twice = joint_words([case, case])
+    for combination in COMBINATIONS:
+        both = EnsembleChart([case.grammar, case.grammar], combination)
+        found = both.forest(twice, EXACT)
+        answer = decode(both, found)
+        if combination in ("sum", "product"):
+            np.testing.assert_allclose(
+                label_posteriors(both, found), label_posteriors(chart, forest), rtol=1e-3, atol=2e-5
+            )
+            assert answer.score == pytest.approx(best.score, rel=1e-3, abs=1e-3)
+        else:  # both vote for the same tree
+            assert to_tree(both, found, answer, words) == to_tree(chart, forest, best, words)
+            assert confidences(both, found, answer).min() == 1
+
+
+def test_grammars_of_another_binarisation_have_a_say() -> None:
+    right, left, words = ambiguous_grammars()
+    single = [
+        label_posteriors(chart, chart.forest(words, EXACT)) for chart in map(ChartParser, (right, left))
+    ]
+    names = [label_table(one.symbols, one.n_phrases).names for one in (right, left)]
+    assert names[0] == names[1]
+    assert right.binary_rules.tolist() != left.binary_rules.tolist()
+    twice = [replace(word, states=np.repeat(word.states, 2)) for word in words]
+    forest = EnsembleChart([right, left], "sum").forest(twice, EXACT)
+    np.testing.assert_allclose(forest.label_posterior, (single[0] + single[1]) / 2, rtol=1e-4)
+    assert not np.allclose(single[0], single[1], atol=0.02)
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    right, left, _ = ambiguous_grammars()
+    with pytest.raises(OptionError, match="product, sum"):
+        EnsembleChart([right, left], "vote")
+    other: LPCFG = replace(left, lexicon=replace(left.lexicon, tags=("q", *left.lexicon.tags[1:])))
+    with pytest.raises(OptionError, match="same treebank"):
+        EnsembleChart([right, other])
