@@ -1,0 +1,109 @@
+"""``gramian experiment``: a paper's tables and figures, on your data."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from gramian.cli.talk import say
+
+if TYPE_CHECKING:
+    from gramian.experiments.plan import Plan
+    from gramian.experiments.run import Progress
+
+
+def experiment(
+    recipe: str = typer.Argument(None, help="Which experiment; without it, a list."),
+    data: str = typer.Argument(None, help="What it runs on: trees, or a folder with train.mrg and dev.mrg."),
+    config: str | None = typer.Option(None, help="TOML file of settings; others keep their defaults."),
+    out: str | None = typer.Option(None, help="Folder to write to; by default runs/RECIPE-DATA."),
+    quick: bool = typer.Option(False, help="A small run, to see what comes."),
+    jobs: int = typer.Option(1, min=1, help="Processes; results do not depend on it."),
+    scheduler: str | None = typer.Option(None, help="Address of a Dask scheduler whose workers do the runs."),
+    seeds: int | None = typer.Option(None, min=1, help="Repeats of every cell; by default 3, or 1 if quick."),
+    only: str | None = typer.Option(None, help="Redo the cells of this name or pattern, and no others."),
+    plan: bool = typer.Option(False, help="Print the plan, and run nothing."),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing but errors."),
+) -> None:
+    """Run an experiment and write a report; what was finished in an earlier call is kept."""
+    from pathlib import Path
+
+    from gramian.errors import OptionError
+    from gramian.experiments.recipes import RECIPES
+
+    if recipe is None:
+        for name, about in RECIPES.items():
+            print(f"{name:<16}{about}")
+        return
+    if data is None:
+        raise OptionError(f"say what to run it on; try: gramian experiment {recipe} TREES")
+    from gramian.experiments.plan import make_plan
+
+    made = make_plan(recipe, data, config=config, quick=quick, seeds=seeds)
+    folder = Path(out or f"runs/{recipe}-{Path(data).resolve().name.split('.')[0]}{'-quick' * quick}")
+    if plan or not quiet:
+        _print_plan(made, folder, jobs, only)
+    if plan:
+        return
+    from gramian.experiments.run import run_experiment
+
+    terminal = sys.stderr.isatty() and not quiet
+    try:
+        found = run_experiment(
+            made, out=folder, jobs=jobs, scheduler=scheduler, only=only, watch=_show if terminal else None
+        )
+    except KeyboardInterrupt:
+        say(f"\nwhat is finished is kept in {folder}; the same command goes on")
+        raise
+    for failure in found.failures:
+        say(f"{failure.task['cell']}, seed {failure.task['seed']}: {failure.error.strip().splitlines()[-1]}")
+    print(found.report)
+    if found.failures:
+        raise typer.Exit(1)
+
+
+def _print_plan(plan: Plan, folder: object, jobs: int, only: str | None) -> None:
+    tasks = plan.tasks(only)
+    expected = sum(task["seconds"] for task in tasks)
+    done = 0
+    if only is None:
+        from pathlib import Path
+
+        from gramian.experiments.plan import identity
+        from gramian.parallel import TaskFolder
+
+        if Path(f"{folder}/runs").is_dir():
+            kept = TaskFolder(f"{folder}/runs", key=identity)
+            ready = [found for task in tasks if (found := kept.find(task)) is not None]
+            done = len(ready)
+            guessed = sum(found.task["seconds"] for found in ready)
+            ratio = sum(found.seconds for found in ready) / guessed if guessed else 1.0
+            expected = ratio * (expected - guessed)
+    cells = len({task["cell"] for task in tasks})
+    say(f"{plan.recipe.name}: {plan.recipe.title}")
+    say(f"{cells} cells, {len(tasks)} runs, {done} of them finished before; about {_clock(expected / jobs)}")
+    say(f"to {folder}")
+
+
+def _show(progress: Progress) -> None:
+    task = progress.outcome.task
+    line = f"{progress.done}/{progress.total} runs, about {_clock(progress.seconds_left)} left; {task['cell']}, seed {task['seed']}"
+    print(
+        f"\r\033[K{line[:110]}",
+        end="\n" if progress.done == progress.total else "",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return (
+        f"{minutes // 60} h {minutes % 60} min"
+        if minutes >= 60
+        else f"{minutes} min"
+        if minutes >= 3
+        else f"{60 * minutes + rest} s"
+    )

@@ -1,0 +1,118 @@
+"""Figures by matplotlib: one way to draw them all, as SVG for the report and PNG for slides."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from gramian.experiments.results import Figure, Line
+
+__all__ = ["draw"]
+
+# Colours that people with colour blindness can tell apart (Okabe and Ito), and marks for those who print in grey.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f")
+_MARKS = "osD^vPX*"
+_STYLE: Any = {
+    "figure.figsize": (5.6, 3.7), "figure.constrained_layout.use": True, "font.size": 11, "axes.grid": True,
+    "axes.spines.top": False, "axes.spines.right": False, "grid.alpha": 0.3, "legend.frameon": False, "svg.fonttype": "none",
+    "svg.hashsalt": "gramian", "font.family": "sans-serif",
+}  # fmt: skip
+
+
+def draw(figure: Figure, folder: Path) -> str:
+    """Draw a figure, write it as SVG and PNG into a folder, and return the SVG."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Canvas
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with matplotlib.rc_context(_STYLE):
+        canvas = Canvas()
+        FigureCanvasAgg(canvas)
+        axes = canvas.add_subplot()
+        (_draw_categories if figure.categories else _draw_lines)(axes, figure)
+        axes.set_xlabel(figure.x)
+        axes.set_ylabel(figure.y)
+        if sum(len(line.points) > 0 for line in figure.lines) > 1:
+            axes.legend(fontsize=9.5)
+        text = io.StringIO()
+        canvas.savefig(text, format="svg", metadata={"Date": None})
+        _write_bytes(folder / f"{figure.name}.svg", text.getvalue().encode())
+        image = io.BytesIO()
+        canvas.savefig(image, format="png", dpi=160)
+        _write_bytes(folder / f"{figure.name}.png", image.getvalue())
+    return _inline(text.getvalue(), figure.name)
+
+
+def _draw_lines(axes: Any, figure: Figure) -> None:
+    shown = [line for line in figure.lines if line.points]
+    for number, line in enumerate(shown):
+        axes.errorbar(
+            [x for x, _ in line.points], [spread.mean for _, spread in line.points],
+            yerr=_bars(line), label=line.label, capsize=3, markersize=5, **_looks(number, line),
+        )  # fmt: skip
+    if figure.log_x:
+        axes.set_xscale("log", base=10)
+        places: list[float] = []
+        for place in sorted({x for line in shown for x, _ in line.points}):
+            if not places or place > 1.6 * places[-1]:  # nearer ones would be written over each other
+                places.append(place)
+        axes.set_xticks(places, [f"{place:,g}" for place in places])
+        axes.minorticks_off()
+    if figure.log_y:
+        axes.set_yscale("log")
+
+
+def _draw_categories(axes: Any, figure: Figure) -> None:
+    height = len(figure.categories)
+    axes.figure.set_size_inches(7.2, 1.2 + 0.26 * height)
+    for number, line in enumerate(figure.lines):
+        looks = _looks(number, line) | {"linestyle": "none"}
+        shift = 0.18 * (number - (len(figure.lines) - 1) / 2)
+        axes.errorbar(
+            [spread.mean for _, spread in line.points], [x + shift for x, _ in line.points],
+            xerr=_bars(line), label=line.label, capsize=2, markersize=5, **looks,
+        )  # fmt: skip
+    axes.set_yticks(range(height), list(figure.categories))
+    axes.invert_yaxis()
+
+
+def _bars(line: Line) -> list[float] | None:
+    bars = [spread.deviation for _, spread in line.points]
+    return bars if any(bars) else None
+
+
+def _looks(number: int, line: Line) -> dict[str, Any]:
+    looks = {
+        "color": _COLOURS[number % len(_COLOURS)],
+        "marker": _MARKS[number % len(_MARKS)],
+        "linestyle": "-",
+    }
+    return looks | {"linestyle": "--", "alpha": 0.55, "markerfacecolor": "none"} if line.published else looks
+
+
+def _inline(svg: str, name: str) -> str:
+    """Return an SVG that fits any width, whose ids do not clash with those of other figures on the page."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1, flags=re.DOTALL)
+    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1, flags=re.DOTALL)
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\bid="', f'id="{name}-', svg)
+    svg = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{name}-", svg)
+    return svg.replace("<svg", '<svg role="img"', 1)
+
+
+def _write_bytes(path: Path, content: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,181 @@
+"""One run of a constituency experiment: learn from some trees, parse others, score; with processor time."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gramian import learn
+from gramian.corpus import Shape, Treebank
+from gramian.evaluate import COLLINS, SPMRL, GoldBrackets
+from gramian.experiments.data import GoldTree
+from gramian.grammar import LPCFG
+from gramian.grammar.lowrank import compress
+from gramian.grammar.trim import trimmed
+from gramian.parser import Parser
+from gramian.trees import HeadRules, Tree, preset
+from gramian.trees.tree import phrase, preterminal
+
+__all__ = [
+    "LABELS",
+    "METRICS",
+    "chosen",
+    "expected_seconds",
+    "learner",
+    "parse_and_score",
+    "train_and_score",
+    "treebank",
+]
+
+METRICS = ("f1", "mean_unlabelled_f1", "mean_f1")
+"""The figures whose sentences are kept, for tests of significance."""
+
+LABELS = {
+    "pcfg": "no states (PCFG)",
+    "thesis": "clustering, the thesis's setting",
+    "spectral-cluster": "clustering",
+    "spectral-moments": "moments",
+    "em": "EM from a random start",
+    "spectral-em": "clustering, then EM",
+    "split-merge": "split-merge",
+}
+"""What reports call the methods."""
+
+_TRIMMED = 0.003  # as in a compact model file
+
+
+def learner(method: str, states: int | None = None, seed: int = 0, **options: Any) -> learn.Learner:
+    """Return a learner by its method's name, as ``gramian train`` has them, and ``"thesis"``."""
+    if method == "pcfg":
+        return learn.PCFG(**options)
+    options = {"random_state": seed} | ({} if states is None else {"states": states}) | options
+    kinds: dict[str, Any] = {
+        "thesis": learn.SpectralClustering.thesis_setting, "spectral-cluster": learn.SpectralClustering,
+        "spectral-moments": learn.SpectralMoments, "em": learn.EM, "spectral-em": learn.SpectralEM,
+        "split-merge": learn.SplitMerge,
+    }  # fmt: skip
+    made: learn.Learner = kinds[method](**options)
+    return made
+
+
+def expected_seconds(method: str, states: int, trees: int, test: int) -> float:
+    """Guess the processor time of a run; what really passes soon corrects the guess."""
+    per_tree = {
+        "pcfg": 0.5e-3, "thesis": 0.9e-3 + 1.2e-4 * states, "spectral-cluster": 1.1e-3 + 4e-5 * states,
+        "spectral-moments": 1.1e-3 + 1e-4 * states, "em": 1e-3 + 2.5e-4 * states, "spectral-em": 1.1e-3 + 5e-5 * states,
+        "split-merge": 1.2e-2,
+    }[method]  # fmt: skip
+    per_sentence = 3e-3 + (5e-5 * states**2 if method in ("thesis", "spectral-moments") else 5e-5 * states)
+    return 1 + trees * per_tree + test * per_sentence
+
+
+def train_and_score(
+    train: Sequence[GoldTree],
+    test: Sequence[GoldTree],
+    settings: dict[str, Any],
+    seed: int,
+    scheme: str = "penn",
+) -> dict[str, Any]:
+    """Learn, parse and score.
+
+    Parameters
+    ----------
+    train, test : sequence of GoldTree
+    settings : dict
+        ``method``, ``states``, ``options`` (of the learner), ``shape`` (direction, horizontal, vertical), and ``tags``:
+        "gold" gives the parser the words' tags.
+    seed : int
+    scheme : str
+        The habits of the treebank; Penn's are scored without punctuation.
+    """
+    method, states = settings["method"], settings.get("states")
+    options = dict(settings.get("options", {}))
+    shape = Shape(*settings.get("shape", ()))
+    heads = HeadRules.collins() if shape.direction == "head" else None
+    bank = treebank(train, shape=shape, heads=heads)
+    _warm(method)
+    began = time.process_time()
+    fitted = learner(method, states, seed, **options).fit(bank)
+    learnt = time.process_time() - began
+    grammar = fitted.grammar_
+    if method != "thesis" and grammar.is_probabilistic and grammar.n_states.max() > 1:
+        grammar = compress(trimmed(grammar, _TRIMMED)).grammar
+    result = parse_and_score(grammar, test, gold_tags=settings.get("tags") == "gold", scheme=scheme)
+    return result | {
+        "training_seconds": round(learnt, 3),
+        "trees": bank.n_trees,
+        "states": int(grammar.n_states.sum()),
+        "most_states": int(grammar.n_states.max()),
+    }
+
+
+def treebank(trees: Sequence[GoldTree], **options: Any) -> Treebank:
+    """Return the arrays of some trees."""
+    return Treebank.from_trees((tree.normal for tree in trees), options=preset("whole"), **options)
+
+
+def parse_and_score(
+    grammar: LPCFG, test: Sequence[GoldTree], *, gold_tags: bool = False, scheme: str = "penn"
+) -> dict[str, Any]:
+    """Parse the words of gold trees, and score with gold's tags in the output, so that no sentence is dropped."""
+    gold = [tree.normal for tree in test]
+    sentences: list[Any] = [
+        list(zip(tree.words, tree.tags, strict=True)) if gold_tags else list(tree.words) for tree in gold
+    ]
+    parser = Parser(grammar, max_seconds=None)
+    parser.parse(sentences[0])
+    began = time.process_time()
+    results = [parser.parse(sentence) for sentence in sentences]
+    parsed = time.process_time() - began
+    scorer = GoldBrackets([tree.scored for tree in test], COLLINS if scheme == "penn" else SPMRL)
+    retagged = [_with_tags(result.tree, tree.tags) for result, tree in zip(results, gold, strict=True)]
+    scores = scorer.score(retagged)
+    correct = [
+        (sum(a == b for a, b in zip(result.tree.tags, tree.tags, strict=True)), len(tree.tags))
+        for result, tree in zip(results, gold, strict=True)
+    ]
+    statuses = Counter(result.status for result in results)
+    return {
+        **{name: round(scores.value(name), 4) for name in METRICS},
+        "exact": round(scores.exact, 4),
+        "tagging": round(100 * sum(right for right, _ in correct) / sum(words for _, words in correct), 4),
+        "makeshift": sum(statuses[status] for status in ("glued", "parts", "flat")),
+        "parsing_seconds": round(parsed, 3),
+        "milliseconds": round(1000 * parsed / len(test), 3),
+        "sentences_parsed": len(test),
+        "signature": scores.signature("f1").replace("tags:predicted", "tags:gold"),
+        "sentences": {
+            name: [[round(part, 5) for part in pair] for pair in scores.statistics(name)] for name in METRICS
+        },
+    }
+
+
+def _with_tags(tree: Tree, tags: Sequence[str]) -> Tree:
+    """Return a tree with other tags."""
+    left = iter(tags)
+
+    def rebuilt(node: Tree) -> Tree:
+        if node.is_preterminal:
+            return preterminal(next(left), node.words[0])
+        return phrase(node.label, tuple([rebuilt(child) for child in node.children]))
+
+    return rebuilt(tree)
+
+
+@cache
+def _warm(method: str) -> None:
+    """Load compiled code before the clock runs."""
+    tree = Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))))")
+    small: dict[str, Any] = {"cycles": 1} if method == "split-merge" else {}
+    learner(method, 2, **small).fit(Treebank.from_trees([tree] * 40))
+
+
+def chosen(trees: Sequence[GoldTree], number: int, seed: int) -> tuple[list[GoldTree], list[GoldTree]]:
+    """Return `number` trees drawn at random, and all others in random order."""
+    order = np.random.default_rng(seed).permutation(len(trees))
+    return [trees[i] for i in order[:number]], [trees[i] for i in order[number:]]

@@ -1,0 +1,188 @@
+"""What an experiment is before it runs: a recipe, its settings, its cells, and how long it may take.
+
+A cell is one setting; a run is a cell with a seed. A run's task holds all that its result depends on, so that it can be done anywhere, and
+found again.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from gramian import __version__
+from gramian.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    from gramian.experiments.data import Data
+    from gramian.experiments.results import Results, Section
+
+__all__ = ["Cell", "Options", "Plan", "Recipe", "Task", "make_plan", "read_options"]
+
+Options: TypeAlias = Mapping[str, Any]
+Task: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting of an experiment.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``"states/best/8"``; ``--only`` matches it.
+    settings : dict
+        JSON values; what the recipe needs to know to measure it.
+    seconds : float
+        Roughly how long a run takes.
+    repeats : bool
+        False if nothing in it is left to chance, so that one run is enough.
+    """
+
+    name: str
+    settings: dict[str, Any]
+    seconds: float = 1.0
+    repeats: bool = True
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """An experiment that can be run on any data of its kind.
+
+    Attributes
+    ----------
+    name, title, about : str
+    data : callable
+        Finds the data in what the user named.
+    options, quick : mapping
+        The settings that a TOML file may change, and those of a small run.
+    cells : callable
+        Data and options to cells.
+    measure : callable
+        A task (settings, seed and files) to its figures. Runs in a worker.
+    sections : callable
+        Results to what the report shows.
+    """
+
+    name: str
+    title: str
+    about: str
+    data: Callable[[str], Data]
+    options: Options
+    quick: Options
+    cells: Callable[[Data, Options], Sequence[Cell]]
+    measure: Callable[[Task], dict[str, Any]]
+    sections: Callable[[Results], list[Section]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is going to be run.
+
+    Attributes
+    ----------
+    recipe : Recipe
+    data : Data
+    options : mapping
+        All settings, as they are used.
+    seeds : int
+    cells : tuple of Cell
+    """
+
+    recipe: Recipe
+    data: Data
+    options: Options
+    seeds: int
+    cells: tuple[Cell, ...] = field(repr=False)
+
+    def tasks(self, only: str | None = None) -> list[Task]:
+        """Return the runs, seed by seed, of all cells or of those whose name matches a pattern."""
+        chosen = [cell for cell in self.cells if only is None or matches(cell.name, only)]
+        if not chosen:
+            names = ", ".join(cell.name for cell in self.cells)
+            raise OptionError(f"no cell is called {only!r}; there are: {names}")
+        return [
+            {
+                "recipe": self.recipe.name, "cell": cell.name, "settings": cell.settings, "seed": seed,
+                "seconds": cell.seconds, "files": self.data.files, "data": self.data.digest, "version": __version__,
+            }
+            for seed in range(self.seeds)
+            for cell in chosen
+            if seed == 0 or cell.repeats
+        ]  # fmt: skip
+
+
+def identity(task: Task) -> dict[str, Any]:
+    """Return what of a task its result depends on: not where the data lie, nor what a cell is called."""
+    return {name: task[name] for name in ("recipe", "settings", "seed", "data", "version")}
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a cell has this name, matches this pattern, or lies below it.
+
+    Examples
+    --------
+    >>> [matches("states/best/8", pattern) for pattern in ("states", "*/8", "best")]
+    [True, True, False]
+    """
+    return name == pattern or name.startswith(f"{pattern}/") or fnmatchcase(name, pattern)
+
+
+def make_plan(
+    name: str, data: str, *, config: str | Path | Options | None = None, quick: bool = False, seeds: int | None = None,
+) -> Plan:  # fmt: skip
+    """Return the plan of an experiment.
+
+    Parameters
+    ----------
+    name : str
+        Of a recipe; see :data:`gramian.experiments.RECIPES`.
+    data : str
+        A file or folder of what the recipe wants.
+    config : path or mapping, optional
+        A TOML file, or the settings themselves.
+    quick : bool
+        A small run.
+    seeds : int, optional
+        How often each cell is run; 3 by default, 1 of a small run.
+    """
+    from gramian.experiments.recipes import recipe
+
+    chosen = recipe(name)
+    options = dict(chosen.options) | (dict(chosen.quick) if quick else {})
+    given = dict(config) if isinstance(config, Mapping) else {} if config is None else read_options(config)
+    asked = given.pop("seeds", None)
+    seeds = seeds or asked or (1 if quick else 3)
+    if not isinstance(seeds, int) or seeds < 1:
+        raise OptionError(f"seeds is 1 or more, not {seeds!r}")
+    for key, value in given.items():
+        options[key] = _checked(key, value, chosen)
+    found = chosen.data(data)
+    return Plan(chosen, found, options, seeds, tuple(chosen.cells(found, options)))
+
+
+def read_options(path: str | Path) -> dict[str, Any]:
+    """Read a TOML file of settings."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot be opened ({error.strerror})", str(path), hint="check the path") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"is no TOML: {error}", str(path), hint="name = value, one a line") from None
+
+
+def _checked(key: str, value: Any, chosen: Recipe) -> Any:
+    """Return a setting if it is one of the recipe's, and of the same kind as the default."""
+    if key not in chosen.options:
+        known = ", ".join(["seeds", *chosen.options])
+        raise OptionError(f"the recipe {chosen.name} has no setting {key!r}; it has: {known}")
+    default = chosen.options[key]
+    wanted = (
+        (int, float) if isinstance(default, int | float) and not isinstance(default, bool) else type(default)
+    )
+    if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(default, bool)):
+        raise OptionError(f"{key} is given as {value!r}, but is written like {default!r}")
+    return value

@@ -1,0 +1,37 @@
+"""The recipes, one file each. A recipe names its cells, measures one of them with one seed, and says what to show."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+from gramian.errors import OptionError
+
+if TYPE_CHECKING:
+    from gramian.experiments.plan import Recipe
+
+__all__ = ["RECIPES", "recipe"]
+
+RECIPES = {
+    "thesis": "training size, number of states and an earlier implementation: a thesis rerun (Narayan and Cohen's algorithm)",
+    "learning-curve": "training size against F1 and time, for every learner",
+    "ablation": "what features, scaling, smoothing, lexicon, states and binarisation are worth",
+    "speed": "words and states against milliseconds, with fitted exponents",
+    "languages": "every treebank of a folder, for every learner (Narayan and Cohen 2016)",
+    "tensor": "rules of low rank: states, rank and gate against time and F1 (Cohen and Collins 2012)",
+}
+"""Name of each recipe, and what it shows."""
+
+
+def recipe(name: str) -> Recipe:
+    """Return a recipe by name.
+
+    Examples
+    --------
+    >>> recipe("thesis").name
+    'thesis'
+    """
+    if name not in RECIPES:
+        raise OptionError(f"there is no recipe {name!r}; try one of: {', '.join(RECIPES)}")
+    found: Recipe = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").RECIPE
+    return found

@@ -1,0 +1,162 @@
+"""The report: one HTML file that needs nothing else, readable on a desk and on a phone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from gramian.experiments.results import Entry, Figure, Section, Spread, Table
+
+if TYPE_CHECKING:
+    from gramian.experiments.run import Experiment
+
+__all__ = ["page"]
+
+_STYLE = """
+:root { color-scheme: light; }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 72rem; padding: 1rem 1.2rem 4rem; color: #1c1e21; background: #fff;
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
+h1 { font-size: 1.7rem; line-height: 1.2; margin: 1rem 0 .4rem; }
+h2 { font-size: 1.25rem; margin: 2.6rem 0 .4rem; padding-top: .6rem; border-top: 1px solid #e3e5e8; }
+p { max-width: 46rem; margin: .5rem 0; }
+.lead { color: #4a4f57; }
+nav { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin: 1rem 0; }
+a { color: #0b5cad; }
+.parts { display: flex; flex-wrap: wrap; gap: 1.4rem 2rem; align-items: flex-start; margin-top: 1rem; }
+figure { margin: 0; flex: 1 1 24rem; min-width: 0; max-width: 34rem; }
+figure.wide { flex-basis: 100%; max-width: 100%; }
+.parts > div { min-width: 0; max-width: 100%; }
+figcaption, .caption { font-size: .9rem; color: #4a4f57; text-align: left; padding: .3rem 0; }
+svg { display: block; width: 100%; height: auto; }
+.scroll { overflow-x: auto; max-width: 100%; }
+table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+th, td { padding: .28rem .7rem .28rem 0; border-bottom: 1px solid #e9ebee; text-align: right; white-space: nowrap; }
+th { font-weight: 600; vertical-align: bottom; white-space: normal; min-width: 4.5rem; }
+th:first-child, td:first-child { text-align: left; }
+.published table { color: #5b616b; }
+.failed { border-left: 4px solid #b3261e; padding: .2rem .9rem; background: #fdf3f2; }
+details { margin: .6rem 0; }
+summary { cursor: pointer; }
+pre { overflow-x: auto; background: #f6f7f9; padding: .8rem; font-size: .82rem; line-height: 1.45; }
+.note { font-size: .88rem; color: #4a4f57; }
+@media print { nav { display: none; } details > * { display: block; } }
+"""
+
+
+def page(experiment: Experiment, about: Mapping[str, Any], drawn: Mapping[str, str]) -> str:
+    """Return the report as HTML.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    about : mapping
+        The manifest.
+    drawn : mapping of str to str
+        The figures as SVG, by name.
+    """
+    recipe, runs = experiment.plan.recipe, about["runs"]
+    links = "".join(
+        f'<a href="#part-{number}">{escape(section.title)}</a>'
+        for number, section in enumerate(experiment.sections, start=1)
+    )
+    body = "".join(
+        _section(section, number, drawn) for number, section in enumerate(experiment.sections, start=1)
+    )
+    missing = runs["planned"] - runs["finished"]
+    state = f"{runs['finished']} of {runs['planned']} runs" if missing else f"all {runs['planned']} runs"
+    seeds = len(about["seeds"])
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(recipe.title)}</title>
+<style>{_STYLE}</style>
+</head>
+<body>
+<h1>{escape(recipe.title)}</h1>
+<p class="lead">{escape(recipe.about)}</p>
+<p>Data: <b>{escape(about["data"]["name"])}</b> (sha256 {about["data"]["sha256"]}). {state.capitalize()},
+{seeds} seed{"s" * (seeds > 1)}; gramian {escape(about["gramian"])}.</p>
+<nav>{links}<a href="#settings">Settings</a><a href="#manifest">Manifest</a></nav>
+{_failures(experiment)}{body}
+<h2 id="settings">Settings</h2>
+<p>Give these as <code>--config settings.toml</code> to run the same again.</p>
+<pre>{escape(_settings(experiment))}</pre>
+<h2 id="manifest">Manifest</h2>
+{_signatures(about)}
+<details><summary>Versions, machine, data, seeds</summary><pre>{escape(json.dumps(about, indent=2, ensure_ascii=False))}</pre></details>
+</body>
+</html>
+"""
+
+
+def _section(section: Section, number: int, drawn: Mapping[str, str]) -> str:
+    parts = "".join(
+        _figure(part, drawn) if isinstance(part, Figure) else _tables(part) for part in section.parts
+    )
+    return f"""<h2 id="part-{number}">{escape(section.title)}</h2>
+<p>{escape(section.text)}</p>
+<div class="parts">{parts}</div>
+"""
+
+
+def _figure(figure: Figure, drawn: Mapping[str, str]) -> str:
+    wide = ' class="wide"' if figure.categories else ""
+    return f"<figure{wide}>{drawn.get(figure.name, '')}<figcaption>{escape(figure.caption)}</figcaption></figure>\n"
+
+
+def _tables(table: Table) -> str:
+    both = f"<div>{_table(table)}</div>\n"
+    if table.published is not None:
+        both += f'<div class="published">{_table(table.published)}</div>\n'
+    return both
+
+
+def _table(table: Table) -> str:
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in table.columns)
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{_entry(entry)}</td>' for entry in row)}</tr>\n" for row in table.rows
+    )
+    label = escape(table.caption)
+    return (
+        f'<div class="caption">{label}</div><div class="scroll"><table aria-label="{label}">'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _entry(entry: Entry) -> str:
+    if entry is None:
+        return "–"
+    if isinstance(entry, Spread):
+        return escape(str(entry)).replace(" ", "&nbsp;")
+    if isinstance(entry, float):
+        return f"{entry:,.2f}"
+    return f"{entry:,}" if isinstance(entry, int) else escape(entry)
+
+
+def _failures(experiment: Experiment) -> str:
+    if not experiment.failures:
+        return ""
+    items = "".join(
+        f"<details><summary>{escape(one.task['cell'])}, seed {one.task['seed']}</summary><pre>{escape(one.error)}</pre></details>"
+        for one in experiment.failures
+    )
+    return f'<div class="failed"><p>{len(experiment.failures)} runs failed; the same command tries them again.</p>{items}</div>\n'
+
+
+def _settings(experiment: Experiment) -> str:
+    settings = {"seeds": experiment.plan.seeds, **experiment.plan.options}
+    return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in settings.items())
+
+
+def _signatures(about: Mapping[str, Any]) -> str:
+    lines = "".join(f"<li><code>{escape(signature)}</code></li>" for signature in about["signatures"])
+    note = (
+        "± is the standard deviation over seeds. * marks a difference at p &lt; 0.05, ** at p &lt; 0.01, by approximate randomisation "
+        "over the sentences of all seeds; what is compared with what is said above each table."
+    )
+    return f'<p class="note">{note}</p>' + (f"<p>Scores are signed:</p><ul>{lines}</ul>" if lines else "")

@@ -1,0 +1,189 @@
+"""Finished runs, asked for figures by cell; and what a report is made of: sections of tables and figures."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from statistics import fmean, stdev
+from typing import Any, TypeAlias
+
+from gramian.parallel import Outcome
+
+__all__ = ["Entry", "Figure", "Line", "Results", "Section", "Spread", "Table", "fitted_exponent"]
+
+_SHUFFLES = 2000
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A figure over seeds.
+
+    Attributes
+    ----------
+    mean : float
+    deviation : float
+        Standard deviation; 0 of a single run.
+    runs : int
+    mark : str
+        ``*`` if it differs from what it is compared with at p < 0.05, ``**`` at p < 0.01.
+    digits : int
+        To show after the point.
+
+    Examples
+    --------
+    >>> str(Spread.of([80.0, 82.0]))
+    '81.00 ± 1.41'
+    """
+
+    mean: float
+    deviation: float = 0.0
+    runs: int = 1
+    mark: str = ""
+    digits: int = 2
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        """Return mean and deviation of some values."""
+        return cls(fmean(values), stdev(values) if len(values) > 1 else 0.0, len(values))
+
+    def __str__(self) -> str:
+        deviation = f" ± {self.deviation:.{self.digits}f}" if self.runs > 1 else ""
+        return f"{self.mean:,.{self.digits}f}{deviation}{self.mark}"
+
+
+Entry: TypeAlias = str | int | float | Spread | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the report; `published` is what a paper printed, shown beside it."""
+
+    name: str
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Entry]]
+    published: Table | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a figure: points with their spread; published figures are drawn dashed and pale."""
+
+    label: str
+    points: Sequence[tuple[float, Spread]]
+    published: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A plot of the report. With `categories`, x counts these, and points stand beside their names."""
+
+    name: str
+    caption: str
+    x: str
+    y: str
+    lines: Sequence[Line]
+    log_x: bool = False
+    log_y: bool = False
+    categories: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report."""
+
+    title: str
+    text: str
+    parts: Sequence[Table | Figure] = field(default_factory=tuple)
+
+
+class Results:
+    """The runs of an experiment that are finished.
+
+    Parameters
+    ----------
+    outcomes : iterable of Outcome
+    options : mapping
+        The settings of the experiment.
+    """
+
+    def __init__(self, outcomes: Iterable[Outcome], options: Mapping[str, Any]) -> None:
+        self.options = options
+        self.outcomes = [outcome for outcome in outcomes if not outcome.error]
+        self._by_cell: dict[str, dict[int, dict[str, Any]]] = defaultdict(dict)
+        self._settings: dict[str, dict[str, Any]] = {}
+        for outcome in self.outcomes:
+            task = outcome.task
+            self._by_cell[task["cell"]][task["seed"]] = outcome.value
+            self._settings[task["cell"]] = task["settings"]
+        self._p_value = lru_cache(maxsize=None)(self._compared)
+
+    def cells(self, under: str = "") -> list[str]:
+        """Return the names of the finished cells that begin so."""
+        return [name for name in self._by_cell if name.startswith(under)]
+
+    def settings(self, cell: str) -> dict[str, Any]:
+        """Return the settings of a finished cell."""
+        return self._settings[cell]
+
+    def runs(self, cell: str) -> list[dict[str, Any]]:
+        """Return the figures of a cell's runs, by seed; none if none is finished."""
+        found = self._by_cell.get(cell, {})
+        return [found[seed] for seed in sorted(found)]
+
+    def value(self, cell: str, metric: str, digits: int = 2) -> Spread | None:
+        """Return a figure of a cell over its seeds."""
+        values = [run[metric] for run in self.runs(cell) if run.get(metric) is not None]
+        return replace(Spread.of(values), digits=digits) if values else None
+
+    def against(self, cell: str, other: str, metric: str) -> Spread | None:
+        """Return a figure of a cell, marked if it differs from that of another on the same sentences."""
+        spread = self.value(cell, metric)
+        p_value = self._p_value(cell, other, metric)
+        if spread is None or p_value is None:
+            return spread
+        return replace(spread, mark="**" if p_value < 0.01 else "*" if p_value < 0.05 else "")
+
+    def difference(self, cell: str, other: str, metric: str) -> Spread | None:
+        """Return by how much a cell is above another, with its mark."""
+        spread, base = self.against(cell, other, metric), self.value(other, metric)
+        if spread is None or base is None:
+            return None
+        return Spread(spread.mean - base.mean, mark=spread.mark)
+
+    def line(self, label: str, points: Iterable[tuple[float, str]], metric: str) -> Line:
+        """Return a line through a figure of some cells; those that are not finished are left out."""
+        found = ((x, self.value(cell, metric)) for x, cell in points)
+        return Line(label, [(x, spread) for x, spread in found if spread is not None])
+
+    def _compared(self, cell: str, other: str, metric: str) -> float | None:
+        """Return the p-value of approximate randomisation over the sentences of all seeds that both have."""
+        from gramian.evaluate import approximate_randomisation
+
+        ours, theirs = self._by_cell.get(cell, {}), self._by_cell.get(other, {})
+        first, second = [], []
+        for seed in sorted(set(ours) & set(theirs)):
+            one, two = (runs[seed].get("sentences", {}).get(metric) for runs in (ours, theirs))
+            if one and two and len(one) == len(two):
+                first += one
+                second += two
+        return approximate_randomisation(first, second, samples=_SHUFFLES).p_value if first else None
+
+
+def fitted_exponent(points: Sequence[tuple[float, float]]) -> float | None:
+    """Return b of the power law ``y = a x^b`` that fits best, by least squares of logarithms.
+
+    Examples
+    --------
+    >>> round(fitted_exponent([(1, 3), (2, 12), (4, 48)]), 3)
+    2.0
+    """
+    import numpy as np
+
+    usable = [(x, y) for x, y in points if x > 0 and y > 0]
+    if len({x for x, _ in usable}) < 2:
+        return None
+    x, y = np.log(np.array(usable, np.float64)).T
+    return float(np.polyfit(x, y, 1)[0])

@@ -1,0 +1,261 @@
+"""Running a plan: every finished run is kept, so that a run that was stopped goes on; then files and report are written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from gramian import __version__
+from gramian.errors import MissingExtraError
+from gramian.experiments.plan import Options, Plan, Task, identity, make_plan
+from gramian.experiments.recipes import recipe
+from gramian.experiments.results import Results, Section
+from gramian.files import writing
+from gramian.parallel import Outcome, TaskFolder, run_tasks
+
+__all__ = ["Experiment", "Progress", "run_experiment"]
+
+_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib", "joblib", "distributed")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an experiment is.
+
+    Attributes
+    ----------
+    done, total : int
+        Runs.
+    seconds_left : float
+        Expected, from the runs so far.
+    outcome : Outcome
+        Of the run that has just ended.
+    """
+
+    done: int
+    total: int
+    seconds_left: float
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What an experiment found.
+
+    Attributes
+    ----------
+    plan : Plan
+    results : Results
+    sections : list of Section
+        What the report shows.
+    failures : list of Outcome
+    folder : Path
+        With ``report.html``, ``runs.jsonl``, ``runs.csv``, ``manifest.json``, ``settings.toml``, and folders of figures, tables
+        and runs.
+    """
+
+    plan: Plan
+    results: Results
+    sections: list[Section]
+    failures: list[Outcome]
+    folder: Path
+
+    @property
+    def report(self) -> Path:
+        """The page to look at."""
+        return self.folder / "report.html"
+
+
+def run_experiment(
+    plan: Plan | str,
+    data: str | None = None,
+    *,
+    out: str | Path,
+    config: str | Path | Options | None = None,
+    quick: bool = False,
+    seeds: int | None = None,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    only: str | None = None,
+    watch: Callable[[Progress], None] | None = None,
+) -> Experiment:
+    """Run an experiment and write its report.
+
+    Parameters
+    ----------
+    plan : Plan or str
+        A plan, or the name of a recipe; then `data`, `config`, `quick` and `seeds` are as for :func:`make_plan`.
+    out : path
+        Folder for everything. Runs that are finished there are not run again.
+    jobs, scheduler
+        As for :func:`gramian.parallel.run_tasks`.
+    only : str, optional
+        Run only the cells of this name or pattern, and these even if they are finished.
+    watch : callable, optional
+        Told of progress.
+    """
+    if isinstance(plan, str):
+        plan = make_plan(plan, str(data), config=config, quick=quick, seeds=seeds)
+    _need_plots()
+    out = Path(out)
+    folder = TaskFolder(out / "runs", key=identity)
+    every, tasks = plan.tasks(), plan.tasks(only)
+    if only is not None:
+        for task in tasks:
+            folder.file(task).unlink(missing_ok=True)
+    began = time.time()
+    outcomes = run_tasks(
+        measure, tasks, jobs=jobs, scheduler=scheduler, folder=folder, failures="return",
+        watch=None if watch is None else _Watcher(tasks, jobs, watch),
+    )  # fmt: skip
+    if only is not None:
+        outcomes = [found for task in every if (found := folder.find(task)) is not None]
+    results = Results(outcomes, plan.options)
+    experiment = Experiment(
+        plan, results, plan.recipe.sections(results), [one for one in outcomes if one.error], out
+    )
+    _write_files(experiment, manifest(experiment, jobs, scheduler, time.time() - began))
+    return experiment
+
+
+def measure(task: Task) -> dict[str, Any]:
+    """Do one run: what workers do."""
+    return recipe(task["recipe"]).measure(task)
+
+
+class _Watcher:
+    """Turns outcomes into progress: the ratio of real to expected seconds so far foretells the rest."""
+
+    def __init__(self, tasks: list[Task], jobs: int, watch: Callable[[Progress], None]) -> None:
+        self._watch, self._jobs = watch, jobs
+        self._done, self._total = 0, len(tasks)
+        self._left = sum(task["seconds"] for task in tasks)
+        self._real = self._expected = 0.0
+
+    def __call__(self, outcome: Outcome) -> None:
+        self._done += 1
+        self._left -= outcome.task["seconds"]
+        if not outcome.error:
+            self._real += outcome.seconds
+            self._expected += outcome.task["seconds"]
+        ratio = self._real / self._expected if self._expected else 1.0
+        self._watch(Progress(self._done, self._total, ratio * self._left / self._jobs, outcome))
+
+
+def manifest(experiment: Experiment, jobs: int, scheduler: str | None, seconds: float) -> dict[str, Any]:
+    """Return what someone needs to know to trust the figures, or to get them again."""
+    plan, results = experiment.plan, experiment.results
+    packages = {}
+    for package in _PACKAGES:
+        try:
+            packages[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    signatures = {outcome.value.get("signature") for outcome in results.outcomes} - {None}
+    return {
+        "recipe": plan.recipe.name,
+        "gramian": __version__,
+        "python": platform.python_version(),
+        "packages": packages,
+        "machine": {
+            "system": f"{platform.system()} {platform.machine()}",
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+        },
+        "data": {
+            "name": Path(plan.data.name).name,
+            "sha256": plan.data.digest,
+            "parts": sorted(plan.data.files),
+        },
+        "settings": dict(plan.options),
+        "seeds": list(range(plan.seeds)),
+        "signatures": sorted(signatures),
+        "runs": {
+            "planned": len(plan.tasks()),
+            "finished": len(results.outcomes),
+            "failed": len(experiment.failures),
+        },
+        "run seconds": round(sum(outcome.seconds for outcome in results.outcomes), 1),
+        "seconds of this session": round(seconds, 1),
+        "where": "Dask cluster" if scheduler else f"{jobs} local process{'es' * (jobs > 1)}",
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def _need_plots() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtraError("matplotlib", "plots", "the report of an experiment") from None
+
+
+def _write_files(experiment: Experiment, about: dict[str, Any]) -> None:
+    """Write everything but the runs themselves, which are there already."""
+    from gramian.experiments.figures import draw
+    from gramian.experiments.report import page
+    from gramian.experiments.results import Figure, Table
+
+    out = experiment.folder
+    rows = [
+        {
+            "cell": outcome.task["cell"],
+            "seed": outcome.task["seed"],
+            **outcome.task["settings"],
+            **outcome.value,
+        }
+        for outcome in experiment.results.outcomes
+    ]
+    rows = [{name: value for name, value in row.items() if name != "sentences"} for row in rows]
+    _write(out / "runs.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    _write(out / "runs.csv", _csv(columns, [[_flat(row.get(name)) for name in columns] for row in rows]))
+    _write(out / "manifest.json", json.dumps(about, indent=2, ensure_ascii=False) + "\n")
+    settings = {"seeds": experiment.plan.seeds, **experiment.plan.options}
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in settings.items()]
+    _write(out / "settings.toml", "".join(lines))
+    drawn: dict[str, str] = {}
+    for part in (part for section in experiment.sections for part in section.parts):
+        if isinstance(part, Figure):
+            drawn[part.name] = draw(part, out / "figures")
+        elif isinstance(part, Table):
+            for table in (part, part.published):
+                if table is not None:
+                    shown = [["" if entry is None else str(entry) for entry in row] for row in table.rows]
+                    _write(out / "tables" / f"{table.name}.csv", _csv(table.columns, shown))
+    _write(experiment.report, page(experiment, about, drawn))
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path) as file:
+        file.write(text)
+
+
+def _flat(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+
+
+def _csv(columns: Any, rows: Any) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()
