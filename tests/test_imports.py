@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "grammar": BASE | {"trees", "corpus"},
     "chart": BASE | {"trees", "corpus", "grammar"},
     "learn": BASE | {"trees", "corpus", "features", "grammar", "chart"},
-    "discriminative": BASE | {"trees", "corpus", "grammar", "chart"},
+    "discriminative": BASE | {"trees", "corpus", "grammar", "chart", "learn"},
     "evaluate": BASE | {"trees"},
     "automata": BASE | {"evaluate"},
     "dependency": BASE | {"trees", "automata", "evaluate"},
@@ -33,7 +33,19 @@ MAY_IMPORT = {
     "result": BASE | {"trees", "corpus", "grammar", "chart"},
     "parser": BASE | {"trees", "corpus", "grammar", "chart", "tokenise", "words", "limits", "result"},
     "ensemble": BASE
-    | {"trees", "corpus", "features", "grammar", "chart", "learn", "evaluate", "parser", "parallel", "words"},
+    | {
+        "trees",
+        "corpus",
+        "features",
+        "grammar",
+        "chart",
+        "learn",
+        "evaluate",
+        "parser",
+        "parallel",
+        "words",
+        "discriminative",
+    },
 }
 ON_TOP = {"cli", "web", "interop", "experiments", "__main__", "__init__"}
 HEAVY = ("numpy", "scipy", "numba", "sklearn", "nltk", "conllu", "safetensors", "rich")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -237,3 +238,67 @@ def test_broken_trees_and_joined_words_are_told(train, tmp_path):
     assert "gramian: trees.mrg: 1 words with a space inside were joined with '_'" in err
     assert "Warning" not in err
     assert "New_York" in load_model(tmp_path / "model").grammar.lexicon.words
+
+
+def test_several_models(train, capsys, monkeypatch):
+    options = ("--models", "3", "--states", "2", "--iterations", "1", "--dev", "trees.mrg")
+    code, _, err = train("trees.mrg", "-o", "many.model", *options, "--noise", "mixed")
+    assert code == 0
+    assert "model 3 of 3" in err
+    assert "all together" in err
+    model = load_model("many.model")
+    assert len(model.grammars) == 3
+    assert [member["direction"] for member in model.report["members"]] == ["right", "left", "right"]
+    assert model.report["members"][2]["noise"] == "dropout"
+    assert np.diag(model.report["disagreement"]).tolist() == [0, 0, 0]
+    monkeypatch.setattr(sys, "argv", ["gramian", "inspect", "many.model"])
+    with pytest.raises(SystemExit):
+        main()
+    shown = capsys.readouterr().out
+    assert "3 grammars" in shown
+    assert "dropout 0.05" in shown
+    assert train("trees.mrg", "-o", "again.model", *options, "--noise", "mixed", "--jobs", "2")[0] == 0
+    assert Path("again.model").read_bytes() == Path("many.model").read_bytes()
+    assert not list(Path().glob("*.members"))
+
+
+def test_several_models_go_on_where_they_were(train, monkeypatch):
+    options = ("trees.mrg", "-o", "many.model", "--models", "3", "--states", "2", "--iterations", "1")
+    from gramian import ensemble
+
+    taught = []
+    learn_one = ensemble.train_member
+
+    def fail_at_the_third(task):
+        if len(taught) == 2:
+            raise MemoryError("no room")
+        taught.append(task["member"]["seed"])
+        return learn_one(task)
+
+    monkeypatch.setattr(ensemble, "train_member", fail_at_the_third)
+    code, _, err = train(*options)
+    assert code != 0
+    assert "no room" in err
+    assert taught == [0, 1]
+    monkeypatch.setattr(ensemble, "train_member", learn_one)
+    code, _, err = train(*options)
+    assert code == 0
+    assert err.count("kept from before") == 2
+    assert len(load_model("many.model").grammars) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("-", "--models", "2"), "several times"),
+        (("trees.mrg", "--models", "2", "--method", "pcfg"), "same model"),
+        (("trees.mrg", "--models", "2", "--method", "em", "--noise", "dropout"), "spectral-em"),
+        (("trees.mrg", "--models", "2", "--keep-best", "--dev", "trees.mrg"), "one model"),
+        (("trees.mrg", "--direction", "both"), "--models 2"),
+    ],
+)
+def test_what_does_not_go_with_several_models(train, monkeypatch, options, reason):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(treebank().encode())))
+    code, _, err = train(*options, "-o", "many.model")
+    assert code == 2
+    assert reason in err

@@ -17,6 +17,7 @@ from gramian.errors import InputError, OptionError
 if TYPE_CHECKING:
     from gramian.parser import ParseResult, Sentence
 
+Combination: TypeAlias = Literal["product", "sum", "coverage", "hierarchical"]
 Decoder: TypeAlias = Literal["max-recall", "max-rule-product", "max-rule-sum", "variational", "viterbi"]
 
 _MAKESHIFT = {
@@ -41,6 +42,9 @@ def parse(
     ),
     k: int = typer.Option(1, "--k", min=1, help="Write the best k trees, an empty line after each sentence."),
     decoder: Decoder = typer.Option("max-recall", help="What makes a tree the best."),
+    combination: Combination = typer.Option(
+        "product", help="How the grammars of a model that holds several are combined."
+    ),
     jobs: int = typer.Option(1, "--jobs", "-j", min=1, help="Threads."),
     strict: bool = typer.Option(False, "--strict", help="Exit with 1 if any sentence is not fully parsed."),
     max_length: int | None = typer.Option(None, min=1, help="Parse longer sentences in parts."),
@@ -60,7 +64,12 @@ def parse(
     from gramian.parser import load
 
     parser = load(
-        model, decoder=decoder, max_length=max_length, max_seconds=max_seconds, max_memory=max_memory << 20
+        model,
+        decoder=decoder,
+        combination=combination,
+        max_length=max_length,
+        max_seconds=max_seconds,
+        max_memory=max_memory << 20,
     )
     if not quiet:
         _announce_compiling()

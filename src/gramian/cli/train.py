@@ -20,9 +20,6 @@ Method: TypeAlias = Literal[
 ]
 
 
-_TRIMMED = 0.003  # share of a rule's probability that a compact model file does without
-
-
 def train(
     trees: str = typer.Argument(help="Bracketed trees: a file, a folder, or - for stdin."),
     output: str = typer.Option(..., "--output", "-o", help="Model file to write."),
@@ -52,17 +49,27 @@ def train(
     preset: str = typer.Option(
         "penn", help="Habits of the treebank: penn, icepahc, keyaki, ftb, cess, floresta, whole."
     ),
-    direction: Literal["right", "left", "head"] = typer.Option(
-        "right", help="Binarisation: from where children are split off."
+    direction: Literal["right", "left", "head", "both"] | None = typer.Option(
+        None,
+        help="Binarisation: from where children are split off; right for one model, both in turn for several.",
     ),
     horizontal: int = typer.Option(0, min=0, help="How many siblings an intermediate label remembers."),
     vertical: int = typer.Option(1, min=1, help="1 for no context, 2 for the parent, ..."),
     heads: str = typer.Option(
         "auto", help="Head rules for features: auto, collins, left, right, none, or a file."
     ),
+    models: int = typer.Option(1, min=1, help="Train so many models that differ; they parse together."),
+    noise: Literal["seeds", "dropout", "additive", "multiplicative", "mixed"] = typer.Option(
+        "seeds", help="With --models: what makes them differ besides their binarisation."
+    ),
     skip_broken: bool = typer.Option(False, help="Leave out broken trees, and say how many."),
     seed: int = typer.Option(0, help="Same seed, same model file."),
-    jobs: int = typer.Option(1, min=1, help="Threads; the model does not depend on it."),
+    jobs: int = typer.Option(
+        1, min=1, help="Threads, or with --models processes; the model does not depend on it."
+    ),
+    scheduler: str | None = typer.Option(
+        None, help="With --models: address of a Dask scheduler whose workers train them (tcp://host:8786)."
+    ),
     attribution: str | None = typer.Option(None, help="Whom to credit for the data; kept in the model."),
     full: bool = typer.Option(
         False, help="Keep whole rule tensors in 32 bits; by default they are of low rank, small and fast."
@@ -85,12 +92,13 @@ def train(
     began = time.perf_counter()
     if not dry_run:
         _check_writable(output)
-    shape = Shape(direction, horizontal, vertical)
+    directions = _directions(direction, models)
+    shape = Shape(directions[0], horizontal, vertical)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         bank = Treebank.read(
             trees, options=named_preset(preset), shape=shape,
-            heads=HeadRules.named("collins" if heads == "auto" else heads) if direction == "head" else None,
+            heads=HeadRules.named("collins" if heads == "auto" else heads) if directions[0] == "head" else None,
             broken="skip" if skip_broken else "raise",
         )  # fmt: skip
     for warning in () if quiet else caught:
@@ -98,16 +106,16 @@ def train(
     options: dict[str, Any] = {
         "method": method, "states": states, "allocation": allocation, "growth": growth, "features": features,
         "iterations": iterations, "cycles": cycles, "merge": merge,
-        "preset": preset, "direction": direction, "horizontal": horizontal, "vertical": vertical,
+        "preset": preset, "direction": " ".join(directions), "horizontal": horizontal, "vertical": vertical,
         "heads": heads, "seed": seed,
     }  # fmt: skip
     learner = _learner(options, start, jobs, None if quiet else say)
     gold = None if dev is None else _gold(dev, preset)
-    if hasattr(learner, "checkpoint"):
+    if hasattr(learner, "checkpoint") and models == 1:
         learner.set_params(checkpoint=f"{output}.partial")
     if keep_best:
-        if gold is None or not hasattr(learner, "watch"):
-            raise OptionError("--keep-best needs --dev and a method with EM steps")
+        if gold is None or not hasattr(learner, "watch") or models > 1:
+            raise OptionError("--keep-best needs --dev, a method with EM steps, and one model")
         learner.set_params(watch=lambda step, make: _watched(step, make(), gold, jobs, quiet))
     if not quiet:
         say(f"read {bank.n_trees:,} trees, {int(bank.lengths.sum()):,} words, {bank.n_symbols} labels and tags: "
@@ -117,22 +125,44 @@ def train(
             json.dumps({"options": options | _used(learner), "estimate": _estimate(bank, learner)}, indent=2)
         )
         return
+    data = {"source": trees, "trees": bank.n_trees, "words": int(bank.lengths.sum())}
+    if attribution is not None:
+        data["attribution"] = attribution
+    if models > 1:
+        from gramian.cli.train_many import Bundle, train_many
+
+        bundle = Bundle(
+            trees,
+            output,
+            models,
+            noise,
+            directions,
+            scheduler,
+            dev,
+            gold,
+            jobs,
+            skip_broken,
+            full,
+            quiet,
+            options,
+            data,
+        )
+        train_many(bundle, learner, _used(learner))
+        return
     learner.fit(bank)
 
+    from gramian.ensemble.train import TRIMMED
     from gramian.grammar.lowrank import compress
     from gramian.grammar.model import Model
     from gramian.grammar.store import save_model
     from gramian.grammar.trim import trimmed
 
-    data = {"source": trees, "trees": bank.n_trees, "words": int(bank.lengths.sum())}
-    if attribution is not None:
-        data["attribution"] = attribution
     report = dict(learner.report_)
     # What differs from run to run goes beside the model: the same seed gives the same model file.
     costs = {name: report.pop(name) for name in ("seconds", "peak memory (MB)")}
     grammar = learner.grammar_
     if not full and grammar.is_probabilistic:
-        grammar = compress(trimmed(grammar, _TRIMMED)).grammar
+        grammar = compress(trimmed(grammar, TRIMMED)).grammar
     metrics: dict[str, Any] = {}
     if gold is not None:
         scores = _scores(grammar, gold, jobs)
@@ -182,6 +212,15 @@ def _learner(options: dict[str, Any], start: str | None, jobs: int, tell: Any) -
         return learn.SpectralMoments(**common)
     common["merge"] = options["merge"]
     return learn.SpectralEM(**({"states": 32} | common if method == "best" else common))
+
+
+def _directions(direction: str | None, models: int) -> tuple[Any, ...]:
+    """Return the binarisations that the models have in turn."""
+    if direction == "both" or (direction is None and models > 1):
+        if models == 1:
+            raise OptionError("--direction both goes with --models 2 or more")
+        return ("right", "left")
+    return (direction or "right",)
 
 
 def _check_writable(output: str) -> None:

@@ -91,7 +91,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             if isinstance(treebank, Observations)
             else Observations(
                 treebank,
-                heads=self._head_rules(treebank),
+                heads=self.head_rules(treebank),
                 jobs=self.jobs,
                 lexicon=getattr(self, "lexicon", "suffix"),
             )
@@ -110,7 +110,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         raise NotImplementedError
 
-    def _head_rules(self, bank: Treebank) -> HeadRules | None:
+    def head_rules(self, bank: Treebank) -> HeadRules | None:
         heads = getattr(self, "heads", None)
         if heads == "auto":
             penn_english = {"NP", "VP", "PP", "NN", "IN", "DT", "VBZ"} <= set(bank.symbols)

@@ -1,0 +1,131 @@
+"""``gramian train --models N``: several models that differ, in one file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from gramian.cli.talk import say
+from gramian.errors import OptionError
+
+if TYPE_CHECKING:
+    from gramian.ensemble import Member
+    from gramian.grammar.model import Model
+    from gramian.trees import Tree
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What ``gramian train`` was asked for, where several models are concerned."""
+
+    trees: str
+    output: str
+    models: int
+    noise: str
+    directions: tuple[str, ...]
+    scheduler: str | None
+    dev: str | None
+    gold: list[Tree] | None
+    jobs: int
+    skip_broken: bool
+    full: bool
+    quiet: bool
+    options: dict[str, Any]
+    data: dict[str, Any]
+
+
+def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None:
+    """Train all models, those already finished excepted, and write them to one file."""
+    from gramian.ensemble import plan_members, train_member
+    from gramian.ensemble.train import data_key, model_of
+    from gramian.files import writing
+    from gramian.grammar.model import Model
+    from gramian.grammar.store import save_model
+    from gramian.parallel import Outcome, run_tasks
+
+    began = time.perf_counter()
+    if bundle.trees == "-":
+        raise OptionError("several models read the trees several times; try: a file instead of -")
+    if not hasattr(learner, "random_state"):
+        raise OptionError(
+            f"method {bundle.options['method']} always gives the same model; try: without --models"
+        )
+    if bundle.noise != "seeds" and not hasattr(learner, "noise"):
+        raise OptionError(
+            f"--noise {bundle.noise} goes with the methods best, spectral-em and spectral-cluster"
+        )
+    options = bundle.options
+    members = plan_members(bundle.models, bundle.noise, bundle.directions, options["seed"])
+    common = {
+        "trees": bundle.trees, "data": data_key(bundle.trees), "skip_broken": bundle.skip_broken, "learner": type(learner).__name__,
+        "parameters": parameters, "compact": not bundle.full,
+    } | {name: options[name] for name in ("preset", "horizontal", "vertical", "heads")}  # fmt: skip
+    done = 0
+
+    def watch(outcome: Outcome) -> None:
+        nonlocal done
+        done += 1
+        if not bundle.quiet:
+            how = "kept from before" if outcome.kept else f"{outcome.seconds:.1f} s"
+            say(f"model {done} of {bundle.models}: {how}")
+
+    folder = f"{bundle.output}.members"
+    outcomes = run_tasks(
+        train_member, [common | {"member": asdict(member)} for member in members],
+        jobs=bundle.jobs, scheduler=bundle.scheduler, folder=folder, watch=watch,
+    )  # fmt: skip
+    models = [model_of(outcome.value) for outcome in outcomes]
+    report = dict(models[0].report) | {"members": [asdict(member) for member in members]}
+    report["kinds"] = [member.kind for member in members]
+    model = Model(
+        models[0].grammar, options | {"models": bundle.models, "noise": bundle.noise}, bundle.data, {}, report,
+        tuple(one.grammar for one in models[1:]),
+    )  # fmt: skip
+    if bundle.gold is not None:
+        model = _scored(model, members, bundle)
+    save_model(model, bundle.output, half=not bundle.full)
+    costs = {"seconds": {"models": round(sum(one.seconds for one in outcomes), 3)}}
+    costs["seconds"]["all"] = round(time.perf_counter() - began, 3)
+    with writing(f"{bundle.output}.log.json") as log:
+        log.write(json.dumps(costs, indent=2) + "\n")
+    shutil.rmtree(folder)
+    if not bundle.quiet:
+        say(f"wrote {bundle.output}: {time.perf_counter() - began:.1f} s in all")
+
+
+def _scored(model: Model, members: list[Member], bundle: Bundle) -> Model:
+    """Parse the trees to score on with each model and with all; note scores and disagreement."""
+    from dataclasses import replace
+
+    from gramian.ensemble import disagreement
+    from gramian.evaluate import GoldBrackets
+    from gramian.grammar.model import Model
+    from gramian.parser import Parser
+
+    assert bundle.gold is not None
+    words = [list(tree.words) for tree in bundle.gold]
+    scorer = GoldBrackets(bundle.gold)
+    parses = [
+        [result.tree for result in Parser(Model(grammar)).parse_many(words, jobs=bundle.jobs)]
+        for grammar in model.grammars
+    ]
+    single = [scorer.score(trees).f1_gold_tags for trees in parses]
+    scores = scorer.score([result.tree for result in Parser(model).parse_many(words, jobs=bundle.jobs)])
+    if not bundle.quiet:
+        for member, value in zip(members, single, strict=True):
+            say(f"{bundle.dev}: F1 with gold tags {value:.2f}, {member.kind} {member.seed}")
+        say(
+            f"{bundle.dev}: F1 {scores.f1:.2f}, with gold tags {scores.f1_gold_tags:.2f}, tagging {scores.tagging:.2f}, all together"
+        )
+    report = dict(model.report)
+    report["members"] = [
+        about | {"f1_gold_tags": round(value, 3)}
+        for about, value in zip(report["members"], single, strict=True)
+    ]
+    report["disagreement"] = disagreement(parses)
+    metrics: dict[str, Any] = {name: round(value, 3) for name, value in scores.as_dict().items()}
+    metrics |= {"dev": bundle.dev, "signature": scores.signature()}
+    return replace(model, metrics=metrics, report=report)

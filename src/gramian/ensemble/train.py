@@ -1,0 +1,188 @@
+"""Training of models that differ by seed, by noise (Narayan and Cohen 2015) and by binarisation, each an independent task.
+
+What a task needs and returns is made of JSON values, so that tasks can run in other processes or on other machines, and finished ones can
+be kept in a folder; see :mod:`gramian.parallel`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import tempfile
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, get_args
+
+from gramian import learn
+from gramian.corpus import Shape, Treebank
+from gramian.errors import InputError, OptionError
+from gramian.evaluate import GoldBrackets
+from gramian.grammar.lowrank import compress
+from gramian.grammar.model import Model
+from gramian.grammar.store import load_model, save_model
+from gramian.grammar.trim import trimmed
+from gramian.learn.noise import LEVELS, Noise
+from gramian.trees import HeadRules, Tree
+from gramian.trees import preset as named_preset
+
+__all__ = ["TRIMMED", "Member", "data_key", "disagreement", "model_of", "plan_members", "train_member"]
+
+TRIMMED = 0.003
+"""Share of a rule's probability that a compact model does without."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """What sets a model apart from the others.
+
+    Attributes
+    ----------
+    seed : int
+    direction : str
+        Of binarisation.
+    noise : str or None
+    noise_level : float
+    """
+
+    seed: int
+    direction: str
+    noise: str | None = None
+    noise_level: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        """Its noise and binarisation, by which models are grouped."""
+        return f"{self.noise or 'seeds'} {self.direction}"
+
+
+def plan_members(
+    models: int, noise: str = "seeds", directions: Sequence[str] = ("right", "left"), seed: int = 0
+) -> list[Member]:
+    """Share noises, levels and directions out over a number of models.
+
+    Parameters
+    ----------
+    models : int
+    noise : str
+        ``"seeds"`` for none, a noise of :mod:`gramian.learn.noise`, or ``"mixed"`` for all of these in turn.
+    directions : sequence of str
+        Directions of binarisation, in turn.
+    seed : int
+        Of the first model.
+
+    Examples
+    --------
+    >>> [member.kind for member in plan_members(3)]
+    ['seeds right', 'seeds left', 'seeds right']
+    """
+    schemes: list[str | None] = (
+        [None, *get_args(Noise)] if noise == "mixed" else [noise if noise != "seeds" else None]
+    )
+    if not {scheme for scheme in schemes if scheme} <= set(get_args(Noise)):
+        raise OptionError(f"noise is seeds, mixed, {' or '.join(get_args(Noise))}, not {noise!r}")
+    members = []
+    for number in range(models):
+        turn = number // len(directions)
+        scheme = schemes[turn % len(schemes)]
+        level = LEVELS[turn // len(schemes) % len(LEVELS)] if scheme else 0.0
+        members.append(Member(seed + number, directions[number % len(directions)], scheme, level))
+    return members
+
+
+def data_key(path: str) -> str:
+    """Return a hash of a file's or folder's content, so that work on other data is not taken for finished."""
+    digest = hashlib.sha256()
+    files = sorted(filter(Path.is_file, Path(path).rglob("*"))) if os.path.isdir(path) else [Path(path)]
+    try:
+        for file in files:
+            digest.update(file.read_bytes())
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path, hint="the path of a treebank") from None
+    return digest.hexdigest()[:24]
+
+
+def train_member(task: dict[str, Any]) -> dict[str, Any]:
+    """Train one model.
+
+    Parameters
+    ----------
+    task : dict
+        ``trees`` (path), ``data`` (:func:`data_key`), ``preset``, ``horizontal``, ``vertical``, ``skip_broken``, ``heads``, ``member``
+        (fields of :class:`Member`), ``learner`` (name of a class of :mod:`gramian.learn`), ``parameters`` (of the learner), ``compact``.
+
+    Returns
+    -------
+    dict
+        ``model``: the bytes of a model file in base 64; see :func:`model_of`.
+    """
+    member = Member(**task["member"])
+    seen = _observations(
+        task["trees"], task["data"], task["preset"], member.direction, task["horizontal"], task["vertical"],
+        task["skip_broken"], task["heads"],
+    )  # fmt: skip
+    parameters = dict(task["parameters"]) | {"random_state": member.seed}
+    if member.noise:
+        parameters |= {"noise": member.noise, "noise_level": member.noise_level}
+    learner = getattr(learn, task["learner"])(**parameters).fit(seen)
+    grammar = learner.grammar_
+    if task["compact"] and grammar.is_probabilistic:
+        grammar = compress(trimmed(grammar, TRIMMED)).grammar
+    report = {
+        name: value for name, value in learner.report_.items() if name not in ("seconds", "peak memory (MB)")
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model"
+        save_model(Model(grammar, report=report), file)
+        return {"model": base64.b64encode(file.read_bytes()).decode("ascii")}
+
+
+def model_of(result: dict[str, Any]) -> Model:
+    """Return the model that :func:`train_member` made."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model"
+        file.write_bytes(base64.b64decode(result["model"]))
+        return load_model(file)
+
+
+@lru_cache(maxsize=2)
+def _observations(
+    trees: str,
+    data: str,
+    preset: str,
+    direction: Any,
+    horizontal: int,
+    vertical: int,
+    skip_broken: bool,
+    heads: str,
+) -> learn.Observations:
+    """Read a treebank; models of the same binarisation that are trained one after the other share it with its features."""
+    rules = HeadRules.named("collins" if heads == "auto" else heads) if direction == "head" else None
+    with warnings.catch_warnings():  # told when the treebank was first read
+        warnings.simplefilter("ignore")
+        bank = Treebank.read(
+            trees, options=named_preset(preset), shape=Shape(direction, horizontal, vertical), heads=rules,
+            broken="skip" if skip_broken else "raise",
+        )  # fmt: skip
+    return learn.Observations(bank, heads=learn.PCFG(heads=heads).head_rules(bank), keep_features=True)
+
+
+def disagreement(parses: Sequence[Sequence[Tree]]) -> list[list[float]]:
+    """Return, for each pair of models, 100 less the F1 of one's trees against the other's.
+
+    Parameters
+    ----------
+    parses : sequence of sequences of Tree
+        The trees that each model has for the same sentences.
+
+    Examples
+    --------
+    >>> one, other = Tree.parse("(S (NP (D a) (N b)) (V c))"), Tree.parse("(S (D a) (VP (N b) (V c)))")
+    >>> disagreement([[one], [one], [other]])
+    [[0.0, 0.0, 50.0], [0.0, 0.0, 50.0], [50.0, 50.0, 0.0]]
+    """
+    scorers = [GoldBrackets(trees) for trees in parses]
+    return [[round(100 - scorer.score(trees).f1, 2) for trees in parses] for scorer in scorers]
