@@ -1,0 +1,134 @@
+"""Model files of span CRFs: safetensors whose metadata hold one JSON header.
+
+Weights are rounded to half precision, and zeros are left out. Loading runs no code from the file, checks it against
+its checksum, and makes no array larger than the file stands for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian import __version__
+from gramian.discriminative.model import SpanModel
+from gramian.errors import GramianError, ModelFileError
+from gramian.files import writing
+
+__all__ = ["load", "pack", "save", "unpack"]
+
+_KEY = "gramian-span-crf"
+_VERSION = 1
+_TABLES = ("tag_weights", "weights")
+_HINT = "try: a file that gramian.discriminative.save wrote"
+
+Tensors: TypeAlias = dict[str, npt.NDArray[Any]]
+
+
+def pack(model: SpanModel) -> Tensors:
+    """Return a model as named arrays of few bytes; :func:`unpack` is the inverse, up to rounding to 16 bits."""
+    tensors: Tensors = {"n_phrases": np.array([model.n_phrases], np.int32)}
+    for name in ("symbols", "frequent"):
+        tensors[name] = np.frombuffer("\0".join(getattr(model, name)).encode(), np.uint8)
+    for name in _TABLES:
+        rounded = getattr(model, name).astype(np.float16)
+        tensors[f"{name}.mask"] = np.packbits(rounded != 0)
+        tensors[name] = rounded[rounded != 0]
+    return tensors
+
+
+def unpack(tensors: Tensors) -> SpanModel:
+    """Return the model that arrays stand for.
+
+    Raises
+    ------
+    LookupError, TypeError, ValueError
+        If they stand for none.
+    """
+    (n_phrases,) = tensors["n_phrases"].tolist()
+    symbols, frequent = (
+        tuple(bytes(tensors[name]).decode().split("\0")) if tensors[name].size else ()
+        for name in ("symbols", "frequent")
+    )
+    if not 0 < n_phrases < len(symbols) <= 1024:
+        raise ValueError(f"{n_phrases} phrases among {len(symbols)} symbols")
+    return SpanModel(symbols, n_phrases, frequent, *(_table(tensors, name) for name in _TABLES))
+
+
+def _table(tensors: Tensors, name: str) -> npt.NDArray[np.float32]:
+    present = np.unpackbits(tensors[f"{name}.mask"]).view(np.bool_)
+    if present.ndim != 1 or present.size < 1024 or present.size & (present.size - 1):
+        raise ValueError(f"{name} has {present.size} slots")  # kernels index it without looking
+    table = np.zeros(present.size, np.float32)
+    table[present] = tensors[name]
+    if not np.isfinite(table).all():
+        raise ValueError(f"{name} are not all numbers")
+    return table
+
+
+def save(model: SpanModel, path: str | os.PathLike[str]) -> None:
+    """Write a model file, whole or not at all; equal models give equal bytes.
+
+    Raises
+    ------
+    gramian.errors.ModelFileError
+        If the file cannot be written.
+    """
+    from safetensors.numpy import save as to_bytes
+
+    tensors = pack(model)
+    header = {"version": _VERSION, "gramian": __version__, "checksum": _checksum(tensors)}
+    data = to_bytes(tensors, {_KEY: json.dumps(header, sort_keys=True)})
+    try:
+        with writing(path) as out:
+            cast(io.TextIOWrapper, out).buffer.write(data)
+    except (GramianError, OSError) as error:
+        raise ModelFileError(f"{path}: the model cannot be written here ({error})") from None
+
+
+def load(path: str | os.PathLike[str]) -> SpanModel:
+    """Read a model file.
+
+    Raises
+    ------
+    gramian.errors.ModelFileError
+        If it is missing, damaged, no span CRF, or of a newer format.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    if not Path(path).is_file():
+        raise ModelFileError(f"{path}: there is no such model file; {_HINT}")
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            header = json.loads((file.metadata() or {})[_KEY])
+            tensors: Tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        version, checksum = int(header["version"]), header["checksum"]
+    except (SafetensorError, OSError, LookupError, TypeError, ValueError):
+        raise ModelFileError(f"{path}: not a span CRF of gramian, or cut short; {_HINT}") from None
+    if version > _VERSION:
+        raise ModelFileError(
+            f"{path}: the model has format {version}, this gramian ({__version__}) reads up to {_VERSION};"
+            " try: pip install --upgrade gramian"
+        )
+    if checksum != _checksum(tensors):
+        raise ModelFileError(f"{path}: the model file is damaged (its checksum differs); try: copying it again")
+    try:
+        return unpack(tensors)
+    except (LookupError, TypeError, ValueError) as error:
+        raise ModelFileError(
+            f"{path}: the file holds no model this gramian ({__version__}) can use: {error}"
+        ) from None
+
+
+def _checksum(tensors: Tensors) -> str:
+    digest = hashlib.sha256()
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype.str} {tensor.shape}\n".encode())
+        digest.update(np.ascontiguousarray(tensor).data)
+    return f"sha256:{digest.hexdigest()}"
