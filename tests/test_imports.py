@@ -23,7 +23,6 @@ MAY_IMPORT = {
     "chart": BASE | {"trees", "corpus", "grammar"},
     "learn": BASE | {"trees", "corpus", "features", "grammar", "chart"},
     "discriminative": BASE | {"trees", "corpus", "grammar", "chart", "learn"},
-    "discriminative": BASE | {"trees", "corpus", "grammar", "chart", "learn"},
     "evaluate": BASE | {"trees"},
     "automata": BASE | {"evaluate"},
     "dependency": BASE | {"trees", "automata", "evaluate"},
