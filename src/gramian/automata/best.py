@@ -123,7 +123,9 @@ class BestModel(BaseEstimator):  # type: ignore[misc]
             def finish(pair: tuple[int, Runner]) -> Runner:
                 lane, runner = pair
                 stage = _last_round(forest, runner.n_states)
-                return run(runner, forest, stage, seed=(self.random_state, len(ROUNDS), lane))
+                after = run(runner, forest, stage, seed=(self.random_state, len(ROUNDS), lane))
+                _log.debug("last round: %s, %d states", after.name, after.n_states)
+                return after
 
             chosen = [(lane, runner) for lane, runner in enumerate(runners) if weights[lane] > 0]
             final = list(pool.map(finish, chosen))

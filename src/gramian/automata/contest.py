@@ -99,7 +99,12 @@ def compete(
 
         def go(pair: tuple[int, Runner], number: int = number, stage: Round = stage) -> Runner:
             lane, runner = pair
-            return _judged(run(runner, forest, stage, seed=(seed, number, lane)), judges)
+            after = _judged(run(runner, forest, stage, seed=(seed, number, lane)), judges)
+            _log.debug(
+                "round %d of %d: %s, %d states, held-out log-probability %.4f",
+                number + 1, len(ROUNDS), after.name, after.n_states, after.mean,
+            )  # fmt: skip
+            return after
 
         runners = sorted(pool.map(go, enumerate(runners)), key=lambda runner: -runner.mean)
         _log.info(

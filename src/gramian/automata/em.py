@@ -135,6 +135,7 @@ class PNFAEM(BaseEstimator):  # type: ignore[misc]
             pseudo_count=self.pseudo_count,
             structure=self.structure,
             n_jobs=self.n_jobs or os.cpu_count() or 1,
+            name=f"EM with {start.n_states} states",
         )
 
 
@@ -147,12 +148,22 @@ def climb(
     pseudo_count: float = 0.0,
     structure: Structure = "joint",
     n_jobs: int = 1,
+    name: str | None = None,
 ) -> tuple[WFA, list[float]]:
-    """Run EM from `start`; return the last automaton, and the log-likelihood at each iteration."""
+    """Run EM from `start`; return the last automaton, and the log-likelihood at each iteration.
+
+    With a `name` for the run, each iteration is logged.
+    """
     model = start
     values: list[float] = []
-    for _ in range(max_iterations):
+    for iteration in range(max_iterations):
         value, counts = forest.expected_counts(model, n_jobs)
+        if name is not None:
+            mean = value / forest.n_strings
+            _log.debug(
+                "%s: iteration %d of at most %d, log-likelihood of a string %.4f",
+                name, iteration + 1, max_iterations, mean,
+            )  # fmt: skip
         gain = value - values[-1] if values else float("inf")
         values.append(value)
         if gain < tolerance * forest.n_strings:

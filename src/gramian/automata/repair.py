@@ -55,12 +55,9 @@ def clip_to_pnfa(model: WFA, sample: Sequences, *, random_state: int = 0) -> WFA
     centres /= np.bincount(nearest, minlength=n)[:, None]
     moved = (centres @ model.transitions).reshape(-1, model.n_states)
     combined = np.array([nnls(centres.T, vector)[0] for vector in (*moved, model.initial)])
-    counts = MoveCounts(
-        combined[-1] + 1e-9,
-        np.maximum(centres @ model.final, 0.0) + 1e-9,
-        combined[:-1].reshape(model.n_symbols, n, n),
-    )
-    return counts.estimate(model.alphabet)
+    final = np.maximum(centres @ model.final, 0.0)
+    weights = MoveCounts(combined[-1], final, combined[:-1].reshape(model.n_symbols, n, n))
+    return weights.estimate(model.alphabet, pseudo_count=1e-6)  # so that no string is impossible
 
 
 def cluster_to_pnfa(
@@ -118,6 +115,7 @@ def refine(
             tolerance=1e-5,
             pseudo_count=pseudo_count,
             n_jobs=n_jobs or os.cpu_count() or 1,
+            name=f"EM with {start.n_states} states from a spectral start",
         )
     return model
 

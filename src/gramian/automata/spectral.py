@@ -110,7 +110,8 @@ class SpectralWFA(BaseEstimator):  # type: ignore[misc]
         The most frequent substrings; the most frequent beginnings and endings; the symbols and the empty
         string; a maximum matching of frequent strings; or any basis.
     basis_size : int or "auto"
-        Number of prefixes and of suffixes; "auto", which needs ``n_states="auto"``, tries several.
+        Number of prefixes and of suffixes; "auto" tries several if `n_states` is "auto" too, and is 500
+        otherwise.
     max_length : int
         The longest string of the basis.
     scaled : bool
@@ -153,7 +154,7 @@ class SpectralWFA(BaseEstimator):  # type: ignore[misc]
         *,
         statistic: Statistic = "substring",
         basis: str | Basis = "frequent",
-        basis_size: int | Literal["auto"] = 500,
+        basis_size: int | Literal["auto"] = "auto",
         max_length: int = 4,
         scaled: bool = False,
         minimum_mass: float = 0.0,
@@ -201,8 +202,8 @@ class SpectralWFA(BaseEstimator):  # type: ignore[misc]
             isinstance(self.n_states, int | np.integer) and self.n_states >= 1
         ):
             raise OptionError(f"n_states: got {self.n_states!r}; try: a number from 1, or 'auto'")
-        if self.basis_size == "auto" and self.n_states != "auto":
-            raise OptionError("basis_size: 'auto' needs n_states='auto'; try: a number")
+        if self.basis_size != "auto" and self.basis_size < 1:
+            raise OptionError(f"basis_size: got {self.basis_size!r}; try: a number from 1, or 'auto'")
         if self.repair not in (None, "clip", "cluster", "em"):
             raise OptionError(f"repair: got {self.repair!r}; try one of: None, clip, cluster, em")
 
@@ -226,23 +227,34 @@ class SpectralWFA(BaseEstimator):  # type: ignore[misc]
         return spectral_factors(blocks, rank, scaled=self.scaled, solver=self.solver, seed=self.random_state)
 
     def _choose(self, sample: Sequences) -> tuple[int, int]:
-        """Return the basis size and the rank, chosen on a slice of the sample where they are "auto"."""
+        """Return the basis size and the rank, chosen on a slice of the sample where they are "auto".
+
+        Sizes are compared by their best automata before repair, which take a second; ranks after it.
+        """
+        size = 500 if self.basis_size == "auto" else self.basis_size
         if self.n_states != "auto":
-            assert self.basis_size != "auto"
-            return self.basis_size, int(self.n_states)
+            return size, int(self.n_states)
         kept, judges = sample.split(self.held_out, seed=self.random_state)
-        best, choice = -np.inf, (500, 1)
-        for size in _SIZES if self.basis_size == "auto" else (self.basis_size,):
-            factors = self._factors(kept, size, _RANKS[-1])
-            for rank in _RANKS if self.repair is None else _REPAIRED_RANKS:
-                if rank > len(factors.singular_values) and rank > 1:
-                    break
-                raw = factors.truncated(rank).convert(self.statistic, "string")
-                value = _likelihood(self._repaired(raw, kept), judges)
-                if value > best:
-                    best, choice = value, (size, rank)
-        _log.info("spectral: basis %d, %d states, held-out log-likelihood %.4f", *choice, best)
-        return choice
+        several = self.basis_size == "auto" and self.basis in ("frequent", "ends", "matching")
+        tried = {size: self._factors(kept, size, _RANKS[-1]) for size in (_SIZES if several else (size,))}
+        if several or self.repair is None:
+            found = [
+                (_likelihood(raw, judges), size, raw.n_states)
+                for size, factors in tried.items()
+                for raw in self._cut(factors, _RANKS)
+            ]
+            _, size, rank = max(found, key=lambda trial: trial[0])
+        if self.repair is not None:
+            automata = self._cut(tried[size], _REPAIRED_RANKS)
+            values = [_likelihood(self._repaired(raw, kept), judges) for raw in automata]
+            rank = automata[int(np.argmax(values))].n_states
+        _log.info("chosen on held-out strings: a basis of %d, %d states", size, rank)
+        return size, rank
+
+    def _cut(self, factors: SpectralFactors, ranks: tuple[int, ...]) -> list[WFA]:
+        """Return automata of several ranks, at least one."""
+        most = max(len(factors.singular_values), ranks[0])
+        return [factors.truncated(rank).convert(self.statistic, "string") for rank in ranks if rank <= most]
 
     def _repaired(self, raw: WFA, sample: Sequences) -> WFA:
         if self.repair is None:
@@ -257,7 +269,7 @@ class SpectralWFA(BaseEstimator):  # type: ignore[misc]
         return refine(clustered, sample, random_state=self.random_state, n_jobs=self.n_jobs)
 
 
-_SIZES = (50, 150, 500)
+_SIZES = (50, 150, 500, 1500)
 _RANKS = (*range(1, 21), *range(22, 41, 2), *range(44, 65, 4))
 _REPAIRED_RANKS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # each costs a run of EM
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -26,14 +28,16 @@ app = typer.Typer(
 
 Method: TypeAlias = Literal["best", "spectral", "em", "spectral-em", "ngram"]
 Layout: TypeAlias = Literal["auto", "strings", "brackets", "conllu"]
-Tags: TypeAlias = Literal["xpos", "upos"]
+Tags: TypeAlias = Literal["xpos", "upos", "universal"]
 
 _MODEL = typer.Argument(help="A model that 'gramian wfa train' wrote.")
 _FILE = typer.Argument(
     help="Strings: PAutomaC or SPiCe, plain lines of symbols, trees or CoNLL-U (their tags); - for stdin."
 )
 _LAYOUT = typer.Option("auto", "--format", help="What the file holds.")
-_TAGS = typer.Option("xpos", help="Which column of a CoNLL-U file is read.")
+_TAGS = typer.Option(
+    "xpos", help="Tags of a treebank: a column of CoNLL-U, or universal: Penn tags reduced to twelve."
+)
 _JSON = typer.Option(False, "--json", help="Print JSON.")
 _STOP = "<stop>"
 
@@ -61,9 +65,9 @@ def train(
     sample = _read(file, layout, tags)
     started = monotonic()
     if not quiet:
-        _show_progress()
         say(f"{len(sample):,} strings, {len(sample.symbols):,} symbols of {len(sample.alphabet)} kinds")
-    model = learn(sample, method, n_states, n_jobs=jobs, random_state=seed)
+    with _progress(quiet):
+        model = learn(sample, method, n_states, n_jobs=jobs, random_state=seed)
     model.save(output)
     if not quiet:
         say(f"{_words(model)}; {monotonic() - started:.1f} s; written to {output}")
@@ -236,6 +240,7 @@ def _read(file: str, layout: Layout, tags: Tags) -> Sequences:
     """Read strings, or the tag sequences of a treebank."""
     from gramian.automata import Sequences
     from gramian.automata.formats import read_strings
+    from gramian.automata.tagset import universal_tag
     from gramian.files import peek_text
     from gramian.trees import read_conllu, read_trees
 
@@ -246,28 +251,40 @@ def _read(file: str, layout: Layout, tags: Tags) -> Sequences:
             layout = "brackets"
         elif first.count("\t") == 9 or first.startswith("# "):
             layout = "conllu"
+    if layout not in ("brackets", "conllu"):
+        return read_strings(source)
     if layout == "brackets":
-        return Sequences.from_strings(
-            [tag for tag in tree.tags if tag != "-NONE-"] for tree in read_trees(source)
-        )
-    if layout == "conllu":
-        return Sequences.from_strings(
-            [getattr(token, tags) for token in sentence.tokens] for sentence in read_conllu(source)
-        )
-    return read_strings(source)
+        rows = [[tag for tag in tree.tags if tag != "-NONE-"] for tree in read_trees(source)]
+    else:
+        column = "upos" if tags == "upos" else "xpos"
+        rows = [[getattr(token, column) for token in sentence.tokens] for sentence in read_conllu(source)]
+    if tags == "universal":
+        rows = [[universal_tag(tag) for tag in row] for row in rows]
+    return Sequences.from_strings(rows)
 
 
-def _show_progress() -> None:
-    """Send what learners log to stderr, if that is a terminal."""
+@contextmanager
+def _progress(quiet: bool) -> Iterator[None]:
+    """Send what learners log to stderr, if that is a terminal: details on one line that is written over."""
     import logging
     import sys
 
-    if sys.stderr.isatty():
-        handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("%(message)s"))
-        logger = logging.getLogger("gramian.automata")
-        logger.addHandler(handler)
-        logger.setLevel(logging.INFO)
+    class Terminal(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            end = "\n" if record.levelno >= logging.INFO else ""
+            print(f"\r\033[K{record.getMessage()}", end=end, file=sys.stderr, flush=True)
+
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    logger, handler = logging.getLogger("gramian.automata"), Terminal()
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def _words(model: Any) -> str:
