@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gramian.dependency import kernels
+from gramian.dependency import decode_kernels, kernels
 from gramian.dependency.shag import SHAG, Array, Symbols
 from gramian.errors import OptionError
 
@@ -82,7 +82,7 @@ def marginals(
 def best_tree(scores: Array, *, single_root: bool = True) -> Symbols:
     """Return the head of each word in the projective tree with the largest sum of ``scores[head, modifier]``."""
     heads = np.empty(len(scores), np.int32)
-    kernels.eisner(scores, single_root, heads)
+    decode_kernels.eisner(scores, single_root, heads)
     return heads[1:]
 
 
@@ -107,7 +107,7 @@ def viterbi_tree(
     heads = np.empty(size, np.int32)
     if weights is None:
         weights = np.ones((size, size))
-    value = kernels.viterbi(
+    value = decode_kernels.viterbi(
         grammar.initial, grammar.final, grammar.operators, grammar.rows, sentence, weights, single_root, heads
     )
     return heads[1:], float(value)

@@ -1,8 +1,9 @@
-"""Compiled dynamic programmes over half-constituents: inside-outside, Eisner, Viterbi.
+"""Compiled inside-outside over half-constituents.
 
-Inside-outside of Balle, Carreras, Luque & Quattoni (2014, appendix A) for split head-automata grammars, with the
-operator taken out of the split sum (O(N^3 n + N^2 n^2)), and Eisner's first-order decoding. Positions are
-0..N with the root at 0; direction 0 is left, 1 is right; every half-constituent is stored head first.
+Split head-automata grammars of Balle, Carreras, Luque & Quattoni (2014, appendix A), summed in another order: a head
+meets its next modifier across the words between that modifier and the one before (the sibling items of Eisner 1996). Then
+only trapezoids keep vectors over the states, and the operator is taken out of the sum: O(N^3 n + N^2 n^2).
+Positions are 0..N with the root at 0; direction 0 is left, 1 is right; every half-constituent is stored head first.
 
 Each projective tree uses every gap between neighbouring words as the split of exactly one arc. A factor per
 gap therefore scales all trees of a sentence alike, which keeps the charts in range without logarithms.
@@ -19,29 +20,6 @@ _compile = njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, error_
 
 
 @_compile
-def _combine(coefficients, rows, out):  # type: ignore[no-untyped-def]
-    """OUT out (n,): the sum over t of coefficients[t] * rows[t]."""
-    out[:] = 0.0
-    for t in range(coefficients.shape[0]):
-        c = coefficients[t]
-        if c != 0.0:
-            for q in range(out.shape[0]):
-                out[q] += c * rows[t, q]
-
-
-@_compile
-def _spread(outside, coefficients, rows, d_coefficients, d_rows):  # type: ignore[no-untyped-def]
-    """Reverse of `_combine`: add the derivatives of its inputs, given the outside vector of its output."""
-    for t in range(coefficients.shape[0]):
-        c = coefficients[t]
-        total = 0.0
-        for q in range(outside.shape[0]):
-            d_rows[t, q] += c * outside[q]
-            total += rows[t, q] * outside[q]
-        d_coefficients[t] += total
-
-
-@_compile
 def _dot(left, right):  # type: ignore[no-untyped-def]
     total = 0.0
     for q in range(left.shape[0]):
@@ -52,7 +30,7 @@ def _dot(left, right):  # type: ignore[no-untyped-def]
 @_compile
 def inside(  # type: ignore[no-untyped-def]
     initial, final, operators, automata, arcs, weights, single_root,
-    triangle, trapezoid, finished, finished_by_end, gap,
+    trapezoid, ended, finished, finished_by_end, between, between_by_end, gap,
 ):  # fmt: skip
     """Fill the inside charts of one sentence; return the logarithm of the factor taken out.
 
@@ -70,12 +48,16 @@ def inside(  # type: ignore[no-untyped-def]
         Factor on each arc (1 for the plain grammar, 0 forbids the arc).
     single_root : IN bool
         Whether position 0 takes exactly one modifier.
-    triangle, trapezoid : OUT (2, N + 1, N + 1, n) float64
-        Inside vectors of ``[direction, head, end]``, times the factors of the gaps they cover.
+    trapezoid : OUT (2, N + 1, N + 1, n) float64
+        Inside vectors of ``[direction, head, modifier]``, times the factors of the gaps they cover, as all that follow.
+    ended : OUT (2, N + 1, N + 1) float64
+        Trapezoids whose head takes no further modifier.
     finished : OUT (2, N + 1, N + 1) float64
-        Completed triangles as ``[direction, head, end]``, times the factor of the gap next to `end` as well.
+        Completed half-constituents as ``[direction, head, end]``; right ones times the factor of the gap next to `end` too.
     finished_by_end : OUT (2, N + 1, N + 1) float64
-        Completed triangles as ``[direction, end, head]``; ``[1, N, 0]`` is the sum over all trees.
+        Completed half-constituents as ``[direction, end, head]``; ``[1, N, 0]`` is the sum over all trees.
+    between, between_by_end : OUT (N + 1, N + 1) float64
+        The right half of one word and the left half of the next, by ``[first, last]`` and ``[last, first]``.
     gap : OUT (N + 1,) float64
         Factor given to the gap between positions k and k + 1; 1 for the last.
     """
@@ -86,9 +68,9 @@ def inside(  # type: ignore[no-untyped-def]
     gap[:] = 1.0
     for j in range(size):
         for d in range(2):
-            triangle[d, j, j, :] = initial[automata[d, j]]
-            finished[d, j, j] = _dot(initial[automata[d, j]], final[automata[d, j]])
-            finished_by_end[d, j, j] = finished[d, j, j]
+            value = _dot(initial[automata[d, j]], final[automata[d, j]])
+            finished[d, j, j] = value
+            finished_by_end[d, j, j] = value
     for j in range(1, size):
         largest = 0.0
         for i in range(j - 1, -1, -1):
@@ -100,30 +82,43 @@ def inside(  # type: ignore[no-untyped-def]
                 weight = weights[head, end]
                 out = trapezoid[d, head, end]
                 out[:] = 0.0
-                if operator != 0 and weight != 0.0:
-                    if d == 0:
-                        _combine(finished[1, i, i:j], triangle[0, j, i + 1 : j + 1], v)
-                    elif i == 0 and single_root:
-                        _combine(finished[0, j, 1:2], triangle[1, 0, 0:1], v)
-                    else:
-                        _combine(finished[0, j, i + 1 : j + 1], triangle[1, i, i:j], v)
-                    for p in range(n):
-                        c = weight * v[p]
-                        if c != 0.0:
-                            for q in range(n):
-                                out[q] += c * operators[operator, p, q]
-            for d in range(2):
-                if d == 0 and i == 0:
+                ended[d, head, end] = 0.0
+                if operator == 0 or weight == 0.0:
                     continue
-                head, end = (i, j) if d == 1 else (j, i)
-                out = triangle[d, head, end]
-                if d == 0:
-                    _combine(finished_by_end[0, i, i:j], trapezoid[0, j, i:j], out)
-                else:
-                    _combine(finished_by_end[1, j, i + 1 : j + 1], trapezoid[1, i, i + 1 : j + 1], out)
+                c = finished[0, j, i + 1] * gap[i] if d == 1 else finished[1, i, j - 1]
+                for q in range(n):
+                    v[q] = c * initial[automata[d, head], q]
+                if not (i == 0 and single_root):
+                    for s in range(i + 1, j):
+                        if weights[head, s] == 0.0:
+                            continue
+                        c = between_by_end[j, s] if d == 1 else between[i, s]
+                        for q in range(n):
+                            v[q] += c * trapezoid[d, head, s, q]
+                for p in range(n):
+                    c = weight * v[p]
+                    if c != 0.0:
+                        for q in range(n):
+                            out[q] += c * operators[operator, p, q]
                 value = _dot(out, final[automata[d, head]])
-                finished_by_end[d, end, head] = value
-                finished[d, head, end] = value * gap[i - 1] if d == 0 else value
+                ended[d, head, end] = value
+            value = 0.0
+            for k in range(i, j):
+                value += finished[1, i, k] * finished[0, j, k + 1]
+            between[i, j] = value
+            between_by_end[j, i] = value
+            value = 0.0
+            for s in range(i + 1, j + 1):
+                value += ended[1, i, s] * finished_by_end[1, j, s]
+            finished[1, i, j] = value
+            finished_by_end[1, j, i] = value
+            largest = max(largest, abs(value))
+            if i > 0:
+                value = 0.0
+                for s in range(i, j):
+                    value += ended[0, j, s] * finished_by_end[0, i, s]
+                finished[0, j, i] = value
+                finished_by_end[0, i, j] = value
                 largest = max(largest, abs(value))
         # Keep the sum over parses of the words read so far near one; the other spans then stay in range too.
         whole = abs(finished[1, 0, j])
@@ -133,16 +128,17 @@ def inside(  # type: ignore[no-untyped-def]
             scale = 1.0 / whole
             gap[j - 1] = scale
             log_scale += math.log(whole)
-            finished[0, j, j] *= scale
             for i in range(j):
                 finished[1, i, j - 1] *= scale
                 trapezoid[1, i, j] *= scale
-                triangle[1, i, j] *= scale
+                ended[1, i, j] *= scale
+                between[i, j] *= scale
+                between_by_end[j, i] *= scale
                 finished[1, i, j] *= scale
                 finished_by_end[1, j, i] *= scale
                 if i > 0:
                     trapezoid[0, j, i] *= scale
-                    triangle[0, j, i] *= scale
+                    ended[0, j, i] *= scale
                     finished[0, j, i] *= scale
                     finished_by_end[0, i, j] *= scale
     return log_scale
@@ -150,13 +146,14 @@ def inside(  # type: ignore[no-untyped-def]
 
 @_compile
 def outside(  # type: ignore[no-untyped-def]
-    final, operators, automata, arcs, weights, single_root,
-    triangle, trapezoid, finished, finished_by_end, gap,
-    d_triangle, d_trapezoid, d_finished, d_finished_by_end, marginals,
+    initial, final, operators, automata, arcs, weights, single_root,
+    trapezoid, ended, finished, finished_by_end, between, between_by_end, gap,
+    d_trapezoid, d_ended, d_finished, d_finished_by_end, d_between, d_between_by_end,
+    marginals,
 ):  # fmt: skip
-    """Run `inside` backwards: outside vectors of all half-constituents, and the marginals of all arcs.
+    """Run `inside` backwards: outside values of all items, and the marginals of all arcs.
 
-    The four ``d_`` charts (OUT, same shapes as the inside charts) must come in filled with zeros.
+    The six ``d_`` charts (OUT, same shapes as the inside charts) must come in filled with zeros.
     `marginals` (OUT, (N + 1, N + 1)) holds ``[head, modifier]``.
     """
     size = automata.shape[1]
@@ -166,25 +163,19 @@ def outside(  # type: ignore[no-untyped-def]
     d_finished_by_end[1, size - 1, 0] = 1.0 / finished_by_end[1, size - 1, 0]
     for j in range(size - 1, 0, -1):
         for i in range(j):
-            for d in range(2):
-                if d == 0 and i == 0:
-                    continue
-                head, end = (i, j) if d == 1 else (j, i)
-                above = d_triangle[d, head, end]
-                beside = gap[i - 1] if d == 0 else gap[j]
-                c = d_finished[d, head, end] * beside + d_finished_by_end[d, end, head]
-                for q in range(n):
-                    above[q] += c * final[automata[d, head], q]
-                if d == 0:
-                    _spread(
-                        above, finished_by_end[0, i, i:j], trapezoid[0, j, i:j],
-                        d_finished_by_end[0, i, i:j], d_trapezoid[0, j, i:j],
-                    )  # fmt: skip
-                else:
-                    _spread(
-                        above, finished_by_end[1, j, i + 1 : j + 1], trapezoid[1, i, i + 1 : j + 1],
-                        d_finished_by_end[1, j, i + 1 : j + 1], d_trapezoid[1, i, i + 1 : j + 1],
-                    )  # fmt: skip
+            c = d_finished_by_end[1, j, i] + d_finished[1, i, j] * gap[j]
+            for s in range(i + 1, j + 1):
+                d_ended[1, i, s] += c * finished_by_end[1, j, s]
+                d_finished_by_end[1, j, s] += c * ended[1, i, s]
+            if i > 0:
+                c = d_finished_by_end[0, i, j] + d_finished[0, j, i]
+                for s in range(i, j):
+                    d_ended[0, j, s] += c * finished_by_end[0, i, s]
+                    d_finished_by_end[0, i, s] += c * ended[0, j, s]
+            c = d_between[i, j] + d_between_by_end[j, i]
+            for k in range(i, j):
+                d_finished[1, i, k] += c * finished[0, j, k + 1]
+                d_finished[0, j, k + 1] += c * finished[1, i, k]
             for d in range(2):
                 if d == 0 and i == 0:
                     continue
@@ -194,27 +185,31 @@ def outside(  # type: ignore[no-untyped-def]
                 if operator == 0 or weight == 0.0:
                     continue
                 above = d_trapezoid[d, head, end]
+                c = d_ended[d, head, end]
+                for q in range(n):
+                    above[q] += c * final[automata[d, head], q]
                 marginals[head, end] = _dot(trapezoid[d, head, end], above)
                 for p in range(n):
                     u[p] = weight * _dot(operators[operator, p], above)
-                if d == 0:
-                    _spread(
-                        u, finished[1, i, i:j], triangle[0, j, i + 1 : j + 1],
-                        d_finished[1, i, i:j], d_triangle[0, j, i + 1 : j + 1],
-                    )  # fmt: skip
-                elif i == 0 and single_root:
-                    _spread(
-                        u,
-                        finished[0, j, 1:2],
-                        triangle[1, 0, 0:1],
-                        d_finished[0, j, 1:2],
-                        d_triangle[1, 0, 0:1],
-                    )
+                c = _dot(initial[automata[d, head]], u)
+                if d == 1:
+                    d_finished[0, j, i + 1] += c * gap[i]
                 else:
-                    _spread(
-                        u, finished[0, j, i + 1 : j + 1], triangle[1, i, i:j],
-                        d_finished[0, j, i + 1 : j + 1], d_triangle[1, i, i:j],
-                    )  # fmt: skip
+                    d_finished[1, i, j - 1] += c
+                if i == 0 and single_root:
+                    continue
+                for s in range(i + 1, j):
+                    if weights[head, s] == 0.0:
+                        continue
+                    coefficient = between_by_end[j, s] if d == 1 else between[i, s]
+                    total = 0.0
+                    for q in range(n):
+                        d_trapezoid[d, head, s, q] += coefficient * u[q]
+                        total += trapezoid[d, head, s, q] * u[q]
+                    if d == 1:
+                        d_between_by_end[j, s] += total
+                    else:
+                        d_between[i, s] += total
 
 
 @_compile
@@ -249,207 +244,25 @@ def posterior(initial, final, operators, rows, sentence, weights, single_root, m
     automata = np.empty((2, size), np.int32)
     arcs = np.empty((size, size), np.int32)
     _look_up(rows, sentence, automata, arcs)
-    triangle = np.empty((2, size, size, n))
     trapezoid = np.empty((2, size, size, n))
+    ended = np.empty((2, size, size))
     finished = np.empty((2, size, size))
     finished_by_end = np.empty((2, size, size))
+    between = np.empty((size, size))
+    between_by_end = np.empty((size, size))
     gap = np.empty(size)
     log_scale = inside(
         initial, final, operators, automata, arcs, weights, single_root,
-        triangle, trapezoid, finished, finished_by_end, gap,
+        trapezoid, ended, finished, finished_by_end, between, between_by_end, gap,
     )  # fmt: skip
     partition = finished_by_end[1, size - 1, 0]
     if partition == 0.0 or not math.isfinite(partition):
         marginals[:] = 0.0
         return 0.0, 0.0
     outside(
-        final, operators, automata, arcs, weights, single_root,
-        triangle, trapezoid, finished, finished_by_end, gap,
-        np.zeros_like(triangle), np.zeros_like(trapezoid), np.zeros_like(finished), np.zeros_like(finished),
-        marginals,
+        initial, final, operators, automata, arcs, weights, single_root,
+        trapezoid, ended, finished, finished_by_end, between, between_by_end, gap,
+        np.zeros_like(trapezoid), np.zeros_like(ended), np.zeros_like(finished), np.zeros_like(finished),
+        np.zeros_like(between), np.zeros_like(between), marginals,
     )  # fmt: skip
     return partition, log_scale
-
-
-@_compile
-def eisner(scores, single_root, heads):  # type: ignore[no-untyped-def]
-    """Best projective tree of a first-order model.
-
-    Parameters
-    ----------
-    scores : IN (N + 1, N + 1) float64
-        Score of each ``[head, modifier]``; the tree of largest sum wins.
-    single_root : IN bool
-        Whether position 0 takes exactly one modifier.
-    heads : OUT (N + 1,) int32
-        Head of each word; ``heads[0]`` is -1.
-    """
-    size = scores.shape[0]
-    complete = np.zeros((2, size, size))  # [direction, head, end]
-    complete_by_end = np.zeros((2, size, size))  # [direction, end, head]
-    incomplete = np.full((2, size, size), -np.inf)
-    complete_split = np.zeros((2, size, size), dtype=np.int32)
-    incomplete_split = np.zeros((2, size, size), dtype=np.int32)
-    for j in range(1, size):
-        for i in range(j - 1, -1, -1):
-            best, split = -np.inf, i
-            for k in range(i, j):
-                value = complete[1, i, k] + complete[0, j, k + 1]
-                if value > best:
-                    best, split = value, k
-            if i > 0:
-                incomplete[0, j, i] = best + scores[j, i]
-                incomplete_split[0, j, i] = split
-            elif single_root:
-                best, split = complete[0, j, 1], 0
-            incomplete[1, i, j] = best + scores[i, j]
-            incomplete_split[1, i, j] = split
-            best, split = -np.inf, j
-            for k in range(i + 1, j + 1):
-                value = incomplete[1, i, k] + complete_by_end[1, j, k]
-                if value > best:
-                    best, split = value, k
-            complete[1, i, j] = best
-            complete_by_end[1, j, i] = best
-            complete_split[1, i, j] = split
-            if i > 0:
-                best, split = -np.inf, i
-                for k in range(i, j):
-                    value = incomplete[0, j, k] + complete_by_end[0, i, k]
-                    if value > best:
-                        best, split = value, k
-                complete[0, j, i] = best
-                complete_by_end[0, i, j] = best
-                complete_split[0, j, i] = split
-    heads[0] = -1
-    stack = np.empty((2 * size + 2, 4), dtype=np.int32)  # complete or not, direction, head, end
-    depth = _push(stack, 0, 1, 1, 0, size - 1)
-    while depth > 0:
-        depth -= 1
-        is_complete, d, head, end = stack[depth]
-        if head == end:
-            continue
-        if is_complete:
-            split = complete_split[d, head, end]
-            depth = _push(stack, depth, 0, d, head, split)
-            depth = _push(stack, depth, 1, d, split, end)
-        else:
-            heads[end] = head
-            split = incomplete_split[d, head, end]
-            depth = _push(stack, depth, 1, d, head, split if d == 1 else split + 1)
-            depth = _push(stack, depth, 1, 1 - d, end, split + 1 if d == 1 else split)
-
-
-@_compile
-def viterbi(initial, final, operators, rows, sentence, weights, single_root, heads):  # type: ignore[no-untyped-def]
-    """Best tree with its best states; return the logarithm of their weight. Arguments as for `posterior`.
-
-    heads : OUT (N + 1,) int32
-        Head of each word; ``heads[0]`` is -1.
-    """
-    size = sentence.shape[0]
-    n = initial.shape[1]
-    automata = np.empty((2, size), np.int32)
-    arcs = np.empty((size, size), np.int32)
-    _look_up(rows, sentence, automata, arcs)
-    log_final = np.log(final)
-    triangle = np.full((2, size, size, n), -np.inf)
-    trapezoid = np.full((2, size, size, n), -np.inf)
-    finished = np.full((2, size, size), -np.inf)
-    last_state = np.zeros((2, size, size), np.int32)
-    triangle_split = np.zeros((2, size, size, n), np.int32)
-    trapezoid_split = np.zeros((2, size, size, n), np.int32)  # for each state before the modifier
-    state_before = np.zeros((2, size, size, n), np.int32)
-    for j in range(size):
-        for d in range(2):
-            for q in range(n):
-                triangle[d, j, j, q] = math.log(initial[automata[d, j], q])
-            _finish(triangle[d, j, j], log_final[automata[d, j]], d, j, j, finished, last_state)
-    for j in range(1, size):
-        for i in range(j - 1, -1, -1):
-            for d in range(2):
-                if d == 0 and i == 0:
-                    continue
-                head, end = (i, j) if d == 1 else (j, i)
-                stop = i + 1 if i == 0 and single_root else j
-                for p in range(n):
-                    best, split = -np.inf, i
-                    for k in range(i, stop):
-                        if d == 1:
-                            value = finished[0, j, k + 1] + triangle[1, i, k, p]
-                        else:
-                            value = finished[1, i, k] + triangle[0, j, k + 1, p]
-                        if value > best:
-                            best, split = value, k
-                    trapezoid_split[d, head, end, p] = split
-                    if best > -np.inf:
-                        best += math.log(weights[head, end])
-                        for q in range(n):
-                            value = best + math.log(operators[arcs[head, end], p, q])
-                            if value > trapezoid[d, head, end, q]:
-                                trapezoid[d, head, end, q] = value
-                                state_before[d, head, end, q] = p
-            for d in range(2):
-                if d == 0 and i == 0:
-                    continue
-                head, end = (i, j) if d == 1 else (j, i)
-                for k in range(i + d, j + d):
-                    rest = finished[d, k, end]
-                    for q in range(n):
-                        value = trapezoid[d, head, k, q] + rest
-                        if value > triangle[d, head, end, q]:
-                            triangle[d, head, end, q] = value
-                            triangle_split[d, head, end, q] = k
-                _finish(
-                    triangle[d, head, end], log_final[automata[d, head]], d, head, end, finished, last_state
-                )
-    heads[:] = 0
-    heads[0] = -1
-    if finished[1, 0, size - 1] == -np.inf:
-        return -np.inf
-    # A second state column rides along: the state in which the half-constituent ends.
-    stack = np.empty((2 * size + 2, 4), np.int32)
-    states = np.empty(2 * size + 2, np.int32)
-    states[0] = last_state[1, 0, size - 1]
-    depth = _push(stack, 0, 1, 1, 0, size - 1)
-    while depth > 0:
-        depth -= 1
-        is_complete, d, head, end = stack[depth]
-        state = states[depth]
-        if head == end:
-            continue
-        if is_complete:
-            split = triangle_split[d, head, end, state]
-            states[depth] = state
-            depth = _push(stack, depth, 0, d, head, split)
-            states[depth] = last_state[d, split, end]
-            depth = _push(stack, depth, 1, d, split, end)
-        else:
-            heads[end] = head
-            before = state_before[d, head, end, state]
-            split = trapezoid_split[d, head, end, before]
-            near, far = (split, split + 1) if d == 1 else (split + 1, split)
-            states[depth] = before
-            depth = _push(stack, depth, 1, d, head, near)
-            states[depth] = last_state[1 - d, end, far]
-            depth = _push(stack, depth, 1, 1 - d, end, far)
-    return finished[1, 0, size - 1]
-
-
-@_compile
-def _finish(vector, log_final, direction, head, end, finished, last_state):  # type: ignore[no-untyped-def]
-    """OUT finished, last_state at [direction, head, end]: the best way to stop here."""
-    for q in range(vector.shape[0]):
-        value = vector[q] + log_final[q]
-        if value > finished[direction, head, end]:
-            finished[direction, head, end] = value
-            last_state[direction, head, end] = q
-
-
-@_compile
-def _push(stack, depth, is_complete, direction, head, end):  # type: ignore[no-untyped-def]
-    stack[depth, 0] = is_complete
-    stack[depth, 1] = direction
-    stack[depth, 2] = head
-    stack[depth, 3] = end
-    return depth + 1
