@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -11,7 +12,16 @@ from typing import NamedTuple
 from gramian.errors import InputError
 from gramian.trees import Tree, normalise, preset, read_trees
 
-__all__ = ["Data", "GoldTree", "find_treebank", "find_treebanks", "gold_trees", "preset_of"]
+__all__ = [
+    "Data",
+    "GoldTree",
+    "find_treebank",
+    "find_treebanks",
+    "gold_trees",
+    "preset_of",
+    "sizes",
+    "split_trees",
+]
 
 _SUFFIXES = (".mrg", ".ptb", ".txt", ".mrg.gz", ".mrg.xz")
 _SCHEMES = {  # what the name of a treebank's folder begins with, and the habits of that treebank
@@ -121,3 +131,31 @@ def gold_trees(path: str, scheme: str) -> tuple[GoldTree, ...]:
         for normal, tree in found
         if not normal.is_empty
     )
+
+
+def split_trees(
+    files: dict[str, str], scheme: str, shortest: int = 1
+) -> tuple[list[GoldTree], list[GoldTree]]:
+    """Return the trees to learn from and those to test on; of a single file, the last tenth is the test."""
+    parts = [
+        [tree for tree in gold_trees(path, scheme) if tree.length >= shortest] for path in files.values()
+    ]
+    if len(parts) == 1:
+        tested = max(1, len(parts[0]) // 10)
+        return parts[0][:-tested], parts[0][-tested:]
+    return parts[0], parts[1]
+
+
+def sizes(most: int, shares: Sequence[float]) -> list[int]:
+    """Return shares of a number, rounded down to two digits that count.
+
+    Examples
+    --------
+    >>> sizes(3396, [0.1, 0.5, 1.0])
+    [330, 1600, 3300]
+    """
+    found = set()
+    for share in shares:
+        unit = 10 ** max(0, len(str(int(share * most))) - 2)
+        found.add(max(1, int(share * most // unit * unit)))
+    return sorted(found)

@@ -77,6 +77,8 @@ def _draw_categories(axes: Any, figure: Figure) -> None:
             [spread.mean for _, spread in line.points], [x + shift for x, _ in line.points],
             xerr=_bars(line), label=line.label, capsize=2, markersize=5, **looks,
         )  # fmt: skip
+    if figure.reference is not None:
+        axes.axvline(figure.reference, color="#7f7f7f", linewidth=1, linestyle="--", zorder=0)
     axes.set_yticks(range(height), list(figure.categories))
     axes.invert_yaxis()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -16,6 +17,7 @@ from gramian.evaluate import COLLINS, SPMRL, GoldBrackets
 from gramian.experiments.data import GoldTree
 from gramian.grammar import LPCFG
 from gramian.grammar.lowrank import compress
+from gramian.grammar.model import Model
 from gramian.grammar.trim import trimmed
 from gramian.parser import Parser
 from gramian.trees import HeadRules, Tree, preset
@@ -25,6 +27,7 @@ __all__ = [
     "LABELS",
     "METRICS",
     "chosen",
+    "compact",
     "expected_seconds",
     "learner",
     "parse_and_score",
@@ -100,11 +103,12 @@ def train_and_score(
     bank = treebank(train, shape=shape, heads=heads)
     _warm(method)
     began = time.process_time()
-    fitted = learner(method, states, seed, **options).fit(bank)
+    with warnings.catch_warnings():
+        # The same number of states for all labels is more than some have different nodes.
+        warnings.filterwarnings("ignore", "Number of distinct clusters")
+        fitted = learner(method, states, seed, **options).fit(bank)
     learnt = time.process_time() - began
-    grammar = fitted.grammar_
-    if method != "thesis" and grammar.is_probabilistic and grammar.n_states.max() > 1:
-        grammar = compress(trimmed(grammar, _TRIMMED)).grammar
+    grammar = fitted.grammar_ if method == "thesis" else compact(fitted.grammar_)
     result = parse_and_score(grammar, test, gold_tags=settings.get("tags") == "gold", scheme=scheme)
     return result | {
         "training_seconds": round(learnt, 3),
@@ -114,20 +118,35 @@ def train_and_score(
     }
 
 
+def compact(grammar: LPCFG) -> LPCFG:
+    """Return a grammar as a model file has it: its rules of low rank, if it has probabilities."""
+    if grammar.is_probabilistic and grammar.n_states.max() > 1:
+        return compress(trimmed(grammar, _TRIMMED)).grammar
+    return grammar
+
+
 def treebank(trees: Sequence[GoldTree], **options: Any) -> Treebank:
     """Return the arrays of some trees."""
     return Treebank.from_trees((tree.normal for tree in trees), options=preset("whole"), **options)
 
 
 def parse_and_score(
-    grammar: LPCFG, test: Sequence[GoldTree], *, gold_tags: bool = False, scheme: str = "penn"
+    model: Model | LPCFG,
+    test: Sequence[GoldTree],
+    *,
+    gold_tags: bool = False,
+    scheme: str = "penn",
+    **options: Any,
 ) -> dict[str, Any]:
-    """Parse the words of gold trees, and score with gold's tags in the output, so that no sentence is dropped."""
+    """Parse the words of gold trees, and score with gold's tags in the output, so that no sentence is dropped.
+
+    Further options are the parser's.
+    """
     gold = [tree.normal for tree in test]
     sentences: list[Any] = [
         list(zip(tree.words, tree.tags, strict=True)) if gold_tags else list(tree.words) for tree in gold
     ]
-    parser = Parser(grammar, max_seconds=None)
+    parser = Parser(model, max_seconds=None, **options)
     parser.parse(sentences[0])
     began = time.process_time()
     results = [parser.parse(sentence) for sentence in sentences]
@@ -170,9 +189,12 @@ def _with_tags(tree: Tree, tags: Sequence[str]) -> Tree:
 @cache
 def _warm(method: str) -> None:
     """Load compiled code before the clock runs."""
-    tree = Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))))")
+    texts = (
+        "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))))",
+        "(S (NP (PRP it)) (VP (VBZ runs)))",
+    )
     small: dict[str, Any] = {"cycles": 1} if method == "split-merge" else {}
-    learner(method, 2, **small).fit(Treebank.from_trees([tree] * 40))
+    learner(method, 2, **small).fit(Treebank.from_trees([Tree.parse(text) for text in texts] * 60))
 
 
 def chosen(trees: Sequence[GoldTree], number: int, seed: int) -> tuple[list[GoldTree], list[GoldTree]]:

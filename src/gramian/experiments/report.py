@@ -27,7 +27,7 @@ nav { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin: 1rem 0; }
 a { color: #0b5cad; }
 .parts { display: flex; flex-wrap: wrap; gap: 1.4rem 2rem; align-items: flex-start; margin-top: 1rem; }
 figure { margin: 0; flex: 1 1 24rem; min-width: 0; max-width: 34rem; }
-figure.wide { flex-basis: 100%; max-width: 100%; }
+figure.wide { flex-basis: 100%; max-width: 46rem; }
 .parts > div { min-width: 0; max-width: 100%; }
 figcaption, .caption { font-size: .9rem; color: #4a4f57; text-align: left; padding: .3rem 0; }
 svg { display: block; width: 100%; height: auto; }
@@ -145,7 +145,7 @@ def _failures(experiment: Experiment) -> str:
         f"<details><summary>{escape(one.task['cell'])}, seed {one.task['seed']}</summary><pre>{escape(one.error)}</pre></details>"
         for one in experiment.failures
     )
-    return f'<div class="failed"><p>{len(experiment.failures)} runs failed; the same command tries them again.</p>{items}</div>\n'
+    return f'<div class="failed"><p>Failed, and tried again by the same command: {len(experiment.failures)} of the runs.</p>{items}</div>\n'
 
 
 def _settings(experiment: Experiment) -> str:

@@ -78,7 +78,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot of the report. With `categories`, x counts these, and points stand beside their names."""
+    """A plot of the report. With `categories`, x counts these, points stand beside their names, and `reference` is what they compare with."""
 
     name: str
     caption: str
@@ -88,6 +88,7 @@ class Figure:
     log_x: bool = False
     log_y: bool = False
     categories: Sequence[str] = ()
+    reference: float | None = None
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,9 @@ the given split is used in the third; gold tags are given, and the score is the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from gramian.experiments.data import Data, GoldTree, find_treebank, gold_trees
+from gramian.experiments.data import Data, GoldTree, find_treebank, gold_trees, sizes, split_trees
 from gramian.experiments.measure import chosen, expected_seconds, train_and_score
 from gramian.experiments.plan import Cell, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table
@@ -37,25 +36,15 @@ def _pool(files: dict[str, str], scheme: str) -> list[GoldTree]:
     return [tree for path in files.values() for tree in gold_trees(path, scheme) if tree.length > 1]
 
 
-def _split(files: dict[str, str], scheme: str) -> tuple[Sequence[GoldTree], Sequence[GoldTree]]:
-    """Return the given training and test trees; of a single file, the last tenth is the test."""
-    trees = _pool(files, scheme)
-    if "dev" in files:
-        tested = sum(tree.length > 1 for tree in gold_trees(files["dev"], scheme))
-    else:
-        tested = max(1, len(trees) // 10)
-    return trees[:-tested], trees[-tested:]
-
-
 def cells(data: Data, options: Options) -> list[Cell]:
     """Return the cells of the three experiments."""
     scheme = options["preset"]
     n_all = len(_pool(data.files, scheme))
     test = min(options["test_sentences"], max(1, n_all // 10))
     most = n_all - test
-    sizes = options["sizes"] or sorted({_rounded(share * most) for share in options["shares"]})
+    trained = options["sizes"] or sizes(most, options["shares"])
     middle = min(options["states_size"], most)
-    train, held_out = (len(part) for part in _split(data.files, scheme))
+    train, held_out = (len(part) for part in split_trees(data.files, scheme, 2))
     found = []
 
     def add(name: str, way: str, states: int, size: int, tested: int, split: bool) -> None:
@@ -69,7 +58,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
         found.append(Cell(name, settings, expected_seconds(method, states, size, tested)))
 
     for way in SETTINGS:
-        for size in sizes:
+        for size in trained:
             for states in (STATES, 1):
                 add(f"size/{way}/{size}/{states}", way, states, min(size, most), test, False)
         for states in options["states"]:
@@ -80,17 +69,11 @@ def cells(data: Data, options: Options) -> list[Cell]:
     return found
 
 
-def _rounded(number: float) -> int:
-    """Return a number with two digits that count, not above it."""
-    unit = 10 ** max(0, len(str(int(number))) - 2)
-    return max(1, int(number // unit * unit))
-
-
 def measure(task: Task) -> dict[str, Any]:
     """Learn and parse once."""
     settings, files = task["settings"], task["files"]
     if settings["split"]:
-        train, test = _split(files, settings["preset"])
+        train, test = split_trees(files, settings["preset"], 2)
         train = train[: settings["train"]]
     else:
         test, rest = chosen(_pool(files, settings["preset"]), settings["test"], task["seed"])
@@ -112,7 +95,7 @@ def _numbers(results: Results, under: str, place: int) -> list[int]:
 
 
 def _size_section(results: Results) -> Section:
-    sizes = _numbers(results, "size/", 2)
+    trained = _numbers(results, "size/", 2)
 
     def cell(way: str, size: int, states: int) -> str:
         return f"size/{way}/{size}/{states}"
@@ -127,7 +110,7 @@ def _size_section(results: Results) -> Section:
             ),
             *(results.value(cell(way, size, STATES), "training_seconds", 1) for way in SETTINGS),
         ]
-        for size in sizes
+        for size in trained
     ]
     published = Table(
         "figure-13-published", "Figure 13 of the thesis: WSJ, up to 30,000 sentences",
@@ -142,7 +125,7 @@ def _size_section(results: Results) -> Section:
 
     def line(way: str, states: int, metric: str) -> Line:
         label = f"{SETTINGS[way]}, {states} states" if states > 1 else f"{SETTINGS[way]}, no states"
-        return results.line(label, [(size, cell(way, size, states)) for size in sizes], metric)
+        return results.line(label, [(size, cell(way, size, states)) for size in trained], metric)
 
     def theirs(label: str, column: int) -> Line:
         return Line(f"published, {label}", [(row[0], Spread(row[column])) for row in SIZES], published=True)

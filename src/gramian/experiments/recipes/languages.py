@@ -1,0 +1,162 @@
+"""Every treebank of a folder, for every learner: tables 2 and 4 of Narayan and Cohen (2016), on what treebanks you have.
+
+Each folder with a train and a dev file is a treebank; its name tells its habits (case in tags, functions in labels), see
+:func:`gramian.experiments.data.preset_of`. Penn-style treebanks are scored as COLLINS.prm says, others as the SPMRL shared tasks do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gramian.experiments.data import Data, find_treebanks, gold_trees, preset_of
+from gramian.experiments.measure import (
+    LABELS,
+    compact,
+    expected_seconds,
+    learner,
+    parse_and_score,
+    train_and_score,
+    treebank,
+)
+from gramian.experiments.plan import Cell, Options, Recipe, Task
+from gramian.experiments.results import Entry, Figure, Results, Section, Table
+
+__all__ = ["RECIPE"]
+
+NAMES = LABELS | {"many": "many models"}
+
+# Table 2 of the paper: F1 on development data.
+PUBLISHED = (
+    ("split-merge (Berkeley), signatures", 69.2, 79.9, None, 81.7, 87.8, 83.9, 71.0, 84.1, 74.5),
+    ("split-merge (Berkeley), morphology", 84.3, 79.7, None, 82.7, 89.6, 89.1, 82.8, 87.1, 75.5),
+    ("clustering, fixed states, rare by tag", 69.8, 73.9, 75.7, 78.3, 88.0, 81.3, 68.7, 90.3, 70.9),
+    ("clustering, fixed states, morphology", 78.6, 73.7, None, 78.8, 88.1, 84.7, 76.5, 90.4, 71.4),
+    ("clustering, searched states", 81.2, 76.7, 77.8, 81.7, 90.1, 87.2, 79.2, 92.0, 75.2),
+    ("moments, fixed states", 78.1, 78.0, 77.6, 82.0, 89.2, 87.7, 80.6, 91.7, 73.4),
+    ("moments, searched states", 79.0, 78.1, 79.0, 82.9, 90.3, 87.8, 80.9, 91.7, 75.5),
+    ("split-merge, many models", 87.4, 82.5, None, 85.0, 90.5, 91.1, 84.6, 88.4, 79.5),
+    ("clustering, many models", 83.4, 79.9, 82.7, 85.1, 90.6, 89.0, 80.8, 92.5, 78.3),
+)  # fmt: skip
+LANGUAGES = (
+    "Basque",
+    "French",
+    "German (NeGra)",
+    "German (TiGer)",
+    "Hebrew",
+    "Hungarian",
+    "Korean",
+    "Polish",
+    "Swedish",
+)
+
+
+def cells(data: Data, options: Options) -> list[Cell]:
+    """Return a cell for each treebank and learner."""
+    sets = sorted({part.split("/")[0] for part in data.files})
+    found = []
+    for name in sets:
+        if options["sets"] and name not in options["sets"]:
+            continue
+        scheme = preset_of(name)
+        train, test = (len(gold_trees(data.files[f"{name}/{part}"], scheme)) for part in ("train", "dev"))
+        size, tested = min(train, options["train"] or train), min(test, options["test_sentences"])
+        for method in options["methods"]:
+            settings: dict[str, Any] = {
+                "set": name, "method": method, "train": size, "test": tested, "preset": scheme,
+                "longest": options["longest"],
+            }  # fmt: skip
+            if method not in ("pcfg", "split-merge"):
+                settings["states"] = options["states"]
+            kind, times = ("spectral-em", options["models"]) if method == "many" else (method, 1)
+            if method == "many":
+                settings["models"] = options["models"]
+            seconds = times * expected_seconds(kind, options["states"], size, tested)
+            found.append(Cell(f"{name}/{method}", settings, seconds, repeats=method != "pcfg"))
+    return found
+
+
+def measure(task: Task) -> dict[str, Any]:
+    """Learn and parse once."""
+    settings, files, seed = task["settings"], task["files"], task["seed"]
+    scheme = settings["preset"]
+    train, test = (gold_trees(files[f"{settings['set']}/{part}"], scheme) for part in ("train", "dev"))
+    test = tuple([tree for tree in test if tree.length <= settings["longest"]][: settings["test"]])
+    train = train[: settings["train"]]
+    if settings["method"] != "many":
+        return train_and_score(train, test, settings, seed, scheme)
+    import time
+
+    from gramian.grammar.model import Model
+
+    bank = treebank(train)
+    began = time.process_time()
+    grammars = [
+        compact(
+            learner("spectral-em", settings["states"], seed * settings["models"] + number).fit(bank).grammar_
+        )
+        for number in range(settings["models"])
+    ]
+    learnt = time.process_time() - began
+    result = parse_and_score(Model(grammars[0], others=tuple(grammars[1:])), test, scheme=scheme)
+    return result | {"training_seconds": round(learnt, 3), "trees": len(train)}
+
+
+def sections(results: Results) -> list[Section]:
+    """Return F1, cost and states of every treebank."""
+    sets = list(dict.fromkeys(cell.split("/")[0] for cell in results.cells()))
+    methods = [m for m in results.options["methods"] if any(results.runs(f"{name}/{m}") for name in sets)]
+    columns = ["treebank", *(NAMES[method] for method in methods)]
+
+    def rows(metric: str, digits: int) -> list[list[Entry]]:
+        return [
+            [name, *(results.value(f"{name}/{method}", metric, digits) for method in methods)]
+            for name in sets
+        ]
+
+    marked = [
+        [name, *(results.against(f"{name}/{method}", f"{name}/spectral-em", "f1") for method in methods)]
+        for name in sets
+    ]
+    lines = [
+        results.line(NAMES[method], [(place, f"{name}/{method}") for place, name in enumerate(sets)], "f1")
+        for method in methods
+    ]
+    published = Table(
+        "published", "Table 2 of Narayan and Cohen (2016): F1 on development data of other treebanks",
+        ["", *LANGUAGES], [list(row) for row in PUBLISHED],
+    )  # fmt: skip
+    return [
+        Section(
+            "Accuracy", "F1 with gold's tags in the output; words alone are given. Marks tell what differs from clustering with EM.",
+            [
+                Table("f1", "F1 of every treebank and learner", columns, marked, published),
+                Figure("f1", "F1 of every treebank and learner", "F1", "", lines, categories=sets),
+            ],
+        ),
+        Section(
+            "Cost and size", "Processor seconds on one core; a makeshift tree is one that the grammar does not derive.",
+            [
+                Table("training", "Seconds of training", columns, rows("training_seconds", 1)),
+                Table("parsing", "Milliseconds per sentence", columns, rows("milliseconds", 1)),
+                Table("states", "States of all labels together", columns, rows("states", 0)),
+                Table("tagging", "Words with the right tag, in percent", columns, rows("tagging", 2)),
+                Table("makeshift", "Makeshift trees", columns, rows("makeshift", 0)),
+            ],
+        ),
+    ]  # fmt: skip
+
+
+OPTIONS = {
+    "sets": [], "methods": ["pcfg", "spectral-cluster", "spectral-moments", "spectral-em", "split-merge", "many"], "states": 16,
+    "models": 4, "train": 0, "test_sentences": 1000, "longest": 100,
+}  # fmt: skip
+QUICK = {
+    "train": 800, "test_sentences": 60, "states": 8, "methods": ["pcfg", "spectral-cluster", "spectral-moments", "spectral-em"],
+    "longest": 40,
+}  # fmt: skip
+
+RECIPE = Recipe(
+    "languages", "Languages: every treebank, every learner",
+    "Tables 2 and 4 of Narayan and Cohen (2016), Optimizing spectral learning for parsing, on the treebanks of a folder.",
+    find_treebanks, OPTIONS, QUICK, cells, measure, sections,
+)  # fmt: skip

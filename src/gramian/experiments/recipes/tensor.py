@@ -1,0 +1,156 @@
+"""Rules of low rank: states, rank and gate against time and F1 (Cohen and Collins 2012, table 1 and figure 3).
+
+EM grammars are decomposed rule by rule: signed factors by least squares under an absolute gate, as in the paper, and probabilities
+under a relative gate, as gramian does by default.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from gramian.experiments.data import Data, find_treebank, split_trees
+from gramian.experiments.measure import expected_seconds, learner, parse_and_score, treebank
+from gramian.experiments.plan import Cell, Options, Recipe, Task
+from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table, fitted_exponent
+
+__all__ = ["RECIPE"]
+
+# The paper's table: seconds per sentence and F1 on WSJ section 22, at most 40 words, rank 8.
+PUBLISHED = (
+    ("exact", 4.6, 85.72, 14.6, 85.59, 23.7, 85.20),
+    ("1e-08", 4.2, 85.72, 9.8, 85.58, 15.6, 85.21),
+    ("1e-05", 3.4, 85.60, 3.5, 85.46, 3.6, 85.15),
+    ("0.001", 3.5, 85.61, 3.2, 85.49, 3.2, 85.14),
+)
+EXACT, DEFAULT = "exact", "default"
+
+
+def cells(data: Data, options: Options) -> list[Cell]:
+    """Return a cell for each number of states; all ranks and gates share its grammar."""
+    train, test = (len(part) for part in split_trees(data.files, options["preset"]))
+    size, tested = min(train, options["train"] or train), min(test, options["test_sentences"])
+    ways = 2 + len(options["ranks"]) * len(options["gates"])
+    return [
+        Cell(
+            f"{states}",
+            {"states": states, "ranks": options["ranks"], "gates": options["gates"], "iterations": options["iterations"],
+             "train": size, "test": tested, "longest": options["longest"], "preset": options["preset"]},
+            expected_seconds("em", states, size, 0) + ways * (2 + tested * (5e-3 + 2e-5 * states**2)) + len(options["ranks"]) * states,
+        )
+        for states in options["states"]
+    ]  # fmt: skip
+
+
+def measure(task: Task) -> dict[str, Any]:
+    """Learn by EM, decompose in every way, and parse with each."""
+    from gramian.grammar.lowrank import compress
+
+    settings = task["settings"]
+    train, test = split_trees(task["files"], settings["preset"])
+    test = [tree for tree in test if tree.length <= settings["longest"]][: settings["test"]]
+    em = learner("em", settings["states"], task["seed"], allocation="all", iterations=settings["iterations"])
+    grammar = em.fit(treebank(train[: settings["train"]])).grammar_
+    found: dict[str, Any] = {"sentences": {}}
+
+    def note(name: str, model: Any, share: float, seconds: float) -> None:
+        scored = parse_and_score(model, test, scheme=settings["preset"])
+        found.update({
+            f"seconds {name}": scored["milliseconds"] / 1000, f"f1 {name}": scored["f1"], f"share {name}": round(share, 4),
+            f"fitting {name}": round(seconds, 2), "signature": scored["signature"],
+        })  # fmt: skip
+        found["sentences"][f"f1 {name}"] = scored["sentences"]["f1"]
+
+    note(EXACT, grammar, 0.0, 0.0)
+    ways = [(f"{rank} {gate}", {"rank": rank, "gate": gate, "measure": "absolute", "signed": True})
+            for rank in settings["ranks"] for gate in settings["gates"]]  # fmt: skip
+    for name, way in [*ways, (DEFAULT, {})]:
+        began = time.process_time()
+        small = compress(grammar, random_state=task["seed"], **way).grammar
+        seconds = time.process_time() - began
+        low = 0.0 if small.factors is None else float((small.factors.rank > 0).mean())
+        note(name, small, low, seconds)
+    return found
+
+
+def sections(results: Results) -> list[Section]:
+    """Return the paper's table and figure."""
+    numbers = sorted(int(cell) for cell in results.cells())
+    ranks, gates = results.options["ranks"], results.options["gates"]
+
+    def row(label: str, name: str) -> list[Entry]:
+        entries: list[Entry] = [label]
+        for states in numbers:
+            spread = results.value(f"{states}", f"seconds {name}", 4)
+            entries += [
+                spread,
+                results.value(f"{states}", f"f1 {name}"),
+                results.value(f"{states}", f"share {name}"),
+            ]
+        return entries
+
+    columns = ["rank and gate"]
+    for states in numbers:
+        columns += [f"seconds, m={states}", f"F1, m={states}", f"share of low rank, m={states}"]
+    rows = [row("exact", EXACT)]
+    rows += [row(f"rank {rank}, gate {gate:g}", f"{rank} {gate}") for rank in ranks for gate in gates]
+    rows.append(row("gramian's default", DEFAULT))
+    published = Table(
+        "published", "The paper's table: rank 8, sentences of at most 40 words",
+        ["gate", *(f"{what}, m={m}" for m in (8, 16, 20) for what in ("seconds", "F1"))], [list(one) for one in PUBLISHED],
+    )  # fmt: skip
+    parts: list[Table | Figure] = [
+        Table(
+            "tensor",
+            "Seconds per sentence, F1, and share of the rules that are of low rank",
+            columns,
+            rows,
+            published,
+        )
+    ]
+    for what, label in (("seconds", "seconds per sentence"), ("f1", "F1")):
+        for rank in ranks:
+            lines = []
+            for states in numbers:
+                points = ((gate, results.value(f"{states}", f"{what} {rank} {gate}")) for gate in gates)
+                lines.append(
+                    Line(f"{states} states", [(x, spread) for x, spread in points if spread is not None])
+                )
+            caption = f"Gate against {label}, rank {rank}"
+            parts.append(Figure(f"{what}-{rank}", caption, "gate", label, lines, log_x=True))
+    growth = []
+    for name, label in ((EXACT, "exact"), (DEFAULT, "gramian's default")):
+        line: list[tuple[float, Spread]] = []
+        for states in numbers:
+            spread = results.value(f"{states}", f"seconds {name}")
+            line += [] if spread is None else [(states, spread)]
+        exponent = fitted_exponent([(x, spread.mean) for x, spread in line])
+        growth += [] if exponent is None else [f"{label} {exponent:.2f}"]
+    return [
+        Section(
+            "States, rank and gate",
+            "A rule is replaced if the error of its tensor is within the gate. Processor seconds of the whole parse grow with the number of"
+            f" states to the power of: {', '.join(growth) or 'not measured'}.",
+            parts,
+        )
+    ]
+
+
+OPTIONS = {
+    "preset": "penn", "states": [8, 16, 20, 32], "ranks": [2, 8], "gates": [1e-8, 1e-6, 1e-5, 1e-3, 0.1], "iterations": 15,
+    "train": 0, "test_sentences": 300, "longest": 40,
+}  # fmt: skip
+QUICK = {
+    "states": [4, 8],
+    "ranks": [2],
+    "gates": [1e-5, 0.1],
+    "train": 300,
+    "test_sentences": 40,
+    "iterations": 5,
+}
+
+RECIPE = Recipe(
+    "tensor", "Tensor decomposition for fast parsing",
+    "The table and figure of Cohen and Collins (2012), Tensor decomposition for fast parsing with latent-variable PCFGs.",
+    find_treebank, OPTIONS, QUICK, cells, measure, sections,
+)  # fmt: skip
