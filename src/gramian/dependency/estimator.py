@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from gramian.dependency.arcs.labeller import fit_labeller
 from gramian.dependency.arcs.scorer import fit_arc_scorer
 from gramian.dependency.arcs.tokens import TokenTable
-from gramian.dependency.learn import deterministic, expectation_maximisation, spectral
+from gramian.dependency.learn import backoff, deterministic, expectation_maximisation, spectral
 from gramian.dependency.parser import DependencyParse, DependencyParser
 from gramian.dependency.sequences import HeadSequences, head_sequences, projective
 from gramian.dependency.shag import SHAG
@@ -165,7 +165,7 @@ class SHAGParser(BaseEstimator):  # type: ignore[misc]
         self.parser_ = DependencyParser(
             mapping,
             grammar,
-            deterministic(sequences, first=True).smoothed(self.smoothing or 0.01),
+            backoff(sequences, self.smoothing or 0.01),
             table,
             labeller,
             scorer,

@@ -13,7 +13,7 @@ from gramian.dependency.sequences import HeadSequences
 from gramian.dependency.shag import LEFT, RIGHT, SHAG
 from gramian.errors import OptionError
 
-__all__ = ["deterministic", "expectation_maximisation", "spectral"]
+__all__ = ["backoff", "deterministic", "expectation_maximisation", "spectral"]
 
 
 def deterministic(sequences: HeadSequences, *, first: bool = False) -> SHAG:
@@ -29,6 +29,11 @@ def deterministic(sequences: HeadSequences, *, first: bool = False) -> SHAG:
     """
     automata = {head: _deterministic(sample, first) for head, sample in sequences.samples.items()}
     return SHAG.from_automata(sequences.symbols, automata, _defaults(sequences))
+
+
+def backoff(sequences: HeadSequences, smoothing: float = 0.01) -> SHAG:
+    """Estimate a smoothed DET+F grammar, which gives every projective tree a positive weight."""
+    return deterministic(sequences, first=True).smoothed(smoothing)
 
 
 def spectral(

@@ -1,8 +1,8 @@
 """A trained dependency parser: tagged words in, trees with relations and confidences out.
 
 Each sentence goes through inside-outside and minimum Bayes risk decoding (or Viterbi). It always gets a tree: where
-the grammar's marginals are no distribution, as happens with spectral automata, the mean of them and of the marginals
-of a smoothed DET+F grammar is decoded; a sentence beyond `max_length` words is cut into pieces. `status` says so.
+the grammar's marginals are no distribution, as happens with spectral automata, a smoothed DET+F grammar helps; a sentence
+beyond `max_length` words is cut into pieces. `status` says so.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ import numpy as np
 from gramian.dependency.arcs.labeller import Labeller
 from gramian.dependency.arcs.scorer import ArcScorer
 from gramian.dependency.arcs.tokens import TokenTable
-from gramian.dependency.inference import marginals, mbr_tree, viterbi_tree
+from gramian.dependency.decode import Decoder, decode
 from gramian.dependency.shag import SHAG, Symbols
 from gramian.dependency.symbols import SymbolFunction, SymbolMap
 from gramian.errors import OptionError
 from gramian.trees import Sentence, Token
 
-__all__ = ["Decoder", "DependencyParse", "DependencyParser", "Status"]
+__all__ = ["DependencyParse", "DependencyParser", "Status"]
 
-Decoder = Literal["mbr", "viterbi"]
 Status = Literal["parsed", "backed off", "cut"]
 
 _CHUNK = 32
@@ -141,30 +140,19 @@ class DependencyParser:
         return DependencyParse(sentence, tuple(heads), tuple(relations), tuple(confidences), "cut")
 
     def _parse(self, sentence: Sentence, decoder: Decoder) -> DependencyParse:
-        status: Status
-        symbols = self.symbols(sentence.tokens)
         tokens = self.table.encode(sentence.tokens)
         factors = self.scorer.factors(tokens) if self.scorer is not None else None
-        encoded = self.grammar.encode(symbols)
-        found = marginals(self.grammar, encoded, factors, single_root=self.single_root)
-        arcs, grammar, status = found.arcs, self.grammar, "parsed"
-        if not found.is_distribution:
-            status, grammar = "backed off", self.backoff
-            arcs = marginals(grammar, encoded, factors, single_root=self.single_root).arcs
-            if found.sign != 0.0:
-                arcs = (arcs + np.clip(found.arcs, 0.0, 1.0)) / 2.0
-        if decoder == "mbr":
-            heads = mbr_tree(arcs, single_root=self.single_root)
-        else:
-            heads, _ = viterbi_tree(grammar, encoded, factors, single_root=self.single_root)
-        confidences = np.clip(arcs[heads, np.arange(1, len(encoded))], 0.0, 1.0)
-        with_root: Symbols = np.concatenate([np.full(1, -1, np.int32), heads])
+        symbols = self.grammar.encode(self.symbols(sentence.tokens))
+        found = decode(
+            self.grammar, self.backoff, symbols, factors, decoder=decoder, single_root=self.single_root
+        )
+        with_root: Symbols = np.concatenate([np.full(1, -1, np.int32), found.heads])
         return DependencyParse(
             sentence,
-            tuple(heads.tolist()),
+            tuple(found.heads.tolist()),
             tuple(self.labeller.label(tokens, with_root)),
-            tuple(confidences.tolist()),
-            status,
+            tuple(found.confidences.tolist()),
+            "backed off" if found.backed_off else "parsed",
         )
 
     def parse_all(
