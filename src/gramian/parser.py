@@ -248,7 +248,8 @@ class Parser:
                 table.widen(score, word, place == 0)
                 for place, (score, word) in enumerate(zip(scores, words, strict=True))
             ]
-            forest = chart.forest([*widened, end], fitting, job.allowed(chart, len(words) + 1))
+            unguessed = replace(fitting, guess=0.0)  # the glued grammar knows little of what stands beside what
+            forest = chart.forest([*widened, end], unguessed, job.allowed(chart, len(words) + 1))
             if forest and (
                 result := read_result(chart, forest, [*words, END], log_words, "glued", job.k, job.decoder)
             ):

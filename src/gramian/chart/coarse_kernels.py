@@ -7,10 +7,15 @@ Items are numbered children before parents.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
 
 __all__ = ["coarse_edges", "coarse_inside", "keep_likely", "pruned_forest"]
+
+_LOG_TWO = math.log(2)
+_NOTHING = -(1 << 60)
 
 
 @njit(cache=True, nogil=True)
@@ -18,6 +23,15 @@ def cell_number(start, end, n):  # type: ignore[no-untyped-def]
     """Number of the span [start, end) among all spans of n words, ordered by width, then start."""
     width = end - start
     return (width - 1) * n - (width - 1) * (width - 2) // 2 + start
+
+
+@njit(cache=True, nogil=True)
+def _powers():  # type: ignore[no-untyped-def]
+    """Return 1, 1/2, 1/4 and so on, down to what does not count."""
+    power = np.ones(400, np.float64)
+    for place in range(1, 400):
+        power[place] = power[place - 1] / 2
+    return power
 
 
 @njit(cache=True, nogil=True)
@@ -30,19 +44,21 @@ def _grown(array, size):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def coarse_inside(  # type: ignore[no-untyped-def]
     n, tag_start, tag_symbol, tag_score, n_symbols, n_phrases,
-    pair_start, rule_parent, rule_weight, unary_start, unary_parent, unary_weight, can_be_right,
-    merit_left, merit_right, beam, allowed, allowed_symbols,
+    left_start, rule_right, rule_parent, rule_weight, unary_start, unary_parent, unary_weight, can_be_right,
+    before, after, before_scale, after_scale, beam, guess, allowed, allowed_symbols,
 ):  # fmt: skip
     """Fill the coarse chart bottom-up.
 
     Parameters
     ----------
     n : words.  tag_start (n + 1,), tag_symbol, tag_score: the tags of each word with their emission scores.
-    pair_start (n_symbols * n_symbols + 1,): rules of each (left, right) pair; rule_parent, rule_weight in that order.
+    left_start (n_symbols + 1,): rules by their left child; rule_right, rule_parent, rule_weight in that order.
     unary_start (n_symbols + 1,): unary rules by tag; unary_parent, unary_weight.
     can_be_right (n_symbols,) bool.
-    merit_left, merit_right (n + 1, n_symbols) float32: guess of the outside value of a symbol that begins / ends at a position.
-    beam : items whose value times merit is below this share of their cell's best are dropped; 0 keeps all.
+    before, after (n + 1, n_symbols) float64, before_scale, after_scale (n + 1,) their logarithmic scales: guess of the outside value of a
+    symbol that begins / ends at a position, so that inside value times both is a guess of its posterior.
+    beam : items whose guess is below this share of their cell's best are dropped; 0 keeps all.
+    guess : items whose guess is below this are dropped; 0 keeps all.
     allowed (n_cells,) int32: rows of allowed_symbols (n_rows, n_phrases + 1) bool: the phrases that a span may hold, and whether its
     tag may stand without a phrase. Row 0 must allow all.
 
@@ -50,16 +66,30 @@ def coarse_inside(  # type: ignore[no-untyped-def]
     -------
     item_symbol int32; item_inside float64, scaled per cell; cell_first (n_cells + 1,), cell_right_end (n_cells,) int32: a cell's
     items, those that can be right children first; cell_child_first (n_cells,) int32: its first that can stand beside another;
-    cell_scale float64: logarithm of what a cell's values were divided by.
+    cell_scale int64: which power of two a cell's values were divided by.
     """
     n_cells = n * (n + 1) // 2
-    item_symbol = np.empty(16 * n_cells + n_symbols, np.int32)
-    item_inside = np.empty(16 * n_cells + n_symbols, np.float64)
+    item_symbol = np.empty(8 * n_cells + n_symbols, np.int32)
+    item_inside = np.empty(8 * n_cells + n_symbols, np.float64)
     cell_first = np.zeros(n_cells + 1, np.int32)
     cell_child_first = np.zeros(n_cells, np.int32)
     cell_right_end = np.zeros(n_cells, np.int32)
-    cell_scale = np.zeros(n_cells, np.float64)
-    value = np.zeros(n_phrases, np.float64)
+    cell_scale = np.zeros(n_cells, np.int64)
+    power = _powers()
+    value, merit = np.zeros(n_phrases, np.float64), np.empty(n_phrases, np.float64)
+    phrases = np.empty(n_phrases, np.int32)  # those that can be right children first
+    n_right_phrases = 0
+    for turn in range(2):
+        place = n_right_phrases
+        for symbol in range(n_phrases):
+            if can_be_right[symbol] == (turn == 0):
+                phrases[place] = symbol
+                place += 1
+        if turn == 0:
+            n_right_phrases = place
+    # Products of left and right child, summed over split points: a row for each left child that the cell has met.
+    products = np.empty(n_symbols * n_symbols, np.float64)
+    lefts, row_of = np.empty(n_symbols, np.int32), np.full(n_symbols, -1, np.int32)
     n_items = 0
     for width in range(1, n + 1):
         for start in range(n - width + 1):
@@ -67,22 +97,14 @@ def coarse_inside(  # type: ignore[no-untyped-def]
             cell = cell_number(start, end, n)
             cell_first[cell] = n_items
             cell_child_first[cell] = n_items
+            cell_right_end[cell] = n_items
             row_allowed = allowed_symbols[allowed[cell]]
             if n_items + n_symbols > item_symbol.shape[0]:
                 item_symbol = _grown(item_symbol, n_items)
                 item_inside = _grown(item_inside, n_items)
-            reference = 0.0
-            if width == 1:
-                for tag in range(tag_start[start], tag_start[start + 1]):
-                    item_symbol[n_items] = tag_symbol[tag]
-                    item_inside[n_items] = tag_score[tag]
-                    n_items += 1
-                    for rule in range(unary_start[tag_symbol[tag]], unary_start[tag_symbol[tag] + 1]):
-                        value[unary_parent[rule]] += unary_weight[rule] * tag_score[tag]
-                if not row_allowed[n_phrases]:
-                    cell_child_first[cell] = n_items
-            else:
-                reference = -np.inf
+            reference = 0
+            if width > 1:
+                reference = _NOTHING
                 for split in range(start + 1, end):
                     left_cell, right_cell = cell_number(start, split, n), cell_number(split, end, n)
                     if (
@@ -90,61 +112,87 @@ def coarse_inside(  # type: ignore[no-untyped-def]
                         and cell_child_first[right_cell] < cell_right_end[right_cell]
                     ):
                         reference = max(reference, cell_scale[left_cell] + cell_scale[right_cell])
-            if reference == -np.inf or (allowed[cell] > 0 and not row_allowed[:n_phrases].any()):
-                value[:] = 0.0
+                if reference == _NOTHING:
+                    continue
+            # A guess of the posterior is value * before * after * exp(scale).
+            scale = before_scale[start] + after_scale[end] + reference * _LOG_TWO
+            least = guess * np.exp(max(0.0, width - 20.0) * -0.5 - scale) if guess > 0 else 0.0
+            if width == 1:
+                for tag in range(tag_start[start], tag_start[start + 1]):
+                    symbol = tag_symbol[tag]
+                    if tag_score[tag] * before[start, symbol] * after[end, symbol] < least:
+                        continue
+                    item_symbol[n_items] = symbol
+                    item_inside[n_items] = tag_score[tag]
+                    n_items += 1
+                    for rule in range(unary_start[symbol], unary_start[symbol + 1]):
+                        value[unary_parent[rule]] += unary_weight[rule] * tag_score[tag]
                 cell_right_end[cell] = n_items
+                if not row_allowed[n_phrases]:
+                    cell_child_first[cell] = n_items
+            if allowed[cell] > 0 and not row_allowed[:n_phrases].any():
+                value[:] = 0.0
                 continue
+            n_lefts = 0
             for split in range(start + 1, end):
                 left_cell, right_cell = cell_number(start, split, n), cell_number(split, end, n)
-                first, last = cell_child_first[right_cell], cell_right_end[right_cell]
-                if cell_child_first[left_cell] == cell_first[left_cell + 1] or first == last:
+                first, last = np.uintp(cell_child_first[right_cell]), np.uintp(cell_right_end[right_cell])
+                left, left_end = np.uintp(cell_child_first[left_cell]), np.uintp(cell_first[left_cell + 1])
+                if left == left_end or first == last:
                     continue
-                factor = np.exp(cell_scale[left_cell] + cell_scale[right_cell] - reference)
-                if factor < 1e-100:
+                shift = reference - cell_scale[left_cell] - cell_scale[right_cell]
+                if shift >= power.shape[0]:
                     continue
-                symbols, insides = item_symbol[first:last], item_inside[first:last]
-                for left in range(cell_child_first[left_cell], cell_first[left_cell + 1]):
+                factor = power[shift]
+                while left < left_end:
+                    symbol = item_symbol[left]
+                    if row_of[symbol] < 0:
+                        row_of[symbol] = n_lefts
+                        lefts[n_lefts] = symbol
+                        row = np.uintp(n_lefts * n_symbols)
+                        n_lefts += 1
+                        for i in range(row, row + np.uintp(n_symbols)):
+                            products[i] = 0.0
                     left_value = item_inside[left] * factor
-                    row = pair_start[item_symbol[left] * n_symbols : (item_symbol[left] + 1) * n_symbols + 1]
-                    for right in range(symbols.shape[0]):
-                        first_rule, last_rule = (
-                            row[np.uintp(symbols[right])],
-                            row[np.uintp(symbols[right] + 1)],
-                        )
-                        product = left_value * insides[right]
-                        for rule in range(first_rule, last_rule):
-                            value[np.uintp(rule_parent[np.uintp(rule)])] += (
-                                product * rule_weight[np.uintp(rule)]
-                            )
+                    row = np.uintp(row_of[symbol] * n_symbols)
+                    for right in range(first, last):
+                        products[row + np.uintp(item_symbol[right])] += left_value * item_inside[right]
+                    left += np.uintp(1)
+            for place in range(n_lefts):
+                symbol = lefts[place]
+                row_of[symbol] = -1
+                row = np.uintp(place * n_symbols)
+                for rule in range(np.uintp(left_start[symbol]), np.uintp(left_start[symbol + 1])):
+                    value[np.uintp(rule_parent[rule])] += (
+                        rule_weight[rule] * products[row + np.uintp(rule_right[rule])]
+                    )
             if allowed[cell] > 0:
                 for symbol in range(n_phrases):
                     if not row_allowed[symbol]:
                         value[symbol] = 0.0
-            # Which of the phrases stay: those whose value times guessed outside value is near the best of the cell.
-            floor, largest = 0.0, 0.0
-            before, after = merit_left[start], merit_right[end]
+            # Which of the phrases stay: those whose guess is near the best of the cell.
+            best, largest = 0.0, 0.0
+            left_guess, right_guess = before[start], after[end]
             for symbol in range(n_phrases):
-                if value[symbol] > 0:
-                    largest = max(largest, value[symbol])
-                    floor = max(floor, value[symbol] * before[symbol] * after[symbol])
-            floor *= beam
+                merit[symbol] = value[symbol] * left_guess[symbol] * right_guess[symbol]
+                largest = max(largest, value[symbol])
+                best = max(best, merit[symbol])
+            floor = max(beam * best, least)
             rescale = 1.0
             if width > 1 and largest > 0:
-                cell_scale[cell] = reference + np.log(largest)
-                rescale = 1.0 / largest
-            for turn in range(2):
-                for symbol in range(n_phrases):
-                    merit = value[symbol] * before[symbol] * after[symbol]
-                    if (
-                        value[symbol] > 0
-                        and can_be_right[symbol] == (turn == 0)
-                        and (beam == 0 or merit >= floor)
-                    ):
-                        item_symbol[n_items] = symbol
-                        item_inside[n_items] = value[symbol] * rescale
-                        n_items += 1
-                if turn == 0:
+                exponent = math.frexp(largest)[1]
+                cell_scale[cell] = reference + exponent
+                rescale = 2.0**-exponent
+            for place in range(n_phrases):
+                if place == n_right_phrases:
                     cell_right_end[cell] = n_items
+                symbol = phrases[place]
+                if merit[symbol] >= floor and value[symbol] > 0:
+                    item_symbol[n_items] = symbol
+                    item_inside[n_items] = value[symbol] * rescale
+                    n_items += 1
+            if n_right_phrases == n_phrases:
+                cell_right_end[cell] = n_items
             value[:] = 0.0
     cell_first[n_cells] = n_items
     return (
@@ -165,11 +213,10 @@ def coarse_edges(  # type: ignore[no-untyped-def]
     posterior. Returns the number of edges, which may be more than there was room for: then only as many are there.
     """
     room = edge_parent.shape[0]
+    power = _powers()
     n_edges = 0
     item_of = np.full(n_phrases, -1, np.int32)
-    per_value = np.zeros(
-        n_phrases, np.float64
-    )  # posterior of a live phrase of the cell, for each unit of inside value
+    per_value = np.zeros(n_phrases, np.float64)  # posterior of a live phrase, for each unit of inside value
     for width in range(n, 0, -1):
         for start in range(n - width + 1):
             end = start + width
@@ -207,22 +254,21 @@ def coarse_edges(  # type: ignore[no-untyped-def]
                             n_edges += 1
             for split in range(start + 1, end):
                 left_cell, right_cell = cell_number(start, split, n), cell_number(split, end, n)
-                first, last = cell_child_first[right_cell], cell_right_end[right_cell]
+                first, last = np.uintp(cell_child_first[right_cell]), np.uintp(cell_right_end[right_cell])
                 if cell_child_first[left_cell] == cell_first[left_cell + 1] or first == last:
                     continue
-                factor = np.exp(cell_scale[left_cell] + cell_scale[right_cell] - cell_scale[cell])
-                if factor < 1e-100:
+                shift = cell_scale[cell] - cell_scale[left_cell] - cell_scale[right_cell]
+                if shift >= power.shape[0]:
                     continue
+                factor = power[max(shift, 0)] if shift >= 0 else 2.0**-shift
                 for left in range(cell_child_first[left_cell], cell_first[left_cell + 1]):
                     left_value = item_inside[left] * factor
-                    row = item_symbol[left] * n_symbols
+                    row = np.uintp(item_symbol[left] * n_symbols)
                     left_mass = 0.0
-                    for right in range(np.uintp(first), np.uintp(last)):
-                        pair = np.uintp(row + item_symbol[right])
-                        first_rule, last_rule = (
-                            np.uintp(pair_start[pair]),
-                            np.uintp(pair_start[pair + np.uintp(1)]),
-                        )
+                    for right in range(first, last):
+                        pair = row + np.uintp(item_symbol[right])
+                        first_rule = np.uintp(pair_start[pair])
+                        last_rule = np.uintp(pair_start[pair + np.uintp(1)])
                         if first_rule == last_rule:
                             continue
                         product = left_value * item_inside[right]
@@ -319,25 +365,65 @@ def keep_likely(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _merits(n, tag_start, tag_symbol, tag_score, n_phrases, table, step, out):  # type: ignore[no-untyped-def]
-    """Fill `out` (n + 1, n_symbols): how well each symbol goes with the word before (`step` 0) or after (1) each position."""
-    for position in range(n + 1):
-        word = position - 1 + step
-        row = out[position]
-        if word < 0 or word >= n:
-            row[:] = table[table.shape[0] - 1]
-            continue
-        row[:] = 0
-        for tag in range(tag_start[word], tag_start[word + 1]):
-            weights = table[tag_symbol[tag] - n_phrases]
-            score = np.float32(tag_score[tag])
-            for symbol in range(row.shape[0]):
-                row[symbol] += score * weights[symbol]
+def outside_guesses(n, tag_start, tag_symbol, tag_score, n_phrases, before_table, after_table):  # type: ignore[no-untyped-def]
+    """Guess what stands around each symbol from a chain of tags (Caraballo & Charniak 1998).
+
+    Returns
+    -------
+    before, after float64 (n + 1, n_symbols), before_scale, after_scale float64 (n + 1,): the chance of a symbol to begin / end at a
+    position, given the words before / after it; divided by the probability of all words, which both scales share.
+    """
+    n_symbols = before_table.shape[1]
+    edge = before_table.shape[0] - 1
+    share = np.zeros(edge, np.float64)
+    for row in range(edge + 1):
+        for tag in range(edge):
+            share[tag] += before_table[row, n_phrases + tag]
+    before, after = np.zeros((n + 1, n_symbols), np.float64), np.zeros((n + 1, n_symbols), np.float64)
+    before_scale, after_scale = np.zeros(n + 1, np.float64), np.zeros(n + 1, np.float64)
+    for symbol in range(n_symbols):
+        before[0, symbol] = before_table[edge, symbol]
+        after[n, symbol] = after_table[edge, symbol]
+    for position in range(1, n + 1):
+        total = 0.0
+        for tag in range(tag_start[position - 1], tag_start[position]):
+            symbol = tag_symbol[tag]
+            weight = tag_score[tag] * before[position - 1, symbol]
+            total += weight
+            rate = weight / share[symbol - n_phrases] if share[symbol - n_phrases] > 0 else 0.0
+            row = before_table[symbol - n_phrases]
+            out = before[position]
+            for i in range(n_symbols):
+                out[i] += rate * row[i]
+        before_scale[position] = before_scale[position - 1]
+        if total > 0:
+            before[position] /= total
+            before_scale[position] += np.log(total)
+    for position in range(n - 1, -1, -1):
+        total = 0.0
+        for tag in range(tag_start[position], tag_start[position + 1]):
+            symbol = tag_symbol[tag]
+            weight = tag_score[tag] * after[position + 1, symbol]
+            total += weight
+            row = after_table[symbol - n_phrases]
+            out = after[position]
+            for i in range(n_symbols):
+                out[i] += weight * row[i]
+        after_scale[position] = after_scale[position + 1]
+        if total > 0:
+            after[position] /= total
+            after_scale[position] += np.log(total)
+    total = 0.0
+    for tag in range(tag_start[0], tag_start[1]):
+        total += before[0, tag_symbol[tag]] * tag_score[tag] * after[1, tag_symbol[tag]]
+    if total > 0:
+        after_scale -= np.log(total) + after_scale[1]
+    return before, after, before_scale, after_scale
 
 
 @njit(cache=True, nogil=True)
 def pruned_forest(  # type: ignore[no-untyped-def]
-    n, tag_start, tag_symbol, tag_score, grammar, allowed, allowed_symbols, beam, item_threshold, edge_threshold,
+    n, tag_start, tag_symbol, tag_score, grammar, allowed, allowed_symbols, beam, guess, item_threshold, edge_threshold,
 ):  # fmt: skip
     """Fill the coarse chart of a sentence and prune it.
 
@@ -357,14 +443,12 @@ def pruned_forest(  # type: ignore[no-untyped-def]
             tag_score[tag_start[word] : tag_start[word + 1]] /= best
             words_scale += np.log(best)
     n_phrases = g.n_symbols - g.before.shape[0] + 1
-    merit_left = np.ones((n + 1, g.n_symbols), np.float32)
-    merit_right = np.ones((n + 1, g.n_symbols), np.float32)
-    if beam > 0:
-        _merits(n, tag_start, tag_symbol, tag_score, n_phrases, g.before, 0, merit_left)
-        _merits(n, tag_start, tag_symbol, tag_score, n_phrases, g.after, 1, merit_right)
+    before, after, before_scale, after_scale = outside_guesses(
+        n, tag_start, tag_symbol, tag_score, n_phrases, g.before, g.after
+    )
     symbol, inside, cell_first, cell_child_first, cell_right_end, cell_scale = coarse_inside(
-        n, tag_start, tag_symbol, tag_score, g.n_symbols, n_phrases, g.pair_start, g.rule_parent, g.rule_weight,
-        g.unary_first, g.unary_parent, g.unary_weight, g.can_be_right, merit_left, merit_right, beam,
+        n, tag_start, tag_symbol, tag_score, g.n_symbols, n_phrases, g.left_start, g.rule_right, g.rule_parent, g.rule_weight,
+        g.unary_first, g.unary_parent, g.unary_weight, g.can_be_right, before, after, before_scale, after_scale, beam, guess,
         allowed, allowed_symbols,
     )  # fmt: skip
     top = n * (n + 1) // 2 - 1
@@ -376,7 +460,7 @@ def pruned_forest(  # type: ignore[no-untyped-def]
     log_total = -np.inf
     if total > 0:
         posterior /= total
-        log_total = np.log(total) + cell_scale[top] + words_scale
+        log_total = np.log(total) + cell_scale[top] * _LOG_TWO + words_scale
     root = posterior[cell_first[top] :].copy()
     room = 8192
     while True:

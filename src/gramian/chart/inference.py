@@ -30,18 +30,22 @@ class Pruning:
     Attributes
     ----------
     beam : float
-        In the coarse chart, phrases whose value times guessed outside value is below this share of their span's best are dropped.
-        0 keeps all.
+        In the coarse chart, phrases whose guessed posterior is below this share of their span's best are dropped. The guess takes
+        the words around for a chain of tags (Caraballo & Charniak 1998). 0 keeps all.
     item, edge : float
         Coarse posterior below which an item or an edge does not reach the fine pass.
     fine : float
         Fine posterior below which an item or an edge counts as impossible on the way down.
+    guess : float
+        In the coarse chart, phrases and tags whose guessed posterior is below this are dropped, whatever else their span holds; of
+        spans of more than twenty words, whose guesses are worse, only those below a smaller bound. 0 keeps all, and so does no beam.
     """
 
     beam: float = 1e-3
     item: float = 5e-5
     edge: float = 1e-5
     fine: float = 1e-6
+    guess: float = 2e-7
 
 
 class Allowed(NamedTuple):
@@ -65,6 +69,8 @@ class GrammarArrays(NamedTuple):
     n_symbols: int
     n_states: Ints
     pair_start: Ints
+    left_start: Ints
+    rule_right: Ints
     rule_parent: Ints
     rule_weight: npt.NDArray[np.float64]
     binary: Floats
@@ -241,6 +247,7 @@ class ChartParser:
             allowed.row,
             allowed.symbols,
             pruning.beam,
+            pruning.guess if pruning.beam > 0 else 0.0,
             pruning.item,
             pruning.edge,
         )
@@ -290,6 +297,8 @@ def _arrays(g: LPCFG, coarse: CoarseRules) -> GrammarArrays:
     arrays: dict[str, npt.NDArray[Any]] = {
         "n_states": g.n_states,
         "pair_start": np.searchsorted(pair, np.arange(n * n + 1)).astype(np.int32),
+        "left_start": np.searchsorted(g.binary_rules[order, 1], np.arange(n + 1)).astype(np.int32),
+        "rule_right": g.binary_rules[order, 2],
         "rule_parent": g.binary_rules[order, 0], "rule_weight": coarse.binary[order],
         "binary": g.binary, "binary_start": g.binary_start[order], "binary_ratio": ratio.astype(np.float32),
         "rank": factors.rank[order], "factors": factors.values, "factor_start": factors.start[order],
