@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _LONGEST_HEADER = 1 << 28
 _SPECTRUM = 6  # singular values shown
 _LEAST = 0.005  # shares that round to 0 % are not shown
+_EPSILONS = (0.1, 1e-3, 1e-6)  # errors of probabilities for which guarantees are shown
 
 
 def read_header(file: str) -> dict[str, str] | None:
@@ -74,6 +75,7 @@ def _facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[str, An
         }
         for name, about in report.pop("symbols", {}).items()
     ]
+    low_rank = _low_rank(model, report.pop("low rank", {}))
     report |= _costs(file)
     return {
         "format": "grammar",
@@ -84,21 +86,40 @@ def _facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[str, An
         "options": dict(model.options),
         "metrics": dict(model.metrics),
         "size": {
+            "grammars": len(model.grammars),
             "phrases": grammar.n_phrases,
             "intermediate": sum(map(is_intermediate, grammar.symbols)),
             "tags": grammar.n_symbols - grammar.n_phrases,
             "states": int(grammar.n_states.sum()),
             "binary rules": len(grammar.binary_rules),
             "unary rules": len(grammar.unary_rules),
-            "rules of low rank": 0 if grammar.factors is None else int((grammar.factors.rank > 0).sum()),
             "rule parameters": len(grammar.binary)
             + len(grammar.unary)
             + (0 if grammar.factors is None else len(grammar.factors.values)),
             "words": len(grammar.lexicon.words),
             "probabilities": grammar.is_probabilistic,
         },
+        "low rank": low_rank,
         "report": report,
         "symbols": sorted(symbols, key=lambda symbol: -symbol.get("count", 0)),
+    }
+
+
+def _low_rank(model: Model, stored: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return how many rules are of low rank, and what is known of their errors; None if all are whole."""
+    from gramian.grammar.bound import guarantee
+
+    grammar = model.grammar
+    if grammar.factors is None:
+        return None
+    gamma, states = stored.get("gamma"), int(grammar.n_states.max())
+    return {
+        "rules": int((grammar.factors.rank > 0).sum()),
+        "largest rank": int(grammar.factors.rank.max()),
+        **stored,
+        "guarantees": [
+            asdict(guarantee(gamma, states, grammar.n_symbols, epsilon)) for epsilon in _EPSILONS if gamma
+        ],
     }
 
 
@@ -116,9 +137,8 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
     from gramian.trees.labels import unescape_label
 
     data, size, report = dict(facts["data"]), facts["size"], facts["report"]
-    print(
-        f"{facts['file']}: a grammar, {facts['bytes'] / 1e6:,.1f} MB, written by gramian {facts['gramian']}"
-    )
+    what = f"{size['grammars']} grammars" if size["grammars"] > 1 else "a grammar"
+    print(f"{facts['file']}: {what}, {facts['bytes'] / 1e6:,.1f} MB, written by gramian {facts['gramian']}")
     if data:
         credit = data.pop("attribution", None)
         _row("data", [_fact(name, value) for name, value in data.items()])
@@ -129,11 +149,20 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
         [_fact(name, value) for name, value in sorted(facts["options"].items()) if value is not None],
     )
     _row("scores", [_fact(name, value) for name, value in facts["metrics"].items()])
-    kind = "" if size["probabilities"] else " (observable operators, which are no probabilities)"
+    kind = ""
+    if not size["probabilities"]:
+        signed = (facts["low rank"] or {}).get("factors") == "signed"
+        kind = f" ({'signed factors' if signed else 'observable operators'}, which are no probabilities)"
     _row("symbols", [f"{size['phrases']} phrases ({size['intermediate']} of them intermediate)", f"{size['tags']} tags",
                      f"{size['states']:,} states{kind}"])  # fmt: skip
     _row("rules", [f"{size['binary rules']:,} of two children", f"{size['unary rules']:,} over a tag",
                    f"{size['rule parameters']:,} parameters"])  # fmt: skip
+    if low := facts["low rank"]:
+        _row("low rank", [f"{low['rules']:,} of {size['binary rules']:,} rules", f"rank up to {low['largest rank']}", *(
+            f"{name} {low[key]:.3g}" for key, name in (("loss", "expected loss"), ("gamma", "largest error (gamma)"),
+                                                       ("predicted speed-up", "predicted speed-up")) if key in low)])  # fmt: skip
+        _row("guarantee", [f"within {sure['epsilon']:g}: trees up to depth {sure['depth']}, sentences up to {sure['length']} words"
+                           for sure in low["guarantees"]])  # fmt: skip
     _row("words", [f"{size['words']:,}"])
     seconds = report.pop("seconds", {})
     _row(
@@ -145,6 +174,8 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
     _row(
         "report", [_fact(name, value) for name, value in report.items() if not isinstance(value, list | dict)]
     )
+    if members := report.get("members"):
+        _print_members(members, report.get("disagreement"))
     listed = facts["symbols"][:top]
     if listed:
         print(f"\n  {'label':<12} {'count':>9}  {'states':>6}  singular values (the largest = 1)")
@@ -157,6 +188,21 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
             print(f"  and {len(facts['symbols']) - top} more (--top)")
         example = next((symbol for symbol in facts["symbols"] if symbol["states"] > 1), listed[0])
         say(f"try: gramian inspect {facts['file']} --label '{unescape_label(example['symbol'])}'")
+
+
+def _print_members(members: list[dict[str, Any]], disagreement: list[list[float]] | None) -> None:
+    """Print what each of several grammars is, how well it parses alone, and how much its trees differ from the others'."""
+    print(
+        f"\n  {'grammar':>7}  {'binarised':<9}  {'noise':<20}  {'seed':>4}  {'F1 alone':>8}"
+        + ("  disagreement with each (100 - F1)" if disagreement else "")
+    )
+    for number, member in enumerate(members):
+        noise = f"{member['noise']} {member['noise_level']:g}" if member["noise"] else "none"
+        alone = f"{member['f1_gold_tags']:.2f}" if "f1_gold_tags" in member else ""
+        row = " ".join(f"{value:5.1f}" for value in disagreement[number]) if disagreement else ""
+        print(
+            f"  {number + 1:>7}  {member['direction']:<9}  {noise:<20}  {member['seed']:>4}  {alone:>8}  {row}".rstrip()
+        )
 
 
 def _print_other(file: str, text: str, label: str | None, as_json: bool) -> None:

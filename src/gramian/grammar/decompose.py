@@ -16,29 +16,31 @@ Triple: TypeAlias = tuple[Floats, Floats, Floats]
 
 _LIGHT = 5e-4  # share of a tensor's mass whose cells are not looked at one by one
 _STEPS, _TOLERANCE = 60, 1e-3  # of expectation-maximisation at each rank
-_ROUNDS, _CHANGE = 200, 1e-7  # of least squares
+_ROUNDS, _CHANGE = 300, 1e-4  # of least squares
 _RIDGE = 1e-9
 _LEAST = 1e-12  # smaller probabilities count as zero
 
 
-def compare(block: Floats, weight: Floats, factors: Triple, signed: bool) -> tuple[float, float]:
-    """Return how far products are from a tensor: divergence, and Frobenius norm of the error.
+def compare(block: Floats, weight: Floats, other: Floats | Triple, signed: bool) -> tuple[float, float]:
+    """Return how far a tensor is from another: divergence, and Frobenius norm of the error.
 
     Parameters
     ----------
     block : ndarray of float32, shape (m_parent, m_left, m_right)
     weight : ndarray of float32, shape (m_parent,)
         Shares of the parent's states, which weight the divergence.
-    factors : Triple
+    other : ndarray of the same shape, or Triple
+        The approximation, or its factors.
     signed : bool
         If so, the squared error relative to the squared norm stands for the divergence.
     """
     from gramian.grammar import kernels
 
-    u, v, w = factors
-    other = u.T @ (v[:, :, None] * w[:, None, :]).reshape(len(v), -1)
-    flat = np.ascontiguousarray(block.reshape(len(block), -1))
-    plain, weighted, norm, mass, divergence = kernels.errors(flat, weight, other)
+    if isinstance(other, tuple):
+        u, v, w = other
+        other = u.T @ (v[:, :, None] * w[:, None, :]).reshape(len(v), -1)
+    flat, approximate = (np.array(tensor).reshape(len(block), -1) for tensor in (block, other))
+    plain, weighted, norm, mass, divergence = kernels.errors(flat, weight, approximate)
     relative = weighted / max(norm, 1e-300) if signed else max(divergence / max(mass, 1e-300), 0.0)
     return float(relative), float(np.sqrt(plain))
 

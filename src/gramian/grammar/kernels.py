@@ -280,43 +280,54 @@ def shared_counts(rule, parent, left, right, mass, weight, u, v, w, new_u, new_v
 def alternating_least_squares(block, u, v, w, ridge, steps, tolerance):
     """Fit products to a tensor in place, least squares in u (rank, m_parent), v (rank, m_left), w (rank, m_right) by turns.
 
-    Stops when the squared error changes by less than `tolerance` of the tensor's squared norm in a round. Returns the squared error.
+    Stops when the squared error falls by less than `tolerance` of itself in a round, or is nothing but rounding. Returns the squared error.
     """
     a, b, c = block.shape
-    by_parent = block.reshape(a, b * c)
-    by_left = np.ascontiguousarray(block.transpose(1, 0, 2)).reshape(b, a * c)
-    by_right = np.ascontiguousarray(block.transpose(2, 0, 1)).reshape(c, a * b)
-    norm = (by_parent * by_parent).sum()
+    rank = u.shape[0]
+    flat = block.reshape(a * b, c)
+    by_pair = np.ascontiguousarray(flat.T)
+    norm = (flat * flat).sum()
+    products = np.empty((rank, a * b))
     before = np.inf
     for _ in range(steps):
-        _least_squares(by_parent, v, w, ridge, u)
-        _least_squares(by_left, u, w, ridge, v)
+        # What remains when w is contracted serves both u and v.
+        rest = np.dot(w, by_pair)
+        target = np.zeros((rank, a))
+        for q in range(rank):
+            for i in range(a):
+                for j in range(b):
+                    target[q, i] += rest[q, i * b + j] * v[q, j]
+        _solve(v, w, ridge, target, u)
+        target = np.zeros((rank, b))
+        for q in range(rank):
+            for i in range(a):
+                for j in range(b):
+                    target[q, j] += rest[q, i * b + j] * u[q, i]
+        _solve(u, w, ridge, target, v)
+        for q in range(rank):
+            for i in range(a):
+                for j in range(b):
+                    products[q, i * b + j] = u[q, i] * v[q, j]
+        target = np.dot(products, flat)
+        _solve(u, v, ridge, target, w)
         # The error comes out of the last solution: |T|^2 - 2 <T, T'> + |T'|^2.
-        overlap = _least_squares(by_right, u, v, ridge, w)
         squares = (np.dot(u, u.T) * np.dot(v, v.T) * np.dot(w, w.T)).sum()
-        error = max(norm - 2 * overlap + squares, 0.0)
-        if before - error <= tolerance * norm:
+        error = max(norm - 2 * (w * target).sum() + squares, 0.0)
+        if before - error <= tolerance * error or error <= 1e-14 * norm:
             break
         before = error
     return error
 
 
 @njit(cache=True, nogil=True)
-def _least_squares(unfolded, x, y, ridge, out):
-    """Set out (rank, n) to the minimiser of |unfolded - out' (x * y)|^2 + ridge |out|^2; return the inner product of both."""
-    rank, size = x.shape[0], y.shape[1]
-    products = np.empty((rank, x.shape[1] * size))
-    for q in range(rank):
-        for i in range(x.shape[1]):
-            for j in range(size):
-                products[q, i * size + j] = x[q, i] * y[q, j]
+def _solve(x, y, ridge, target, out):
+    """Solve the normal equations of least squares for one factor, `x` and `y` being the other two."""
+    rank = x.shape[0]
     gram = np.dot(x, x.T) * np.dot(y, y.T)
     scale = np.trace(gram) / rank
     for q in range(rank):
         gram[q, q] += ridge * scale + 1e-300
-    projected = np.dot(products, unfolded.T)
-    out[:] = np.linalg.solve(gram, projected)
-    return (out * projected).sum()
+    out[:] = np.linalg.solve(gram, target)
 
 
 @njit(cache=True, nogil=True)

@@ -8,9 +8,10 @@ factors by alternating least squares are what the paper has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +21,11 @@ from gramian.grammar.decompose import Triple, compare, fit_probabilities, fit_si
 from gramian.grammar.factors import Factors
 from gramian.grammar.lpcfg import LPCFG
 
-__all__ = ["RANKS", "Compression", "Guarantee", "compared", "compress", "expected_uses", "guarantee"]
+__all__ = ["RANKS", "Compression", "compared", "compress", "expected_uses"]
 
-Floats = npt.NDArray[np.float32]
-Reals = npt.NDArray[np.float64]
+Floats: TypeAlias = npt.NDArray[np.float32]
+Reals: TypeAlias = npt.NDArray[np.float64]
+Measure: TypeAlias = Literal["relative", "absolute"]
 
 RANKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """The ranks that are tried one after the other."""
@@ -32,52 +34,7 @@ _LEAST_WEIGHT = 1e-7  # of a state, however rare
 _NEGLIGIBLE = 1e-6  # error at which a rule needs no more products
 _NEW = 0.01  # uses in a sentence that every rule is granted: new text uses what training hardly saw
 _OVERHEAD = 1000  # multiplications that take as long as what an edge costs anyway
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """How large a tree or a sentence may be so that its probability is off by at most `epsilon` (Theorem 4.2).
-
-    Attributes
-    ----------
-    epsilon : float
-    depth : int
-        Of a tree, for its probability.
-    length : int
-        Of a sentence, for the inside-outside values of its spans. 0 means that nothing is guaranteed: the bound is very loose.
-    """
-
-    epsilon: float
-    depth: int
-    length: int
-
-
-def guarantee(gamma: float, states: int, symbols: int, epsilon: float = 1e-3) -> Guarantee:
-    """Return what Theorem 4.2 of Cohen and Collins (2012) guarantees.
-
-    Parameters
-    ----------
-    gamma : float
-        The largest Frobenius norm of the error of a rule's tensor.
-    states : int
-        The most states a symbol has.
-    symbols : int
-    epsilon : float
-
-    Examples
-    --------
-    >>> guarantee(1e-12, states=8, symbols=50).depth
-    6
-    """
-    if gamma <= 0:
-        raise OptionError("an exact grammar needs no guarantee: gamma is 0")
-    root = np.sqrt(states)
-    per_level = np.log(2 * (root + 1)) + np.log(gamma + root)
-    most = (np.log(1 / gamma) + 1) / per_level
-    room = np.log(1 / gamma) - np.log(states / epsilon)
-    depth = min(room / per_level, most)
-    length = min(room / (2 * np.log(4 * symbols) + per_level), most)
-    return Guarantee(epsilon, max(int(depth), 0), max(int(length), 0))
+_EDGES_PER_ITEM = 4  # after pruning, about
 
 
 @dataclass(frozen=True)
@@ -86,7 +43,8 @@ class Compression:
 
     Attributes
     ----------
-    grammar : LPCFG
+    source, grammar : LPCFG
+        Before and after.
     uses : ndarray of float64, shape (R,)
         How often each binary rule is used in an average sentence of the grammar.
     divergence : ndarray of float64, shape (R,)
@@ -94,19 +52,13 @@ class Compression:
         error relative to the squared norm, both weighted by the shares of the parent's states.
     frobenius : ndarray of float64, shape (R,)
         Norm of the error of each rule's tensor.
-    numbers : tuple of int
-        Parameters of the binary rules before and after.
-    speed : float
-        How many times faster the state vectors of an average sentence's own rules are computed, as far as
-        counting multiplications can tell.
     """
 
+    source: LPCFG
     grammar: LPCFG
     uses: Reals
     divergence: Reals
     frobenius: Reals
-    numbers: tuple[int, int]
-    speed: float
 
     @property
     def loss(self) -> float:
@@ -115,22 +67,58 @@ class Compression:
 
     @property
     def gamma(self) -> float:
-        """The largest error of a rule's tensor, which :func:`guarantee` takes."""
+        """The largest error of a rule's tensor, which :func:`~gramian.grammar.bound.guarantee` takes."""
         return float(self.frobenius.max(initial=0.0))
+
+    @property
+    def parameters(self) -> tuple[int, int]:
+        """How many numbers the binary rules are, before and after."""
+        before, after = (
+            one.binary.size + (0 if one.factors is None else one.factors.values.size)
+            for one in (self.source, self.grammar)
+        )
+        return before, after
+
+    @property
+    def speed(self) -> float:
+        """How many times faster state vectors are computed, as far as counting multiplications can tell."""
+        before, after = (float(self.uses @ (_work(one) + _OVERHEAD)) for one in (self.source, self.grammar))
+        return before / max(after, 1e-300)
+
+    def error(self, measure: Measure = "relative") -> Reals:
+        """Return what a gate bounds, for each rule; see :func:`compress`."""
+        return self.frobenius if measure == "absolute" else (self.uses + _NEW) * self.divergence
+
+    def within(self, gate: float, measure: Measure = "relative") -> Compression:
+        """Return the compression in which rules whose error is beyond the gate are as they were before."""
+        beyond = self.error(measure) > gate
+        n_rules, factors = len(beyond), self.grammar.factors
+        if factors is None or not beyond.any():
+            return self
+        fitted: list[Triple | None] = []
+        for rule in range(n_rules):
+            held = factors.rank[rule] > 0 and not beyond[rule]
+            fitted.append(_triple(self.grammar, rule) if held else None)
+        errors = np.stack([self.divergence, self.frobenius], axis=1)
+        errors[beyond] = 0
+        return _assembled(self.source, fitted, self.uses, errors, signed=not self.grammar.is_probabilistic)
 
     def summary(self) -> dict[str, Any]:
         """Return the main facts, in the form of a model file's report."""
-        factors = self.grammar.factors
-        ranks = np.zeros(0, np.int32) if factors is None else factors.rank
+        ranks = np.zeros(len(self.uses), np.int32)
+        if self.grammar.factors is not None:
+            ranks = self.grammar.factors.rank
+        before, after = self.parameters
         return {
+            "factors": "probabilities" if self.grammar.is_probabilistic else "signed",
             "rules by rank": {
                 str(rank) if rank else "whole": int((ranks == rank).sum())
                 for rank in np.unique(ranks).tolist()
             },
-            "rule parameters": {"before": self.numbers[0], "after": self.numbers[1]},
-            "loss per sentence": round(self.loss, 4),
-            "largest error of a rule (gamma)": self.gamma,
-            "predicted speed-up of the fine pass": round(self.speed, 1),
+            "rule parameters": {"before": before, "after": after},
+            "loss": round(self.loss, 6),
+            "gamma": self.gamma,
+            "predicted speed-up": round(self.speed, 2),
         }
 
 
@@ -139,11 +127,12 @@ def compress(
     rank: int | Literal["auto"] = "auto",
     *,
     gate: float | None = None,
-    measure: Literal["relative", "absolute"] = "relative",
+    measure: Measure = "relative",
     signed: bool = False,
     max_rank: int = 32,
     starts: int = 2,
     random_state: int = 0,
+    jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Compression:
     """Approximate the rule tensors of a grammar by tensors of low rank.
@@ -170,6 +159,8 @@ def compress(
         How often least squares begin anew; the best result counts.
     random_state : int
         For the starts of least squares; everything else is free of chance.
+    jobs : int
+        Threads; the result does not depend on it.
     progress : callable, optional
         Called now and then with how many rules are done, and how many there are.
 
@@ -185,7 +176,7 @@ def compress(
     >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps) (ADVP (RB well))))")] * 40)
     >>> grammar = EM(states=4, allocation="all", iterations=2).fit(bank).grammar_
     >>> small = compress(grammar, rank=2)
-    >>> small.numbers, small.grammar.factors.rank.tolist()
+    >>> small.parameters, small.grammar.factors.rank.tolist()
     ((192, 72), [2, 2, 2])
     """
     if rank != "auto" and (not isinstance(rank, int) or rank < 1):
@@ -194,8 +185,10 @@ def compress(
         raise OptionError(f"measure is 'relative' or 'absolute', not {measure!r}")
     if gate is not None and not gate >= 0:
         raise OptionError(f"gate is 0 or more, not {gate!r}")
-    if max_rank < 1 or starts < 1:
-        raise OptionError(f"max_rank and starts are 1 or more, not {max_rank!r} and {starts!r}")
+    if max_rank < 1 or starts < 1 or jobs < 1:
+        raise OptionError(
+            f"max_rank, starts and jobs are 1 or more, not {max_rank!r}, {starts!r} and {jobs!r}"
+        )
     if not (grammar.is_probabilistic or signed):
         raise OptionError(
             "a grammar of observable operators has no probabilities to fit; try: signed factors"
@@ -204,71 +197,87 @@ def compress(
         gate = 1e-3
     limit = max_rank if rank == "auto" else rank
     ladder = (*(r for r in RANKS if r < limit), limit)
-    plan = _Plan(ladder, rank == "auto", gate, measure, signed, starts, np.random.default_rng(random_state))
     uses = expected_uses(grammar)
+    plan = _Plan(grammar, uses, ladder, rank == "auto", gate, measure, signed, starts, random_state)
     fitted: list[Triple | None] = []
     errors = np.zeros((len(uses), 2))
-    for rule, block, weight in _blocks(grammar):
-        found = plan.fit(block, weight, float(uses[rule]))
-        if found is not None:
-            errors[rule] = compare(block, weight, found, signed)
-        fitted.append(found)
-        if progress is not None and rule % 50 == 0:
-            progress(rule, len(uses))
+    with ThreadPoolExecutor(jobs) as threads:
+        rules = range(len(uses))
+        done: Iterable[_Fit] = map(plan.fit, rules) if jobs == 1 else threads.map(plan.fit, rules)
+        for rule, fit in enumerate(done):
+            fitted.append(fit.factors)
+            errors[rule] = fit.divergence, fit.frobenius
+            if progress is not None and rule % 50 == 0:
+                progress(rule, len(uses))
     return _assembled(grammar, fitted, uses, errors, signed)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """The factors of a rule and their errors; None if its block is to be kept."""
+
+    factors: Triple | None = None
+    divergence: float = 0.0
+    frobenius: float = 0.0
 
 
 @dataclass(frozen=True)
 class _Plan:
     """What to try for each rule."""
 
+    grammar: LPCFG
+    uses: Reals
     ladder: tuple[int, ...]
     automatic: bool
     gate: float | None
     measure: str
     signed: bool
     starts: int
-    random: np.random.Generator
+    random_state: int
 
-    def fit(self, block: Floats, weight: Floats, uses: float) -> Triple | None:
-        """Return the factors of a rule, None if its block is to be kept."""
+    def fit(self, rule: int) -> _Fit:
+        block, weight = _block(self.grammar, rule)
         ranks = [rank for rank in self.ladder if rank * sum(block.shape) < block.size]
         all_fit = len(ranks) == len(self.ladder)
         if not ranks or not (all_fit or self.automatic):
-            return None
+            return _Fit()
 
-        def error(factors: Triple, divergence: float | None) -> float:
-            """Return what the gate bounds; the divergence may be known already."""
-            if divergence is None or self.measure == "absolute":
-                divergence, frobenius = compare(block, weight, factors, self.signed)
-                if self.measure == "absolute":
-                    return frobenius
-            return (uses + _NEW) * divergence
+        def error(divergence: float, frobenius: float) -> float:
+            return (self.uses[rule] + _NEW) * divergence if self.measure == "relative" else frobenius
 
         goal = self.gate if self.automatic and self.gate is not None else _NEGLIGIBLE
 
         def enough(factors: Triple, divergence: float | None = None) -> bool:
-            return error(factors, divergence) <= goal
+            if divergence is not None and self.measure == "relative":
+                return error(divergence, 0.0) <= goal
+            return error(*compare(block, weight, factors, self.signed)) <= goal
 
         if self.signed:
-            found = fit_signed(
-                block, ranks if self.automatic else ranks[-1:], enough, self.starts, self.random
-            )
+            random = np.random.default_rng([self.random_state, rule])
+            found = fit_signed(block, ranks if self.automatic else ranks[-1:], enough, self.starts, random)
         else:
             found = fit_probabilities(block, weight, ranks, enough)
-        # With "auto", a rule beyond the gate is kept only if a larger rank would take as many numbers as its block.
-        if self.gate is None or (self.automatic and all_fit):
-            return found
-        if found is not None and error(found, None) > self.gate:
-            return None
-        return found
+        if found is None:
+            return _Fit()
+        errors = compare(block, weight, found, self.signed)
+        # With "auto", a rule beyond the gate is kept whole only if a larger rank would take as many numbers as its block.
+        if self.gate is not None and not (self.automatic and all_fit) and error(*errors) > self.gate:
+            return _Fit()
+        return _Fit(found, *errors)
 
 
-def _blocks(grammar: LPCFG) -> Iterator[tuple[int, Floats, Floats]]:
-    """Yield each binary rule, its tensor, and the shares of its parent's states."""
-    for rule, parent in enumerate(grammar.binary_rules[:, 0].tolist()):
-        # A copy: kernels are compiled anew for arrays that cannot be written to.
-        yield rule, np.array(grammar.binary_block(rule)), np.maximum(grammar.prior(parent), _LEAST_WEIGHT)
+def _block(grammar: LPCFG, rule: int) -> tuple[Floats, Floats]:
+    """Return a rule's tensor, and the shares of its parent's states."""
+    # A copy: kernels are compiled anew for arrays that cannot be written to.
+    prior = grammar.prior(grammar.binary_rules[rule, 0])
+    return np.array(grammar.binary_block(rule)), np.maximum(prior, np.float32(_LEAST_WEIGHT))
+
+
+def _triple(grammar: LPCFG, rule: int) -> Triple:
+    """Return U, V and W of a rule of low rank, its weight included."""
+    factors = grammar.factors or Factors.none(len(grammar.binary_rules))
+    u, v, w = factors.matrices(rule, grammar.n_states[grammar.binary_rules[rule]])
+    return factors.weight[rule] * u, v, w
 
 
 def expected_uses(grammar: LPCFG) -> Reals:
@@ -307,27 +316,16 @@ def _assembled(
         small = replace(
             small, binary_weight=coarse.binary, unary_weight=coarse.unary, root_weight=coarse.root
         )
-    return _described(grammar, small, uses, errors)
+    return Compression(grammar, small, uses, errors[:, 0], errors[:, 1])
 
 
-def compared(grammar: LPCFG, small: LPCFG, uses: Reals) -> Compression:
-    """Return a compression that came about elsewhere, measured against the grammar it came from."""
-    errors = np.zeros((len(uses), 2))
-    for rule, block, weight in _blocks(grammar):
-        if small.factors is not None and small.factors.rank[rule]:
-            u, v, w = small.factors.matrices(rule, block.shape)
-            errors[rule] = compare(block, weight, (small.factors.weight[rule] * u, v, w), signed=False)
-    return _described(grammar, small, uses, errors)
-
-
-def _described(grammar: LPCFG, small: LPCFG, uses: Reals, errors: Reals) -> Compression:
-    work = [float(uses @ (_work(one) + _OVERHEAD)) for one in (grammar, small)]
-    sizes = [
-        one.binary.size + (0 if one.factors is None else one.factors.values.size) for one in (grammar, small)
-    ]
-    return Compression(
-        small, uses, errors[:, 0], errors[:, 1], (sizes[0], sizes[1]), work[0] / max(work[1], 1e-300)
-    )
+def compared(source: LPCFG, grammar: LPCFG) -> Compression:
+    """Measure a grammar of the same rules against the one it came from, however it came about."""
+    errors = np.zeros((len(source.binary_rules), 2))
+    for rule in range(len(errors)):
+        block, weight = _block(source, rule)
+        errors[rule] = compare(block, weight, grammar.binary_block(rule), not grammar.is_probabilistic)
+    return Compression(source, grammar, expected_uses(source), errors[:, 0], errors[:, 1])
 
 
 def _work(grammar: LPCFG) -> npt.NDArray[np.int64]:
@@ -336,4 +334,8 @@ def _work(grammar: LPCFG) -> npt.NDArray[np.int64]:
     if grammar.factors is None:
         return states.prod(axis=1)
     rank = grammar.factors.rank
-    return np.where(rank > 0, rank * states.sum(axis=1), states.prod(axis=1))
+    # A matrix that several rules share is multiplied by an item's vector once for all of them.
+    _, place, count = np.unique(grammar.factors.start, return_inverse=True, return_counts=True)
+    is_shared = (count[place] > 1).reshape(states.shape)
+    projections = np.where(is_shared, states // _EDGES_PER_ITEM, states).sum(axis=1)
+    return np.where(rank > 0, rank * (projections + 1), states.prod(axis=1))

@@ -58,7 +58,7 @@ def compress_shared(
         if progress is not None:
             progress(fit.rank, rank)
     small = replace(grammar, binary=np.empty(0, np.float32), factors=fit.factors())
-    return compared(grammar, small, fit.uses)
+    return compared(grammar, small)
 
 
 class _Fit:

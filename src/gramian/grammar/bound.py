@@ -1,0 +1,53 @@
+"""What the errors of rule tensors may do to probabilities at worst: Theorem 4.2 of Cohen and Collins (2012)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, sqrt
+
+from gramian.errors import OptionError
+
+__all__ = ["Guarantee", "guarantee"]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """How large a tree or a sentence may be so that its probability is off by at most `epsilon`.
+
+    Attributes
+    ----------
+    epsilon : float
+    depth : int
+        Of a tree, for its probability.
+    length : int
+        Of a sentence, for the inside-outside values of its spans. 0 means that nothing is guaranteed: the bound is very loose.
+    """
+
+    epsilon: float
+    depth: int
+    length: int
+
+
+def guarantee(gamma: float, states: int, symbols: int, epsilon: float = 1e-3) -> Guarantee:
+    """Return what the theorem guarantees of a grammar with approximate rules.
+
+    Parameters
+    ----------
+    gamma : float
+        The largest Frobenius norm of the error of a rule's tensor, more than 0: an exact grammar needs no guarantee.
+    states : int
+        The most states a symbol has.
+    symbols : int
+    epsilon : float
+
+    Examples
+    --------
+    >>> guarantee(1e-12, states=8, symbols=50, epsilon=1e-3)
+    Guarantee(epsilon=0.001, depth=6, length=1)
+    """
+    if not (gamma > 0 and epsilon > 0):
+        raise OptionError(f"gamma and epsilon are more than 0, not {gamma!r} and {epsilon!r}")
+    room = min(-log(gamma) - log(states / epsilon), 1 - log(gamma))
+    per_level = log(2 * (sqrt(states) + 1)) + log(gamma + sqrt(states))
+    per_word = per_level + 2 * log(4 * symbols)
+    return Guarantee(epsilon, max(int(room / per_level), 0), max(int(room / per_word), 0))

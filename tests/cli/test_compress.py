@@ -1,0 +1,138 @@
+"""``gramian compress``: a smaller model, and what it says about its size, error and speed."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from gramian.cli import main
+from gramian.corpus import Treebank
+from gramian.grammar.lowrank import compared
+from gramian.grammar.model import Model
+from gramian.grammar.store import load_model, save_model
+from gramian.learn import EM
+from gramian.parser import load
+from gramian.trees import Tree
+
+TREES = [
+    "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))))",
+    "(S (NP (NP (DT the) (NN dog)) (PP (IN on) (NP (NNS mats)))) (VP (VBZ sleeps)))",
+]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    learner = EM(states=8, allocation="all", iterations=2)
+    learner.fit(Treebank.from_trees([Tree.parse(text) for text in TREES] * 20))
+    path = tmp_path_factory.mktemp("model") / "large.grammar"
+    save_model(Model(learner.grammar_, {"method": "em"}, metrics={"f1": 98.76}), path)
+    return path
+
+
+@pytest.fixture
+def gramian(capsys, monkeypatch):
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["gramian", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        return end.value.code or 0, *capsys.readouterr()
+
+    return call
+
+
+def test_a_smaller_model_that_parses_the_same(gramian, model, tmp_path):
+    small = tmp_path / "small.grammar"
+    code, out, err = gramian("compress", model, "-o", small, "--rank", "4")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"{small}: ")
+    assert [line.split()[0] for line in out.splitlines()[1:]] == [
+        "rank",
+        "size",
+        "error",
+        "guarantee",
+        "speed",
+    ]
+    assert small.stat().st_size < model.stat().st_size
+    assert load_model(small).metrics == {}  # scores were those of the other model
+    words = Tree.parse(TREES[0]).words
+    assert load(small).parse(words).tree == load(model).parse(words).tree == Tree.parse(TREES[0])
+
+
+def test_what_it_says_is_what_the_file_holds(gramian, model, tmp_path):
+    small = tmp_path / "small.grammar"
+    code, out, _ = gramian("compress", model, "-o", small, "--rank", "2", "--json", "--epsilon", "1e-4")
+    about = json.loads(out)
+    measured = compared(load_model(model).grammar, load_model(small).grammar)
+    assert code == 0
+    np.testing.assert_allclose(about["gamma"], measured.gamma, rtol=1e-6)
+    np.testing.assert_allclose(about["loss"], measured.loss, rtol=1e-3, atol=1e-6)
+    assert about["rule parameters"] == dict(zip(("before", "after"), measured.parameters, strict=True))
+    assert about["bytes"] == {"before": model.stat().st_size, "after": small.stat().st_size}
+    assert about["guarantee"]["epsilon"] == 1e-4
+    code, out, _ = gramian("inspect", small, "--json")
+    facts = json.loads(out)["low rank"]
+    assert facts["gamma"] == about["gamma"]
+    assert facts["rules by rank"] == about["rules by rank"]
+    assert [sure["epsilon"] for sure in facts["guarantees"]] == [0.1, 1e-3, 1e-6]
+    code, out, _ = gramian("inspect", small)
+    assert "low rank " in out
+    assert "guarantee " in out
+    assert "low rank" not in gramian("inspect", model)[1]
+
+
+def test_the_gate_and_exact_numbers(gramian, model, tmp_path):
+    shares = []
+    for gate in ("1e-9", "1e9"):
+        small = tmp_path / f"{gate}.grammar"
+        code, out, _ = gramian("compress", model, "-o", small, "--rank", "2", "--gate", gate, "--signed",
+                               "--measure", "absolute", "--full", "--json")  # fmt: skip
+        about = json.loads(out)
+        assert (code, about["gamma"] <= float(gate)) == (0, True)
+        shares.append(about["rules by rank"].get("whole", 0))
+    assert shares[0] > shares[1] == 0
+    assert about["factors"] == "signed"
+    assert "signed factors" in gramian("inspect", small)[1]
+
+
+def test_one_decomposition_for_all_rules(gramian, model, tmp_path):
+    small = tmp_path / "shared.grammar"
+    code, out, _ = gramian("compress", model, "-o", small, "--shared", "--rank", "12")
+    assert (code, "12: " in out) == (0, True)
+    assert load(small).parse(Tree.parse(TREES[1]).words).status == "parsed"
+
+
+def test_errors_of_several_rounds_add_up(gramian, model, tmp_path):
+    first, second = tmp_path / "first.grammar", tmp_path / "second.grammar"
+    gramian("compress", model, "-o", first, "--rank", "4", "--full")
+    code, out, err = gramian("compress", first, "-o", second, "--rank", "2", "--full", "--json")
+    assert (code, "already" in err) == (0, True)
+    assert json.loads(out)["gamma"] >= compared(load_model(model).grammar, load_model(second).grammar).gamma
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--rank", "0"], "from 1 to 4096"),
+        (["--rank", "many"], "or auto"),
+        (["--shared"], "such as 256"),
+        (["--shared", "--rank", "8", "--gate", "1"], "neither --gate"),
+        (["--epsilon", "0"], "--epsilon is more than 0"),
+    ],
+)
+def test_options_that_make_no_sense(gramian, model, tmp_path, options, message):
+    code, out, err = gramian("compress", model, "-o", tmp_path / "small.grammar", *options)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_several_grammars_and_no_model(gramian, model, tmp_path):
+    one = load_model(model)
+    save_model(Model(one.grammar, others=(one.grammar,)), tmp_path / "two.grammar")
+    code, _, err = gramian("compress", tmp_path / "two.grammar", "-o", tmp_path / "small.grammar")
+    assert (code, "several grammars" in err) == (2, True)
+    code, _, err = gramian("compress", tmp_path / "none", "-o", tmp_path / "small.grammar")
+    assert (code, "no such model file" in err) == (2, True)
