@@ -10,6 +10,7 @@ import sys
 
 import typer
 
+from gramian.cli.compress import compress
 from gramian.cli.convert import convert
 from gramian.cli.dep import app as dep
 from gramian.cli.eval import evaluate
@@ -68,6 +69,7 @@ app.command("eval")(evaluate)
 app.command("train")(train)
 app.command("parse")(parse)
 app.command("sample")(sample)
+app.command("compress")(compress)
 app.add_typer(dep)
 app.add_typer(wfa)
 
