@@ -67,6 +67,33 @@ def test_parse_never_reads_heads(folder, head):
     assert result.stdout == run("parse", "-m", folder / "model", text=TREEBANK).stdout
 
 
+@pytest.mark.parametrize("text", ["", "\n", "\n\n  \n"])
+def test_nothing_to_parse_is_no_error(folder, text):
+    result = run("parse", "-m", folder / "model", text=text)
+    assert (result.exit_code, result.stdout) == (0, ""), result.output
+    assert "0 sentences" in result.stderr
+
+
+def test_tags_and_forms_that_training_never_saw_are_parsed(folder):
+    row = "\t_\t_\t_\t_\t_\t_\t_\t_\n"
+    text = f"\n\n1\tx{row}2\tthe\t_\tQQ\t_\t_\t_\t_\t_\t_\n3-4\tz{row}3\t日本{row}4\t😀{row}"
+    result = run("parse", "-m", folder / "model", text=text)
+    assert result.exit_code == 0, result.output
+    rows = [line.split("\t") for line in result.stdout.splitlines() if line]
+    words = [columns for columns in rows if columns[0].isdecimal()]
+    assert [columns[1] for columns in words] == ["x", "the", "日本", "😀"]
+    assert sum(columns[6] == "0" for columns in words) == 1
+
+
+def test_a_line_without_ten_columns_is_named(folder, monkeypatch, capsys):
+    broken = folder / "short.conllu"
+    broken.write_text("\n\n1\ta\t_\tDET\n", encoding="utf-8")
+    message = fails(monkeypatch, capsys, "parse", broken, "-m", folder / "model")
+    assert f"{broken}:3" in message
+    assert "ten columns" in message
+    assert "--skip-broken" not in message
+
+
 def test_parse_to_a_file_with_confidence(folder):
     target = folder / "out.conllu"
     result = run(

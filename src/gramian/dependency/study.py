@@ -182,4 +182,6 @@ def _point(
         found = decode(grammar, prepared.backoff, encoded, single_root=single_root)
         backed_off += found.backed_off
         trees.append(sentence.with_heads(found.heads.tolist()))
-    return AttachmentPoint(name, variant.states or states, attachment_scores(test, trees).uas, backed_off, seconds)
+    return AttachmentPoint(
+        name, variant.states or states, attachment_scores(test, trees).uas, backed_off, seconds
+    )
