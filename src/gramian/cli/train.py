@@ -152,7 +152,7 @@ def train(
     learner.fit(bank)
 
     from gramian.ensemble.train import TRIMMED
-    from gramian.grammar.lowrank import compress
+    from gramian.grammar.lowrank import compared, compress
     from gramian.grammar.model import Model
     from gramian.grammar.store import save_model
     from gramian.grammar.trim import trimmed
@@ -162,7 +162,9 @@ def train(
     costs = {name: report.pop(name) for name in ("seconds", "peak memory (MB)")}
     grammar = learner.grammar_
     if not full and grammar.is_probabilistic:
-        grammar = compress(trimmed(grammar, TRIMMED)).grammar
+        small = compress(trimmed(grammar, TRIMMED)).grammar
+        report["low rank"] = compared(grammar, small).summary()
+        grammar = small
     metrics: dict[str, Any] = {}
     if gold is not None:
         scores = _scores(grammar, gold, jobs)
