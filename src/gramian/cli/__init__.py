@@ -14,6 +14,7 @@ from gramian.cli.compress import compress
 from gramian.cli.convert import convert
 from gramian.cli.dep import app as dep
 from gramian.cli.eval import evaluate
+from gramian.cli.experiment import experiment
 from gramian.cli.inspect import inspect
 from gramian.cli.parse import parse
 from gramian.cli.sample import sample
@@ -70,6 +71,7 @@ app.command("train")(train)
 app.command("parse")(parse)
 app.command("sample")(sample)
 app.command("compress")(compress)
+app.command("experiment")(experiment)
 app.add_typer(dep)
 app.add_typer(wfa)
 

@@ -25,6 +25,7 @@ def experiment(
     seeds: int | None = typer.Option(None, min=1, help="Repeats of every cell; by default 3, or 1 if quick."),
     only: str | None = typer.Option(None, help="Redo the cells of this name or pattern, and no others."),
     plan: bool = typer.Option(False, help="Print the plan, and run nothing."),
+    report_only: bool = typer.Option(False, help="Run nothing; write the report of what is finished."),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing but errors."),
 ) -> None:
     """Run an experiment and write a report; what was finished in an earlier call is kept."""
@@ -52,7 +53,13 @@ def experiment(
     terminal = sys.stderr.isatty() and not quiet
     try:
         found = run_experiment(
-            made, out=folder, jobs=jobs, scheduler=scheduler, only=only, watch=_show if terminal else None
+            made,
+            out=folder,
+            jobs=jobs,
+            scheduler=scheduler,
+            only=only,
+            report_only=report_only,
+            watch=_show if terminal else None,
         )
     except KeyboardInterrupt:
         say(f"\nwhat is finished is kept in {folder}; the same command goes on")

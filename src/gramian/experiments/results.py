@@ -78,7 +78,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot of the report. With `categories`, x counts these, points stand beside their names, and `reference` is what they compare with."""
+    """A plot of the report. With `categories`, x counts these, points stand beside their names; `reference` is a line to compare with."""
 
     name: str
     caption: str

@@ -87,6 +87,7 @@ def run_experiment(
     jobs: int = 1,
     scheduler: str | None = None,
     only: str | None = None,
+    report_only: bool = False,
     watch: Callable[[Progress], None] | None = None,
 ) -> Experiment:
     """Run an experiment and write its report.
@@ -101,6 +102,8 @@ def run_experiment(
         As for :func:`gramian.parallel.run_tasks`.
     only : str, optional
         Run only the cells of this name or pattern, and these even if they are finished.
+    report_only : bool
+        Run nothing; report what is finished.
     watch : callable, optional
         Told of progress.
     """
@@ -109,21 +112,20 @@ def run_experiment(
     _need_plots()
     out = Path(out)
     folder = TaskFolder(out / "runs", key=identity)
-    every, tasks = plan.tasks(), plan.tasks(only)
-    if only is not None:
+    tasks = plan.tasks(only)
+    if only is not None and not report_only:
         for task in tasks:
             folder.file(task).unlink(missing_ok=True)
     began = time.time()
-    outcomes = run_tasks(
+    outcomes = [] if report_only else run_tasks(
         measure, tasks, jobs=jobs, scheduler=scheduler, folder=folder, failures="return",
         watch=None if watch is None else _Watcher(tasks, jobs, watch),
     )  # fmt: skip
-    if only is not None:
-        outcomes = [found for task in every if (found := folder.find(task)) is not None]
+    failed = [outcome for outcome in outcomes if outcome.error]
+    if only is not None or report_only:
+        outcomes = [found for task in plan.tasks() if (found := folder.find(task)) is not None]
     results = Results(outcomes, plan.options)
-    experiment = Experiment(
-        plan, results, plan.recipe.sections(results), [one for one in outcomes if one.error], out
-    )
+    experiment = Experiment(plan, results, plan.recipe.sections(results), failed, out)
     _write_files(experiment, manifest(experiment, jobs, scheduler, time.time() - began))
     return experiment
 

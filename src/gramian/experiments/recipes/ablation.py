@@ -123,7 +123,7 @@ def sections(results: Results) -> list[Section]:
                     [Line("F1", points)],
                     categories=names,
                     reference=None if usual is None else usual.mean,
-                ),  # fmt: skip
+                ),
                 Table("ablation", "F1 of every change, with gold's tags in the output", columns, rows),
             ],
         )

@@ -1,0 +1,119 @@
+"""Every recipe runs on a small made-up treebank and finds what it must."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from gramian.experiments import RECIPES, make_plan, recipe, run_experiment
+
+NOUNS, VERBS = (["cat", "dog", "bird", "fish"], ["sees", "likes", "bites", "hears"])
+
+
+def sentences(number, seed):
+    """Draw trees in which a PP may hang on the verb or on the noun, as its preposition says."""
+    rng = random.Random(seed)
+
+    def np():
+        return f"(NP (DT the) (NN {rng.choice(NOUNS)}))"
+
+    for _ in range(number):
+        verb = f"(VBZ {rng.choice(VERBS)})"
+        kind = rng.randrange(3)
+        if kind == 0:
+            yield f"( (S {np()} (VP {verb} {np()}) (. .)))"
+        elif kind == 1:
+            yield f"( (S {np()} (VP {verb} (NP {np()} (PP (IN of) {np()}))) (. .)))"
+        else:
+            yield f"( (S {np()} (VP {verb} {np()} (PP (IN with) {np()})) (. .)))"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("banks") / "made-up"
+    folder.mkdir()
+    for part, number, seed in (("train", 120, 1), ("dev", 20, 2)):
+        (folder / f"{part}.mrg").write_text("".join(f"{tree}\n" for tree in sentences(number, seed)))
+    return folder
+
+
+TINY = {
+    "thesis": {"sizes": [60, 120], "states": [1, 4], "comparison_states": [4], "test_sentences": 12},
+    "learning-curve": {
+        "sizes": [50, 120],
+        "states": 4,
+        "methods": ["pcfg", "spectral-cluster", "spectral-em"],
+    },
+    "ablation": {"states": 4, "parts": ["features", "binarisation"]},
+    "speed": {"states": [1, 4], "test_sentences": 12},
+    "languages": {"states": 4, "methods": ["pcfg", "spectral-cluster", "spectral-em", "many"], "models": 2},
+    "tensor": {"states": [4], "ranks": [2], "gates": [1e-8, 10.0], "iterations": 2},
+    "noise": {"models": [1, 2], "states": 4, "schemes": ["seeds", "dropout"]},
+}
+
+
+@pytest.fixture(scope="module")
+def run(folder, tmp_path_factory):
+    """Run a recipe once for all tests."""
+    found = {}
+
+    def once(name):
+        if name not in found:
+            data = folder.parent if name == "languages" else folder
+            out = tmp_path_factory.mktemp(name)
+            found[name] = run_experiment(name, str(data), out=out, quick=True, config=TINY[name])
+        return found[name]
+
+    return once
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_runs_and_reports(name, run):
+    experiment = run(name)
+    assert not experiment.failures
+    planned = json.loads((experiment.folder / "manifest.json").read_text())["runs"]
+    assert planned["planned"] == planned["finished"] == len(experiment.plan.tasks()) > 0
+    report = experiment.report.read_text(encoding="utf-8")
+    assert all(section.title.replace("'", "&#x27;") in report for section in experiment.sections)
+    figures = [
+        part.name for section in experiment.sections for part in section.parts if hasattr(part, "lines")
+    ]
+    assert figures
+    assert all((experiment.folder / "figures" / f"{figure}.svg").stat().st_size for figure in figures)
+    assert recipe(name).title in report
+
+
+def test_the_thesis_has_its_figures_and_both_settings(run):
+    experiment = run("thesis")
+    names = {part.name for section in experiment.sections for part in section.parts}
+    assert names == {f"figure-{number}" for number in range(13, 23)}
+    value = experiment.results.value
+    for states in (1, 4):
+        assert value(f"states/thesis/{states}", "tagging").mean == 100.0, "gold tags are given"
+    assert value("states/best/4", "f1").mean > value("states/best/1", "f1").mean, "attachment needs states"
+    report = experiment.report.read_text(encoding="utf-8")
+    for published in ("81.57", "78.52", "88.82"):
+        assert published in report
+
+
+def test_the_same_seed_tests_both_settings_on_the_same_sentences(folder):
+    plan = make_plan("thesis", str(folder), quick=True, config=TINY["thesis"])
+    tasks = [task for task in plan.tasks("states") if task["settings"].get("states", 1) == 1]
+    lengths = [[row[1] for row in recipe("thesis").measure(task)["sentences"]["mean_f1"]] for task in tasks]
+    golds = [sum(lengths_of) for lengths_of in lengths]
+    assert len(tasks) == 2
+    assert golds[0] == golds[1] == 12
+
+
+def test_a_gate_that_lets_every_rule_pass_makes_every_large_rule_low_rank(run):
+    results = run("tensor").results
+    assert results.value("4", "share 2 10.0").mean > results.value("4", "share 2 1e-08").mean
+    assert results.value("4", "f1 exact").mean > 50
+
+
+def test_an_ensemble_of_one_is_the_model_itself(run):
+    results = run("noise").results
+    assert {"f1 1 product", "f1 2 product"} <= set(results.runs("seeds")[0])
+    assert "f1 1 sum" not in results.runs("seeds")[0]
