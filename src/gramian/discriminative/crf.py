@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from gramian.chart.inference import ChartParser, Pruning
 from gramian.corpus import Treebank
-from gramian.discriminative import kernels
-from gramian.discriminative.forests import Skeleton, gold_forest, skeleton
+from gramian.discriminative import kernels, state_kernels
+from gramian.discriminative.forests import Contexts, Skeleton, States, gold_forest, skeleton
 from gramian.discriminative.model import SpanModel
 from gramian.discriminative.tagger import fit_tagger, tag_held_out
 from gramian.discriminative.views import Views, WordForms
@@ -36,6 +36,7 @@ except ModuleNotFoundError:  # pragma: no cover - only without the extra
 __all__ = ["SpanCRF"]
 
 Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
 
 _SMALLEST = 0.005  # slopes below this are left alone: they cost time and fill the table
 _RIGHT_TAG = 1e-3  # least probability of the right tag of a word seen once
@@ -48,6 +49,17 @@ class _Example(NamedTuple):
     forest: Skeleton
     items: Ints
     edges: Ints
+
+
+class _Slopes(NamedTuple):
+    """What a training sentence says about the scores of its items, edges, states, and pairs of state and edge."""
+
+    log_likelihood: float
+    states: States
+    item: Floats
+    edge: Floats
+    state: Floats
+    pair: Floats
 
 
 class SpanCRF(BaseEstimator):  # type: ignore[misc]
@@ -102,7 +114,13 @@ class SpanCRF(BaseEstimator):  # type: ignore[misc]
         grammar: LPCFG | None = None, random_state: int = 0, jobs: int = 1, say: Callable[[str], None] | None = None,
     ) -> None:  # fmt: skip
         self.epochs, self.rate, self.decay, self.forgetting, self.cost = epochs, rate, decay, forgetting, cost
-        self.min_count, self.slots, self.batch, self.pruning, self.grammar = min_count, slots, batch, pruning, grammar
+        self.min_count, self.slots, self.batch, self.pruning, self.grammar = (
+            min_count,
+            slots,
+            batch,
+            pruning,
+            grammar,
+        )
         self.random_state, self.jobs, self.say = random_state, jobs, say
 
     def fit(self, treebank: Treebank, y: object = None) -> Self:
@@ -124,11 +142,15 @@ class SpanCRF(BaseEstimator):  # type: ignore[misc]
         with report.stage("coarse grammar"):
             self.grammar_: LPCFG = self.grammar or PCFG().fit(bank).grammar_
         if self.grammar_.symbols != bank.symbols:
-            raise OptionError("the coarse grammar has other symbols than the treebank; try: learning it from the same one")
+            raise OptionError(
+                "the coarse grammar has other symbols than the treebank; try: learning it from the same one"
+            )
         with report.stage("tags"):
             forms = WordForms(sentences.frequent(self.min_count))
             views = [forms.views(words) for words in sentences.words]
-            report.facts["tags guessed right"] = tag_held_out(views, sentences.tags, n_tags, self.random_state)
+            report.facts["tags guessed right"] = tag_held_out(
+                views, sentences.tags, n_tags, self.random_state
+            )
             tagger = fit_tagger(
                 [forms.views(words) for words in sentences.words], sentences.tags, n_tags, self.random_state
             )
@@ -141,7 +163,7 @@ class SpanCRF(BaseEstimator):  # type: ignore[misc]
                     for view, made in zip(views, apply(forest_of, range(bank.n_trees)), strict=True)
                 ]
             with report.stage("weights"):
-                weights = self._climb(examples, bank.n_phrases, apply, report)
+                weights = self._climb(examples, bank, apply, report)
         self.model_ = SpanModel(bank.symbols, bank.n_phrases, forms.frequent, tagger.weights, weights)
         self.report_: dict[str, Any] = report.as_dict()
         return self
@@ -162,25 +184,29 @@ class SpanCRF(BaseEstimator):  # type: ignore[misc]
                 raise OptionError(f"{name} is 1 or more, not {getattr(self, name)!r}")
 
     def _climb(
-        self, examples: list[_Example], n_phrases: int, apply: Any, report: Report
+        self, examples: list[_Example], bank: Treebank, apply: Any, report: Report
     ) -> npt.NDArray[np.float32]:
         """Return the mean of the weights over all steps."""
+        contexts, n_phrases = Contexts(bank.symbols), bank.n_phrases
         weights, squares = np.zeros(self.slots, np.float32), np.ones(self.slots, np.float32)
         drift = np.zeros(self.slots)
         rng = np.random.default_rng(self.random_state)
 
-        def slopes(views: Views, example: _Example) -> tuple[float, Any, Any]:
+        def slopes(views: Views, example: _Example) -> _Slopes:
             forest, items, edges = example.forest, example.items, example.edges
-            item_score, edge_score = kernels.score_forest(views, forest, n_phrases, weights)
-            tree_score = item_score[items].sum() + edge_score[edges].sum()
-            item_score += self.cost
-            item_score[items] -= self.cost
-            log_total, item, edge, _ = kernels.inside_outside(forest, n_phrases, item_score, edge_score)
-            item *= -1
-            edge *= -1
-            item[items] += 1
-            edge[edges] += 1
-            return tree_score - log_total, item, edge
+            states = contexts.states(forest)
+            state_score, pair_score = kernels.score_forest(views, forest, states, n_phrases, weights)
+            own_states, own_pairs = state_kernels.tree_states(forest, states, items, edges)
+            tree_score = state_score[own_states].sum() + pair_score[own_pairs].sum()
+            state_score += self.cost
+            state_score[own_states] -= self.cost
+            log_total, item, edge, _, state, pair = kernels.inside_outside(
+                forest, states, n_phrases, state_score, pair_score
+            )
+            for slope, own in ((item, items), (edge, edges), (state, own_states), (pair, own_pairs)):
+                slope *= -1
+                slope[own] += 1
+            return _Slopes(tree_score - log_total, states, item, edge, state, pair)
 
         step = 0
         for epoch in range(1, self.epochs + 1):
@@ -191,14 +217,17 @@ class SpanCRF(BaseEstimator):  # type: ignore[misc]
                 views = [_forgetful(example.views, self.forgetting, rng) for example in batch]
                 # All slopes of a batch are known before the first weight changes.
                 found = list(apply(slopes, views, batch))
-                for view, example, (gain, item, edge) in zip(views, batch, found, strict=True):
+                for view, example, slope in zip(views, batch, found, strict=True):
                     step += 1
-                    log_likelihood += gain
+                    log_likelihood += slope.log_likelihood
                     kernels.climb(
-                        view, example.forest, n_phrases, item, edge, _SMALLEST, self.rate, self.decay, float(step),
+                        view, example.forest, slope.states, n_phrases, slope.item, slope.edge, slope.state,
+                        slope.pair, _SMALLEST, self.rate, self.decay, float(step),
                         weights, squares, drift,
                     )  # fmt: skip
-            report.say(f"pass {epoch} of {self.epochs}: log-likelihood {log_likelihood / len(examples):.3f} a tree")
+            report.say(
+                f"pass {epoch} of {self.epochs}: log-likelihood {log_likelihood / len(examples):.3f} a tree"
+            )
         drift /= step + 1
         return (weights - drift).astype(np.float32)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,8 +10,10 @@ import numpy.typing as npt
 
 from gramian.chart.inference import Forest
 from gramian.corpus import Treebank
+from gramian.discriminative import state_kernels
+from gramian.trees.labels import is_intermediate, split_chain
 
-__all__ = ["Skeleton", "gold_forest", "skeleton"]
+__all__ = ["Contexts", "Skeleton", "States", "gold_forest", "skeleton"]
 
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
@@ -40,6 +43,53 @@ class Skeleton(NamedTuple):
     edge_right: Ints
 
 
+class States(NamedTuple):
+    """The items of a forest, split by context.
+
+    The context of an item is the label of the phrase above it; of an intermediate item, the symbol beside it.
+
+    Attributes
+    ----------
+    first_state : ndarray of int32, shape (n_items,)
+        An item's first state, -1 for none.
+    next_state : ndarray of int32, shape (n_states,)
+        The next state of the same item, -1 after the last.
+    context : ndarray of int32, shape (n_states,)
+        0 at the root.
+    left_state, right_state : ndarray of int32, shape (n_edges,)
+        The children's states under an edge, -1 where there is no child.
+    state_pair : ndarray of int32, shape (n_states + 1,)
+        Where the pairs of a state with each of its item's edges begin.
+    """
+
+    first_state: Ints
+    next_state: Ints
+    context: Ints
+    left_state: Ints
+    right_state: Ints
+    state_pair: Ints
+
+
+class Contexts:
+    """Splits the items of forests by context.
+
+    Parameters
+    ----------
+    symbols : sequence of str
+        Of the binarised treebank.
+    """
+
+    def __init__(self, symbols: Sequence[str]) -> None:
+        lowest = [split_chain(symbol.removeprefix("@").partition("[")[0])[-1] for symbol in symbols]
+        numbers = {label: number for number, label in enumerate(dict.fromkeys(lowest))}
+        self._label = np.array([numbers[label] for label in lowest], np.int32)
+        self._is_intermediate = np.array([is_intermediate(symbol) for symbol in symbols], np.bool_)
+
+    def states(self, forest: Skeleton) -> States:
+        """Return the states of a forest whose symbols are numbered as those given."""
+        return States(*state_kernels.find_states(forest, self._label, self._is_intermediate))
+
+
 def skeleton(forest: Forest) -> Skeleton:
     """Return what a CRF sees of a chart's forest; items and edges keep their order."""
     return Skeleton(
@@ -48,9 +98,7 @@ def skeleton(forest: Forest) -> Skeleton:
     )  # fmt: skip
 
 
-def gold_forest(
-    forest: Skeleton | None, bank: Treebank, tree: int
-) -> tuple[Skeleton, Ints, Ints]:
+def gold_forest(forest: Skeleton | None, bank: Treebank, tree: int) -> tuple[Skeleton, Ints, Ints]:
     """Put a tree of a treebank into a forest.
 
     Parameters
@@ -84,7 +132,7 @@ def gold_forest(
     tree_edges = _columns(
         tree_place[inner], tree_place[left], np.where(right >= 0, tree_place[np.maximum(right, 0)], -1)
     )
-    edges = tree_edges
+    edges = np.sort(tree_edges)
     roots = np.zeros(len(items), np.bool_)
     if forest is not None:
         place = np.searchsorted(items, old)

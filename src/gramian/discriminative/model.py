@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gramian.chart.inference import Forest
 from gramian.discriminative import kernels
-from gramian.discriminative.forests import Skeleton, skeleton
+from gramian.discriminative.forests import Contexts, Skeleton, skeleton
 from gramian.discriminative.tagger import Tagger
 from gramian.discriminative.views import Views, WordForms
 from gramian.errors import OptionError
@@ -53,6 +53,10 @@ class SpanModel:
     def _tagger(self) -> Tagger:
         return Tagger(len(self.symbols) - self.n_phrases, self.tag_weights)
 
+    @cached_property
+    def _contexts(self) -> Contexts:
+        return Contexts(self.symbols)
+
     def views(self, words: Sequence[str]) -> Views:
         """Return what the features see of a sentence."""
         views = self._forms.views(words)
@@ -61,8 +65,9 @@ class SpanModel:
 
     def posteriors(self, words: Sequence[str], forest: Skeleton) -> Posteriors:
         """Return the posteriors of all items and edges of a forest whose symbols are numbered as in `symbols`."""
-        scores = kernels.score_forest(self.views(words), forest, self.n_phrases, self.weights)
-        log_total, *tables = kernels.inside_outside(forest, self.n_phrases, *scores)
+        states = self._contexts.states(forest)
+        scores = kernels.score_forest(self.views(words), forest, states, self.n_phrases, self.weights)
+        log_total, *tables, _, _ = kernels.inside_outside(forest, states, self.n_phrases, *scores)
         return Posteriors(float(log_total), *(table.astype(np.float32) for table in tables))
 
 
@@ -109,9 +114,7 @@ class Expert:
 
     def __init__(self, model: SpanModel, grammar: LPCFG) -> None:
         self.model = model
-        numbers = {
-            (place >= model.n_phrases, symbol): place for place, symbol in enumerate(model.symbols)
-        }
+        numbers = {(place >= model.n_phrases, symbol): place for place, symbol in enumerate(model.symbols)}
         keys = [(place >= grammar.n_phrases, symbol) for place, symbol in enumerate(grammar.symbols)]
         strange = [symbol for is_tag, symbol in keys if (is_tag, symbol) not in numbers]
         if strange:

@@ -117,7 +117,9 @@ def load(path: str | os.PathLike[str]) -> SpanModel:
             " try: pip install --upgrade gramian"
         )
     if checksum != _checksum(tensors):
-        raise ModelFileError(f"{path}: the model file is damaged (its checksum differs); try: copying it again")
+        raise ModelFileError(
+            f"{path}: the model file is damaged (its checksum differs); try: copying it again"
+        )
     try:
         return unpack(tensors)
     except (LookupError, TypeError, ValueError) as error:

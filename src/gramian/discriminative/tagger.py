@@ -59,9 +59,9 @@ def tag_held_out(
     fold_of = np.arange(len(views)) * folds // max(len(views), 1)
     n_right = n_words = 0
     for fold in range(folds):
-        seen = np.flatnonzero(fold_of != fold)
+        seen = np.flatnonzero(fold_of != fold).tolist()
         tagger = fit_tagger([views[p] for p in seen], [tags[p] for p in seen], n_tags, random_state)
-        for place in np.flatnonzero(fold_of == fold):
+        for place in np.flatnonzero(fold_of == fold).tolist():
             tagger.tag(views[place])
             n_right += int((views[place][TAG, PADDING:-PADDING] - 1 == tags[place]).sum())
             n_words += len(tags[place])
