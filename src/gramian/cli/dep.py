@@ -142,8 +142,8 @@ def draw(
     """Draw what an automaton has found: a small deterministic one, with probabilities of moves and stops."""
     from gramian.automata.dfa import dfa_approximation
     from gramian.automata.export import to_dot
-    from gramian.automata.picture import to_svg
     from gramian.dependency.parser import DependencyParser
+    from gramian.dependency.picture import draw_automaton
     from gramian.dependency.sequences import head_sequences, projective
     from gramian.dependency.shag import LEFT, RIGHT
     from gramian.files import writing
@@ -165,9 +165,11 @@ def draw(
             f"the automaton of {head!r} is not a distribution; try: --treebank, to draw by its trees"
         )
     # Modifier sequences are short: few prefixes are frequent, and rare ones would merge all states into one.
-    machine = dfa_approximation(automaton, sample, clusters, n_prefixes=50, minimum_share=0.4)
+    machine = dfa_approximation(automaton, sample, clusters, n_prefixes=30, minimum_share=0.5)
     with writing(output) as file:
-        print(to_dot(machine, threshold) if picture == "dot" else to_svg(machine, threshold), file=file)
+        print(
+            to_dot(machine, threshold) if picture == "dot" else draw_automaton(machine, threshold), file=file
+        )
     say(f"{head} {direction}: {automaton.n_states} states, drawn as {machine.n_states}")
 
 

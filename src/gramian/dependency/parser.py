@@ -74,6 +74,15 @@ class DependencyParse:
             tokens.append(Token(t.id, t.form, t.lemma, t.upos, t.xpos, t.feats, head, relation, "_", misc))
         return Sentence(tuple(tokens), self.words.comments, self.words.extras, self.words.line)
 
+    def svg(self) -> str:
+        """Draw the arcs above the words, coloured by confidence; notebooks do so by themselves."""
+        from gramian.dependency.picture import draw_parse
+
+        return draw_parse(self)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
 
 @dataclass(frozen=True, eq=False)
 class DependencyParser:
