@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from gramian.grammar import LPCFG
 from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import WordScores
 from gramian.grammar.lpcfg import CoarseRules
+from gramian.grammar.merge import halves, merged, shares_in_groups
 
 __all__ = ["Allowed", "ChartParser", "CoarseForest", "Forest", "GrammarArrays", "Pruning"]
 
@@ -39,6 +40,9 @@ class Pruning:
     guess : float
         In the coarse chart, phrases and tags whose guessed posterior is below this are dropped, whatever else their span holds; of
         spans of more than twenty words, whose guesses are worse, only those below a smaller bound. 0 keeps all, and so does no beam.
+    split : float
+        If more than 0, a pass with two states for each symbol comes between, and what has a lower posterior there does not reach the
+        fine pass. Of a single grammar with probabilities only.
     """
 
     beam: float = 1e-3
@@ -46,6 +50,7 @@ class Pruning:
     edge: float = 1e-5
     fine: float = 1e-6
     guess: float = 2e-7
+    split: float = 0.0
 
 
 class Allowed(NamedTuple):
@@ -225,7 +230,13 @@ class ChartParser:
             return None
         sizes = self.grammar.n_states[coarse.tag_symbol]
         states = np.concatenate([word.states for word in words])
+        if pruning.split > 0 and self.grammar.is_probabilistic:
+            coarse = self._halved.prune(coarse, states, pruning)
         return self.fine_forest(coarse, states, np.cumsum(sizes, dtype=np.int64) - sizes, pruning)
+
+    @cached_property
+    def _halved(self) -> _Halved:
+        return _Halved(self.grammar)
 
     def coarse_forest(
         self, words: Sequence[WordScores], pruning: Pruning, allowed: Allowed | None = None
@@ -281,6 +292,42 @@ class ChartParser:
             c.n_words, c.log_probability + log_ratio, c.item_symbol, c.item_cell, c.item_posterior, item_start, inside, outside,
             c.edge_first, c.edge_left, c.edge_right, c.edge_rule, weight, c.edge_posterior, root_posterior,
         )  # fmt: skip
+
+
+class _Halved:
+    """A grammar with two states for each symbol, which prunes once more before the fine pass."""
+
+    def __init__(self, grammar: LPCFG) -> None:
+        group = halves(grammar)
+        self._chart = ChartParser(merged(grammar, group), grammar.coarse)
+        self._first, self._group = grammar.state_start[:-1], group
+        self._share = shares_in_groups(grammar, group)
+        self._sizes = grammar.n_states
+
+    def prune(self, coarse: CoarseForest, states: Floats, pruning: Pruning) -> CoarseForest:
+        """Return what has a posterior of at least ``pruning.split``; all if nothing has one."""
+        c = coarse
+        full, half = self._sizes[c.tag_symbol], self._chart.grammar.n_states[c.tag_symbol]
+        begin = np.cumsum(half, dtype=np.int64) - half
+        state = np.arange(len(states)) + np.repeat(self._first[c.tag_symbol] - np.cumsum(full) + full, full)
+        place = np.repeat(begin, full) + self._group[state]
+        merged_states = np.bincount(place, self._share[state] * states, int(half.sum())).astype(np.float32)
+        forest = self._chart.fine_forest(
+            replace(c, item_posterior=c.item_posterior.copy(), edge_posterior=c.edge_posterior.copy()),
+            merged_states,
+            begin,
+            pruning,
+        )
+        if forest is None:
+            return coarse
+        likely = forest.edge_posterior >= pruning.split
+        parent = np.repeat(np.arange(len(c.item_symbol), dtype=np.int32), np.diff(c.edge_first))
+        old, *edges = coarse_kernels.keep_likely(
+            forest.item_posterior.astype(np.float64), pruning.split, parent[likely],
+            *(each[likely] for each in (c.edge_left, c.edge_right, c.edge_rule, c.edge_share, c.edge_posterior)),
+        )  # fmt: skip
+        items = (each[old] for each in (c.item_symbol, c.item_cell, c.item_posterior, c.root_share))
+        return CoarseForest(c.n_words, c.log_probability, c.tag_start, c.tag_symbol, *items, *edges)
 
 
 def _arrays(g: LPCFG, coarse: CoarseRules) -> GrammarArrays:

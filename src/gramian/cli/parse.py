@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import isfinite
 from time import perf_counter
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
@@ -60,6 +62,7 @@ def parse(
         raise OptionError("lines are --tokens or --tagged, not both")
     if as_json and pretty:
         raise OptionError("trees are written as --json or --pretty, not both")
+    _start_numba(announce=not quiet)
     from gramian.files import writing
     from gramian.parser import load
 
@@ -71,8 +74,6 @@ def parse(
         max_seconds=max_seconds,
         max_memory=max_memory << 20,
     )
-    if not quiet:
-        _announce_compiling()
     statuses: Counter[str] = Counter()
     began = perf_counter()
     results = parser.parse_many(_sentences(file, tokens, tagged), jobs=jobs, k=k)
@@ -175,8 +176,20 @@ def _summary(statuses: Counter[str], seconds: float) -> str:
     )
 
 
-def _announce_compiling() -> None:
-    """Say so when numba compiles, which takes a while, once on a machine."""
+def _start_numba(announce: bool) -> None:
+    """Import numba without what no kernel of the parser needs; say so when it compiles, which takes a while, once."""
+    # At its start numba looks for SciPy's linear algebra, whose import would be a sixth of the time to the first tree.
+    name = "scipy.linalg.cython_blas"
+    stands_in = name not in sys.modules
+    if stands_in:
+        sys.modules[name] = ModuleType(name)
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        if stands_in:
+            del sys.modules[name]
+    if not announce:
+        return
     from numba.core import event
 
     class Listener(event.Listener):
@@ -185,7 +198,7 @@ def _announce_compiling() -> None:
         def on_start(self, event: object) -> None:
             if not self.said:
                 self.said = True
-                say("compiling the parser's kernels for this machine, once; this takes a minute or so")
+                say("compiling the parser for this machine, which takes half a minute, once ...")
 
         def on_end(self, event: object) -> None:
             pass
