@@ -21,8 +21,8 @@ train, test = (
 )
 
 # %%
-# DET and DET+F have one and two states. With few states the spectral method is already better, and the extended basis stays so when there are
-# more states than the data can tell apart.
+# DET and DET+F have one and two states. With three the other methods are already better, and they stay so when there are more states than
+# the data can tell apart.
 
 chosen = ["DET", "DET+F", "symbols, mass 0", "symbols, mass 0.0005", "extended, factor 10", "EM, 25 steps"]
 points = list(attachment_study(train, test, states=[1, 2, 3, 5, 8, 12], variants=chosen))
