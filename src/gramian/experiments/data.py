@@ -15,6 +15,7 @@ from gramian.trees import Tree, normalise, preset, read_trees
 __all__ = [
     "Data",
     "GoldTree",
+    "find_dependencies",
     "find_treebank",
     "find_treebanks",
     "gold_trees",
@@ -95,8 +96,21 @@ def find_treebanks(name: str) -> Data:
     return Data.of(name, files)
 
 
-def _part(folder: Path, part: str) -> Path | None:
-    return next((folder / f"{part}{end}" for end in _SUFFIXES if (folder / f"{part}{end}").exists()), None)
+def find_dependencies(name: str) -> Data:
+    """Find a folder with a train and a dev file in CoNLL-U."""
+    parts = {
+        part: _part(Path(name), part, (".conllu", ".conllu.gz", ".conllu.xz")) for part in ("train", "dev")
+    }
+    files = {part: file for part, file in parts.items() if file is not None}
+    if len(files) < 2:
+        raise InputError(
+            "there is no train.conllu and dev.conllu in it", name, hint="name a folder that has them"
+        )
+    return Data.of(name, files)
+
+
+def _part(folder: Path, part: str, suffixes: Sequence[str] = _SUFFIXES) -> Path | None:
+    return next((folder / f"{part}{end}" for end in suffixes if (folder / f"{part}{end}").exists()), None)
 
 
 def preset_of(treebank: str) -> str:

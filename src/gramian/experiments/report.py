@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from gramian.experiments.results import Entry, Figure, Section, Spread, Table
+from gramian.experiments.results import Entry, Figure, Picture, Section, Spread, Table
 
 if TYPE_CHECKING:
     from gramian.experiments.run import Experiment
@@ -30,7 +31,7 @@ figure { margin: 0; flex: 1 1 24rem; min-width: 0; max-width: 34rem; }
 figure.wide { flex-basis: 100%; max-width: 46rem; }
 .parts > div { min-width: 0; max-width: 100%; }
 figcaption, .caption { font-size: .9rem; color: #4a4f57; text-align: left; padding: .3rem 0; }
-svg { display: block; width: 100%; height: auto; }
+svg, img { display: block; width: 100%; height: auto; }
 .scroll { overflow-x: auto; max-width: 100%; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .28rem .7rem .28rem 0; border-bottom: 1px solid #e9ebee; text-align: right; white-space: nowrap; }
@@ -95,13 +96,22 @@ def page(experiment: Experiment, about: Mapping[str, Any], drawn: Mapping[str, s
 
 
 def _section(section: Section, number: int, drawn: Mapping[str, str]) -> str:
-    parts = "".join(
-        _figure(part, drawn) if isinstance(part, Figure) else _tables(part) for part in section.parts
-    )
+    parts = "".join(_part(part, drawn) for part in section.parts)
     return f"""<h2 id="part-{number}">{escape(section.title)}</h2>
 <p>{escape(section.text)}</p>
 <div class="parts">{parts}</div>
 """
+
+
+def _part(part: Table | Figure | Picture, drawn: Mapping[str, str]) -> str:
+    if isinstance(part, Table):
+        return _tables(part)
+    if isinstance(part, Figure):
+        return _figure(part, drawn)
+    # As an image of its own, so that its styles and names do not reach the rest of the page.
+    content = base64.b64encode(part.svg.encode()).decode()
+    caption = escape(part.caption)
+    return f'<figure><img src="data:image/svg+xml;base64,{content}" alt="{caption}"><figcaption>{caption}</figcaption></figure>\n'
 
 
 def _figure(figure: Figure, drawn: Mapping[str, str]) -> str:

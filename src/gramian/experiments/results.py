@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from gramian.parallel import Outcome
 
-__all__ = ["Entry", "Figure", "Line", "Results", "Section", "Spread", "Table", "fitted_exponent"]
+__all__ = ["Entry", "Figure", "Line", "Picture", "Results", "Section", "Spread", "Table", "fitted_exponent"]
 
 _SHUFFLES = 2000
 
@@ -92,12 +92,21 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A finished picture of the report, as SVG."""
+
+    name: str
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True)
 class Section:
     """A part of the report."""
 
     title: str
     text: str
-    parts: Sequence[Table | Figure] = field(default_factory=tuple)
+    parts: Sequence[Table | Figure | Picture] = field(default_factory=tuple)
 
 
 class Results:

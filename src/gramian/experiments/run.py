@@ -213,7 +213,7 @@ def _write_files(experiment: Experiment, about: dict[str, Any]) -> None:
     """Write everything but the runs themselves, which are there already."""
     from gramian.experiments.figures import draw
     from gramian.experiments.report import page
-    from gramian.experiments.results import Figure, Table
+    from gramian.experiments.results import Figure, Picture, Table
 
     out = experiment.folder
     rows = [
@@ -237,6 +237,8 @@ def _write_files(experiment: Experiment, about: dict[str, Any]) -> None:
     for part in (part for section in experiment.sections for part in section.parts):
         if isinstance(part, Figure):
             drawn[part.name] = draw(part, out / "figures")
+        elif isinstance(part, Picture):
+            _write(out / "figures" / f"{part.name}.svg", part.svg + "\n")
         elif isinstance(part, Table):
             for table in (part, part.published):
                 if table is not None:

@@ -30,12 +30,25 @@ def sentences(number, seed):
             yield f"( (S {np()} (VP {verb} {np()} (PP (IN with) {np()})) (. .)))"
 
 
+def dependencies(number, seed):
+    """Draw sentences of a verb, its subject and perhaps an object, each with an article."""
+    rng = random.Random(seed)
+    for _ in range(number):
+        rows = [("the", "DT", 2), (rng.choice(NOUNS), "NN", 3), (rng.choice(VERBS), "VBZ", 0)]
+        if rng.random() < 0.6:
+            rows += [("the", "DT", 5), (rng.choice(NOUNS), "NN", 3)]
+        for place, (word, tag, head) in enumerate(rows, start=1):
+            yield f"{place}\t{word}\t_\t{tag}\t{tag}\t_\t{head}\tdep\t_\t_\n"
+        yield "\n"
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("banks") / "made-up"
     folder.mkdir()
     for part, number, seed in (("train", 120, 1), ("dev", 20, 2)):
         (folder / f"{part}.mrg").write_text("".join(f"{tree}\n" for tree in sentences(number, seed)))
+        (folder / f"{part}.conllu").write_text("".join(dependencies(number, seed)))
     return folder
 
 
@@ -50,6 +63,8 @@ TINY = {
     "speed": {"states": [1, 4], "test_sentences": 12},
     "languages": {"states": 4, "methods": ["pcfg", "spectral-cluster", "spectral-em", "many"], "models": 2},
     "tensor": {"states": [4], "ranks": [2], "gates": [1e-8, 10.0], "iterations": 2},
+    "wfa": {"states": [1, 3], "bases": ["symbols", "20"], "em_states": [2], "em_iterations": 5},
+    "shag": {"variants": ["DET", "symbols, mass 0", "EM, 10 steps"], "states": [1, 3], "clusters": 4},
     "noise": {"models": [1, 2], "states": 4, "schemes": ["seeds", "dropout"]},
 }
 
@@ -111,6 +126,19 @@ def test_a_gate_that_lets_every_rule_pass_makes_every_large_rule_low_rank(run):
     results = run("tensor").results
     assert results.value("4", "share 2 10.0").mean > results.value("4", "share 2 1e-08").mean
     assert results.value("4", "f1 exact").mean > 50
+
+
+def test_automata_beat_the_unigram_and_are_drawn(run):
+    value = run("wfa").results.value
+    for tagset in ("universal", "whole"):
+        assert (
+            value(f"{tagset}/spectral/symbols", "wer 3").mean
+            < value(f"{tagset}/baselines", "wer unigram").mean
+        )
+    shag = run("shag")
+    assert shag.results.value("symbols, mass 0/3", "uas").mean > 90
+    assert (shag.folder / "figures" / "figure-12.svg").read_text().startswith("<svg")
+    assert "data:image/svg+xml;base64," in shag.report.read_text(encoding="utf-8")
 
 
 def test_an_ensemble_of_one_is_the_model_itself(run):

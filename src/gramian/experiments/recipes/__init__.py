@@ -20,6 +20,8 @@ RECIPES = {
     "languages": "every treebank of a folder, for every learner (Narayan and Cohen 2016)",
     "tensor": "rules of low rank: states, rank and gate against time and F1 (Cohen and Collins 2012)",
     "noise": "models against F1 for each scheme of noise and each way to combine them (Narayan and Cohen 2015)",
+    "wfa": "automata of tags: states against word error rate (Balle et al. 2014)",
+    "shag": "dependency grammars of automata: states against attachment (Balle et al. 2014)",
 }
 """Name of each recipe, and what it shows."""
 

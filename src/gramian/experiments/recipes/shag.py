@@ -1,0 +1,179 @@
+"""Split head-automata grammars: states against attachment score, and what an automaton found (Balle et al. 2014, figures 8-10 and 12)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from gramian.automata.dfa import dfa_approximation
+from gramian.automata.picture import to_svg
+from gramian.dependency.learn import spectral
+from gramian.dependency.sequences import head_sequences, projective
+from gramian.dependency.shag import LEFT, RIGHT
+from gramian.dependency.study import VARIANTS, attachment_point
+from gramian.dependency.symbols import SymbolMap
+from gramian.errors import OptionError
+from gramian.experiments.data import Data, find_dependencies
+from gramian.experiments.plan import Cell, Options, Recipe, Task
+from gramian.experiments.results import Entry, Figure, Line, Picture, Results, Section, Spread, Table
+from gramian.trees import Sentence, read_conllu
+
+__all__ = ["RECIPE"]
+
+# What the paper prints in its text; the curves themselves are only plotted.
+PUBLISHED = (
+    ("DET", 68.52), ("DET+F", 74.80), ("symbols, mass 0", 79.75), ("symbols, mass 0.0001", 79.81), ("symbols, mass 0.0005", 79.79),
+    ("extended, factor 10", 80.90),
+)  # fmt: skip
+FIGURES = {  # of the study's numbers: those of the paper
+    8: ("figure-8a", "Figure 8a: the basis of symbols"), 9: ("figure-8b", "Figure 8b: extended bases"), 10: ("figure-9", "Figure 9: EM"),
+}  # fmt: skip
+
+
+@lru_cache(maxsize=2)
+def _sentences(path: str) -> list[Sentence]:
+    return list(read_conllu(path, broken="skip"))
+
+
+def cells(data: Data, options: Options) -> list[Cell]:
+    """Return a cell for each variant and number of states, and one for the picture."""
+    found = []
+    for name in options["variants"]:
+        variant = VARIANTS[name]
+        for states in options["states"] if variant.states is None else [variant.states]:
+            settings = {
+                "variant": name, "states": states, "train": options["train"], "test": options["test_sentences"],
+                "symbols": options["symbols"], "single_root": options["single_root"],
+            }  # fmt: skip
+            found.append(Cell(f"{name}/{states}", settings, 3 + 0.2 * states, repeats=variant.has_seed))
+    head, _, side = options["picture"].partition(" ")
+    if head:
+        settings = {
+            "picture": head, "side": side or "left", "train": options["train"], "symbols": options["symbols"],
+            "clusters": options["clusters"], "states": max(options["states"]),
+        }  # fmt: skip
+        found.append(Cell(f"picture/{head}/{side}", settings, 10.0, repeats=False))
+    return found
+
+
+def measure(task: Task) -> dict[str, Any]:
+    """Learn one grammar; score it, or draw one of its automata."""
+    settings, files = task["settings"], task["files"]
+    train = _sentences(files["train"])[: settings["train"] or None]
+    if "picture" in settings:
+        return _picture(settings, train)
+    point = attachment_point(
+        settings["variant"], settings["states"], train, _sentences(files["dev"])[: settings["test"] or None],
+        symbols=settings["symbols"], single_root=settings["single_root"], random_state=task["seed"],
+    )  # fmt: skip
+    return {
+        "uas": round(point.uas, 4),
+        "backed_off": point.backed_off,
+        "training_seconds": round(point.seconds, 3),
+        "signature": "uas|punctuation:counted|tags:gold",
+    }
+
+
+def _picture(settings: dict[str, Any], train: list[Sentence]) -> dict[str, Any]:
+    """Draw a small deterministic automaton that does what a learnt one does."""
+    trees = projective(train)
+    mapping = SymbolMap.fit(trees.sentences, settings["symbols"])
+    sequences = head_sequences(
+        mapping.names, [mapping(sentence.tokens) for sentence in trees.sentences], trees.heads
+    )
+    place = settings["picture"], LEFT if settings["side"] == "left" else RIGHT
+    if place not in sequences.samples:
+        raise OptionError(f"no word has the symbol {place[0]!r}; try another in the setting picture")
+    grammar = spectral(sequences, states=settings["states"])
+    automaton = grammar.automaton(*place)
+    machine = dfa_approximation(
+        automaton, sequences.samples[place], settings["clusters"], n_prefixes=50, minimum_share=0.4
+    )
+    return {"states_drawn": machine.n_states, "sentences": {"svg": to_svg(machine)}}
+
+
+def sections(results: Results) -> list[Section]:
+    """Return figures 8 to 10, and 12."""
+    variants, numbers = results.options["variants"], results.options["states"]
+    lines: dict[str, Line] = {}
+    level: list[Line] = []
+    rows: list[list[Entry]] = []
+    for name in variants:
+        fixed = VARIANTS[name].states
+        points = []
+        for states in numbers if fixed is None else [fixed]:
+            spread = results.value(f"{name}/{states}", "uas")
+            points += [] if spread is None else [(float(states), spread)]
+        if not points:
+            continue
+        best = max(points, key=lambda point: point[1].mean)
+        cell = f"{name}/{best[0]:g}"
+        rows.append([
+            name, int(best[0]), best[1], results.value(cell, "backed_off", 0), results.value(cell, "training_seconds", 1),
+        ])  # fmt: skip
+        if fixed is None:
+            lines[name] = Line(name, points)
+        else:
+            level.append(
+                Line(
+                    name,
+                    [(float(n), Spread(best[1].mean)) for n in (min(numbers), max(numbers))],
+                    published=True,
+                )
+            )
+    published = Table(
+        "published",
+        "Balle et al. (2014), WSJ, validation",
+        ["variant", "UAS"],
+        [list(row) for row in PUBLISHED],
+    )
+    columns = ["variant", "states", "UAS", "sentences helped by DET+F", "seconds of training"]
+    parts: list[Table | Figure | Picture] = [
+        Table(
+            "best",
+            "Each variant at its best number of states; tags are gold's, arcs to punctuation count",
+            columns,
+            rows,
+            published,
+        )
+    ]
+    score = "unlabelled attachment score"
+    for number, (figure, caption) in FIGURES.items():
+        chosen = [line for name, line in lines.items() if VARIANTS[name].figure == number]
+        if chosen:
+            parts.append(Figure(figure, caption, "states", score, [*chosen, *level]))
+    best_lines = []
+    for number in FIGURES:
+        group = [line for name, line in lines.items() if VARIANTS[name].figure == number]
+        best_lines += [max(group, key=lambda line: max(s.mean for _, s in line.points))] if group else []
+    parts.append(
+        Figure("figure-10", "Figure 10: the best of each kind", "states", score, [*best_lines, *level])
+    )
+    found = [Section("States against attachment", "Tags alone are read, as in the paper.", parts)]
+    for cell in results.cells("picture/"):
+        settings = results.settings(cell)
+        svg = results.runs(cell)[0]["sentences"]["svg"]
+        name = f"{settings['picture']}, {settings['side']} modifiers"
+        text = "A deterministic automaton drawn from the state vectors of a learnt one; in red, the probability of a stop."
+        found.append(
+            Section(
+                f"What an automaton found: {name}", text, [Picture("figure-12", f"Figure 12: {name}", svg)]
+            )
+        )
+    return found
+
+
+OPTIONS = {
+    "variants": list(VARIANTS), "states": [1, 2, 3, 5, 7, 9, 12, 15, 20], "symbols": "auto", "single_root": False, "train": 0,
+    "test_sentences": 0, "picture": "NN left", "clusters": 10,
+}  # fmt: skip
+QUICK = {
+    "variants": ["DET", "DET+F", "symbols, mass 0", "extended, factor 10", "EM, 10 steps"], "states": [1, 5, 9], "train": 400,
+    "test_sentences": 60,
+}  # fmt: skip
+
+RECIPE = Recipe(
+    "shag", "Split head-automata grammars: states against attachment",
+    "Figures 8 to 10 and 12 of Balle, Carreras, Luque and Quattoni (2014), Spectral learning of weighted automata, on CoNLL-U.",
+    find_dependencies, OPTIONS, QUICK, cells, measure, sections,
+)  # fmt: skip
