@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from time import perf_counter
+from threading import Thread
+from time import perf_counter, sleep
 from typing import Any, Literal
 
 from gramian.errors import GramianError, InputError, MissingExtraError, OptionError
@@ -281,11 +283,22 @@ def _pool(jobs: int) -> Iterator[tuple[Any, Any, Any]]:
         from joblib.externals.loky import ProcessPoolExecutor
     except ModuleNotFoundError:
         raise MissingExtraError("joblib", "train", "running tasks in several processes") from None
-    pool = ProcessPoolExecutor(jobs, env=_ONE_THREAD)
+    pool = ProcessPoolExecutor(jobs, env=_ONE_THREAD, initializer=_follow, initargs=(os.getpid(),))
     try:
         yield pool, BrokenProcessPool, wait
     finally:
         pool.shutdown(wait=True, kill_workers=True)
+
+
+def _follow(parent: int) -> None:
+    """Let this worker end when the process that started it is gone, even if that was killed."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            sleep(1)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def _on_cluster(

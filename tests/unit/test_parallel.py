@@ -128,6 +128,40 @@ def test_a_task_that_kills_every_process_is_given_up_and_its_neighbours_are_not(
     assert "died 3 times" in outcomes[1].error
 
 
+def rests(task):
+    """Say which process runs it, and take long."""
+    Path(task["folder"], str(os.getpid())).touch()
+    time.sleep(600)
+
+
+def test_workers_end_when_their_master_is_killed(tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from test_parallel import rests; from gramian.parallel import run_tasks\n"
+        "run_tasks(rests, [{'folder': sys.argv[1], 'n': n} for n in range(2)], jobs=2)"
+    )
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    master = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], env=environment, stderr=subprocess.DEVNULL
+    )
+    try:
+        wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
+    finally:
+        master.kill()
+        master.wait()
+    workers = [int(file.name) for file in tmp_path.iterdir()]
+    wait_until(lambda: not any(is_running(worker) for worker in workers))
+
+
+def is_running(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    # A process that has ended, but whose new parent has not noticed, is no longer running.
+    status = Path(f"/proc/{process}/stat")
+    return not (status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
 def test_bad_options():
     with pytest.raises(OptionError, match="jobs is 1 or more"):
         run_tasks(squared, TASKS, jobs=0)
@@ -168,7 +202,7 @@ def cluster(tmp_path):
 def wait_until(ready, seconds=120):
     began = time.monotonic()
     while not ready():
-        assert time.monotonic() - began < seconds, "the cluster does not start"
+        assert time.monotonic() - began < seconds, "not ready in time"
         time.sleep(0.05)
 
 
