@@ -119,6 +119,12 @@ def test_spice_score(run: Run, model: Path, tmp_path: Path) -> None:
     targets.write_text("1.0 1 1.0\n")
     _, out, _ = run("eval", model, prefixes, "--targets", targets, "--json")
     assert json.loads(out)["ndcg5"] == pytest.approx(1.0)
+    targets.write_text("1.0 1 1.0\n1.0 1 1.0\n")
+    code, out, err = run("eval", model, prefixes, "--targets", targets, "--json")
+    assert (code, json.loads(out)["ndcg5"]) == (0, pytest.approx(1.0))
+    assert "left out" in err
+    targets.write_text("1.0 1 1.0\n" * 3)
+    assert run("eval", model, prefixes, "--targets", targets)[0] == 2
 
 
 def test_faults_are_one_sentence(run: Run, model: Path, numbered: Path, tmp_path: Path) -> None:

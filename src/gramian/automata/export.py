@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from gramian.automata.mixture import Mixture
 from gramian.automata.pdfa import PDFA
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
@@ -23,11 +26,16 @@ class Edge:
 
 def edges(model: WFA | PDFA, threshold: float = 0.0) -> list[Edge]:
     """Return the transitions of absolute weight above `threshold`, gathered by source and target."""
-    wfa = model.to_wfa() if isinstance(model, PDFA) else model
     found: dict[tuple[int, int], list[tuple[str, float]]] = {}
-    for symbol, source, target in zip(*(abs(wfa.transitions) > threshold).nonzero(), strict=True):
-        weight = float(wfa.transitions[symbol, source, target])
-        found.setdefault((int(source), int(target)), []).append((str(wfa.alphabet[symbol]), weight))
+    if isinstance(model, PDFA):
+        source, symbol = ((model.successor >= 0) & (model.probability[:, :-1] > threshold)).nonzero()
+        target = model.successor[source, symbol].astype(np.intp)
+        weight = model.probability[source, symbol]
+    else:
+        symbol, source, target = (abs(model.transitions) > threshold).nonzero()
+        weight = model.transitions[symbol, source, target]
+    for s, i, j, w in zip(symbol.tolist(), source.tolist(), target.tolist(), weight.tolist(), strict=True):
+        found.setdefault((i, j), []).append((str(model.alphabet[s]), w))
     return [
         Edge(*ends, tuple(sorted(labels, key=lambda label: (-abs(label[1]), label[0]))))
         for ends, labels in sorted(found.items())
@@ -77,10 +85,11 @@ class OpenFst:
     symbols: str
 
 
-def to_openfst(model: WFA | PDFA) -> OpenFst:
+def to_openfst(model: WFA | PDFA | Mixture) -> OpenFst:
     """Return the automaton as OpenFST text in the log semiring; weights must not be negative.
 
-    State 0 is new and leads to the old states, moved up by one, with the empty symbol.
+    State 0 is new and leads to the old states, moved up by one, with the empty symbol; the states of a
+    mixture's parts follow each other.
 
     Examples
     --------
@@ -89,20 +98,36 @@ def to_openfst(model: WFA | PDFA) -> OpenFst:
     1 1 a 0.693147181
     1 0.693147181
     """
-    wfa = model.to_wfa() if isinstance(model, PDFA) else model
-    if min(wfa.initial.min(), wfa.final.min(), wfa.transitions.min(initial=0.0)) < 0:
-        raise OptionError("OpenFST: the log semiring has no negative weights; try: training with repair")
-    if any(" " in str(symbol) or not str(symbol) for symbol in wfa.alphabet):
+    if any(" " in str(symbol) or not str(symbol) for symbol in model.alphabet):
         raise OptionError("OpenFST: symbols may neither be empty nor hold blanks; try: other symbols")
-    lines = [f"0 {state + 1} <eps> {_cost(w)}" for state, w in enumerate(wfa.initial.tolist()) if w > 0]
-    lines += [
-        f"{edge.source + 1} {edge.target + 1} {symbol} {_cost(weight)}"
-        for edge in edges(wfa)
-        for symbol, weight in edge.labels
-    ]
-    lines += [f"{state + 1} {_cost(weight)}" for state, weight in enumerate(wfa.final.tolist()) if weight > 0]
-    symbols = ["<eps> 0", *(f"{symbol} {number}" for number, symbol in enumerate(wfa.alphabet, 1))]
-    return OpenFst("\n".join(lines), "\n".join(symbols))
+    starts, arcs, ends = [], [], []
+    offset = 1
+    parts = (
+        zip(model.parts, model.weights.tolist(), strict=True)
+        if isinstance(model, Mixture)
+        else [(model, 1.0)]
+    )
+    for part, share in parts:
+        if isinstance(part, PDFA):
+            initial, final = [1.0], part.probability[:, -1]
+        else:
+            initial, final = part.initial.tolist(), part.final
+            if min(*initial, final.min(), part.transitions.min(initial=0.0)) < 0:
+                raise OptionError(
+                    "OpenFST: the log semiring has no negative weights; try: training with repair"
+                )
+        starts += [f"0 {state} <eps> {_cost(share * w)}" for state, w in enumerate(initial, offset) if w > 0]
+        arcs += [
+            f"{offset + edge.source} {offset + edge.target} {symbol} {_cost(weight)}"
+            for edge in edges(part)
+            for symbol, weight in edge.labels
+        ]
+        ends += [
+            f"{state} {_cost(weight)}" for state, weight in enumerate(final.tolist(), offset) if weight > 0
+        ]
+        offset += part.n_states
+    symbols = ["<eps> 0", *(f"{symbol} {number}" for number, symbol in enumerate(model.alphabet, 1))]
+    return OpenFst("\n".join([*starts, *arcs, *ends]), "\n".join(symbols))
 
 
 def _cost(weight: float) -> str:

@@ -17,12 +17,12 @@ _MOST = 40
 _STYLE = (
     "text{font:11px sans-serif;text-anchor:middle}"
     ".state{fill:#fff;stroke:#345;stroke-width:1.5}"
-    ".edge{fill:none;stroke:#678;stroke-width:1.2;marker-end:url(#head)}"
+    ".edge{fill:none;stroke:#678;marker-end:url(#head)}"
     ".label{fill:#234;paint-order:stroke;stroke:#fff;stroke-width:3px}"
     ".stop{fill:#a33;font-size:10px}"
 )
 _HEAD = (
-    '<defs><marker id="head" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" '
+    '<defs><marker id="head" viewBox="0 0 10 10" refX="9" refY="5" markerUnits="userSpaceOnUse" markerWidth="9" markerHeight="9" '
     'orient="auto"><path d="M0,0 L10,5 L0,10 z" fill="#678"/></marker></defs>'
 )
 
@@ -48,7 +48,7 @@ def to_svg(model: WFA | PDFA, threshold: float = 0.03, *, labels: int = 3) -> st
     n = wfa.n_states
     if n > _MOST:
         raise OptionError(f"picture: {n} states are too many to see; try: a DFA approximation, or DOT")
-    ring = max(90.0, n * 2.6 * _RADIUS / math.pi) if n > 1 else 0.0
+    ring = max(110.0, n * 3.4 * _RADIUS / math.pi) if n > 1 else 0.0
     middle = ring + 110.0
     places = [
         (middle - ring * math.cos(2 * math.pi * i / n), middle - ring * math.sin(2 * math.pi * i / n))
@@ -70,6 +70,7 @@ def to_svg(model: WFA | PDFA, threshold: float = 0.03, *, labels: int = 3) -> st
 
 
 def _arc(edge: Edge, places: list[Point], middle: Point, labels: int) -> str:
+    weight = sum(abs(weight) for _, weight in edge.labels)
     text = ", ".join(f"{escape(symbol)} {weight:.2g}" for symbol, weight in edge.labels[:labels])
     if len(edge.labels) > labels:
         text += f" +{len(edge.labels) - labels}"
@@ -80,7 +81,7 @@ def _arc(edge: Edge, places: list[Point], middle: Point, labels: int) -> str:
         begin, finish = (_moved(start, out, 0.8 * _RADIUS, side, sign * 0.6 * _RADIUS) for sign in (1, -1))
         first, second = (_moved(start, out, 2.6 * _RADIUS, side, sign * 1.1 * _RADIUS) for sign in (1, -1))
         path = f"M{_at(begin)} C{_at(first)} {_at(second)} {_at(finish)}"
-        return _labelled(path, _moved(start, out, 2.5 * _RADIUS, side, 0.0), text)
+        return _labelled(path, _moved(start, out, 2.5 * _RADIUS, side, 0.0), text, weight)
     along = _direction(start, end)
     side = (-along[1], along[0])
     bend = 0.18 * math.dist(start, end)
@@ -89,7 +90,19 @@ def _arc(edge: Edge, places: list[Point], middle: Point, labels: int) -> str:
     begin = _moved(start, _direction(start, control), _RADIUS, side, 0.0)
     finish = _moved(end, _direction(end, control), _RADIUS + 1.0, side, 0.0)
     path = f"M{_at(begin)} Q{_at(control)} {_at(finish)}"
-    return _labelled(path, _moved(centre, side, 0.55 * bend, along, 0.0), text)
+    # Nearer to where the arc begins: in the middle of the picture labels would lie over each other.
+    place = _on_curve(begin, control, finish, 0.3)
+    return _labelled(path, place, text, weight)
+
+
+def _on_curve(begin: Point, control: Point, finish: Point, share: float) -> Point:
+    """Return the point of a quadratic Bézier curve after a share of its way."""
+    rest = 1.0 - share
+    first, second, third = rest * rest, 2.0 * rest * share, share * share
+    return (
+        first * begin[0] + second * control[0] + third * finish[0],
+        first * begin[1] + second * control[1] + third * finish[1],
+    )
 
 
 def _entry(place: Point, middle: Point, weight: float) -> str:
@@ -98,12 +111,17 @@ def _entry(place: Point, middle: Point, weight: float) -> str:
     # Beside the loop, which leaves straight outwards.
     begin = _moved(place, out, 1.6 * _RADIUS, side, 2.0 * _RADIUS)
     finish = _moved(place, _direction(place, begin), _RADIUS + 1.0, side, 0.0)
-    return _labelled(f"M{_at(begin)} L{_at(finish)}", begin, "start" if weight > 0.995 else f"{weight:.2g}")
+    text = "start" if weight > 0.995 else f"{weight:.2g}"
+    return _labelled(f"M{_at(begin)} L{_at(finish)}", begin, text, weight)
 
 
-def _labelled(path: str, place: Point, text: str) -> str:
+def _labelled(path: str, place: Point, text: str, weight: float) -> str:
     x, y = place
-    return f'<path class="edge" d="{path}"/><text class="label" x="{x:.1f}" y="{y:.1f}">{text}</text>'
+    width = 0.6 + 1.6 * min(abs(weight), 1.0)
+    return (
+        f'<path class="edge" stroke-width="{width:.1f}" d="{path}"/>'
+        f'<text class="label" x="{x:.1f}" y="{y:.1f}">{text}</text>'
+    )
 
 
 def _direction(start: Point, end: Point) -> Point:

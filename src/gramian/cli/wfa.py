@@ -157,9 +157,13 @@ def draw(
     strings: str | None = typer.Option(
         None, help="Strings that draw the approximation; without them, the model's own random strings."
     ),
-    threshold: float = typer.Option(0.03, min=0.0, help="Leave out transitions up to this weight."),
+    threshold: float = typer.Option(0.05, min=0.0, help="Leave out transitions up to this weight."),
+    tags: Tags = _TAGS,
 ) -> None:
-    """Draw an automaton; large models and mixtures as a small deterministic approximation."""
+    """Draw an automaton; large models and mixtures as a small deterministic approximation.
+
+    OpenFST text holds the whole model unless --clusters asks for the approximation.
+    """
     from gramian.automata import load_sequence_model
     from gramian.automata.dfa import dfa_approximation
     from gramian.automata.export import to_dot, to_openfst
@@ -168,11 +172,12 @@ def draw(
     from gramian.files import writing
 
     loaded = load_sequence_model(model)
-    if clusters is None and (isinstance(loaded, Mixture) or getattr(loaded, "n_states", 0) > 40):
+    large = isinstance(loaded, Mixture) or getattr(loaded, "n_states", 0) > 40
+    if clusters is None and large and picture != "openfst":
         clusters = 10
         say("a large model: drawing a deterministic approximation of 10 clusters (see --clusters)")
     if clusters is not None:
-        drawn = loaded.sample(5000) if strings is None else _read(strings, "auto", "xpos")
+        drawn = loaded.sample(5000) if strings is None else _read(strings, "auto", tags)
         loaded = dfa_approximation(loaded, drawn, clusters)
     machine: Any = loaded
     if picture == "openfst":
@@ -219,7 +224,11 @@ def evaluate(
             "signature": result.signature(),
         }
     elif targets is not None:
-        figures = {"ndcg5": ndcg(loaded, sample, read_targets(targets)), "prefixes": len(sample)}
+        answers = read_targets(targets)
+        if len(answers) == len(sample) + 1:  # as in some of SPiCe's own files
+            say(f"{len(answers)} targets for {len(sample)} prefixes: the last target is left out")
+            del answers[-1]
+        figures = {"ndcg5": ndcg(loaded, sample, answers), "prefixes": len(sample)}
     else:
         scores = next_symbol_scores(loaded, sample)
         figures = {

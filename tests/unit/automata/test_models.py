@@ -140,6 +140,15 @@ def test_dfa_approximation_of_a_deterministic_automaton_is_itself() -> None:
         np.testing.assert_allclose(found.probability, machine.probability, atol=0.03)
 
 
+def test_dfa_approximation_keeps_states_beside_outliers() -> None:
+    """Rare prefixes far from all others do not use up the clusters."""
+    rare = [("x",) * n for n in range(1, 9)]
+    strings = Sequences.from_strings([tuple("ab" * (i % 6)) for i in range(900)] + rare)
+    found = dfa_approximation(NGram(3).fit(strings).pdfa_, strings, 3)
+    state = found.states([tuple("abab")])
+    assert len(set(state[1:3].tolist())) == 2  # after a, and after b
+
+
 def test_dfa_approximation_merges_to_determinism() -> None:
     drawn = coin(0.3).sample(500)
     found = dfa_approximation(NGram(4).fit(drawn).pdfa_, drawn, 6, minimum_share=0.0)
@@ -148,18 +157,37 @@ def test_dfa_approximation_merges_to_determinism() -> None:
     assert np.isfinite(found.log_score(drawn)).all()
 
 
+def read_openfst(text: str, word: str) -> float:
+    """Weight of a word in OpenFST text: the sum over its paths, the empty symbol only at the start."""
+    arcs, final = [], {}
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) == 2:
+            final[int(fields[0])] = np.exp(-float(fields[1]))
+        else:
+            arcs.append((int(fields[0]), int(fields[1]), fields[2], np.exp(-float(fields[3]))))
+    reached = {0: 1.0}
+    for symbol in ["<eps>", *word]:
+        after: Counter[int] = Counter()
+        for source, target, label, weight in arcs:
+            if label == symbol and source in reached:
+                after[target] += reached[source] * weight
+        reached = dict(after)
+    return sum(weight * final.get(state, 0.0) for state, weight in reached.items())
+
+
 def test_openfst_text_holds_the_weights() -> None:
-    model = NGram(2).fit(SAMPLE).pdfa_.to_wfa()
-    compiled = to_openfst(model)
-    names = dict(line.split() for line in compiled.symbols.splitlines())
-    assert names == {"<eps>": "0", "a": "1", "b": "2"}
-    total: Counter[int] = Counter()
-    for line in compiled.transitions.splitlines():
-        source, *rest = line.split()
-        total[int(source)] += float(np.exp(-float(rest[-1])))
-    assert total == pytest.approx(dict.fromkeys(range(model.n_states + 1), 1.0), rel=1e-6)
+    ngram = NGram(2).fit(SAMPLE).pdfa_
+    for model in (ngram, ngram.to_wfa(), Mixture((ngram, coin(0.5)), np.array([0.25, 0.75]))):
+        compiled = to_openfst(model)
+        names = dict(line.split() for line in compiled.symbols.splitlines())
+        assert names == {"<eps>": "0", "a": "1", "b": "2"}
+        found = [read_openfst(compiled.transitions, word) for word in WORDS]
+        np.testing.assert_allclose(found, np.exp(model.log_score(WORDS)), rtol=1e-6)
     with pytest.raises(OptionError, match="negative"):
         to_openfst(WFA([1.0], [-0.5], [[[0.5]]], ("a",)))
+    with pytest.raises(OptionError, match="blanks"):
+        to_openfst(WFA([1.0], [0.5], [[[0.5]]], ("a b",)))
 
 
 def test_dot_leaves_out_what_is_light() -> None:
