@@ -29,6 +29,7 @@ __all__ = ["Source", "TextLines", "expand", "open_text", "peek_text", "source_na
 Source: TypeAlias = "str | os.PathLike[str] | IO[str] | IO[bytes]"
 
 _LONGEST_SEGMENT = 1 << 16
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
@@ -67,23 +68,29 @@ class TextLines:
 
     Iterating yields strings that end in a newline, or are a piece of a line that goes on in the next
     string. UTF-8 with or without a byte-order mark; ``\r\n`` becomes ``\n``. `name` is what messages
-    call the source; faults of the bytes themselves are :class:`~gramian.errors.InputError`.
+    call the source; faults of the bytes themselves are :class:`~gramian.errors.InputError`, or, with
+    `repair`, become U+FFFD, and `repaired` counts the segments that had some.
     """
 
-    def __init__(self, stream: BinaryIO, name: str) -> None:
+    def __init__(self, stream: BinaryIO, name: str, repair: bool = False) -> None:
         self.name = name
+        self.repaired = 0
         self._stream = stream
+        self._repair = repair
 
     def __iter__(self) -> Iterator[str]:
-        decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+        decode = codecs.getincrementaldecoder("utf-8-sig")("replace" if self._repair else "strict").decode
         readline = self._stream.readline
         line = 1
         try:
             while segment := readline(_LONGEST_SEGMENT):
-                if b"\0" in segment:
+                if b"\0" in segment and not (self._repair and not segment.startswith(_UTF_16)):
                     raise self._binary(segment, line)
                 ends = segment.endswith(b"\n")
                 text = decode(segment, ends)
+                if self._repair:
+                    text = text.replace("\0", "\ufffd")
+                    self.repaired += text.count("\ufffd") > segment.count("\ufffd".encode())
                 if text.endswith("\r\n"):
                     text = text[:-2] + "\n"
                 if text:
@@ -109,7 +116,7 @@ class TextLines:
             ) from None
 
     def _binary(self, segment: bytes, line: int) -> InputError:
-        if segment.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        if segment.startswith(_UTF_16):
             return InputError(
                 "this is UTF-16, not UTF-8",
                 self.name,
@@ -120,9 +127,11 @@ class TextLines:
 
 
 @contextmanager
-def open_text(source: Source) -> Iterator[TextLines]:
+def open_text(source: Source, *, repair: bool = False) -> Iterator[TextLines]:
     r"""Open a path, ``"-"`` (stdin) or an open stream for reading as UTF-8 lines, decompressing as its
     content asks.
+
+    With `repair`, bytes that are not text become U+FFFD instead of an error.
 
     Examples
     --------
@@ -144,7 +153,7 @@ def open_text(source: Source) -> Iterator[TextLines]:
     else:
         stream = source
     try:
-        yield TextLines(_decompressed(_as_bytes(stream)), name)
+        yield TextLines(_decompressed(_as_bytes(stream)), name, repair)
     finally:
         if opened is not None:
             opened.close()

@@ -35,10 +35,28 @@ from gramian.trees import Tree
 from gramian.trees.tree import SPACE, phrase, preterminal, unescape_word
 from gramian.words import WordTable
 
-__all__ = ["ParseResult", "Parser", "Sentence", "load"]
+__all__ = ["Constrained", "ParseResult", "Parser", "Sentence", "load"]
 
 TaggedToken: TypeAlias = tuple[str, str | Mapping[str, float]]
-Sentence: TypeAlias = str | Sequence[str] | Sequence[Token] | Sequence[TaggedToken]
+Plain: TypeAlias = str | Sequence[str] | Sequence[Token] | Sequence[TaggedToken] | Sequence[str | TaggedToken]
+
+
+@dataclass(frozen=True)
+class Constrained:
+    """A sentence with what is known about its tree, for where sentences come in numbers.
+
+    Attributes
+    ----------
+    sentence : str or sequence
+        As for :meth:`Parser.parse`.
+    constraints : gramian.chart.constraints.Constraints
+    """
+
+    sentence: Plain
+    constraints: Constraints
+
+
+Sentence: TypeAlias = Plain | Constrained
 
 _WIDER = 1e-2  # factor on all thresholds when the usual ones left no tree
 _BATCH = 16
@@ -127,7 +145,7 @@ class Parser:
         sentence : str or sequence
             Text, which is cut into tokens; or tokens, which are taken as they are; or (token, tag) pairs, or
             (token, {tag: probability}) pairs, whose tags are the only ones tried as long as they lead to a tree. A tag
-            that the grammar does not have is passed over.
+            that the grammar does not have is passed over. Tokens with and without tags may be mixed.
         k : int
             How many of the best trees to return.
         decoder : str, optional
@@ -143,6 +161,9 @@ class Parser:
         if k < 1:
             raise OptionError(f"k is 1 or more, not {k}")
         began = perf_counter()
+        if isinstance(sentence, Constrained):
+            constraints = sentence.constraints
+            sentence = sentence.sentence
         words, offsets, given = self._read(sentence)
         decoder = self.decoder if decoder is None else _known_decoder(decoder)
         job = _Job(k, decoder, began, self.limits, constraints)
@@ -173,7 +194,7 @@ class Parser:
     # -- what comes in -----------------------------------------------------------------------------------------------
 
     def _read(
-        self, sentence: Sentence
+        self, sentence: Plain
     ) -> tuple[list[str], tuple[tuple[int, int], ...] | None, list[Mapping[str, float] | None] | None]:
         """Return words, their places in the text, and the tags they are given, if any."""
         if isinstance(sentence, str):
@@ -248,7 +269,9 @@ class Parser:
                 table.widen(score, word, place == 0)
                 for place, (score, word) in enumerate(zip(scores, words, strict=True))
             ]
-            unguessed = replace(fitting, guess=0.0)  # the glued grammar knows little of what stands beside what
+            unguessed = replace(
+                fitting, guess=0.0
+            )  # the glued grammar knows little of what stands beside what
             forest = chart.forest([*widened, end], unguessed, job.allowed(chart, len(words) + 1))
             if forest and (
                 result := read_result(chart, forest, [*words, END], log_words, "glued", job.k, job.decoder)

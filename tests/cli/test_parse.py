@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -117,6 +118,80 @@ def test_pretty_and_best(parse):
     assert second.splitlines()[0] == "(NP (DT the) (NN dog))"
 
 
+WEIRD = [
+    b"a b", b"\0 x\0y z", b"c\rd e", b"\x01 f", b"\tg\th\t", b"", b" \t ", b"\x0b\x0c", b"<\xc2\xa0>", b"( [ ] -RRB-",
+    b"\xff\xfe z", b"\xe2\x80\xa8 q", b"\xed\xa0\x80", b"\\ / | @ ^ %", b"-LRB- -NONE- -DFL-", b"the dog",
+]  # fmt: skip
+
+
+def test_a_line_for_a_line_whatever_its_bytes(parse):
+    for options in ((), ("--tokens",), ("--tokens", "--jobs", "3"), ("--json",)):
+        code, out, err = parse(b"\n".join(WEIRD) + b"\n", *options)
+        assert (code, out.count("\n")) == (0, len(WEIRD))
+        assert "3 lines had bytes that are not UTF-8" in err
+        assert out.split("\n")[-2].replace("tree", "").find("(NP (DT the) (NN dog))") >= 0
+    trees = parse(b"\n".join(WEIRD), "--tokens")[1].split("\n")
+    for line, tree in zip(WEIRD, trees, strict=False):
+        text = line.decode("utf-8", "replace").replace("\0", "\ufffd")
+        tokens = [token for token in re.split("[ \t\r\x0b\x0c]", text) if token]
+        leaves = re.findall(r" ([^ ()]+)\)", tree)
+        assert leaves == [token.replace("(", "-LRB-").replace(")", "-RRB-") for token in tokens]
+
+
+def test_a_line_of_five_thousand_words(parse):
+    code, out, err = parse("the dog saw a cat , " * 833 + "a b\nthe dog\n", "--tokens", "--max-seconds", "2")
+    assert code == 0
+    first, second = out.splitlines()
+    assert len(re.findall(r" [^ ()]+\)", first)) == 5000
+    assert second == "(NP (DT the) (NN dog))"
+    assert "1 in parts" in err
+
+
+def test_records(parse):
+    """Tags, lattices and constraints from JSON lines."""
+    ambiguous = ["the", "dog", "saw", "a", "cat", "with", "a", "telescope", "."]
+    lines = [
+        {"tokens": ambiguous, "required": [[3, 8, "NP"]]}, {"tokens": ambiguous, "forbidden": [[3, 8]]},
+        {"tokens": ambiguous, "uncrossed": [[2, 5]]}, {"tokens": ["x", "y"], "tags": [None, {"VB": 0.99, "NN": 0.01}]},
+        {"text": "the dog barks."}, {"tokens": []},
+    ]  # fmt: skip
+    code, out, _ = parse("\n\n".join(map(json.dumps, lines)) + "\n", "--records")
+    assert code == 0
+    low, _, high, _, inside, _, tagged, _, text, _, nothing, _ = out.split("\n")
+    assert "(NP (NP (DT a) (NN cat)) (PP" in low
+    assert "(NP (NP (DT a) (NN cat)) (PP" not in high
+    assert "(NP (DT a) (NN cat)) (PP" in inside
+    assert "(NP (NP" not in inside
+    assert tagged == "(S (NP (NN x)) (VP (VB y)))"
+    assert text.endswith("(. .))")
+    assert nothing == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("the dog", "not JSON"), ("[1]", "'tokens' or 'text'"), ('{"text": "a", "tokens": ["a"]}', "'tokens' or 'text'"),
+        ('{"tokens": ["a"], "tag": 1}', "'tag' says nothing"), ('{"tokens": "a b"}', "list of words"),
+        ('{"text": "a", "tags": ["X"]}', "stands alone"), ('{"tokens": ["a"], "tags": []}', "one entry for each"),
+        ('{"tokens": ["a"], "tags": [3]}', "3 is not a tag"), ('{"tokens": ["a"], "required": [[0]]}', "is not a span"),
+        ('{"tokens": ["a"], "required": [[0, 2]]}', "not within"), ('{"tokens": ["a"], "forbidden": [[0, 1, "Q"]]}', "no phrase 'Q'"),
+    ],
+)  # fmt: skip
+def test_bad_records(parse, line, message):
+    code, out, err = parse('{"tokens": ["dog"]}\n' + line + "\n", "--records")
+    assert (code, out.count("\n")) == (2, 1)
+    assert "<stdin>:2: " in err
+    assert message in err
+
+
+def test_pruning_from_the_command_line(parse):
+    line = "the dog saw a cat with a telescope .\n"
+    assert parse(line, "--prune", "beam=0,item=0,edge=0,fine=0")[1] == parse(line)[1]
+    assert parse(line, "--prune", "split=1e-4")[1] == parse(line)[1]
+    code, _, err = parse(line, "--prune", "item=2", "--strict")  # no posterior is 2
+    assert (code, "1 with a wider beam" in err) == (1, True)
+
+
 def test_strict(parse):
     assert parse("the dog barks\n", "--strict")[0] == 0
     code, out, err = parse(". .\n", "--strict")
@@ -127,7 +202,8 @@ def test_strict(parse):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--tokens", "--tagged"], "not both"), (["--json", "--pretty"], "not both"),
+        (["--tokens", "--tagged"], "not two of them"), (["--records", "--tagged"], "not two of them"),
+        (["--prune", "items=1"], "one of beam, item"), (["--prune", "item=-1"], "not below 0"), (["--json", "--pretty"], "not both"),
         (["--decoder", "viterbi", "--k", "3"], "viterbi"), (["no-such-file"], "no-such-file"),
     ],
 )  # fmt: skip
@@ -139,9 +215,9 @@ def test_bad_options(parse, options, message):
 
 
 def test_bad_input(parse, tmp_path):
-    code, out, err = parse(b"the dog\nthe \xff dog\n", "--tokens")
-    assert (code, out) == (2, "(NP (DT the) (NN dog))\n")
-    assert "<stdin>:2:" in err
+    code, out, err = parse("the dog\n".encode("utf-16"), "--tokens")
+    assert (code, out) == (2, "")
+    assert "<stdin>:1: this is UTF-16" in err
     (tmp_path / "bad").write_text("nonsense")
     code, _, err = parse("the dog\n", model=str(tmp_path / "bad"))
     assert code == 2

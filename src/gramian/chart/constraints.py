@@ -84,14 +84,8 @@ class Constraints:
         return cls(required=tuple(Span(start, end, label if labels else None) for label, start, end in spans))
 
     def allowed(self, grammar: LPCFG, n_words: int) -> Allowed:
-        """Return the symbols that each span of a sentence may hold.
-
-        Raises
-        ------
-        gramian.errors.OptionError
-            If a span is not within the sentence, a label is no phrase's, or two constraints contradict each other.
-        """
-        self._check(grammar, n_words)
+        """Return the symbols that each span of a sentence may hold; see :meth:`check` for what is refused."""
+        self.check(grammar, n_words)
         table = label_table(grammar.symbols, grammar.n_phrases)
         labels = [set(parts) for parts in table.bottom_up[: grammar.n_phrases]]
         is_phrase = np.array([bool(parts) for parts in labels] + [False])
@@ -119,7 +113,14 @@ class Constraints:
         rows, row = np.unique(symbols, axis=0, return_inverse=True)
         return Allowed((row.ravel() + 1).astype(np.int32), np.vstack([np.ones_like(rows[:1]), rows]))
 
-    def _check(self, grammar: LPCFG, n_words: int) -> None:
+    def check(self, grammar: LPCFG, n_words: int) -> None:
+        """Verify that some tree over `n_words` words might meet the constraints.
+
+        Raises
+        ------
+        gramian.errors.OptionError
+            If a span is not within the sentence, a label is no phrase's, or two constraints contradict each other.
+        """
         table = label_table(grammar.symbols, grammar.n_phrases)
         known = set(table.names[: table.n_phrase_labels])
         for span in (*self.uncrossed, *self.required, *self.forbidden):

@@ -6,6 +6,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from math import isfinite
 from time import perf_counter
 from types import ModuleType
@@ -13,10 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
+from gramian.cli.records import read_record
 from gramian.cli.talk import counted, say
 from gramian.errors import InputError, OptionError
 
 if TYPE_CHECKING:
+    from gramian.chart.inference import Pruning
+    from gramian.files import TextLines
     from gramian.parser import ParseResult, Sentence
 
 Combination: TypeAlias = Literal["product", "sum", "coverage", "hierarchical"]
@@ -38,6 +42,9 @@ def parse(
         False, "--tokens", help="Lines are tokens with spaces between; none is changed."
     ),
     tagged: bool = typer.Option(False, "--tagged", help="Lines are token/TAG pairs with spaces between."),
+    records: bool = typer.Option(
+        False, "--records", help="Lines are JSON objects: tokens, their tags, phrases that are known."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Write one JSON object a sentence."),
     pretty: bool = typer.Option(
         False, "--pretty", help="Write trees over several lines, an empty line after each."
@@ -48,6 +55,9 @@ def parse(
         "product", help="How the grammars of a model that holds several are combined."
     ),
     jobs: int = typer.Option(1, "--jobs", "-j", min=1, help="Threads."),
+    prune: str = typer.Option(
+        "", help="Thresholds, for example item=1e-5,beam=0: beam, item, edge, fine, guess, split."
+    ),
     strict: bool = typer.Option(False, "--strict", help="Exit with 1 if any sentence is not fully parsed."),
     max_length: int | None = typer.Option(None, min=1, help="Parse longer sentences in parts."),
     max_seconds: float = typer.Option(10.0, help="Prune more, or cut, sentences that would take longer."),
@@ -58,27 +68,38 @@ def parse(
 
     Every sentence gets a tree; how many needed a makeshift is said at the end.
     """
-    if tokens and tagged:
-        raise OptionError("lines are --tokens or --tagged, not both")
+    if tokens + tagged + records > 1:
+        raise OptionError("lines are --tokens, --tagged or --records, not two of them")
     if as_json and pretty:
         raise OptionError("trees are written as --json or --pretty, not both")
     _start_numba(announce=not quiet)
-    from gramian.files import writing
+    from gramian.files import open_text, writing
     from gramian.parser import load
 
     parser = load(
         model,
         decoder=decoder,
         combination=combination,
+        pruning=_pruning(prune),
         max_length=max_length,
         max_seconds=max_seconds,
         max_memory=max_memory << 20,
     )
     statuses: Counter[str] = Counter()
+    source: TextLines | None = None
     began = perf_counter()
-    results = parser.parse_many(_sentences(file, tokens, tagged), jobs=jobs, k=k)
     try:
-        with writing("-") as out:
+        with open_text(file, repair=True) as source, writing("-") as out:
+            lines = enumerate(_whole_lines(source), 1)
+            if records:
+                sentences: Iterable[Sentence] = (
+                    read_record(line, source.name, number, parser.model.grammar) for number, line in lines
+                )
+            elif tagged:
+                sentences = (_pairs(_tokens(line), source.name, number) for number, line in lines)
+            else:
+                sentences = (_tokens(line) if tokens else line for _, line in lines)
+            results = parser.parse_many(sentences, jobs=jobs, k=k)
             for result in results if out.isatty() else counted(results, "sentences"):
                 statuses[result.status] += 1
                 out.write(_text(result, as_json, pretty, k))
@@ -86,22 +107,18 @@ def parse(
     finally:
         if not quiet:
             say(_summary(statuses, perf_counter() - began))
+            if source is not None and source.repaired:
+                say(f"{source.repaired:,} lines had bytes that are not UTF-8; they are written as \ufffd")
     if strict and any(statuses[status] for status in _MAKESHIFT):
         raise typer.Exit(1)
 
 
-def _sentences(file: str, tokens: bool, tagged: bool) -> Iterator[Sentence]:
-    from gramian.files import open_text
+def _tokens(line: str) -> list[str]:
     from gramian.trees.tree import SPACE
 
-    spaces = str.maketrans(SPACE, " " * len(SPACE))  # white space beyond ASCII may be part of a token
-    with open_text(file) as source:
-        for number, line in enumerate(_whole_lines(source), 1):
-            if not (tokens or tagged):
-                yield line
-                continue
-            parts = [token for token in line.translate(spaces).split(" ") if token]
-            yield _pairs(parts, source.name, number) if tagged else parts
+    for character in SPACE:  # white space beyond ASCII may be part of a token
+        line = line.replace(character, " ")
+    return [token for token in line.split(" ") if token]
 
 
 def _whole_lines(pieces: Iterable[str]) -> Iterator[str]:
@@ -126,6 +143,24 @@ def _pairs(tokens: list[str], name: str, line: int) -> list[tuple[str, str]]:
             )
         pairs.append((word, tag))
     return pairs
+
+
+def _pruning(text: str) -> Pruning:
+    """Read thresholds, ``name=value`` with commas between."""
+    from gramian.chart.inference import Pruning
+
+    values = {}
+    for part in filter(None, text.split(",")):
+        name, _, value = part.partition("=")
+        try:
+            values[name.strip()] = float(value)
+            Pruning(**values)
+        except (TypeError, ValueError):
+            names = ", ".join(field.name for field in fields(Pruning))
+            raise OptionError(f"--prune takes NAME=NUMBER, NAME one of {names}; not {part!r}") from None
+        if not values[name.strip()] >= 0:
+            raise OptionError(f"--prune: a threshold is not below 0, as {part!r}")
+    return Pruning(**values)
 
 
 def _text(result: ParseResult, as_json: bool, pretty: bool, k: int) -> str:

@@ -1,0 +1,100 @@
+"""Sentences as JSON objects, one a line: tokens or text, their tags if known, phrases that must or must not be there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from gramian.errors import InputError, OptionError
+
+if TYPE_CHECKING:
+    from gramian.chart.constraints import Span
+    from gramian.grammar import LPCFG
+    from gramian.parser import Plain, Sentence
+
+__all__ = ["read_record"]
+
+_SPANS = ("uncrossed", "required", "forbidden")
+_KEYS = ("text", "tokens", "tags", *_SPANS)
+
+
+def read_record(text: str, source: str, line: int, grammar: LPCFG | None = None) -> Sentence:
+    """Return the sentence of one line; a blank line is an empty sentence.
+
+    Parameters
+    ----------
+    text : str
+    source, line
+        Where it stands, for messages.
+    grammar : LPCFG, optional
+        Constraints are checked against its labels.
+
+    Examples
+    --------
+    >>> read_record('{"tokens": ["the", "dog"], "tags": ["DT", null]}', "<string>", 1)
+    [('the', 'DT'), 'dog']
+    """
+    if not text.strip():
+        return ""
+
+    def fault(what: str, hint: str = 'write for example {"tokens": ["the", "dog"]}') -> InputError:
+        return InputError(what, source, line, hint=hint)
+
+    try:
+        record = json.loads(text)
+    except ValueError as error:
+        raise fault(f"this is not JSON ({error})") from None
+    if not isinstance(record, dict) or ("text" in record) == ("tokens" in record):
+        raise fault("a sentence is a JSON object with 'tokens' or 'text'")
+    if unknown := sorted(set(record) - set(_KEYS)):
+        raise fault(f"{unknown[0]!r} says nothing about a sentence", f"use {', '.join(_KEYS)}")
+    if "text" in record:
+        if not isinstance(record["text"], str) or len(record) > 1:
+            raise fault("'text' is a string and stands alone; tags and spans speak of 'tokens'")
+        return str(record["text"])
+    tokens = record["tokens"]
+    if not isinstance(tokens, list) or not all(isinstance(token, str) and token for token in tokens):
+        raise fault("'tokens' is a list of words")
+    sentence = _tagged(tokens, record["tags"], fault) if "tags" in record else tokens
+    if not any(record.get(name) for name in _SPANS):
+        return sentence
+
+    from gramian.chart.constraints import Constraints
+    from gramian.parser import Constrained
+
+    constraints = Constraints(*(_spans(name, record.get(name, []), fault) for name in _SPANS))
+    if grammar is not None:
+        try:
+            constraints.check(grammar, len(tokens))
+        except OptionError as error:
+            raise InputError(str(error), source, line) from None
+    return Constrained(sentence, constraints)
+
+
+def _tagged(tokens: list[str], tags: Any, fault: Callable[[str], InputError]) -> Plain:
+    if not isinstance(tags, list) or len(tags) != len(tokens):
+        raise fault("'tags' has one entry for each token")
+    for tag in tags:
+        weights = tag.values() if isinstance(tag, dict) else ()
+        if not (tag is None or isinstance(tag, str | dict)) or not all(
+            isinstance(weight, int | float) for weight in weights
+        ):
+            raise fault(f"{tag!r} is not a tag: a name, null, or an object of tags and their probabilities")
+    return [token if tag is None else (token, tag) for token, tag in zip(tokens, tags, strict=True)]
+
+
+def _spans(name: str, spans: Any, fault: Callable[[str], InputError]) -> tuple[Span, ...]:
+    from gramian.chart.constraints import Span
+
+    found = []
+    for span in spans if isinstance(spans, list) else [spans]:
+        if (
+            not isinstance(span, list)
+            or len(span) not in (2, 3)
+            or not all(type(place) is int for place in span[:2])
+            or not all(isinstance(label, str) for label in span[2:])
+        ):
+            raise fault(f"{span!r} under {name!r} is not a span: [start, end] or [start, end, label]")
+        found.append(Span(*span))
+    return tuple(found)
