@@ -80,6 +80,31 @@ def test_at_full_rank_enumeration_reference_and_kernel_know_no_difference(case: 
         np.testing.assert_allclose(posterior, expected[tuple(map(int, item))], rtol=2e-5, atol=2e-6)
 
 
+def in_shared_rank(grammar: LPCFG, rank: int, rng: np.random.Generator) -> LPCFG:
+    """A grammar of the same rules, in which a symbol has one matrix for each place in a rule."""
+    start = grammar.state_start[grammar.binary_rules] * rank + grammar.state_start[-1] * rank * np.arange(3)
+    n_rules = len(grammar.binary_rules)
+    values = rng.gamma(0.5, size=3 * rank * int(grammar.state_start[-1])).astype(np.float32)
+    weight = rng.gamma(1.0, size=n_rules).astype(np.float32)
+    factors = Factors(np.full(n_rules, rank, np.int32), weight, start, values)
+    return replace(grammar, binary=np.empty(0, np.float32), factors=factors)
+
+
+@settings(max_examples=50)
+@given(cases(max_words=6), st.integers(1, 5), st.integers(0, 2**32 - 1))
+def test_products_that_all_rules_share(case: Case, rank: int, seed: int) -> None:
+    grammar = in_shared_rank(case.grammar, rank, np.random.default_rng(seed))
+    chart = reference.fill_chart(grammar, reference.emissions(grammar, case.words))
+    forest = ChartParser(grammar).forest(case.words, EXACT)
+    assert (forest is None) == (chart.total == -np.inf)
+    if forest is None:
+        return
+    np.testing.assert_allclose(forest.log_ratio, chart.total, rtol=1e-5, atol=1e-5)
+    expected = reference.edge_posteriors(chart)
+    for edge, posterior in zip(forest_edges(forest), forest.edge_posterior, strict=True):
+        np.testing.assert_allclose(posterior, expected[edge], rtol=1e-4, atol=2e-6)
+
+
 def planted(shape: tuple[int, int, int], rank: int, seed: int, noise: float = 0.0) -> np.ndarray:
     """A positive tensor of a known rank, or nearly."""
     rng = np.random.default_rng(seed)
