@@ -1,7 +1,7 @@
 """What a chart will cost, foretold from the length of the sentence, and how to keep within limits.
 
-Time goes into the coarse chart and grows with the number of split points times the rules that match at one; memory
-holds what pruning leaves, and grows with the number of spans. ``benchmarks/limits.py`` compares both with the real
+The coarse chart's time grows with the number of split points times the rules that match at one; that of the fine pass,
+and memory, with what pruning leaves, which grows with the number of spans. ``benchmarks/limits.py`` compares both with the real
 cost.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from gramian.chart.inference import Pruning
 from gramian.errors import OptionError
@@ -20,14 +21,21 @@ _NARROWEST_BEAM = 0.3
 
 def expected_seconds(pruning: Pruning, n_words: int, n_rules: int) -> float:
     """Return about how long a chart takes on one core of 2020 or so; rather too long than too short."""
-    matching = 8e-11 * (1e-3 / pruning.beam) ** 0.5 if pruning.beam > 0 else 1e-8
-    return n_rules * n_words**3 * min(1e-8, matching) + 5e-6 * n_words**2
+    matching = min(4e-10, 2e-11 * (1e-3 / pruning.beam) ** 0.5) if pruning.beam > 0 else 4e-10
+    edges = min(_edges_a_span(pruning), n_words * n_rules / 50)
+    return n_rules * n_words**3 * matching + 7e-7 * edges * n_words**2
 
 
 def expected_bytes(pruning: Pruning, n_words: int) -> float:
     """Return about how much memory a chart takes; rather too much than too little."""
-    edges = 10 * (1e-5 / pruning.edge) ** 0.5 if pruning.edge > 0 else 1e4
-    return n_words**2 * (300 + 30 * min(1e4, edges))
+    return n_words**2 * (300 + 30 * min(1e4, _edges_a_span(pruning)))
+
+
+def _edges_a_span(pruning: Pruning) -> float:
+    """Return about how many edges reach the fine pass, for each of n² spans."""
+    if pruning.edge == 0:
+        return inf
+    return 10 * (1e-5 / pruning.edge) ** 0.5 * (1e-3 / max(1e-3, pruning.beam)) ** 0.3
 
 
 @dataclass(frozen=True)

@@ -257,10 +257,10 @@ class ChartParser:
             self.arrays,
             allowed.row,
             allowed.symbols,
-            pruning.beam,
-            pruning.guess if pruning.beam > 0 else 0.0,
-            pruning.item,
-            pruning.edge,
+            float(pruning.beam),  # an int would have the kernels compiled anew
+            float(pruning.guess) if pruning.beam > 0 else 0.0,
+            float(pruning.item),
+            float(pruning.edge),
         )
         if log_probability == -np.inf:
             return None
@@ -284,7 +284,7 @@ class ChartParser:
         log_ratio, item_start, inside, outside, weight, root_posterior = fine_kernels.fine_forest(
             c.item_symbol, c.item_cell, c.item_posterior, c.root_share, c.edge_first, c.edge_left, c.edge_right,
             c.edge_rule, c.edge_share, c.edge_posterior, c.tag_start, c.tag_symbol, tag_states, tag_state_start, self.arrays,
-            pruning.fine if self.grammar.is_probabilistic else 0.0,  # negative weights may cancel
+            float(pruning.fine) if self.grammar.is_probabilistic else 0.0,  # negative weights may cancel
         )  # fmt: skip
         if log_ratio == -np.inf:
             return None
