@@ -62,6 +62,13 @@ TINY = {
     "ablation": {"states": 4, "parts": ["features", "binarisation"]},
     "speed": {"states": [1, 4], "test_sentences": 12},
     "languages": {"states": 4, "methods": ["pcfg", "spectral-cluster", "spectral-em", "many"], "models": 2},
+    "states": {
+        "states": 4,
+        "largest": 6,
+        "symbols": 2,
+        "budget": 4,
+        "ways": ["same", "root", "singular", "likelihood", "beam"],
+    },
     "tensor": {"states": [4], "ranks": [2], "gates": [1e-8, 10.0], "iterations": 2},
     "wfa": {"states": [1, 3], "bases": ["symbols", "20"], "em_states": [2], "em_iterations": 5},
     "shag": {"variants": ["DET", "symbols, mass 0", "EM, 10 steps"], "states": [1, 3], "clusters": 4},
@@ -139,6 +146,13 @@ def test_automata_beat_the_unigram_and_are_drawn(run):
     assert shag.results.value("symbols, mass 0/3", "uas").mean > 90
     assert (shag.folder / "figures" / "figure-12.svg").read_text().startswith("<svg")
     assert "data:image/svg+xml;base64," in shag.report.read_text(encoding="utf-8")
+
+
+def test_a_search_is_scored_on_sentences_it_has_not_seen(run):
+    results = run("states").results
+    assert results.value("beam", "candidates").mean == 4
+    assert results.value("root", "candidates").mean == 0
+    assert results.value("beam", "sentences_parsed").mean == 10
 
 
 def test_an_ensemble_of_one_is_the_model_itself(run):

@@ -17,6 +17,7 @@ RECIPES = {
     "learning-curve": "training size against F1 and time, for every learner",
     "ablation": "what features, scaling, smoothing, lexicon, states and binarisation are worth",
     "speed": "words and states against milliseconds, with fitted exponents",
+    "states": "how many states each label gets: rules, likelihood and search (Narayan and Cohen 2016)",
     "languages": "every treebank of a folder, for every learner (Narayan and Cohen 2016)",
     "tensor": "rules of low rank: states, rank and gate against time and F1 (Cohen and Collins 2012)",
     "noise": "models against F1 for each scheme of noise and each way to combine them (Narayan and Cohen 2015)",

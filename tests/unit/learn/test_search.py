@@ -1,0 +1,118 @@
+"""The search over numbers of states finds an optimum that is known, goes on where it was, and does not depend on threads."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from gramian.corpus import Treebank
+from gramian.errors import InputError, OptionError
+from gramian.learn import Observations, SpectralClustering
+from gramian.learn.search import ClusterCache, held_out_score, search_states, states_by_singular_values
+from gramian.trees import Tree
+
+TEXTS = (
+    "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))))",
+    "(S (NP (PRP it)) (VP (VBZ runs)))",
+    "(S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (PRP it)) (PP (IN with) (NP (DT the) (NN eye)))))",
+    "(S (NP (NP (DT a) (NN cat)) (PP (IN of) (NP (DT the) (NN king)))) (VP (VBZ runs)))",
+)
+
+
+@pytest.fixture(scope="module")
+def seen():
+    return Observations(Treebank.from_trees([Tree.parse(text) for text in TEXTS] * 150))
+
+
+@pytest.fixture
+def cache(seen):
+    return ClusterCache(SpectralClustering(4), seen, largest=12)
+
+
+class Distance:
+    """A score that is best at known numbers of states, the same for all symbols; counts how often it is asked."""
+
+    def __init__(self, target):
+        self.target, self.asked = target, 0
+
+    def __call__(self, grammar):
+        self.asked += 1
+        return -float(np.abs(grammar.n_states - self.target).sum())
+
+
+def searched(cache, names):
+    """Return the numbers of the most frequent symbols."""
+    return np.argsort(-cache.seen.label_count, kind="stable")[:names].tolist()
+
+
+@pytest.mark.parametrize("method", ["beam", "greedy"])
+def test_the_optimum_of_each_searched_symbol_is_found(cache, method):
+    found = search_states(cache, Distance(7), method=method, symbols=3, step=5, reach=4)
+    for symbol, number in enumerate(found.n_states):
+        assert number == (7 if symbol in searched(cache, 3) else cache.start[symbol])
+    assert found.score > found.start_score == found.trials[0].score
+    assert found.score == max(trial.score for trial in found.trials)
+
+
+def test_each_candidate_is_scored_once_and_the_budget_holds(cache):
+    score = Distance(7)
+    found = search_states(cache, score, symbols=3, budget=10)
+    assert score.asked == len(found.trials) == 10
+    assert len({trial.assignment for trial in found.trials}) == 10
+
+
+def test_threads_change_nothing(cache, seen):
+    alone = search_states(cache, Distance(6), symbols=2)
+    assert search_states(ClusterCache(cache.learner, seen, 12), Distance(6), symbols=2, jobs=3) == alone
+
+
+def test_a_search_goes_on_from_its_log(cache, seen, tmp_path):
+    log = tmp_path / "search.jsonl"
+    first = Distance(7)
+    search_states(cache, first, symbols=2, budget=6, log=log)
+    with log.open("a") as file:
+        file.write('{"symbol": "NP", "sco')  # the power failed here
+    second = Distance(7)
+    found = search_states(cache, second, symbols=2, log=log)
+    assert (first.asked, second.asked) == (6, len(found.trials) - 6)
+    again = Distance(7)
+    assert search_states(cache, again, symbols=2, log=log) == found
+    assert again.asked == 0
+    lines = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
+    assert max(line["score"] for line in lines[1:]) == found.score
+    with pytest.raises(InputError, match="log is of another treebank or learner"):
+        search_states(ClusterCache(SpectralClustering(4, kappa=1.0), seen, 12), second, log=log)
+
+
+def test_the_start_is_what_the_learner_learns(seen):
+    learner = SpectralClustering(3, allocation="all")
+    ours = ClusterCache(learner, seen, largest=3)
+    theirs = learner.fit(seen).grammar_
+    mine = ours.grammar(ours.start)
+    np.testing.assert_array_equal(mine.n_states, theirs.n_states)
+    np.testing.assert_allclose(mine.binary, theirs.binary, rtol=1e-6, atol=1e-9)
+
+
+def test_cheap_rules(cache, seen):
+    few, many = (states_by_singular_values(cache, least) for least in (0.9, 0.01))
+    assert all(1 <= a <= b <= most for a, b, most in zip(few, many, cache.start, strict=True))
+    assert sum(few) < sum(many)
+    held = Observations(Treebank.from_trees([Tree.parse(text) for text in TEXTS[:2]]))
+    score = held_out_score(held)
+    strange = Observations(
+        Treebank.from_trees(
+            [Tree.parse("(S (NP (PRP it)) (VP (VBZ sees) (NP (PRP it)) (PP (IN of) (NP (PRP it)))))")]
+        )
+    )
+    single, several = cache.grammar([1] * len(cache.start)), cache.grammar(cache.start)
+    assert score(several) > score(single), "states tell what goes with what"
+    assert score(several) > held_out_score(strange)(several), "trees like those seen are likelier"
+
+
+def test_bad_options(cache):
+    with pytest.raises(OptionError, match="method is"):
+        search_states(cache, Distance(1), method="wide")
+    with pytest.raises(OptionError, match="1 or more"):
+        search_states(cache, Distance(1), beam=0)
