@@ -269,11 +269,11 @@ def test_several_models_go_on_where_they_were(train, monkeypatch):
     taught = []
     learn_one = ensemble.train_member
 
-    def fail_at_the_third(task):
+    def fail_at_the_third(task, say):
         if len(taught) == 2:
             raise MemoryError("no room")
         taught.append(task["member"]["seed"])
-        return learn_one(task)
+        return learn_one(task, say)
 
     monkeypatch.setattr(ensemble, "train_member", fail_at_the_third)
     code, _, err = train(*options)
@@ -290,11 +290,10 @@ def test_several_models_go_on_where_they_were(train, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (("-", "--models", "2"), "several times"),
         (("trees.mrg", "--models", "2", "--method", "pcfg"), "same model"),
         (("trees.mrg", "--models", "2", "--method", "em", "--noise", "dropout"), "spectral-em"),
         (("trees.mrg", "--models", "2", "--keep-best", "--dev", "trees.mrg"), "one model"),
-        (("trees.mrg", "--direction", "both"), "--models 2"),
+        (("trees.mrg", "--direction", "both", "--method", "em"), "--models 2"),
     ],
 )
 def test_what_does_not_go_with_several_models(train, monkeypatch, options, reason):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gramian.corpus import Treebank
     from gramian.evaluate import BracketScores
     from gramian.grammar import LPCFG
+    from gramian.learn import Observations
     from gramian.trees import Tree
 
 Method: TypeAlias = Literal[
@@ -24,7 +25,8 @@ def train(
     trees: str = typer.Argument(help="Bracketed trees: a file, a folder, or - for stdin."),
     output: str = typer.Option(..., "--output", "-o", help="Model file to write."),
     method: Method = typer.Option(
-        "best", help="How the hidden states are found; best is spectral-em with its best settings."
+        "best",
+        help="How the hidden states are found; best is spectral-em with its best settings, for two binarisations together.",
     ),
     states: int = typer.Option(0, min=0, help="The most states a label gets; 0 for the method's default."),
     allocation: Literal["root", "frequency", "all"] = typer.Option(
@@ -40,6 +42,10 @@ def train(
         0.0, min=0.0, max=1.0, help="With spectral-em: share of similar states merged again."
     ),
     start: str | None = typer.Option(None, help="Model file from which em starts; random without it."),
+    tagged: str | None = typer.Option(
+        None,
+        help="Tagged text (CoNLL-U, trees, or token/TAG pairs) whose words and tags the lexicon is to know.",
+    ),
     dev: str | None = typer.Option(
         None, help="Trees to score the grammar on; its F1 is stored in the model."
     ),
@@ -58,7 +64,9 @@ def train(
     heads: str = typer.Option(
         "auto", help="Head rules for features: auto, collins, left, right, none, or a file."
     ),
-    models: int = typer.Option(1, min=1, help="Train so many models that differ; they parse together."),
+    models: int = typer.Option(
+        0, min=0, help="Train so many models that differ and parse together; 0 for two with best, else one."
+    ),
     noise: Literal["seeds", "dropout", "additive", "multiplicative", "mixed"] = typer.Option(
         "seeds", help="With --models: what makes them differ besides their binarisation."
     ),
@@ -92,12 +100,18 @@ def train(
     began = time.perf_counter()
     if not dry_run:
         _check_writable(output)
+    if not models:
+        models = 2 if method == "best" and direction in (None, "both") and not keep_best else 1
     directions = _directions(direction, models)
+    spooled = (
+        _spooled() if trees == "-" and models > 1 else None
+    )  # several models read the trees several times
+    path = spooled.name if spooled else trees
     shape = Shape(directions[0], horizontal, vertical)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         bank = Treebank.read(
-            trees, options=named_preset(preset), shape=shape,
+            path, options=named_preset(preset), shape=shape,
             heads=HeadRules.named("collins" if heads == "auto" else heads) if directions[0] == "head" else None,
             broken="skip" if skip_broken else "raise",
         )  # fmt: skip
@@ -107,7 +121,7 @@ def train(
         "method": method, "states": states, "allocation": allocation, "growth": growth, "features": features,
         "iterations": iterations, "cycles": cycles, "merge": merge,
         "preset": preset, "direction": " ".join(directions), "horizontal": horizontal, "vertical": vertical,
-        "heads": heads, "seed": seed,
+        "heads": heads, "models": models, "noise": noise, "seed": seed,
     }  # fmt: skip
     learner = _learner(options, start, jobs, None if quiet else say)
     gold = None if dev is None else _gold(dev, preset)
@@ -122,17 +136,23 @@ def train(
             f"{time.perf_counter() - began:.1f} s")  # fmt: skip
     if dry_run:
         print(
-            json.dumps({"options": options | _used(learner), "estimate": _estimate(bank, learner)}, indent=2)
+            json.dumps(
+                {"options": options | _used(learner), "estimate": _estimate(bank, learner, models)}, indent=2
+            )
         )
         return
     data = {"source": trees, "trees": bank.n_trees, "words": int(bank.lengths.sum())}
+    if tagged is not None:
+        data["tagged text"] = tagged
     if attribution is not None:
         data["attribution"] = attribution
     if models > 1:
         from gramian.cli.train_many import Bundle, train_many
 
+        learner.head_rules(bank)  # an error of theirs is better told now
         bundle = Bundle(
-            trees,
+            path,
+            tagged,
             output,
             models,
             noise,
@@ -149,7 +169,7 @@ def train(
         )
         train_many(bundle, learner, _used(learner))
         return
-    learner.fit(bank)
+    learner.fit(_with_tagged(bank, learner, tagged, jobs, quiet))
 
     from gramian.ensemble.train import TRIMMED
     from gramian.grammar.lowrank import compared, compress
@@ -216,6 +236,47 @@ def _learner(options: dict[str, Any], start: str | None, jobs: int, tell: Any) -
     return learn.SpectralEM(**({"states": 32} | common if method == "best" else common))
 
 
+def _with_tagged(
+    bank: Treebank, learner: Any, tagged: str | None, jobs: int, quiet: bool
+) -> Treebank | Observations:
+    """Return what to learn from: the treebank, with the words of tagged text if there is some."""
+    if tagged is None:
+        return bank
+    from gramian.corpus.tagged import TaggedWords
+    from gramian.learn import Observations
+    from gramian.trees.labels import split_chain
+
+    words = TaggedWords.read(tagged)
+    tags = {split_chain(symbol)[-1] for symbol in bank.symbols[bank.n_phrases :]}
+    used = sum(count for (_, tag), count in words.count.items() if tag in tags)
+    if not used:
+        raise OptionError(
+            f"{tagged}: none of its tags is one of the treebank's; try: text with the treebank's tags"
+        )
+    if not quiet:
+        left_out = sum(words.count.values()) - used
+        say(f"read {used:,} tagged words of {tagged}; {left_out:,} have tags that the treebank lacks")
+    return Observations(
+        bank,
+        heads=learner.head_rules(bank),
+        jobs=jobs,
+        lexicon=getattr(learner, "lexicon", "suffix"),
+        tagged=words,
+    )
+
+
+def _spooled() -> IO[bytes]:
+    """Return a file with all of stdin; it goes away when it is closed."""
+    import shutil
+    import sys
+    import tempfile
+
+    file = tempfile.NamedTemporaryFile(prefix="stdin-", suffix=".mrg")  # noqa: SIM115 - open as long as it is read
+    shutil.copyfileobj(sys.stdin.buffer, file)
+    file.flush()
+    return file
+
+
 def _directions(direction: str | None, models: int) -> tuple[Any, ...]:
     """Return the binarisations that the models have in turn."""
     if direction == "both" or (direction is None and models > 1):
@@ -246,7 +307,7 @@ def _used(learner: Any) -> dict[str, Any]:
     }
 
 
-def _estimate(bank: Treebank, learner: Any) -> dict[str, float]:
+def _estimate(bank: Treebank, learner: Any, models: int) -> dict[str, float]:
     """Guess memory and time from the numbers of nodes and cells."""
     import numpy as np
 
@@ -267,7 +328,7 @@ def _estimate(bank: Treebank, learner: Any) -> dict[str, float]:
     cells = int(layout.binary_start[-1])
     return {
         "cells": cells,
-        "seconds": round(2 + features + steps * (1e-6 * len(bank.label) + 3 * work / 1e10), 1),
+        "seconds": round(models * (2 + features + steps * (1e-6 * len(bank.label) + 3 * work / 1e10)), 1),
         "megabytes": round(
             300 + 20 * cells / 1e6 + len(bank.label) * (400 + 12 * float(n_states[bank.label].mean())) / 1e6
         ),

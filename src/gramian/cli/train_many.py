@@ -6,6 +6,7 @@ import json
 import shutil
 import time
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gramian.cli.talk import say
@@ -22,6 +23,7 @@ class Bundle:
     """What ``gramian train`` was asked for, where several models are concerned."""
 
     trees: str
+    tagged: str | None
     output: str
     models: int
     noise: str
@@ -47,8 +49,6 @@ def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None
     from gramian.parallel import Outcome, run_tasks
 
     began = time.perf_counter()
-    if bundle.trees == "-":
-        raise OptionError("several models read the trees several times; try: a file instead of -")
     if not hasattr(learner, "random_state"):
         raise OptionError(
             f"method {bundle.options['method']} always gives the same model; try: without --models"
@@ -60,7 +60,9 @@ def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None
     options = bundle.options
     members = plan_members(bundle.models, bundle.noise, bundle.directions, options["seed"])
     common = {
-        "trees": bundle.trees, "data": data_key(bundle.trees), "skip_broken": bundle.skip_broken, "learner": type(learner).__name__,
+        "trees": bundle.trees, "tagged": bundle.tagged,
+        "data": [data_key(path) for path in (bundle.trees, bundle.tagged) if path],
+        "skip_broken": bundle.skip_broken, "learner": type(learner).__name__,
         "parameters": parameters, "compact": not bundle.full,
     } | {name: options[name] for name in ("preset", "horizontal", "vertical", "heads")}  # fmt: skip
     done = 0
@@ -74,21 +76,26 @@ def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None
 
     folder = f"{bundle.output}.members"
     outcomes = run_tasks(
-        train_member, [common | {"member": asdict(member)} for member in members],
+        partial(train_member, say=say) if not (bundle.quiet or bundle.scheduler or bundle.jobs > 1) else train_member,
+        [common | {"member": asdict(member)} for member in members],
         jobs=bundle.jobs, scheduler=bundle.scheduler, folder=folder, watch=watch,
     )  # fmt: skip
     models = [model_of(outcome.value) for outcome in outcomes]
     report = dict(models[0].report) | {"members": [asdict(member) for member in members]}
     report["kinds"] = [member.kind for member in members]
     model = Model(
-        models[0].grammar, options | {"models": bundle.models, "noise": bundle.noise}, bundle.data, {}, report,
+        models[0].grammar, options | parameters, bundle.data, {}, report,
         tuple(one.grammar for one in models[1:]),
     )  # fmt: skip
     if bundle.gold is not None:
         model = _scored(model, members, bundle)
     save_model(model, bundle.output, half=not bundle.full)
-    costs = {"seconds": {"models": round(sum(one.seconds for one in outcomes), 3)}}
-    costs["seconds"]["all"] = round(time.perf_counter() - began, 3)
+    costs = {
+        "seconds": {
+            "models": round(sum(one.seconds for one in outcomes), 3), "all": round(time.perf_counter() - began, 3),
+        },
+        "peak memory (MB)": max(one.value["peak memory (MB)"] for one in outcomes),
+    }  # fmt: skip
     with writing(f"{bundle.output}.log.json") as log:
         log.write(json.dumps(costs, indent=2) + "\n")
     shutil.rmtree(folder)

@@ -11,7 +11,7 @@ import hashlib
 import os
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any, get_args
 
 from gramian import learn
 from gramian.corpus import Shape, Treebank
+from gramian.corpus.tagged import TaggedWords
 from gramian.errors import InputError, OptionError
 from gramian.evaluate import GoldBrackets
 from gramian.grammar.lowrank import compress
@@ -105,26 +106,29 @@ def data_key(path: str) -> str:
     return digest.hexdigest()[:24]
 
 
-def train_member(task: dict[str, Any]) -> dict[str, Any]:
+def train_member(task: dict[str, Any], say: Callable[[str], None] | None = None) -> dict[str, Any]:
     """Train one model.
 
     Parameters
     ----------
     task : dict
-        ``trees`` (path), ``data`` (:func:`data_key`), ``preset``, ``horizontal``, ``vertical``, ``skip_broken``, ``heads``, ``member``
+        ``trees``, ``tagged`` (paths; the second may be None), ``data`` (:func:`data_key` of these),
+        ``preset``, ``horizontal``, ``vertical``, ``skip_broken``, ``heads``, ``member``
         (fields of :class:`Member`), ``learner`` (name of a class of :mod:`gramian.learn`), ``parameters`` (of the learner), ``compact``.
+    say : callable, optional
+        Called with a line of text as learning goes on.
 
     Returns
     -------
     dict
-        ``model``: the bytes of a model file in base 64; see :func:`model_of`.
+        ``model``: the bytes of a model file in base 64; see :func:`model_of`. ``peak memory (MB)``: of the process so far.
     """
     member = Member(**task["member"])
     seen = _observations(
-        task["trees"], task["data"], task["preset"], member.direction, task["horizontal"], task["vertical"],
+        task["trees"], task["tagged"], tuple(task["data"]), task["preset"], member.direction, task["horizontal"], task["vertical"],
         task["skip_broken"], task["heads"],
     )  # fmt: skip
-    parameters = dict(task["parameters"]) | {"random_state": member.seed}
+    parameters = dict(task["parameters"]) | {"random_state": member.seed, "say": say}
     if member.noise:
         parameters |= {"noise": member.noise, "noise_level": member.noise_level}
     learner = getattr(learn, task["learner"])(**parameters).fit(seen)
@@ -137,7 +141,10 @@ def train_member(task: dict[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model"
         save_model(Model(grammar, report=report), file)
-        return {"model": base64.b64encode(file.read_bytes()).decode("ascii")}
+        return {
+            "model": base64.b64encode(file.read_bytes()).decode("ascii"),
+            "peak memory (MB)": learner.report_["peak memory (MB)"],
+        }
 
 
 def model_of(result: dict[str, Any]) -> Model:
@@ -151,7 +158,8 @@ def model_of(result: dict[str, Any]) -> Model:
 @lru_cache(maxsize=2)
 def _observations(
     trees: str,
-    data: str,
+    tagged: str | None,
+    data: tuple[str, ...],
     preset: str,
     direction: Any,
     horizontal: int,
@@ -167,7 +175,10 @@ def _observations(
             trees, options=named_preset(preset), shape=Shape(direction, horizontal, vertical), heads=rules,
             broken="skip" if skip_broken else "raise",
         )  # fmt: skip
-    return learn.Observations(bank, heads=learn.PCFG(heads=heads).head_rules(bank), keep_features=True)
+    return learn.Observations(
+        bank, heads=learn.PCFG(heads=heads).head_rules(bank), tagged=None if tagged is None else TaggedWords.read(tagged),
+        keep_features=True,
+    )  # fmt: skip
 
 
 def disagreement(parses: Sequence[Sequence[Tree]]) -> list[list[float]]:

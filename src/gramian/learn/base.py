@@ -111,6 +111,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def head_rules(self, bank: Treebank) -> HeadRules | None:
+        """Return the head rules that the option `heads` stands for, given the treebank's labels."""
         heads = getattr(self, "heads", None)
         if heads == "auto":
             penn_english = {"NP", "VP", "PP", "NN", "IN", "DT", "VBZ"} <= set(bank.symbols)

@@ -146,7 +146,7 @@ class SpectralEM(SpectralClustering):
         self,
         states: int = 16,
         *,
-        iterations: int = 6,
+        iterations: int = 8,
         merge: float = 0.0,
         watch: Callable[[int, Callable[[], LPCFG]], float] | None = None,
         patience: int = 3,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +12,13 @@ from scipy import sparse
 
 from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
+from gramian.corpus.tagged import TaggedWords
 from gramian.corpus.vocab import suffix_chain, word_features
 from gramian.errors import OptionError
 from gramian.grammar.lexicon import Lexicon
 from gramian.learn.smoothing import TINY
 from gramian.learn.tables import LatentTables
-from gramian.trees.labels import unescape_label
+from gramian.trees.labels import split_chain, unescape_label
 
 __all__ = ["LexicalModel", "LexiconName", "StateScores"]
 
@@ -25,6 +26,9 @@ LexiconName: TypeAlias = Literal["suffix", "pos"]
 Doubles = npt.NDArray[np.float64]
 
 _OPEN_WORD = 100  # words seen up to so often may have tags they were not seen with
+_FURTHER = (
+    0.2  # of words seen more often, tagged text counts at most for this share of what the treebank counts
+)
 _LEAST = 1e-3  # ... if their form makes the tag at least so probable
 
 
@@ -42,6 +46,12 @@ class StateScores:
     def __init__(self, like: npt.NDArray[np.floating]) -> None:
         self.pairs = np.empty_like(like)
         self.classes: dict[str, npt.NDArray[np.float32]] = {}
+
+
+class _FurtherWords(NamedTuple):
+    words: tuple[str, ...]  # that the treebank lacks
+    counts: Doubles  # of the treebank's words, then of these, with each tag
+    initial: Doubles  # ... at the beginning of a sentence
 
 
 class LexicalModel:
@@ -62,6 +72,8 @@ class LexicalModel:
         Weight of the tags that a word's form suggests, in counts.
     suffixes : bool
         If false, rare words are told apart by their tag alone: all rare words of a tag share its states.
+    tagged : TaggedWords, optional
+        Further words with their tags.
     """
 
     def __init__(
@@ -73,8 +85,9 @@ class LexicalModel:
         shrinkage: float = 3.0,
         tag_shrinkage: float = 0.5,
         suffixes: bool = True,
+        tagged: TaggedWords | None = None,
     ) -> None:
-        self.bank, self.productions = bank, productions
+        self.bank, self.productions, self.tagged = bank, productions, tagged
         self.rare, self.shrinkage, self.tag_shrinkage, self.suffixes = (
             rare,
             shrinkage,
@@ -87,7 +100,9 @@ class LexicalModel:
         self._is_rare = self.word_count[self._word] <= rare
 
     @classmethod
-    def named(cls, name: LexiconName, bank: Treebank, productions: Productions) -> LexicalModel:
+    def named(
+        cls, name: LexiconName, bank: Treebank, productions: Productions, tagged: TaggedWords | None = None
+    ) -> LexicalModel:
         """Return the model called ``"suffix"``, the default, or ``"pos"``: nothing is smoothed, and words seen up to five times are
         told apart by their tag alone.
         """
@@ -97,7 +112,7 @@ class LexicalModel:
         }
         if name not in settings:
             raise OptionError(f"lexicon is 'suffix' or 'pos', not {name!r}")
-        return cls(bank, productions, **settings[name])
+        return cls(bank, productions, tagged=tagged, **settings[name])
 
     @cached_property
     def _levels(self) -> list[tuple[npt.NDArray[np.int64], list[str]]]:
@@ -186,11 +201,15 @@ class LexicalModel:
         n_tags = bank.n_symbols - bank.n_phrases
         tag_states = n_states[bank.n_phrases :]
         tag_count = np.bincount(self._tag, self.productions.lexical_count, n_tags)
-        seen = sparse.csr_array(
-            (self.productions.lexical_count, (self._word, self._tag)), shape=(len(bank.words), n_tags)
-        ).toarray()
-        total = self.word_count[:, None]
-        form = self.form_probabilities(bank.words)
+        words = (*bank.words, *self._further.words)
+        seen = np.zeros((len(words), n_tags))
+        seen[self._word, self._tag] = self.productions.lexical_count
+        known = self._further.counts[: len(bank.words)]
+        most = np.maximum(_FURTHER * self.word_count, _OPEN_WORD)
+        seen[: len(bank.words)] += known * np.minimum(1, most / np.maximum(known.sum(axis=1), 1))[:, None]
+        seen[len(bank.words) :] = self._further.counts[len(bank.words) :]
+        total = seen.sum(axis=1, keepdims=True)
+        form = self.form_probabilities(words)
         is_open = total <= _OPEN_WORD
         probability = np.where(
             is_open, (seen + self.tag_shrinkage * form) / (total + self.tag_shrinkage), seen / total
@@ -200,8 +219,8 @@ class LexicalModel:
         class_names = tuple(scores.classes)
         lexicon = Lexicon(
             tags=tuple(map(unescape_label, bank.symbols[bank.n_phrases :])), n_states=tag_states,
-            tag_prior=(tag_count / tag_count.sum()).astype(np.float32), words=bank.words, word_count=self.word_count.astype(np.int32),
-            entry_start=np.searchsorted(word, np.arange(len(bank.words) + 1)).astype(np.int32), entry_tag=tag.astype(np.int32),
+            tag_prior=(tag_count / tag_count.sum()).astype(np.float32), words=words, word_count=total[:, 0].round().astype(np.int32),
+            entry_start=np.searchsorted(word, np.arange(len(words) + 1)).astype(np.int32), entry_tag=tag.astype(np.int32),
             entry_probability=probability[word, tag].astype(np.float32), entry_states=np.zeros(0, np.float32),
             features=features, feature_weights=weights, classes=class_names,
             class_states=np.concatenate([scores.classes[name] for name in class_names]),
@@ -219,21 +238,48 @@ class LexicalModel:
         for entry, key in enumerate(zip(word.tolist(), tag.tolist(), strict=True)):
             pair = pair_of.get(key)
             if pair is None:
-                value = lexicon.states_of(key[1], bank.words[key[0]])
+                value = lexicon.states_of(key[1], words[key[0]])
             else:
                 value = scores.pairs[pair_start[pair] : pair_start[pair + 1]]
             entry_states[starts[entry] : starts[entry + 1]] = value
         return lexicon.with_states(entry_states)
 
     @cached_property
+    def _further(self) -> _FurtherWords:
+        """What tagged text adds: words that the treebank lacks, and counts of all words with the treebank's tags."""
+        bank, tagged = self.bank, self.tagged
+        n_tags = bank.n_symbols - bank.n_phrases
+        if tagged is None:
+            return _FurtherWords((), np.zeros((len(bank.words), n_tags)), np.zeros((len(bank.words), n_tags)))
+        # Several tags of the grammar may be one tag of the treebank (``NP|NN`` and ``NN``): they share it by frequency.
+        shares: dict[str, npt.NDArray[np.float64]] = {}
+        count = np.bincount(self._tag, self.productions.lexical_count, n_tags)
+        for tag, symbol in enumerate(bank.symbols[bank.n_phrases :]):
+            shares.setdefault(split_chain(symbol)[-1], np.zeros(n_tags))[tag] = count[tag]
+        number = {word: place for place, word in enumerate(bank.words)}
+        fresh = [pair for pair in tagged.count if pair[1] in shares and pair[0] not in number]
+        words = tuple(dict.fromkeys(word for word, _ in fresh))
+        number |= {word: place for place, word in enumerate(words, len(bank.words))}
+        tables = []
+        for counts in (tagged.count, tagged.initial):
+            table = np.zeros((len(number), n_tags))
+            for (word, name), times in counts.items():
+                if name in shares:
+                    table[number[word]] += times * shares[name] / shares[name].sum()
+            tables.append(table)
+        return _FurtherWords(words, *tables)
+
+    @cached_property
     def top_tag(self) -> dict[str, str]:
         """The most frequent tag of each word."""
         order = np.lexsort((-self.productions.lexical_count, self._word))
         first = order[np.searchsorted(self._word[order], np.arange(len(self.bank.words)))]
-        return {
-            word: unescape_label(self.bank.symbols[self.productions.lexical[pair, 0]])
-            for word, pair in zip(self.bank.words, first.tolist(), strict=True)
+        tags = [unescape_label(symbol) for symbol in self.bank.symbols[self.bank.n_phrases :]]
+        top = {
+            word: tags[self._tag[pair]] for word, pair in zip(self.bank.words, first.tolist(), strict=True)
         }
+        further = self._further.counts[len(self.bank.words) :].argmax(axis=1).tolist()
+        return top | {word: tags[tag] for word, tag in zip(self._further.words, further, strict=True)}
 
     def form_probabilities(self, words: Sequence[str]) -> Doubles:
         """Guess P(tag | form) of many words; shape (n_words, n_tags)."""
@@ -263,7 +309,7 @@ class LexicalModel:
         np.add.at(initial, self.productions.node_production[leaves], 1)
         examples: list[list[str]] = []
         targets: list[int] = []
-        weights: list[int] = []
+        weights: list[float] = []
         rare = np.flatnonzero(self._is_rare) if self._is_rare.any() else np.arange(len(self._tag))
         for pair in rare.tolist():
             total = int(self.productions.lexical_count[pair])
@@ -272,6 +318,17 @@ class LexicalModel:
                     examples.append(word_features(bank.words[self._word[pair]], is_initial, self.top_tag))
                     targets.append(int(self._tag[pair]))
                     weights.append(int(count))
+        words = (*bank.words, *self._further.words)
+        table = self._further.counts
+        rare_words = np.flatnonzero((table.sum(axis=1) > 0) & (table.sum(axis=1) <= self.rare))
+        for word in rare_words.tolist():
+            for tag in np.flatnonzero(table[word]).tolist():
+                at_start = self._further.initial[word, tag]
+                for is_initial, times in ((False, table[word, tag] - at_start), (True, at_start)):
+                    if times > 0:
+                        examples.append(word_features(words[word], is_initial, self.top_tag))
+                        targets.append(tag)
+                        weights.append(times)
         frequency: dict[str, int] = {}
         for features in examples:
             for feature in features:
@@ -282,11 +339,11 @@ class LexicalModel:
         rows = [row for row, features in enumerate(examples) for f in features if f in number]
         columns = [number[f] for features in examples for f in features if f in number]
         matrix = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(examples), len(number)))
-        table = np.full((len(number) + 1, n_tags), 0, np.float32)
-        table[-1] = -20.0  # tags that no rare word has
+        fitted = np.full((len(number) + 1, n_tags), 0, np.float32)
+        fitted[-1] = -20.0  # tags that no rare word has
         if len(set(targets)) == 1 or not number:
             share = np.bincount(targets, weights, n_tags) / sum(weights)
-            table[-1, share > 0] = np.log(share[share > 0])
+            fitted[-1, share > 0] = np.log(share[share > 0])
         else:
             model = LogisticRegression(C=1.0, max_iter=100, tol=1e-3)
             model.fit(matrix, targets, sample_weight=weights)
@@ -296,6 +353,6 @@ class LexicalModel:
                     np.concatenate([-coefficients, coefficients]) / 2,
                     np.concatenate([-bias, bias]) / 2,
                 )
-            table[:-1, model.classes_] = coefficients.T
-            table[-1, model.classes_] = bias
-        return tuple(number), table
+            fitted[:-1, model.classes_] = coefficients.T
+            fitted[-1, model.classes_] = bias
+        return tuple(number), fitted

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
+from gramian.corpus.tagged import TaggedWords
 from gramian.corpus.vocab import Vocabulary, suffix_chain
 from gramian.features import NodeView
 from gramian.features.heads import head_leaves
@@ -36,6 +37,8 @@ class Observations:
         Threads; no result depends on it.
     lexicon : {"suffix", "pos"}
         What rare words share; see :meth:`gramian.learn.lexicon.LexicalModel.named`.
+    tagged : TaggedWords, optional
+        Further words with their tags, for the lexicon.
     keep_features : bool
         Whether the values of features are kept for the next learner; they take some 200 bytes a node.
     """
@@ -47,13 +50,14 @@ class Observations:
         heads: HeadRules | None = None,
         jobs: int = 1,
         lexicon: LexiconName = "suffix",
+        tagged: TaggedWords | None = None,
         keep_features: bool = False,
     ) -> None:
         self.bank, self.heads, self.jobs = bank, heads, jobs
         self.keep_features = keep_features
         self.kept_features: dict[str, tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]]] = {}
         self.productions = Productions.of(bank)
-        self.lexical = LexicalModel.named(lexicon, bank, self.productions)
+        self.lexical = LexicalModel.named(lexicon, bank, self.productions, tagged)
 
     @cached_property
     def label_count(self) -> npt.NDArray[np.int64]:

@@ -23,7 +23,7 @@ TREES = "\n".join(
 
 def task(path, member: Member, **other) -> dict:
     return {
-        "trees": str(path), "data": data_key(str(path)), "preset": "penn", "horizontal": 0, "vertical": 1,
+        "trees": str(path), "tagged": None, "data": [data_key(str(path))], "preset": "penn", "horizontal": 0, "vertical": 1,
         "skip_broken": False, "heads": "auto", "member": vars(member), "learner": "SpectralEM",
         "parameters": {"states": 3, "iterations": 1, "allocation": "all"}, "compact": True,
     } | other  # fmt: skip
@@ -55,7 +55,7 @@ def test_plans_go_through_noises_levels_and_directions():
 def test_a_task_is_json_and_says_all_that_matters(trees):
     member = Member(3, "left", "dropout", 0.1)
     one, two = (train_member(task(trees, member)) for _ in range(2))
-    assert json.loads(json.dumps(one)) == two
+    assert json.loads(json.dumps(one))["model"] == two["model"]
     model = model_of(one)
     assert model.grammar.is_probabilistic
     assert model.grammar.factors is not None

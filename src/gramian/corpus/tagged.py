@@ -1,0 +1,86 @@
+"""Tagged text as evidence for a lexicon: how often each word has each tag, whatever the trees."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gramian.errors import InputError
+from gramian.files import open_text, peek_text
+from gramian.trees import read_conllu, read_trees
+from gramian.trees.tree import unescape_word
+
+__all__ = ["TaggedWords"]
+
+
+@dataclass(frozen=True)
+class TaggedWords:
+    """Counts of words with their tags.
+
+    Attributes
+    ----------
+    count : dict of (str, str) to int
+        How often a word has a tag.
+    initial : dict of (str, str) to int
+        ... at the beginning of a sentence.
+    """
+
+    count: dict[tuple[str, str], int]
+    initial: dict[tuple[str, str], int]
+
+    @classmethod
+    def read(cls, path: str) -> TaggedWords:
+        r"""Read CoNLL-U (the language's own tags, or the universal ones where there are none), trees, or token/TAG pairs.
+
+        Raises
+        ------
+        gramian.errors.InputError
+            If the file is none of these.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        ...     _ = file.write("the/DT dog/NN barks/VBZ ./.\n")
+        ...     file.flush()
+        ...     TaggedWords.read(file.name).count
+        {('the', 'DT'): 1, ('dog', 'NN'): 1, ('barks', 'VBZ'): 1, ('.', '.'): 1}
+        """
+        count: Counter[tuple[str, str]] = Counter()
+        initial: Counter[tuple[str, str]] = Counter()
+        for sentence in _sentences(path):
+            count.update(sentence)
+            initial.update(sentence[:1])
+        if not count:
+            raise InputError("there is no tagged word here", path, hint="token/TAG pairs, or CoNLL-U")
+        return cls(dict(count), dict(initial))
+
+
+def _sentences(path: str) -> Iterator[list[tuple[str, str]]]:
+    _, start = peek_text(path)
+    first = start.lstrip()[:1]
+    if first == "(":
+        for tree in read_trees(path):
+            yield [(unescape_word(leaf.word or ""), leaf.label) for leaf in tree.leaves()]
+    elif first == "#" or "\t" in start.strip().split("\n", 1)[0]:
+        for sentence in read_conllu(path):
+            pairs = [
+                (token.form, token.xpos if token.xpos != "_" else token.upos) for token in sentence.tokens
+            ]
+            yield [(word.replace(" ", "_"), tag) for word, tag in pairs if tag != "_"]
+    else:
+        with open_text(path) as lines:
+            for number, line in enumerate(lines, 1):
+                pairs = []
+                for token in line.split():
+                    word, slash, tag = token.rpartition("/")
+                    if not (word and slash and tag):
+                        raise InputError(
+                            f"{token!r} is not a token with its tag",
+                            path,
+                            number,
+                            hint="write token/TAG, or give CoNLL-U",
+                        )
+                    pairs.append((unescape_word(word), tag))
+                yield pairs
