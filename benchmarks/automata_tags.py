@@ -1,15 +1,14 @@
 """Word error rate of next-tag prediction, with the tags of a treebank: n-grams, spectral automata, EM.
 
-python -m benchmarks.automata_tags TRAIN DEV [--states 40] [--seeds 3] [--curves]
+python -m benchmarks.automata_tags TRAIN DEV [--states 40] [--seeds 3]
 
-TRAIN and DEV are CoNLL-U files with Penn tags, read as they are and as the twelve universal tags. With ``--curves``, all points of
-error against states (bases and EM) are printed, one a line, before the summary. Means are over seeds.
+TRAIN and DEV are CoNLL-U files with Penn tags, read as they are and as the twelve universal tags. Means are over seeds;
+``gramian experiment wfa`` draws curves over many numbers of states.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from benchmarks import machine
 from gramian.automata import Sequences
-from gramian.automata.study import baseline_points, em_curve, spectral_curve, word_error_study
+from gramian.automata.study import baseline_points, em_curve, spectral_curve
 from gramian.automata.tagset import universal_tag
 from gramian.trees import read_conllu
 
@@ -32,7 +31,6 @@ def main() -> None:
     parser.add_argument("dev")
     parser.add_argument("--states", type=int, default=40)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--curves", action="store_true")
     options = parser.parse_args()
     penn = [
         [[token.xpos for token in sentence.tokens] for sentence in read_conllu(path)]
@@ -44,9 +42,6 @@ def main() -> None:
         train = Sequences.from_strings(train_rows)
         dev = Sequences.from_strings(dev_rows, train.alphabet)
         name = f"{len(train.alphabet)} tags"
-        if options.curves:
-            for point in word_error_study(train, dev, n_jobs=1):
-                print(json.dumps({"tags": len(train.alphabet), **dataclasses.asdict(point)}), flush=True)
         points = [[point] for point in baseline_points(train, dev)]
         points += [
             [point]

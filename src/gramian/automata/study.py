@@ -7,7 +7,7 @@ predict, and returns the points of a curve.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from time import process_time
 from typing import Literal
@@ -22,7 +22,7 @@ from gramian.automata.sequences import Sequences
 from gramian.automata.spectral import spectral_factors
 from gramian.evaluate.sequences import next_symbol_scores
 
-__all__ = ["CurvePoint", "baseline_points", "em_curve", "spectral_curve", "word_error_study"]
+__all__ = ["CurvePoint", "baseline_points", "em_curve", "spectral_curve"]
 
 _BASELINES = ("unigram", "bigram", "trigram")
 
@@ -149,35 +149,6 @@ def em_curve(
         ).fit(train)
         points.append(_point(f"EM, {iterations} iterations", n, learner.wfa_, test, process_time() - began))
     return points
-
-
-def word_error_study(
-    train: Sequences,
-    test: Sequences,
-    *,
-    states: Sequence[int] = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40),
-    basis_sizes: Sequence[int | Literal["symbols"]] = ("symbols", 25, 50, 100, 300, 500),
-    em_states: Sequence[int] = (2, 5, 10, 20, 40),
-    em_iterations: int = 100,
-    n_jobs: int | None = None,
-    random_state: int = 0,
-) -> Iterator[CurvePoint]:
-    """Yield all points of the three figures for one set of tags: baselines, then bases, then EM.
-
-    Examples
-    --------
-    >>> strings = Sequences.from_strings(["ab" * (i % 4) for i in range(40)])
-    >>> points = word_error_study(strings, strings, states=[2], basis_sizes=["symbols"], em_states=[2])
-    >>> [point.curve for point in points][2:]
-    ['trigram', 'spectral, symbols', 'EM, 100 iterations']
-    """
-    yield from baseline_points(train, test)
-    for basis_size in basis_sizes:
-        yield from spectral_curve(train, test, states, basis_size=basis_size, random_state=random_state)
-    for n in em_states:
-        yield from em_curve(
-            train, test, [n], iterations=em_iterations, n_jobs=n_jobs, random_state=random_state
-        )
 
 
 def _point(curve: str, n_states: int, model: SequenceModel, test: Sequences, seconds: float) -> CurvePoint:
