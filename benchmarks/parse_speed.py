@@ -1,9 +1,10 @@
 """Sentences a second of one core, where the time goes, and how near the core's arithmetic limit the fine pass comes.
 
-python -m benchmarks.parse_speed MODEL DEV [--jobs 2] [--berkeley JAR --berkeley-grammar GR]
+python -m benchmarks.parse_speed MODEL DEV [--jobs 2] [--unpruned] [--berkeley JAR --berkeley-grammar GR]
 
 Processor time; gold trees of DEV give the sentences and the F1. Multiply-adds of the fine pass, at most: two for every cell of each
 rule tensor met in an item (inside and outside), three for every pair of states of an edge; of low-rank rules, their projections.
+With --unpruned all sentences are parsed once more without a beam and with thresholds that no tree notices, for what pruning costs in F1.
 With --berkeley the Berkeley parser reads the same sentences in the same run, the start of its virtual machine included.
 """
 
@@ -24,7 +25,8 @@ import numpy as np
 import gramian.result
 from benchmarks import machine
 from gramian.chart import coarse_kernels, fine_kernels
-from gramian.chart.inference import ChartParser, Forest
+from gramian.chart.decode import DECODERS
+from gramian.chart.inference import ChartParser, Forest, Pruning
 from gramian.evaluate import GoldBrackets
 from gramian.parser import Parser, load
 from gramian.trees import Tree, normalise, preset, read_trees
@@ -32,6 +34,8 @@ from gramian.trees.tree import escape_word
 from gramian.words import WordTable
 
 ARGUMENTS = ("model.grammar", "dev.mrg")
+
+UNPRUNED = Pruning(beam=0.0, item=1e-8, edge=1e-9, fine=0.0, guess=0.0)
 
 # What is timed: the owner of a function, its name, and what the figure is called.
 STAGES: tuple[tuple[Any, str, str], ...] = (
@@ -155,6 +159,9 @@ def main() -> None:
     arguments.add_argument("--preset", default="penn")
     arguments.add_argument("--jobs", type=int, default=2)
     arguments.add_argument("--repeats", type=int, default=2)
+    arguments.add_argument("--decoder", default="max-rule-product", choices=DECODERS)
+    arguments.add_argument("--split", type=float, default=0.0, help="threshold of the pass with two states")
+    arguments.add_argument("--unpruned", action="store_true")
     arguments.add_argument("--berkeley", metavar="JAR")
     arguments.add_argument("--berkeley-grammar", metavar="GR")
     options = arguments.parse_args()
@@ -164,7 +171,7 @@ def main() -> None:
     gold = [normalise(tree, preset(options.preset)).tree for tree in read_trees(options.dev)]
     gold = [tree for tree in gold if not tree.is_empty][: options.limit]
     sentences = [list(tree.words) for tree in gold]
-    parser = load(options.model)
+    parser = load(options.model, decoder=options.decoder, pruning=Pruning(split=options.split))
     parser.parse(sentences[0])  # compiles
     seconds, wall, trees = float("inf"), float("inf"), []
     for _ in range(options.repeats):
@@ -177,7 +184,7 @@ def main() -> None:
     scorer = GoldBrackets(gold)
     score = scorer.score(trees)
     result: dict[str, Any] = {
-        "benchmark": "parse_speed", "model": options.model, "sentences": len(gold),
+        "benchmark": "parse_speed", "model": options.model, "decoder": options.decoder, "sentences": len(gold),
         "words a sentence": round(sum(map(len, sentences)) / len(gold), 1),
         "sentences a cpu second": round(len(gold) / seconds, 1), "sentences a second of wall time": round(len(gold) / wall, 1),
         "f1": round(score.f1, 2), "f1_gold_tags": round(score.f1_gold_tags, 2), "signature": score.signature("f1_gold_tags"),
@@ -187,6 +194,13 @@ def main() -> None:
         },
         **breakdown(parser, sentences),
     }  # fmt: skip
+    if options.unpruned:
+        exact = load(options.model, decoder=options.decoder, pruning=UNPRUNED)
+        whole = scorer.score([each.tree for each in exact.parse_many(sentences, jobs=options.jobs)])
+        result["unpruned"] = {
+            "f1": round(whole.f1, 2), "f1_gold_tags": round(whole.f1_gold_tags, 2),
+            "lost by pruning": round(whole.f1 - score.f1, 2), "lost, gold tags": round(whole.f1_gold_tags - score.f1_gold_tags, 2),
+        }  # fmt: skip
     if options.berkeley:
         theirs, their_seconds = berkeley(options.berkeley, options.berkeley_grammar, sentences)
         other = scorer.score(theirs)

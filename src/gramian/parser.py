@@ -18,10 +18,14 @@ from itertools import islice
 from time import perf_counter
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from gramian.chart.constraints import Constraints
 from gramian.chart.decode import DECODERS
+from gramian.chart.derivations import sample
 from gramian.chart.ensemble import EnsembleChart
 from gramian.chart.inference import Allowed, ChartParser, Pruning
+from gramian.chart.readout import to_tree
 from gramian.errors import InputError, OptionError
 from gramian.grammar.glue import END, end_scores, glued, root_label
 from gramian.grammar.lexicon import WordScores, joined
@@ -29,7 +33,7 @@ from gramian.grammar.lpcfg import LPCFG
 from gramian.grammar.model import Model
 from gramian.grammar.store import load_model
 from gramian.limits import Limits, cut
-from gramian.result import ParseResult, Status, read_result, without_end
+from gramian.result import Alternative, ParseResult, Status, read_result, without_end
 from gramian.tokenise import Token, tokenise
 from gramian.trees import Tree
 from gramian.trees.tree import SPACE, phrase, preterminal, unescape_word
@@ -191,6 +195,46 @@ class Parser:
         parse = partial(self.parse, k=k, decoder=decoder)
         return (parse(one) for one in sentences) if jobs == 1 else _in_threads(parse, sentences, jobs)
 
+    def sample(
+        self,
+        sentence: Sentence,
+        size: int = 1,
+        *,
+        random_state: int | np.random.Generator,
+        constraints: Constraints | None = None,
+    ) -> list[Alternative]:
+        """Draw trees of a sentence by their probability given its words.
+
+        What pruning leaves out is never drawn; of a sentence that is not fully parsed, its one makeshift tree comes every
+        time. Where a model holds several grammars, the first is drawn from.
+
+        Parameters
+        ----------
+        sentence, constraints
+            As for :meth:`parse`.
+        size : int
+        random_state : int or numpy.random.Generator
+
+        Returns
+        -------
+        list of Alternative
+        """
+        if isinstance(sentence, Constrained):
+            constraints = sentence.constraints
+            sentence = sentence.sentence
+        words, _, given = self._read(sentence)
+        job = _Job(1, self.decoder, perf_counter(), self.limits, constraints)
+        result = self._parse(words, given, job)
+        if result.status != "parsed":
+            return [Alternative(result.tree, result.log_prob)] * size
+        scores, log_words = self._scores(words, given)
+        forest = self._chart.forest(scores, self.pruning, job.allowed(self._chart, len(words)))
+        assert forest is not None
+        return [
+            Alternative(to_tree(self._chart, forest, one, words), forest.log_ratio + log_words + one.score)
+            for one in sample(self._chart, forest, size, random_state)
+        ]
+
     # -- what comes in -----------------------------------------------------------------------------------------------
 
     def _read(
@@ -230,18 +274,7 @@ class Parser:
     ) -> ParseResult:
         if not words:
             return ParseResult(Tree(""), "empty", 0.0, (0.0,), ())
-        table = self._table
-        scores: list[WordScores] = []
-        log_words = 0.0
-        for place, word in enumerate(words):
-            score, log_word = table.score(word, place == 0)
-            scores.append(score)
-            log_words += log_word
-        if given is not None:
-            for place, weights in enumerate(given):
-                if weights is not None:
-                    scores[place] = table.restrict(scores[place], words[place], weights) or scores[place]
-
+        scores, log_words = self._scores(words, given)
         pruning = job.limits.fit(self.pruning, len(words), self._n_rules)
         if pruning is None:
             return self._in_parts(words, given, job)
@@ -250,6 +283,18 @@ class Parser:
             if result := read_result(self._chart, forest, words, log_words, status, job.k, job.decoder):
                 return result
         return self._retry(words, scores, log_words, job) or self._flat(words, scores, given)
+
+    def _scores(
+        self, words: list[str], given: list[Mapping[str, float] | None] | None
+    ) -> tuple[list[WordScores], float]:
+        """Return what the words may be, and the logarithm of their own probability."""
+        table = self._table
+        found = [table.score(word, place == 0) for place, word in enumerate(words)]
+        scores = [score for score, _ in found]
+        for place, weights in enumerate(given or ()):
+            if weights is not None:
+                scores[place] = table.restrict(scores[place], words[place], weights) or scores[place]
+        return scores, sum(log_word for _, log_word in found)
 
     def _retry(
         self, words: list[str], scores: list[WordScores], log_words: float, job: _Job

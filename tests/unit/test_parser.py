@@ -19,7 +19,7 @@ from gramian.chart.constraints import Constraints, Span
 from gramian.chart.inference import Pruning
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.limits import expected_seconds
-from gramian.parser import Parser, load
+from gramian.parser import Constrained, Parser, load
 from gramian.tokenise import Token
 from gramian.trees import Tree
 
@@ -68,6 +68,27 @@ def test_best_trees(parser):
     assert len(set(trees)) == len(trees)
     total = np.logaddexp.reduce([alternative.log_prob for alternative in result.alternatives])
     assert total == pytest.approx(result.log_prob, abs=0.05)  # these few are nearly all of the probability
+
+
+def test_samples(parser):
+    """Drawn trees come as often as the list of best trees says."""
+    size = 2000
+    probability = {
+        one.tree: np.exp(one.log_prob - parser.parse(AMBIGUOUS).log_prob)
+        for one in parser.parse(AMBIGUOUS, k=4).alternatives
+    }
+    drawn = parser.sample(AMBIGUOUS, size, random_state=1)
+    for tree, expected in probability.items():
+        share = sum(one.tree == tree for one in drawn) / size
+        assert share == pytest.approx(expected, abs=5 * (expected * (1 - expected) / size) ** 0.5 + 1e-3)
+    by_tree = {one.tree: one.log_prob for one in drawn}
+    best = parser.parse(AMBIGUOUS, k=2).alternatives[0]
+    assert by_tree[best.tree] == pytest.approx(best.log_prob, abs=1e-3)
+    assert drawn == parser.sample(AMBIGUOUS, size, random_state=1)
+    low = Constrained(AMBIGUOUS, Constraints(required=(Span(3, 8, "NP"),)))
+    assert all(("NP", 3, 8) in list(one.tree.spans()) for one in parser.sample(low, 20, random_state=2))
+    makeshift = parser.sample(". .", 2, random_state=3)
+    assert [one.tree for one in makeshift] == [parser.parse(". .").tree] * 2
 
 
 @pytest.mark.parametrize(
@@ -276,6 +297,13 @@ def test_constraints(parser):
     assert (impossible.status, impossible.tree.words) == ("flat", ("the", "dog"))
     with pytest.raises(OptionError, match="not within"):
         parser.parse(["the", "dog"], constraints=Constraints(required=(Span(0, 3),)))
+
+
+def test_constraints_of_many_sentences(parser):
+    known = Constrained(AMBIGUOUS, Constraints(required=(Span(3, 8, "NP"),)))
+    first, second = parser.parse_many([known, AMBIGUOUS], jobs=2)
+    assert first.tree == parser.parse(AMBIGUOUS, constraints=known.constraints).tree
+    assert second.tree == parser.parse(AMBIGUOUS).tree != first.tree
 
 
 def test_constraints_within_parts():
