@@ -1,6 +1,6 @@
 """What rules of low rank save in the fine pass as states become more, and what they cost in F1.
 
-python -m benchmarks.lowrank_parse TRAIN DEV [--states 8 16 32 64] [--ranks auto 8] [--shared 256] [--keep FOLDER]
+python -m benchmarks.lowrank_parse TRAIN DEV [--states 8 16 32 64] [--ranks auto 8] [--gates 1e-2 1e-3] [--shared 256] [--keep FOLDER]
 
 Learns a grammar for each number of states and parses DEV with whole rule tensors (the dense kernel) and with rules of low rank, in the
 same run and with the same coarse pass. Processor time of the fine pass alone; exponents are fitted in the logarithms of states and time.
@@ -12,6 +12,7 @@ import argparse
 import json
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +70,11 @@ def compressions(grammar: LPCFG, options: argparse.Namespace) -> dict[str, Any]:
     """Return what makes each variant of the grammar."""
     made: dict[str, Any] = {}
     for rank in options.ranks:
-        products = "auto" if rank == "auto" else int(rank)
-        made[f"rank {rank}"] = lambda products=products: compress(grammar, products, gate=options.gate)
+        for gate in options.gates or [None]:
+            name = f"rank {rank}" + ("" if gate is None else f", gate {gate:g}")
+            made[name] = partial(compress, grammar, rank if rank == "auto" else int(rank), gate=gate)
     for rank in options.shared:
-        made[f"shared {rank}"] = lambda rank=rank: compress_shared(grammar, rank)
+        made[f"shared {rank}"] = partial(compress_shared, grammar, rank)
     return made
 
 
@@ -84,7 +86,9 @@ def main() -> None:
     arguments.add_argument("dev")
     arguments.add_argument("--states", type=int, nargs="+", default=[8, 16, 32, 64])
     arguments.add_argument("--ranks", nargs="+", default=["auto"])
-    arguments.add_argument("--gate", type=float, help="largest error of a rule; by default that of compress")
+    arguments.add_argument(
+        "--gates", type=float, nargs="*", help="largest errors of a rule; by default that of compress"
+    )
     arguments.add_argument(
         "--shared", type=int, nargs="*", default=[], help="ranks of one decomposition for all rules"
     )
