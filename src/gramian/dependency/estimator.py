@@ -25,7 +25,7 @@ __all__ = ["METHODS", "Method", "SHAGParser"]
 Method = Literal["conditional", "em", "spectral", "det", "det+f"]
 METHODS: tuple[Method, ...] = ("conditional", "em", "spectral", "det", "det+f")
 
-_LABEL_EPOCHS = 4
+_LABEL_EPOCHS = 8
 
 
 class SHAGParser(BaseEstimator):  # type: ignore[misc]
@@ -61,7 +61,8 @@ class SHAGParser(BaseEstimator):  # type: ignore[misc]
     buckets : int
         If positive, symbols are tags with a hash of the form, which has so many values.
     nonprojective : {"lift", "skip"}
-        What to do about crossing arcs in training.
+        What to do about crossing arcs in training: lift them, and let the relation say from where, so that the parser
+        may put the word back; or leave their sentences out.
     single_root : bool
         Whether exactly one word of a sentence is attached to the root.
     n_jobs : int, optional
@@ -145,7 +146,7 @@ class SHAGParser(BaseEstimator):  # type: ignore[misc]
             table,
             tokens,
             heads,
-            [[token.deprel for token in sentence.tokens] for sentence in trees.sentences],
+            trees.relations,
             epochs=_LABEL_EPOCHS,
             random_state=self.random_state,
         )

@@ -20,6 +20,7 @@ import numpy as np
 from gramian.dependency.arcs.labeller import Labeller
 from gramian.dependency.arcs.scorer import ArcScorer
 from gramian.dependency.arcs.tokens import TokenTable
+from gramian.dependency.crossing import restored
 from gramian.dependency.decode import Decoder, decode
 from gramian.dependency.shag import SHAG, Symbols
 from gramian.dependency.symbols import SymbolFunction, SymbolMap
@@ -46,7 +47,7 @@ class DependencyParse:
     relations : tuple of str
         Relation of each word to its head.
     confidences : tuple of float
-        Marginal of each word's arc, between 0 and 1.
+        Marginal of each word's arc, between 0 and 1; where arcs cross, of the arc before it was let down.
     status : "parsed", "backed off" or "cut"
         Whether the grammar gave the parse, or needed the help of the back-off grammar, or parsed pieces.
     """
@@ -156,10 +157,11 @@ class DependencyParser:
             self.grammar, self.backoff, symbols, factors, decoder=decoder, single_root=self.single_root
         )
         with_root: Symbols = np.concatenate([np.full(1, -1, np.int32), found.heads])
+        heads, relations = restored(found.heads.tolist(), self.labeller.label(tokens, with_root))
         return DependencyParse(
             sentence,
-            tuple(found.heads.tolist()),
-            tuple(self.labeller.label(tokens, with_root)),
+            heads,
+            relations,
             tuple(found.confidences.tolist()),
             "backed off" if found.backed_off else "parsed",
         )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gramian.automata import Sequences
+from gramian.dependency.crossing import marked_relations
 from gramian.dependency.shag import LEFT, RIGHT
 from gramian.errors import InputError, OptionError
 from gramian.trees import Sentence, is_projective, lift
@@ -29,12 +30,15 @@ class ProjectiveTrees:
     sentences : tuple of Sentence
     heads : tuple of tuple of int
         A projective tree of each sentence.
+    relations : tuple of tuple of str
+        The relation of each word, marked where it was lifted.
     lifted, skipped : int
         Sentences whose tree was not projective and was lifted, or left out.
     """
 
     sentences: tuple[Sentence, ...]
     heads: tuple[tuple[int, ...], ...]
+    relations: tuple[tuple[str, ...], ...]
     lifted: int
     skipped: int
 
@@ -55,22 +59,27 @@ def projective(
         raise OptionError(f"nonprojective: got {nonprojective!r}; try one of: lift, skip")
     kept: list[Sentence] = []
     trees: list[tuple[int, ...]] = []
+    names: list[tuple[str, ...]] = []
     crossed = 0
     for sentence in sentences:
-        heads = sentence.heads
+        heads, relations = sentence.heads, tuple(token.deprel for token in sentence.tokens)
         if not is_projective(heads):
             crossed += 1
             if nonprojective == "skip":
                 continue
-            heads = lift(heads)
+            relations = marked_relations(heads, lifted := lift(heads), relations)
+            heads = lifted
         kept.append(sentence)
         trees.append(heads)
+        names.append(relations)
     if not kept:
         raise InputError(
             "no sentence to learn from", hint="name a treebank with at least one projective tree"
         )
     lifting = nonprojective == "lift"
-    return ProjectiveTrees(tuple(kept), tuple(trees), crossed if lifting else 0, 0 if lifting else crossed)
+    return ProjectiveTrees(
+        tuple(kept), tuple(trees), tuple(names), crossed if lifting else 0, 0 if lifting else crossed
+    )
 
 
 @dataclass(frozen=True)

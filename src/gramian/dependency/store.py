@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gramian.automata.store import read_model, write_model
 from gramian.dependency.arcs.labeller import Labeller
 from gramian.dependency.arcs.scorer import ArcScorer
-from gramian.dependency.arcs.tokens import TokenTable
+from gramian.dependency.arcs.tokens import VIEWS, TokenTable
 from gramian.dependency.parser import DependencyParser
 from gramian.dependency.shag import SHAG
 from gramian.dependency.symbols import SymbolFunction, SymbolMap
@@ -75,7 +75,7 @@ def load(path: str | os.PathLike[str], symbols: SymbolFunction | None = None) ->
         values = tuple(tuple(view) for view in header["table"]["values"])
         scorer = ArcScorer(_table(arrays["arc_weights"])) if "arc_weights" in arrays else None
         relations = tuple(header["relations"])
-        if len(values) != 5 or not relations or len(header["root_only"]) != len(relations):
+        if len(values) != VIEWS or not relations or len(header["root_only"]) != len(relations):
             raise ValueError("views and relations")
         return DependencyParser(
             SymbolMap(

@@ -1,5 +1,8 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gramian.dependency.crossing import restored
 from gramian.dependency.sequences import head_sequences, projective
 from gramian.dependency.shag import LEFT, RIGHT
 from gramian.errors import InputError, OptionError
@@ -42,3 +45,31 @@ def test_nothing_to_learn_from_is_an_error():
         projective([sentence([None, None])])
     with pytest.raises(OptionError, match="nonprojective"):
         projective([sentence([0])], "bend")  # type: ignore[arg-type]
+
+
+def test_lifted_words_say_where_they_came_from():
+    names = ["obj", "root", "acl", "det"]
+    crossed = Sentence(
+        tuple(
+            Token(i, "a", head=head, deprel=name)
+            for i, (head, name) in enumerate(zip([3, 0, 2, 1], names, strict=True), 1)
+        )
+    )
+    trees = projective([crossed])
+    assert trees.relations == (("obj↑acl", "root", "acl", "det↑obj"),)
+    assert restored(trees.heads[0], trees.relations[0]) == ((3, 0, 2, 1), tuple(names))
+
+
+@given(st.integers(1, 8), st.randoms(use_true_random=False))
+def test_restored_heads_are_a_tree_whatever_the_marks(words, random):
+    heads = [0, *(random.randrange(1, word) for word in range(2, words + 1))]
+    relations = [random.choice("ab") + random.choice(["", "↑a", "↑b"]) for _ in heads]
+    now, plain = restored(heads, relations)
+    assert set(plain) <= {"a", "b"}
+    for word in range(1, words + 1):
+        steps = 0
+        while word:
+            word, steps = now[word - 1], steps + 1
+            assert steps <= words
+    unmarked = [relation.partition("↑")[0] for relation in relations]
+    assert restored(heads, unmarked) == (tuple(heads), tuple(unmarked))

@@ -164,12 +164,17 @@ def climb_arcs(tokens, gradient, rate, smallest, step, weights, squares, drift):
 
 
 @_compile
-def _relation_features(tokens, head, modifier, child, slots):  # type: ignore[no-untyped-def]
-    """OUT slots: the hashed features of a relation; `child` is the leftmost modifier of `modifier`, or itself."""
+def _relation_features(tokens, heads, modifier, family, slots):  # type: ignore[no-untyped-def]
+    """OUT slots: the hashed features of a relation; `family` as `_family` fills it."""
     tag, form, ending, coarse, short_ending = tokens[0], tokens[1], tokens[2], tokens[3], tokens[4]
-    h, m, c = head + 2, modifier + 2, child + 2
+    long_ending, beginning = tokens[5], tokens[6]
+    head = heads[modifier]
+    h, m = head + 2, modifier + 2
     d = 1 if head < modifier else 0
     b = _stretch(head, modifier)
+    first, last = family[0, modifier] + 2, family[1, modifier] + 2
+    before, after = family[2, modifier] + 2, family[3, modifier] + 2
+    above = tag[heads[head] + 2] if head > 0 else 0
     slots[0] = _slot(1, d, tag[h], tag[m])
     slots[1] = _slot(2, b, tag[h], tag[m])
     slots[2] = _slot(3, d, coarse[h], coarse[m])
@@ -184,20 +189,45 @@ def _relation_features(tokens, head, modifier, child, slots):  # type: ignore[no
     slots[11] = _slot(12, 0, tag[h - 1], tag[h], tag[h + 1], tag[m])
     slots[12] = _slot(13, d, tag[h], tag[m], form[m - 1])
     slots[13] = _slot(14, d, tag[h], tag[m], form[m + 1])
-    slots[14] = _slot(15, d, coarse[h], coarse[m], form[c])
-    slots[15] = _slot(16, d, tag[h], tag[m], tag[c], 1 if child < modifier else 0)
-    slots[16] = _slot(17, d, form[h], tag[m], form[c])
-    slots[17] = _slot(18, d, ending[h], ending[m])
-    return 18
+    # modifiers of the modifier
+    slots[14] = _slot(15, d, coarse[h], coarse[m], form[first])
+    slots[15] = _slot(16, d, tag[h], tag[m], tag[first], 1 if first < m else 0)
+    slots[16] = _slot(17, d, form[h], tag[m], form[first])
+    slots[17] = _slot(18, d, tag[h], tag[m], tag[last], form[last])
+    slots[18] = _slot(19, d, tag[h], tag[m], ending[m], tag[first], tag[last])
+    # modifiers beside it, and the head of the head
+    slots[19] = _slot(20, d, tag[h], tag[m], tag[before], tag[after])
+    slots[20] = _slot(21, d, tag[h], tag[m], tag[before])
+    slots[21] = _slot(22, d, tag[h], tag[m], tag[after])
+    slots[22] = _slot(23, d, tag[h], tag[m], short_ending[m], tag[before])
+    slots[23] = _slot(24, d, tag[h], tag[m], short_ending[m], tag[after])
+    slots[24] = _slot(25, d, tag[h], tag[m], above)
+    # endings and beginnings
+    slots[25] = _slot(26, d, ending[h], ending[m])
+    slots[26] = _slot(27, d, tag[h], tag[m], long_ending[m])
+    slots[27] = _slot(28, d, tag[h], tag[m], beginning[m])
+    slots[28] = _slot(29, d, beginning[h], tag[m], short_ending[m])
+    slots[29] = _slot(30, d, beginning[h], ending[m])
+    slots[30] = _slot(31, d, short_ending[h], tag[h], tag[m], short_ending[m])
+    slots[31] = _slot(32, b, tag[m], short_ending[m])
+    return 32
 
 
 @_compile
-def _leftmost(heads, children):  # type: ignore[no-untyped-def]
-    """OUT children (N + 1,): the leftmost modifier of each word, or itself."""
-    for word in range(heads.shape[0]):
-        children[word] = word
-    for word in range(heads.shape[0] - 1, 0, -1):
-        children[heads[word]] = word
+def _family(heads, family):  # type: ignore[no-untyped-def]
+    """OUT family (4, N + 1): first and last modifier of each word, or itself; the modifiers beside it, or two places before 0."""
+    size = heads.shape[0]
+    for word in range(size):
+        family[0, word] = family[1, word] = word
+        family[2, word] = family[3, word] = -2
+    for word in range(1, size):
+        head = heads[word]
+        if family[1, head] == head:
+            family[0, head] = word
+        else:
+            family[2, word] = family[1, head]
+            family[3, family[1, head]] = word
+        family[1, head] = word
 
 
 @_compile
@@ -209,11 +239,11 @@ def score_relations(tokens, heads, weights, scores):  # type: ignore[no-untyped-
     size, labels = scores.shape
     mask = weights.shape[0] - 1
     slots = np.empty(_MOST_FEATURES, np.uint64)
-    children = np.empty(size, np.int64)
-    _leftmost(heads, children)
+    family = np.empty((4, size), np.int64)
+    _family(heads, family)
     for word in range(1, size):
         scores[word] = 0.0
-        for t in range(_relation_features(tokens, heads[word], word, children[word], slots)):
+        for t in range(_relation_features(tokens, heads, word, family, slots)):
             start = np.int64(slots[t] & np.uint64(mask))
             for label in range(labels):
                 scores[word, label] += weights[(start + label) & mask]
@@ -225,10 +255,10 @@ def climb_relations(tokens, heads, gradient, rate, smallest, step, weights, squa
     size, labels = gradient.shape
     mask = weights.shape[0] - 1
     slots = np.empty(_MOST_FEATURES, np.uint64)
-    children = np.empty(size, np.int64)
-    _leftmost(heads, children)
+    family = np.empty((4, size), np.int64)
+    _family(heads, family)
     for word in range(1, size):
-        for t in range(_relation_features(tokens, heads[word], word, children[word], slots)):
+        for t in range(_relation_features(tokens, heads, word, family, slots)):
             start = np.int64(slots[t] & np.uint64(mask))
             for label in range(labels):
                 slope = gradient[word, label]

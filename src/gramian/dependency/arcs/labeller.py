@@ -18,7 +18,7 @@ __all__ = ["Labeller", "fit_labeller"]
 _RATE = 0.1
 _SMALLEST = 0.005
 _FORGETTING = 0.5
-_SHARE = 0.5
+_SHARE = 4.0  # a feature has a weight for each relation
 
 
 @dataclass(frozen=True, eq=False)

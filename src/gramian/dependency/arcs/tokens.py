@@ -13,9 +13,11 @@ import numpy.typing as npt
 
 from gramian.trees import Sentence, Token
 
-__all__ = ["TokenTable", "Tokens"]
+__all__ = ["VIEWS", "TokenTable", "Tokens"]
 
 Tokens = npt.NDArray[np.int32]
+
+VIEWS = 7
 
 _RARE = 1  # what is seen so often in training counts as unknown, so that unknown values have weights
 _BOUNDARY = (0, 1), 2, (3, 4)  # two places before the sentence, the root, two places after
@@ -25,7 +27,7 @@ _FIRST = 6
 
 @dataclass(frozen=True)
 class TokenTable:
-    """Numbers for the five views of a word: tag, form, ending of three, coarse tag, ending of two.
+    """Numbers for the views of a word: tag, form, ending of three, coarse tag, endings of two and five, beginning of five.
 
     Attributes
     ----------
@@ -51,8 +53,8 @@ class TokenTable:
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], column: Literal["upos", "xpos"]) -> TokenTable:
         """Collect the values that occur more than once."""
-        bare = cls(column, ((),) * 5, np.zeros(0, np.int64))
-        counters: list[Counter[str]] = [Counter() for _ in range(5)]
+        bare = cls(column, ((),) * VIEWS, np.zeros(0, np.int64))
+        counters: list[Counter[str]] = [Counter() for _ in range(VIEWS)]
         for sentence in sentences:
             for counter, view in zip(counters, bare._views(sentence.tokens), strict=True):
                 counter.update(view)
@@ -63,7 +65,7 @@ class TokenTable:
         return cls(column, values, counts)
 
     def encode(self, tokens: Sequence[Token]) -> Tokens:
-        """Return the views of a sentence, shape (5, N + 5): position i of the sentence is column i + 2."""
+        """Return the views of a sentence, shape (7, N + 5): position i of the sentence is column i + 2."""
         before, root, after = _BOUNDARY
         rows = [
             [*before, root, *(numbers.get(value, _UNKNOWN) for value in view), *after]
@@ -93,6 +95,8 @@ class TokenTable:
             [form[-3:] for form in forms],
             coarse,
             [form[-2:] for form in forms],
+            [form[-5:] for form in forms],
+            [form[:5] for form in forms],
         )
 
     @cached_property
