@@ -58,8 +58,8 @@ def test_rare_and_new_values_are_the_same_unknown():
 def test_boundaries_and_root_are_told_apart(table):
     coded = table.encode(TRAIN[0].tokens)
     assert coded.shape == (7, len(TRAIN[0]) + 5)
-    assert coded[:, :3].tolist() == [[0, 1, 2]] * 5
-    assert coded[:, -2:].tolist() == [[3, 4]] * 5
+    assert coded[:, :3].tolist() == [[0, 1, 2]] * 7
+    assert coded[:, -2:].tolist() == [[3, 4]] * 7
 
 
 def test_forgetting_touches_forms_only_and_common_ones_less(table, tokens):
