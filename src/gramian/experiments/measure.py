@@ -19,6 +19,7 @@ from gramian.grammar import LPCFG
 from gramian.grammar.lowrank import compress
 from gramian.grammar.model import Model
 from gramian.grammar.trim import trimmed
+from gramian.learn.search import ClusterCache, FoundStates, search_states
 from gramian.parser import Parser
 from gramian.trees import HeadRules, Tree, preset
 from gramian.trees.tree import phrase, preterminal
@@ -27,11 +28,14 @@ __all__ = [
     "LABELS",
     "METRICS",
     "chosen",
+    "cluster_cache",
     "compact",
     "expected_seconds",
     "learner",
     "parse_and_score",
+    "search_by_f1",
     "train_and_score",
+    "transferred",
     "treebank",
 ]
 
@@ -172,6 +176,32 @@ def parse_and_score(
             name: [[round(part, 5) for part in pair] for pair in scores.statistics(name)] for name in METRICS
         },
     }
+
+
+def cluster_cache(trees: Sequence[GoldTree], clusters: learn.Learner, largest: int) -> ClusterCache:
+    """Return the projected nodes of some trees, to be clustered into any number of states."""
+    assert isinstance(clusters, learn.SpectralClustering)
+    bank = treebank(trees)
+    return ClusterCache(clusters, learn.Observations(bank, heads=clusters._head_rules(bank)), largest)
+
+
+def search_by_f1(cache: ClusterCache, judges: Sequence[GoldTree], scheme: str, **options: Any) -> FoundStates:
+    """Search for the numbers of states whose grammar parses some sentences best."""
+    gold = GoldBrackets([tree.scored for tree in judges], COLLINS if scheme == "penn" else SPMRL)
+    sentences = [list(tree.normal.words) for tree in judges]
+
+    def score(grammar: LPCFG) -> float:
+        parser = Parser(compact(grammar), max_seconds=None)
+        return gold.score([parser.parse(words).tree for words in sentences]).f1_gold_tags
+
+    return search_states(cache, score, **options)
+
+
+def transferred(found: FoundStates, source: ClusterCache, target: ClusterCache) -> tuple[int, ...]:
+    """Return the numbers of states found on a part of a treebank for the whole of it; symbols that the part lacks keep their own."""
+    names = [source.seen.name(symbol) for symbol in range(source.seen.bank.n_symbols)]
+    chosen = dict(zip(names, found.n_states, strict=True))
+    return tuple(chosen.get(target.seen.name(symbol), own) for symbol, own in enumerate(target.start))
 
 
 def _with_tags(tree: Tree, tags: Sequence[str]) -> Tree:

@@ -61,7 +61,12 @@ TINY = {
     },
     "ablation": {"states": 4, "parts": ["features", "binarisation"]},
     "speed": {"states": [1, 4], "test_sentences": 12},
-    "languages": {"states": 4, "methods": ["pcfg", "spectral-cluster", "spectral-em", "many"], "models": 2},
+    "languages": {
+        "states": 4,
+        "methods": ["pcfg", "spectral-cluster", "spectral-em", "search", "many"],
+        "models": 2,
+        "budget": 3,
+    },
     "states": {
         "states": 4,
         "largest": 6,

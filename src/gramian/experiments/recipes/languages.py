@@ -6,24 +6,30 @@ Each folder with a train and a dev file is a treebank; its name tells its habits
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from typing import Any
 
-from gramian.experiments.data import Data, find_treebanks, gold_trees, preset_of
+from gramian.experiments.data import Data, GoldTree, find_treebanks, gold_trees, preset_of
 from gramian.experiments.measure import (
     LABELS,
+    cluster_cache,
     compact,
     expected_seconds,
     learner,
     parse_and_score,
+    search_by_f1,
     train_and_score,
+    transferred,
     treebank,
 )
 from gramian.experiments.plan import Cell, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Results, Section, Table
+from gramian.grammar.model import Model
 
 __all__ = ["RECIPE"]
 
-NAMES = LABELS | {"many": "many models"}
+NAMES = LABELS | {"search": "clustering, searched states", "many": "many models"}
 
 # Table 2 of the paper: F1 on development data.
 PUBLISHED = (
@@ -70,7 +76,11 @@ def cells(data: Data, options: Options) -> list[Cell]:
             kind, times = ("spectral-em", options["models"]) if method == "many" else (method, 1)
             if method == "many":
                 settings["models"] = options["models"]
+            if method == "search":
+                kind, times = "spectral-cluster", 2
+                settings |= {name: options[name] for name in ("budget", "symbols", "largest")}
             seconds = times * expected_seconds(kind, options["states"], size, tested)
+            seconds += options["budget"] * (1e-4 * size + 1) * (method == "search")
             found.append(Cell(f"{name}/{method}", settings, seconds, repeats=method != "pcfg"))
     return found
 
@@ -82,12 +92,17 @@ def measure(task: Task) -> dict[str, Any]:
     train, test = (gold_trees(files[f"{settings['set']}/{part}"], scheme) for part in ("train", "dev"))
     test = tuple([tree for tree in test if tree.length <= settings["longest"]][: settings["test"]])
     train = train[: settings["train"]]
-    if settings["method"] != "many":
-        return train_and_score(train, test, settings, seed, scheme)
-    import time
+    if settings["method"] == "search":
+        return _searched(train, test, settings, seed)
+    if settings["method"] == "many":
+        return _many(train, test, settings, seed)
+    return train_and_score(train, test, settings, seed, scheme)
 
-    from gramian.grammar.model import Model
 
+def _many(
+    train: Sequence[GoldTree], test: Sequence[GoldTree], settings: dict[str, Any], seed: int
+) -> dict[str, Any]:
+    """Learn several models with different seeds, and parse with all."""
     bank = treebank(train)
     began = time.process_time()
     grammars = [
@@ -97,8 +112,31 @@ def measure(task: Task) -> dict[str, Any]:
         for number in range(settings["models"])
     ]
     learnt = time.process_time() - began
-    result = parse_and_score(Model(grammars[0], others=tuple(grammars[1:])), test, scheme=scheme)
+    result = parse_and_score(Model(grammars[0], others=tuple(grammars[1:])), test, scheme=settings["preset"])
     return result | {"training_seconds": round(learnt, 3), "trees": len(train)}
+
+
+def _searched(
+    train: Sequence[GoldTree], test: Sequence[GoldTree], settings: dict[str, Any], seed: int
+) -> dict[str, Any]:
+    """Search for numbers of states on a tenth of the training trees, at most 200, then cluster all."""
+    held = max(1, min(200, len(train) // 10))
+    clusters = learner("spectral-cluster", settings["states"], seed)
+    began = time.process_time()
+    part = cluster_cache(train[:-held], clusters, settings["largest"])
+    limits = {"symbols": settings["symbols"], "budget": settings["budget"]}
+    found = search_by_f1(part, train[-held:], settings["preset"], method="greedy", **limits)
+    whole = cluster_cache(train, clusters, settings["largest"])
+    numbers = transferred(found, part, whole)
+    grammar = compact(whole.grammar(numbers))
+    learnt = time.process_time() - began
+    result = parse_and_score(grammar, test, scheme=settings["preset"])
+    return result | {
+        "training_seconds": round(learnt, 3),
+        "trees": len(train),
+        "states": sum(numbers),
+        "candidates": len(found.trials),
+    }
 
 
 def sections(results: Results) -> list[Section]:
@@ -147,8 +185,8 @@ def sections(results: Results) -> list[Section]:
 
 
 OPTIONS = {
-    "sets": [], "methods": ["pcfg", "spectral-cluster", "spectral-moments", "spectral-em", "split-merge", "many"], "states": 16,
-    "models": 4, "train": 0, "test_sentences": 1000, "longest": 100,
+    "sets": [], "methods": ["pcfg", "spectral-cluster", "search", "spectral-moments", "spectral-em", "split-merge", "many"], "states": 16,
+    "models": 4, "budget": 40, "symbols": 10, "largest": 32, "train": 0, "test_sentences": 1000, "longest": 100,
 }  # fmt: skip
 QUICK = {
     "train": 800, "test_sentences": 60, "states": 8, "methods": ["pcfg", "spectral-cluster", "spectral-moments", "spectral-em"],

@@ -8,22 +8,21 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from gramian.evaluate import COLLINS, SPMRL, GoldBrackets
 from gramian.experiments.data import Data, find_treebank, split_trees
-from gramian.experiments.measure import compact, expected_seconds, learner, parse_and_score, treebank
+from gramian.experiments.measure import (
+    cluster_cache,
+    compact,
+    expected_seconds,
+    learner,
+    parse_and_score,
+    search_by_f1,
+    transferred,
+    treebank,
+)
 from gramian.experiments.plan import Cell, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table
-from gramian.grammar import LPCFG
-from gramian.learn import Observations, SpectralClustering
-from gramian.learn.search import (
-    ClusterCache,
-    FoundStates,
-    held_out_score,
-    search_states,
-    states_by_singular_values,
-)
-from gramian.parser import Parser
-from gramian.trees import HeadRules
+from gramian.learn import Observations
+from gramian.learn.search import FoundStates, held_out_score, search_states, states_by_singular_values
 
 __all__ = ["RECIPE"]
 
@@ -62,45 +61,23 @@ def measure(task: Task) -> dict[str, Any]:
     way = settings["way"]
     allocation = {"same": "all", "frequency": "frequency"}.get(way, "root")
     clusters = learner("spectral-cluster", settings["states"], task["seed"], allocation=allocation)
-    assert isinstance(clusters, SpectralClustering)
-
-    def cache(trees: Any) -> ClusterCache:
-        bank = treebank(trees)
-        heads = HeadRules.collins() if {"NP", "VP", "NN"} <= set(bank.symbols) else None
-        return ClusterCache(
-            clusters, Observations(bank, heads=heads), settings.get("largest", settings["states"])
-        )
-
+    largest = settings.get("largest", settings["states"])
     began = time.process_time()
-    whole = cache(train)
+    whole = cluster_cache(train, clusters, largest)
     trials: FoundStates | None = None
     numbers = whole.start
     if way == "singular":
         numbers = states_by_singular_values(whole, settings["least"])
     elif way in SEARCHES:
-        limits: dict[str, Any] = {
-            "symbols": settings["symbols"],
-            "budget": settings["budget"],
-            "beam": settings["beam"],
-        }
+        limits: dict[str, Any] = {name: settings[name] for name in ("symbols", "budget", "beam")}
         if way == "likelihood":
             held = max(1, len(train) // 10)
-            part = cache(train[:-held])
-            trials = search_states(
-                part, held_out_score(Observations(treebank(train[-held:]))), method="greedy", **limits
-            )
-            names = [part.seen.name(symbol) for symbol in range(part.seen.bank.n_symbols)]
-            chosen = dict(zip(names, trials.n_states, strict=True))
-            numbers = tuple(chosen.get(whole.seen.name(n), own) for n, own in enumerate(whole.start))
+            part = cluster_cache(train[:-held], clusters, largest)
+            score = held_out_score(Observations(treebank(train[-held:])))
+            trials = search_states(part, score, method="greedy", **limits)
+            numbers = transferred(trials, part, whole)
         else:
-            gold = GoldBrackets([tree.scored for tree in judges], COLLINS if scheme == "penn" else SPMRL)
-            sentences = [list(tree.normal.words) for tree in judges]
-
-            def score(grammar: LPCFG) -> float:
-                parser = Parser(compact(grammar), max_seconds=None)
-                return gold.score([parser.parse(words).tree for words in sentences]).f1_gold_tags
-
-            trials = search_states(whole, score, method=way, **limits)
+            trials = search_by_f1(whole, judges, scheme, method=way, **limits)
             numbers = trials.n_states
     searched = time.process_time() - began
     result = parse_and_score(compact(whole.grammar(numbers)), rest, scheme=scheme)
