@@ -182,7 +182,7 @@ def cluster_cache(trees: Sequence[GoldTree], clusters: learn.Learner, largest: i
     """Return the projected nodes of some trees, to be clustered into any number of states."""
     assert isinstance(clusters, learn.SpectralClustering)
     bank = treebank(trees)
-    return ClusterCache(clusters, learn.Observations(bank, heads=clusters._head_rules(bank)), largest)
+    return ClusterCache(clusters, learn.Observations(bank, heads=clusters.head_rules(bank)), largest)
 
 
 def search_by_f1(cache: ClusterCache, judges: Sequence[GoldTree], scheme: str, **options: Any) -> FoundStates:

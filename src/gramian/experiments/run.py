@@ -125,7 +125,8 @@ def run_experiment(
     if only is not None or report_only:
         outcomes = [found for task in plan.tasks() if (found := folder.find(task)) is not None]
     results = Results(outcomes, plan.options)
-    experiment = Experiment(plan, results, plan.recipe.sections(results), failed, out)
+    sections = plan.recipe.sections(results) if results.outcomes else []
+    experiment = Experiment(plan, results, sections, failed, out)
     _write_files(experiment, manifest(experiment, jobs, scheduler, time.time() - began))
     return experiment
 

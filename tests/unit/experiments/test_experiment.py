@@ -117,6 +117,13 @@ def test_a_run_that_fails_is_told_and_tried_again_while_the_others_stand(adding,
     assert len(measure.done) == 9
 
 
+def test_a_report_is_written_even_if_everything_failed(adding, tmp_path):
+    adding.recipe.measure.failing = {1, 2, 3}
+    found = run_experiment(adding, out=tmp_path)
+    assert (len(found.failures), found.sections) == (9, [])
+    assert "Failed" in found.report.read_text()
+
+
 class Page(HTMLParser):
     """Collects what a page asks for from elsewhere, its ids, and whether tags are balanced."""
 
