@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -79,8 +80,17 @@ def test_what_it_says_is_what_the_file_holds(gramian, model, tmp_path):
     assert [sure["epsilon"] for sure in facts["guarantees"]] == [0.1, 1e-3, 1e-6]
     code, out, _ = gramian("inspect", small)
     assert "low rank " in out
-    assert "guarantee " in out
+    assert "guarantee  nothing within 0.1" in out
     assert "low rank" not in gramian("inspect", model)[1]
+
+
+def test_tiny_errors_are_guaranteed_to_stay_small(gramian, model, tmp_path):
+    small = tmp_path / "small.grammar"
+    gramian("compress", model, "-o", small, "--rank", "2", "--full")
+    one = load_model(small)
+    save_model(replace(one, report={"low rank": {"gamma": 1e-12}}), small)  # as if they were much smaller
+    # 27.63 - log(8 / 0.1) = 23.25 against log(2 (sqrt 8 + 1)) + log(sqrt 8) = 3.08 a level
+    assert "within 0.1: trees up to depth 7, sentences up to" in gramian("inspect", small)[1]
 
 
 def test_the_gate_and_exact_numbers(gramian, model, tmp_path):

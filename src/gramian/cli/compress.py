@@ -126,15 +126,15 @@ def _print(output: str, found: Compression, about: dict[str, Any]) -> None:
         print("  rank       " + ", ".join(f"{rank}: {count:,}" for rank, count in ranks.items()))
     print(
         f"  size       {numbers['before']:,} -> {numbers['after']:,} parameters of rules; "
-        f"{sizes['before'] / 1e6:,.1f} -> {sizes['after'] / 1e6:,.1f} MB"
+        f"{sizes['before'] / 1e6:,.2f} -> {sizes['after'] / 1e6:,.2f} MB"
     )
     loss = (
         f"{about['loss']:.3g} nats a sentence" if found.grammar.is_probabilistic else f"{about['loss']:.3g}"
     )
     print(f"  error      expected loss {loss}; largest error of a rule (gamma) {about['gamma']:.3g}")
     if sure := about["guarantee"]:
+        within = f"trees up to depth {sure['depth']}, sentences up to {sure['length']} words"
         print(
-            f"  guarantee  within {sure['epsilon']:g}: trees up to depth {sure['depth']}, "
-            f"sentences up to {sure['length']} words (a loose bound)"
+            f"  guarantee  within {sure['epsilon']:g}: {within if sure['depth'] else 'nothing, the bound is loose'}"
         )
     print(f"  speed      fine pass about {about['predicted speed-up']:.1f} times as fast (predicted)")

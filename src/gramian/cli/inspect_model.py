@@ -161,8 +161,10 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
         _row("low rank", [f"{low['rules']:,} of {size['binary rules']:,} rules", f"rank up to {low['largest rank']}", *(
             f"{name} {low[key]:.3g}" for key, name in (("loss", "expected loss"), ("gamma", "largest error (gamma)"),
                                                        ("predicted speed-up", "predicted speed-up")) if key in low)])  # fmt: skip
-        _row("guarantee", [f"within {sure['epsilon']:g}: trees up to depth {sure['depth']}, sentences up to {sure['length']} words"
-                           for sure in low["guarantees"]])  # fmt: skip
+        if low["guarantees"]:
+            sure = [f"within {one['epsilon']:g}: trees up to depth {one['depth']}, sentences up to {one['length']} words"
+                    for one in low["guarantees"] if one["depth"]]  # fmt: skip
+            _row("guarantee", sure or [f"nothing within {_EPSILONS[0]:g}: the bound is loose"])
     _row("words", [f"{size['words']:,}"])
     seconds = report.pop("seconds", {})
     _row(
