@@ -1,6 +1,6 @@
 """How well the span CRF parses alone and as a factor beside grammars with states: EVALB with COLLINS.prm, predicted tags.
 
-python -m benchmarks.discriminative_accuracy TRAIN DEV [--grammars 1] [--states 32] [--epochs 6] [--weights 0.5 1 2]
+python -m benchmarks.discriminative_accuracy TRAIN DEV [--grammars 1] [--states 32] [--epochs 4] [--weights 0.5 1 2]
 
 The product is a mean of the log-odds of labels; ``--weights`` is how much the span CRF counts beside one grammar. Times are CPU
 seconds of this process, reading apart.
