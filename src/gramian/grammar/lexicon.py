@@ -57,7 +57,8 @@ class Lexicon:
     entry_probability : ndarray of float32
         ``P(tag | word)``.
     entry_states : ndarray of float32
-        ``P(state | tag, word) / P(state | tag)``, entries one after the other.
+        ``P(state | tag, word) / P(state | tag)``, entries one after the other; zeros where the word was not seen with the tag in a tree,
+        and so has the states of its class.
     features : tuple of str
         Word-form features of the model that guesses tags of unknown words.
     feature_weights : ndarray of float32, shape (n_features + 1, n_tags)
@@ -96,6 +97,11 @@ class Lexicon:
         return np.concatenate([[0], np.cumsum(self.n_states[self.entry_tag], dtype=np.int64)])
 
     @cached_property
+    def _has_own_states(self) -> npt.NDArray[np.bool_]:
+        before = np.concatenate([[0], np.cumsum(self.entry_states != 0, dtype=np.int64)])
+        return np.diff(before[self._entry_state_start]) > 0
+
+    @cached_property
     def _class_slice(self) -> dict[str, slice]:
         sizes = [int(self.n_states[int(name.partition(" ")[0])]) for name in self.classes]
         ends = np.cumsum(sizes)
@@ -131,7 +137,12 @@ class Lexicon:
         first, last = self.entry_start[number], self.entry_start[number + 1]
         tags = self.entry_tag[first:last]
         starts = self._entry_state_start
-        states = self.entry_states[starts[first] : starts[last]]
+        if self._has_own_states[first:last].all():
+            states = self.entry_states[starts[first] : starts[last]]
+        else:
+            states = np.concatenate(
+                [self._states_of_entry(entry, word, initial) for entry in range(first, last)]
+            )
         return WordScores(tags, self.entry_probability[first:last] / self.tag_prior[tags], states)
 
     def tag_probabilities(self, word: str, initial: bool = False) -> npt.NDArray[np.float64]:
@@ -158,9 +169,13 @@ class Lexicon:
             first, last = self.entry_start[number], self.entry_start[number + 1]
             place = np.flatnonzero(self.entry_tag[first:last] == tag)
             if len(place):
-                entry = first + place[0]
-                return self.entry_states[self._entry_state_start[entry] : self._entry_state_start[entry + 1]]
+                return self._states_of_entry(first + place[0], word)
         return self.states_of(tag, word)
+
+    def _states_of_entry(self, entry: int, word: str, initial: bool = False) -> Floats:
+        if self._has_own_states[entry]:
+            return self.entry_states[self._entry_state_start[entry] : self._entry_state_start[entry + 1]]
+        return self.states_of(int(self.entry_tag[entry]), word, initial)
 
     def _unknown(self, word: str, initial: bool) -> WordScores:
         probability = self.tag_probabilities(word, initial)

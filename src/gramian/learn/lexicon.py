@@ -225,23 +225,17 @@ class LexicalModel:
             features=features, feature_weights=weights, classes=class_names,
             class_states=np.concatenate([scores.classes[name] for name in class_names]),
         )  # fmt: skip
-        # States of an entry: as counted for the pair, or as the word's class has them where the pair was not seen.
+        # States of an entry: as counted for the pair; zeros where the pair was not seen, and the word's class has a say.
         starts = np.concatenate([[0], np.cumsum(tag_states[tag], dtype=np.int64)])
-        entry_states = np.empty(int(starts[-1]), np.float32)
-        pair_of = {
-            pair: place
-            for place, pair in enumerate(zip(self._word.tolist(), self._tag.tolist(), strict=True))
-        }
-        pair_start = np.concatenate(
-            [[0], np.cumsum(n_states[self.productions.lexical[:, 0]], dtype=np.int64)]
+        entry_states = np.zeros(int(starts[-1]), np.float32)
+        entry_of = np.full((len(words), n_tags), -1, np.int64)
+        entry_of[word, tag] = np.arange(len(word))
+        entry = entry_of[self._word, self._tag]
+        size = n_states[self.productions.lexical[:, 0]].astype(np.int64)
+        pair_start = np.cumsum(size) - size
+        entry_states[np.repeat(starts[entry] - pair_start, size) + np.arange(len(scores.pairs))] = (
+            scores.pairs
         )
-        for entry, key in enumerate(zip(word.tolist(), tag.tolist(), strict=True)):
-            pair = pair_of.get(key)
-            if pair is None:
-                value = lexicon.states_of(key[1], words[key[0]])
-            else:
-                value = scores.pairs[pair_start[pair] : pair_start[pair + 1]]
-            entry_states[starts[entry] : starts[entry + 1]] = value
         return lexicon.with_states(entry_states)
 
     @cached_property
