@@ -38,7 +38,9 @@ class Tagger:
 
 
 def fit_tagger(views: Sequence[Views], tags: Sequence[Ints], n_tags: int, random_state: int) -> Tagger:
-    """Learn a tagger from sentences and the numbers of their tags."""
+    """Learn a tagger from sentences and the numbers of their tags; from none, one that knows nothing."""
+    if not views:
+        return Tagger(n_tags, np.zeros(_SLOTS, np.float32))
     starts = np.zeros(len(views) + 1, np.int64)
     np.cumsum([view.shape[1] for view in views], out=starts[1:])
     padded = np.concatenate([np.pad(row, PADDING) for row in tags])

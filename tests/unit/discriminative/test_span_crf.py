@@ -80,6 +80,12 @@ def test_no_trees():
         SpanCRF().fit(Treebank.from_trees([]))
 
 
+def test_one_tree_is_enough():
+    bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")])
+    crf = SpanCRF(epochs=1, slots=1 << 12).fit(bank)
+    assert best(crf, ["the", "cat", "sleeps"]) == str(bank.tree(0))
+
+
 def test_a_coarse_grammar_of_another_treebank(bank):
     other = PCFG().fit(Treebank.from_trees([Tree.parse("(X (A a) (B b))")])).grammar_
     with pytest.raises(OptionError, match="other symbols"):
