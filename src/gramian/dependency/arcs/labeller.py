@@ -18,7 +18,7 @@ __all__ = ["Labeller", "fit_labeller"]
 _RATE = 0.1
 _SMALLEST = 0.005
 _FORGETTING = 0.5
-_SHARE = 4.0  # a feature has a weight for each relation
+_SHARE = 0.08  # a feature has a weight for each relation, but most of them never differ from zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ def fit_labeller(
     }
     targets = [np.asarray([numbers[name] for name in sentence]) for sentence in relations]
     root_only = tuple(name not in below for name in names)
-    size = table_size(sum(len(tree) - 1 for tree in trees), _SHARE)
+    size = table_size(sum(len(tree) - 1 for tree in trees), _SHARE * len(names))
     weights, squares, drift = np.zeros(size, np.float32), np.zeros(size, np.float32), np.zeros(size)
     if len(names) == 1:
         return Labeller(tuple(names), weights[:1], root_only)
