@@ -244,16 +244,17 @@ def _in_processes(
         solitary = False
         with _pool(jobs) as (pool, broken, wait):
 
-            def submit(place: int, pool: Any = pool, running: dict[Any, int] = running) -> None:
-                running[pool.submit(_attempt, function, tasks[place])] = place
+            def submit(queue: deque[int], pool: Any = pool, running: dict[Any, int] = running) -> None:
+                future = pool.submit(_attempt, function, tasks[queue[0]])
+                running[future] = queue.popleft()  # only now: a broken pool takes nothing
 
             try:
                 while waiting or suspects or running:
                     if suspects and not running:
-                        submit(suspects.popleft())
+                        submit(suspects)
                         solitary = True
                     while waiting and not solitary and len(running) < jobs:
-                        submit(waiting.popleft())
+                        submit(waiting)
                     for future in wait(running, return_when="FIRST_COMPLETED").done:
                         if future.exception() is None:
                             yield running.pop(future), future.result()

@@ -6,6 +6,7 @@ found again.
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -97,6 +98,14 @@ class Plan:
     options: Options
     seeds: int
     cells: tuple[Cell, ...] = field(repr=False)
+
+    @property
+    def toml(self) -> str:
+        """All settings, as a file that gives the same plan again."""
+        settings = {"seeds": self.seeds, **self.options}
+        return "".join(
+            f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in settings.items()
+        )
 
     def tasks(self, only: str | None = None) -> list[Task]:
         """Return the runs, seed by seed, of all cells or of those whose name matches a pattern."""

@@ -86,7 +86,7 @@ def page(experiment: Experiment, about: Mapping[str, Any], drawn: Mapping[str, s
 {_failures(experiment)}{body}
 <h2 id="settings">Settings</h2>
 <p>Give these as <code>--config settings.toml</code> to run the same again.</p>
-<pre>{escape(_settings(experiment))}</pre>
+<pre>{escape(experiment.plan.toml)}</pre>
 <h2 id="manifest">Manifest</h2>
 {_signatures(about)}
 <details><summary>Versions, machine, data, seeds</summary><pre>{escape(json.dumps(about, indent=2, ensure_ascii=False))}</pre></details>
@@ -156,11 +156,6 @@ def _failures(experiment: Experiment) -> str:
         for one in experiment.failures
     )
     return f'<div class="failed"><p>Failed, and tried again by the same command: {len(experiment.failures)} of the runs.</p>{items}</div>\n'
-
-
-def _settings(experiment: Experiment) -> str:
-    settings = {"seeds": experiment.plan.seeds, **experiment.plan.options}
-    return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in settings.items())
 
 
 def _signatures(about: Mapping[str, Any]) -> str:

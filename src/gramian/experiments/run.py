@@ -231,9 +231,7 @@ def _write_files(experiment: Experiment, about: dict[str, Any]) -> None:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     _write(out / "runs.csv", _csv(columns, [[_flat(row.get(name)) for name in columns] for row in rows]))
     _write(out / "manifest.json", json.dumps(about, indent=2, ensure_ascii=False) + "\n")
-    settings = {"seeds": experiment.plan.seeds, **experiment.plan.options}
-    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in settings.items()]
-    _write(out / "settings.toml", "".join(lines))
+    _write(out / "settings.toml", experiment.plan.toml)
     drawn: dict[str, str] = {}
     for part in (part for section in experiment.sections for part in section.parts):
         if isinstance(part, Figure):
