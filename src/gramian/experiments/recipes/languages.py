@@ -17,15 +17,14 @@ from gramian.experiments.measure import (
     compact,
     expected_seconds,
     learner,
+    many_and_score,
     parse_and_score,
     search_by_f1,
     train_and_score,
     transferred,
-    treebank,
 )
 from gramian.experiments.plan import Cell, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Results, Section, Table
-from gramian.grammar.model import Model
 
 __all__ = ["RECIPE"]
 
@@ -95,25 +94,8 @@ def measure(task: Task) -> dict[str, Any]:
     if settings["method"] == "search":
         return _searched(train, test, settings, seed)
     if settings["method"] == "many":
-        return _many(train, test, settings, seed)
+        return many_and_score(train, test, settings, seed, scheme)
     return train_and_score(train, test, settings, seed, scheme)
-
-
-def _many(
-    train: Sequence[GoldTree], test: Sequence[GoldTree], settings: dict[str, Any], seed: int
-) -> dict[str, Any]:
-    """Learn several models with different seeds, and parse with all."""
-    bank = treebank(train)
-    began = time.process_time()
-    grammars = [
-        compact(
-            learner("spectral-em", settings["states"], seed * settings["models"] + number).fit(bank).grammar_
-        )
-        for number in range(settings["models"])
-    ]
-    learnt = time.process_time() - began
-    result = parse_and_score(Model(grammars[0], others=tuple(grammars[1:])), test, scheme=settings["preset"])
-    return result | {"training_seconds": round(learnt, 3), "trees": len(train)}
 
 
 def _searched(

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from gramian.experiments.data import Data, find_treebank, split_trees
-from gramian.experiments.measure import compact, expected_seconds, learner, parse_and_score, treebank
+from gramian.experiments.measure import expected_seconds, parse_and_score, several
 from gramian.experiments.plan import Cell, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table
 from gramian.grammar.model import Model
@@ -32,7 +32,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
         Cell(
             scheme,
             {"scheme": scheme, "models": models, "combinations": options["combinations"], "states": options["states"],
-             "level": options["level"], "method": options["method"], "train": size, "test": tested, "preset": options["preset"]},
+             "level": options["level"], "train": size, "test": tested, "preset": options["preset"]},
             seconds,
         )
         for scheme in options["schemes"]
@@ -44,22 +44,12 @@ def measure(task: Task) -> dict[str, Any]:
     settings = task["settings"]
     train, test = split_trees(task["files"], settings["preset"])
     test = test[: settings["test"]]
-    bank = treebank(train[: settings["train"]])
-    noise = (
-        {}
-        if settings["scheme"] == "seeds"
-        else {"noise": settings["scheme"], "noise_level": settings["level"]}
-    )
+    train = train[: settings["train"]]
+    scheme = settings["scheme"]
+    noise = {} if scheme in ("seeds", "binarisation") else {"noise": scheme, "noise_level": settings["level"]}
     most = max(settings["models"])
     began = time.process_time()
-    grammars = [
-        compact(
-            learner(settings["method"], settings["states"], task["seed"] * most + number, **noise)
-            .fit(bank)
-            .grammar_
-        )
-        for number in range(most)
-    ]
+    grammars = several(train, most, settings["states"], task["seed"], both=scheme == "binarisation", **noise)
     found: dict[str, Any] = {"training_seconds": round(time.process_time() - began, 1), "sentences": {}}
     for models in settings["models"]:
         for combination in settings["combinations"] if models > 1 else settings["combinations"][:1]:
@@ -123,7 +113,7 @@ def sections(results: Results) -> list[Section]:
 
 OPTIONS = {
     "preset": "penn", "schemes": list(NAMES), "level": 0.1, "models": [1, 2, 4, 8, 16], "combinations": ["product", "sum", "coverage"],
-    "method": "spectral-em", "states": 16, "train": 0, "test_sentences": 500,
+    "states": 16, "train": 0, "test_sentences": 500,
 }  # fmt: skip
 QUICK = {"models": [1, 2, 4], "combinations": ["product"], "states": 8, "train": 600, "test_sentences": 60}
 

@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 from gramian.automata.dfa import dfa_approximation
-from gramian.automata.picture import to_svg
 from gramian.dependency.learn import spectral
+from gramian.dependency.picture import draw_automaton
 from gramian.dependency.sequences import head_sequences, projective
 from gramian.dependency.shag import LEFT, RIGHT
 from gramian.dependency.study import VARIANTS, attachment_point
@@ -89,7 +89,7 @@ def _picture(settings: dict[str, Any], train: list[Sentence]) -> dict[str, Any]:
     machine = dfa_approximation(
         automaton, sequences.samples[place], settings["clusters"], n_prefixes=50, minimum_share=0.4
     )
-    return {"states_drawn": machine.n_states, "sentences": {"svg": to_svg(machine)}}
+    return {"states_drawn": machine.n_states, "sentences": {"svg": draw_automaton(machine)}}
 
 
 def sections(results: Results) -> list[Section]:

@@ -48,7 +48,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
     found = []
 
     def add(name: str, way: str, states: int, size: int, tested: int, split: bool) -> None:
-        method = "thesis" if way == "thesis" else "spectral-em" if states > 1 else "pcfg"
+        method = "thesis" if way == "thesis" else "best" if states > 1 else "pcfg"
         settings: dict[str, Any] = {
             "method": method, "states": states, "tags": "gold" if way == "thesis" else "predicted", "train": size,
             "test": tested, "split": split, "preset": scheme,
@@ -239,8 +239,8 @@ QUICK = {
 ABOUT = (
     "Three experiments of a thesis that implemented spectral clustering (Narayan and Cohen 2015) in Python, in its own setting "
     "(4 + 4 features without scaling, the same number of states for all labels, nothing smoothed, gold tags given) and in "
-    "gramian's best (clusters polished by EM; words alone are given). Sentences that a grammar does not derive get a makeshift "
-    "tree, and count."
+    "gramian's best (two grammars, of either binarisation, of clusters polished by EM; words alone are given). Sentences that a "
+    "grammar does not derive get a makeshift tree, and count."
 )
 
 RECIPE = Recipe(
