@@ -18,6 +18,7 @@ from gramian.cli.experiment import experiment
 from gramian.cli.inspect import inspect
 from gramian.cli.parse import parse
 from gramian.cli.sample import sample
+from gramian.cli.serve import serve
 from gramian.cli.split import split
 from gramian.cli.train import train
 from gramian.cli.wfa import app as wfa
@@ -72,6 +73,7 @@ app.command("parse")(parse)
 app.command("sample")(sample)
 app.command("compress")(compress)
 app.command("experiment")(experiment)
+app.command("serve")(serve)
 app.add_typer(dep)
 app.add_typer(wfa)
 

@@ -1,0 +1,88 @@
+"""``gramian serve``: the page that shows trees, confidences and states, on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from gramian.cli.talk import say
+from gramian.errors import MissingExtraError, OptionError
+
+if TYPE_CHECKING:
+    from gramian.web.service import Service
+
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def serve(
+    model: list[str] = typer.Option(
+        [], "--model", "-m", help="Model file; several to compare them. Without it, the bundled one."
+    ),
+    dependency: str | None = typer.Option(None, help="A dependency parser that 'gramian dep train' wrote."),
+    automaton: str | None = typer.Option(None, help="An automaton that 'gramian wfa train' wrote."),
+    host: str = typer.Option(
+        "127.0.0.1", help="Address to listen on; the default is open to this machine only."
+    ),
+    port: int = typer.Option(8000, min=0, max=65535, help="Port to listen on; 0 for any that is free."),
+    jobs: int = typer.Option(
+        0, "--jobs", "-j", min=0, help="Questions answered at a time; 0 for one a processor."
+    ),
+    max_kilobytes: int = typer.Option(256, min=1, help="Refuse larger questions."),
+    max_seconds: float = typer.Option(30.0, min=0.1, help="Give up on a question after so long."),
+    open_page: bool = typer.Option(False, "--open", help="Open the page in a browser."),
+) -> None:
+    """Serve a page to look at trees: type a sentence, click a node, see what its states mean.
+
+    The address is printed once the page is there; Ctrl-C ends it. Nothing is loaded from elsewhere.
+    """
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("starlette and uvicorn", "web", "the page") from None
+    from gramian.web.app import create_app
+    from gramian.web.server import listen, run
+
+    say("loading ...")
+    service = _service(model, dependency, automaton, max_seconds / 3)
+    opened = listen(host, port)
+    is_local = host in _LOOPBACK
+    if not is_local:
+        say(f"anyone who reaches {host} can use this page; --host 127.0.0.1 keeps it to this machine")
+    service.warm_up()
+    app = create_app(
+        service,
+        max_bytes=max_kilobytes << 10,
+        max_seconds=max_seconds,
+        jobs=jobs or None,
+        hosts=(*_LOOPBACK, "[::1]") if is_local else ("*",),
+    )
+    shown, number = opened.getsockname()[:2]
+    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{number}/"
+    print(address, flush=True)
+    if open_page:
+        import webbrowser
+
+        webbrowser.open(address)
+    run(app, opened)
+
+
+def _service(models: list[str], dependency: str | None, automaton: str | None, seconds: float) -> Service:
+    """Read all models; the bundled one may be missing where something else is there to see."""
+    from gramian.web.explore import Explorer
+    from gramian.web.sequences import AutomatonView, DependencyView
+    from gramian.web.service import Service
+
+    explorers = [Explorer(path, seconds) for path in models]
+    if not explorers:
+        try:
+            explorers = [Explorer(None, seconds)]
+        except OptionError:
+            if dependency is None and automaton is None:
+                raise
+    return Service(
+        explorers,
+        None if dependency is None else DependencyView(dependency),
+        None if automaton is None else AutomatonView.load(automaton),
+    )

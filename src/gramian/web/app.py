@@ -1,0 +1,218 @@
+"""The web application: static files and a JSON API, with limits on size, time and waiting.
+
+Questions are answered in a few threads, so that a long sentence holds up nobody who only wants the page. Every answer
+of the API is JSON; a wrong question gets ``{"error": ...}`` with what to try.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import PurePath
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from gramian.errors import GramianError
+from gramian.web.fields import Fields
+from gramian.web.service import Service
+
+__all__ = ["create_app"]
+
+Question = Callable[[Fields], Mapping[str, Any]]
+
+_KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+_HEADERS = {
+    "Cache-Control": "no-cache",
+    "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "object-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_log = logging.getLogger("gramian.web")
+
+
+def create_app(
+    service: Service,
+    *,
+    max_bytes: int = 1 << 18,
+    max_seconds: float = 30.0,
+    max_waiting: int = 200,
+    jobs: int | None = None,
+    hosts: Sequence[str] = ("localhost", "127.0.0.1", "::1", "[::1]"),
+) -> Starlette:
+    """Return the web application.
+
+    Parameters
+    ----------
+    service : Service
+        What answers.
+    max_bytes : int
+        Largest body of a request; a larger one is refused with status 413.
+    max_seconds : float
+        How long a request may take to arrive (408) and to be answered (503), waiting included.
+    max_waiting : int
+        Questions that wait for a thread; those beyond are refused with 503.
+    jobs : int, optional
+        Threads that answer; by default one a processor.
+    hosts : sequence of str
+        Names that the server answers to, against pages elsewhere that point their own name here; ``"*"`` for any.
+    """
+    desk = _Desk(max_bytes, max_seconds, max_waiting, jobs or os.cpu_count() or 1)
+    posted: dict[str, Question] = {
+        "/api/parse": service.parse,
+        "/api/node": service.node,
+        "/api/export": service.export,
+        "/api/dependency": service.dependency,
+        "/api/head": service.head,
+        "/api/automaton": service.automaton,
+    }
+    got: dict[str, Question] = {
+        "/api/about": service.about,
+        "/api/states": service.states,
+        "/api/rule": service.rule,
+    }
+    routes = [_static(file) for file in (files("gramian.web") / "static").iterdir()]
+    routes += [Route(path, desk.posted(question), methods=["POST"]) for path, question in posted.items()]
+    routes += [Route(path, desk.got(question), methods=["GET"]) for path, question in got.items()]
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        desk.close()
+
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)],
+        exception_handlers={HTTPException: _refused, Exception: _failed},
+        lifespan=lifespan,
+    )
+
+
+class _Desk:
+    """Takes questions, keeps to the limits, and has them answered by a pool of threads."""
+
+    def __init__(self, max_bytes: int, max_seconds: float, max_waiting: int, jobs: int) -> None:
+        self._max_bytes, self._max_seconds = max_bytes, max_seconds
+        self._most = max_waiting + jobs
+        self._open = 0
+        self._pool = ThreadPoolExecutor(jobs, thread_name_prefix="gramian-web")
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def posted(self, question: Question) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            if (
+                request.headers.get("content-type", "").partition(";")[0].strip().lower()
+                != "application/json"
+            ):
+                raise HTTPException(
+                    415, "the body of a question is JSON; try: Content-Type: application/json"
+                )
+            return await self._answer(question, _fields(await self._body(request)))
+
+        return endpoint
+
+    def got(self, question: Question) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            return await self._answer(question, Fields(dict(request.query_params)))
+
+        return endpoint
+
+    async def _body(self, request: Request) -> bytes:
+        """Read the body, as long as it is small enough and comes fast enough."""
+        length = request.headers.get("content-length", "")
+        if length.isascii() and length.isdigit() and int(length[:20]) > self._max_bytes:
+            raise HTTPException(413, f"more than {self._max_bytes:,} bytes; try: a shorter text")
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._max_seconds):
+                async for chunk in request.stream():
+                    body += chunk
+                    if len(body) > self._max_bytes:
+                        raise HTTPException(413, f"more than {self._max_bytes:,} bytes; try: a shorter text")
+        except TimeoutError:
+            raise HTTPException(
+                408, f"the question took more than {self._max_seconds:g} s to arrive"
+            ) from None
+        except ClientDisconnect:
+            raise HTTPException(400, "the question ended before its end") from None
+        return bytes(body)
+
+    async def _answer(self, question: Question, fields: Fields) -> Response:
+        if self._open >= self._most:
+            raise HTTPException(
+                503, "too many questions at once; try: again in a moment", {"Retry-After": "1"}
+            )
+        self._open += 1
+        try:
+            waiting = asyncio.get_running_loop().run_in_executor(self._pool, question, fields)
+            answer = await asyncio.wait_for(waiting, self._max_seconds)
+        except TimeoutError:
+            raise HTTPException(
+                503, f"no answer within {self._max_seconds:g} s; try: a shorter sentence"
+            ) from None
+        except GramianError as error:
+            return _json({"error": str(error)}, 400)
+        finally:
+            self._open -= 1
+        return _json(answer)
+
+
+def _fields(body: bytes) -> Fields:
+    try:
+        values = json.loads(body.decode("utf-8"), parse_constant=_no_number)
+        json.dumps(values, ensure_ascii=False).encode("utf-8")  # no half of a surrogate pair
+    except UnicodeError:
+        raise HTTPException(400, "the question is not UTF-8") from None
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "the question is not JSON") from None
+    if not isinstance(values, dict):
+        raise HTTPException(400, "the question is a JSON object with named fields")
+    return Fields(values)
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _static(file: Traversable) -> Route:
+    """Serve one file, read once; no path of a request is ever looked up on the disk."""
+    kind = _KINDS[PurePath(file.name).suffix]
+    content = file.read_bytes()
+
+    async def endpoint(request: Request) -> Response:
+        return Response(content, media_type=kind, headers=_HEADERS)
+
+    return Route("/" if file.name == "index.html" else f"/{file.name}", endpoint, methods=["GET"])
+
+
+def _json(answer: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    text = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Response(
+        text.encode("utf-8"), status, {**_HEADERS, "Cache-Control": "no-store", **(headers or {})}, "application/json"
+    )  # fmt: skip
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _json({"error": error.detail}, error.status_code, error.headers)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return _json({"error": "gramian made a mistake here; please report it with the text that led to it"}, 500)

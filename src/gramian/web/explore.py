@@ -1,0 +1,290 @@
+"""Inside one sentence: the labels a grammar expects over a span, the states of a node, the rules below it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from gramian.chart.ensemble import EnsembleChart
+from gramian.chart.inference import ChartParser, Forest
+from gramian.chart.readout import label_posteriors, label_table, state_posterior
+from gramian.errors import OptionError
+from gramian.grammar.describe import describe
+from gramian.grammar.lexicon import joined
+from gramian.parser import Parser, load
+from gramian.tokenise import tokenise
+from gramian.trees import Tree, unescape_word
+from gramian.trees.labels import is_intermediate, unescape_label
+from gramian.web.state_map import state_map
+from gramian.words import WordTable
+
+__all__ = ["Explorer", "Look"]
+
+_LEAST = 5e-4  # labels and rules of a smaller posterior are not listed
+_MOST = 8
+_KEPT = 16  # sentences whose forests are kept
+
+
+@dataclass(frozen=True)
+class Look:
+    """A forest with the posterior of each label over each span."""
+
+    forest: Forest
+    labels: Any  # ndarray of float32, shape (n_cells, n_labels)
+
+
+class Explorer:
+    """One model, to parse with and to look into; safe to share between threads.
+
+    Parameters
+    ----------
+    path : str or None
+        A model file; None for the model that comes with the package.
+    max_seconds : float
+        What one sentence may take.
+    """
+
+    def __init__(self, path: str | None, max_seconds: float) -> None:
+        self.parser: Parser = load(path, max_seconds=max_seconds)
+        self.name = "bundled" if path is None else Path(path).name
+        model = self.parser.model
+        self.grammar = model.grammar
+        self._table = WordTable(joined([one.lexicon for one in model.grammars]))
+        self._chart = (
+            EnsembleChart(model.grammars, kinds=model.report.get("kinds"))
+            if model.others
+            else ChartParser(model.grammar)
+        )
+        self._labels = label_table(self.grammar.symbols, self.grammar.n_phrases)
+        self._number = {symbol: number for number, symbol in enumerate(self.grammar.symbols)}
+        self._look = lru_cache(maxsize=_KEPT)(self._new_look)
+        self._states = lru_cache(maxsize=64)(self._new_states)
+        self._lock = Lock()  # describing a label takes a second; who asks twice waits for the first answer
+
+    @property
+    def normal_form(self) -> str:
+        """The preset of the trees that the model was learnt from."""
+        return str(self.parser.model.options.get("preset", "penn"))
+
+    def about(self) -> dict[str, Any]:
+        """Return what the page tells about the model."""
+        grammar = self.grammar
+        use = grammar.before.sum(axis=1, dtype=np.float64)
+        symbols = [
+            {
+                "symbol": symbol,
+                "label": unescape_label(symbol),
+                "kind": "tag" if number >= grammar.n_phrases else "phrase",
+                "states": int(grammar.n_states[number]),
+                "share": float(use[number]),
+            }
+            for number, symbol in enumerate(grammar.symbols)
+            if not is_intermediate(symbol)
+        ]
+        return {
+            "name": self.name,
+            "grammars": len(self.parser.model.grammars),
+            "method": self.parser.model.options.get("method"),
+            "probabilistic": grammar.is_probabilistic,
+            "states": int(grammar.n_states.sum()),
+            "symbols": sorted(symbols, key=lambda one: -one["share"]),
+        }
+
+    # -- a sentence --------------------------------------------------------------------------------------------------
+
+    def words(self, text: str) -> tuple[str, ...]:
+        """Return the words of a text as the parser has them."""
+        style = self.parser.model.options.get("tokens", "penn")
+        return tuple(unescape_word(token.word) for token in tokenise(text, style))
+
+    def look(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Look | None:
+        """Return the forest of a sentence, or None if the grammar does not derive it within limits."""
+        return self._look(tuple(map(unescape_word, words)), None if tags is None else tuple(tags))
+
+    def _new_look(self, words: tuple[str, ...], tags: tuple[str, ...] | None) -> Look | None:
+        pruning = self.parser.limits.fit(self.parser.pruning, len(words), len(self.grammar.binary_rules))
+        if pruning is None or not words:
+            return None
+        scores = [self._table.score(word, place == 0)[0] for place, word in enumerate(words)]
+        for place, tag in enumerate(tags or ()):
+            scores[place] = self._table.restrict(scores[place], words[place], {tag: 1.0}) or scores[place]
+        forest = self._chart.forest(scores, pruning)
+        return None if forest is None else Look(forest, label_posteriors(self._chart, forest))
+
+    def confidences(self, look: Look, tree: Tree) -> list[float]:
+        """Return the posterior of every label of a tree over its span, in the order of its subtrees."""
+        names, first_tag = self._labels.names, self._labels.n_phrase_labels
+        phrases = {name: number for number, name in enumerate(names[:first_tag])}
+        tags = {name: number + first_tag for number, name in enumerate(names[first_tag:])}
+        found = []
+        for node, (label, start, end) in zip(tree.subtrees(), tree.spans(), strict=True):
+            number = (phrases if node.word is None else tags).get(label)
+            cell = _cell(look.forest.n_words, start, end)
+            found.append(0.0 if number is None else min(1.0, max(0.0, float(look.labels[cell, number]))))
+        return found
+
+    def node(
+        self, look: Look, label: str, start: int, end: int, *, is_tag: bool = False, symbol: str | None = None
+    ) -> dict[str, Any]:
+        """Return the states of a node, the labels that compete for its span, and the rules that may stand below it.
+
+        Parameters
+        ----------
+        look : Look
+        label : str
+            Of the treebank.
+        start, end : int
+        is_tag : bool
+            Whether the label is a word's tag.
+        symbol : str, optional
+            A symbol of the binarised grammar, intermediate ones included; it goes before the label.
+        """
+        forest = look.forest
+        if not 0 <= start < end <= forest.n_words:
+            raise OptionError(f"a span lies within the {forest.n_words} words, unlike {start}-{end}")
+        item = self._item(forest, label, start, end, is_tag, symbol)
+        over = [
+            {
+                "label": self._labels.names[number],
+                "kind": "phrase" if number < self._labels.n_phrase_labels else "tag",
+                "posterior": float(look.labels[_cell(forest.n_words, start, end), number]),
+            }
+            for number in np.argsort(-look.labels[_cell(forest.n_words, start, end)], kind="stable")[
+                :_MOST
+            ].tolist()
+        ]
+        answer: dict[str, Any] = {
+            "start": start,
+            "end": end,
+            "labels": [one for one in over if one["posterior"] >= _LEAST],
+            "symbol": None,
+        }
+        if item is None:
+            return answer
+        number = int(forest.item_symbol[item])
+        return {
+            **answer,
+            "symbol": self.grammar.symbols[number],
+            "name": unescape_label(self.grammar.symbols[number]),
+            "posterior": float(forest.item_posterior[item]),
+            "states": [float(value) for value in state_posterior(forest, item)],
+            "rules": self._rules(forest, item),
+        }
+
+    def _item(
+        self, forest: Forest, label: str, start: int, end: int, is_tag: bool, symbol: str | None
+    ) -> int | None:
+        """Return the most probable item of a label over a span."""
+        there = np.flatnonzero((forest.item_first_word == start) & (forest.item_end == end))
+        fitting = [
+            item
+            for item in there.tolist()
+            if (
+                self.grammar.symbols[forest.item_symbol[item]] == symbol
+                if symbol is not None
+                else label in self._names(int(forest.item_symbol[item]), is_tag)
+            )
+        ]
+        best = max(fitting, key=lambda item: float(forest.item_posterior[item]), default=None)
+        return None if best is None or not forest.item_posterior[best] > 0 else best
+
+    def _names(self, symbol: int, is_tag: bool) -> tuple[str, ...]:
+        chain = self._labels.bottom_up[symbol]
+        if symbol < self.grammar.n_phrases:
+            return () if is_tag else chain
+        return chain[:1] if is_tag else chain[1:]
+
+    def _rules(self, forest: Forest, item: int) -> list[dict[str, Any]]:
+        edges = np.arange(forest.edge_first[item], forest.edge_first[item + 1])
+        total = float(forest.edge_posterior[edges].sum())
+        rules = []
+        for edge in edges[np.argsort(-forest.edge_posterior[edges], kind="stable")][:_MOST].tolist():
+            share = float(forest.edge_posterior[edge]) / total if total > 0 else 0.0
+            if share < _LEAST:
+                break
+            children = [
+                child for child in (int(forest.edge_left[edge]), int(forest.edge_right[edge])) if child >= 0
+            ]
+            symbols = [self.grammar.symbols[forest.item_symbol[child]] for child in children]
+            rules.append({
+                "share": share,
+                "children": [
+                    {
+                        "symbol": symbol, "name": unescape_label(symbol),
+                        "start": int(forest.item_first_word[child]), "end": int(forest.item_end[child]),
+                    }
+                    for child, symbol in zip(children, symbols, strict=True)
+                ],
+            })  # fmt: skip
+        return rules
+
+    # -- the grammar -------------------------------------------------------------------------------------------------
+
+    def states(self, symbol: str) -> dict[str, Any]:
+        """Return cards of the states of a symbol, and their map."""
+        number = self._symbol(symbol)
+        with self._lock:
+            return self._states(number)
+
+    def _new_states(self, number: int) -> dict[str, Any]:
+        described = asdict(describe(self.grammar, number))
+        places = state_map(self.grammar, number)
+        for state in described["states"]:
+            state["x"], state["y"] = places.points[state["state"]]
+        return {
+            **described,
+            "name": described["symbol"],
+            "symbol": self.grammar.symbols[number],
+            "explained": places.explained,
+        }
+
+    def rule(self, parent: str, children: Sequence[str], state: int | None = None) -> dict[str, Any]:
+        """Return the tensor of a rule in one state of its parent, or averaged over all by their shares."""
+        grammar = self.grammar
+        wanted = [self._symbol(symbol) for symbol in (parent, *children)]
+        rules, block_of = (
+            (grammar.binary_rules, grammar.binary_block)
+            if len(children) == 2
+            else (grammar.unary_rules, grammar.unary_block)
+        )
+        found = np.flatnonzero((rules == wanted).all(axis=1))
+        if len(found) == 0:
+            raise OptionError(f"the grammar has no rule {parent} → {' '.join(children)}")
+        block = block_of(int(found[0])).astype(np.float64)
+        n_parent = block.shape[0]
+        if state is not None and not 0 <= state < n_parent:
+            raise OptionError(f"{parent} has the states 0 to {n_parent - 1}, not {state}")
+        if len(children) == 2:
+            matrix = block[state] if state is not None else np.tensordot(grammar.prior(wanted[0]), block, 1)
+        else:
+            matrix = block
+        flat = np.argsort(-block, axis=None, kind="stable")[:_MOST]
+        return {
+            "parent": unescape_label(parent),
+            "children": [unescape_label(child) for child in children],
+            "shape": list(block.shape),
+            "state": state,
+            "probability": float(grammar.prior(wanted[0]) @ block.reshape(n_parent, -1).sum(axis=1)),
+            "matrix": [[float(f"{value:.3g}") for value in row] for row in matrix.tolist()],
+            "largest": [
+                {"states": [int(one) for one in np.unravel_index(place, block.shape)], "value": float(block.flat[place])}
+                for place in flat.tolist()
+            ],
+        }  # fmt: skip
+
+    def _symbol(self, symbol: str) -> int:
+        if symbol not in self._number:
+            raise OptionError(f"the grammar has no symbol {symbol!r}")
+        return self._number[symbol]
+
+
+def _cell(n_words: int, start: int, end: int) -> int:
+    """Return the number of a span, by width, then start."""
+    width = end - start
+    return (width - 1) * (n_words + 1) - width * (width - 1) // 2 + start

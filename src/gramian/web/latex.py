@@ -1,0 +1,59 @@
+"""Trees as LaTeX, for the ``forest`` package."""
+
+from __future__ import annotations
+
+import re
+
+from gramian.trees import Tree
+
+__all__ = ["to_forest"]
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+}  # fmt: skip
+_ESCAPED = re.compile("|".join(map(re.escape, _SPECIAL)))
+_GROUPED = re.compile(r"[\[\],=!+'\"()*@]|^$")  # what forest would read as its own
+
+
+def to_forest(tree: Tree) -> str:
+    r"""Return a ``forest`` environment that draws a tree.
+
+    Examples
+    --------
+    >>> print(to_forest(Tree.parse("(S (NP (NN profits)) (VP (VBD rose) (NP (CD 5) (NN %))) (. .))")))
+    \begin{forest}
+      [S
+        [NP [NN [profits]]]
+        [VP
+          [VBD [rose]]
+          [NP
+            [CD [5]]
+            [NN [\%]]]]
+        [. [.]]]
+    \end{forest}
+    """
+    lines: list[str] = []
+    # Items are (node, depth, closing brackets that follow it).
+    stack = [(tree, 1, 0)]
+    while stack:
+        node, depth, closing = stack.pop()
+        line = f"{'  ' * min(depth, 40)}[{_text(node.label)}"
+        while len(node.children) == 1:
+            node = node.children[0]
+            line += f" [{_text(node.label)}"
+            closing += 1
+        if not node.children:
+            line += f" [{_text(node.word or '')}]" + "]" * (closing + 1)
+        lines.append(line)
+        last = len(node.children) - 1
+        stack.extend(
+            (child, depth + 1, closing + 1 if place == last else 0)
+            for place, child in reversed(list(enumerate(node.children)))
+        )
+    return "\n".join(["\\begin{forest}", *lines, "\\end{forest}"])
+
+
+def _text(text: str) -> str:
+    escaped = _ESCAPED.sub(lambda match: _SPECIAL[match[0]], text)
+    return f"{{{escaped}}}" if _GROUPED.search(text) else escaped

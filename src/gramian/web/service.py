@@ -1,0 +1,229 @@
+"""What the page asks and what it gets: each method takes the fields of a request and returns what becomes JSON.
+
+Trees, confidences and scores are those of :meth:`gramian.Parser.parse`; nothing is computed for the page alone but its
+pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gramian import __version__
+from gramian.chart.decode import DECODERS
+from gramian.errors import InputError, OptionError
+from gramian.result import ParseResult
+from gramian.trees import Tree
+from gramian.web.explore import Explorer, Look
+from gramian.web.fields import Fields
+from gramian.web.latex import to_forest
+from gramian.web.records import compare, finite, nodes
+from gramian.web.sentences import INPUTS, MOST_WORDS, Typed, read_tree, read_typed
+from gramian.web.sequences import AutomatonView, DependencyView
+
+__all__ = ["Service"]
+
+_MOST_TREES = 20
+_MOST_CLUSTERS = 20
+
+
+class Service:
+    """The models of a page, and the questions it answers.
+
+    Parameters
+    ----------
+    explorers : sequence of Explorer
+        Models of trees.
+    dependency : DependencyView, optional
+    automaton : AutomatonView, optional
+    """
+
+    def __init__(
+        self,
+        explorers: Sequence[Explorer],
+        dependency: DependencyView | None = None,
+        automaton: AutomatonView | None = None,
+    ) -> None:
+        self._explorers = list(explorers)
+        self._dependency = dependency
+        self._automaton = automaton
+
+    def warm_up(self) -> None:
+        """Parse something with everything, so that the first answer does not wait for the compiler."""
+        for explorer in self._explorers:
+            result = explorer.parser.parse("This is a test .", k=2)
+            look = explorer.look(result.words)
+            if look is not None and result.words:
+                explorer.node(look, result.tree.label, 0, len(result.words))
+        if self._dependency is not None:
+            self._dependency.parse(["A", "test"], ["DT", "NN"])
+        if self._automaton is not None:
+            self._automaton.steps([], 2)
+
+    def about(self, fields: Fields) -> dict[str, Any]:
+        """Return the models and options there are."""
+        return {
+            "version": __version__,
+            "models": [explorer.about() for explorer in self._explorers],
+            "decoders": list(DECODERS),
+            "inputs": list(INPUTS),
+            "most_words": MOST_WORDS,
+            "most_trees": _MOST_TREES,
+            "dependency": self._dependency and self._dependency.about(),
+            "automaton": self._automaton and self._automaton.about(),
+        }
+
+    # -- trees -------------------------------------------------------------------------------------------------------
+
+    def parse(self, fields: Fields) -> dict[str, Any]:
+        """Parse a sentence with every model and decoder asked for; the first answer, or gold, is what the others are
+        compared with.
+        """
+        models = fields.wholes("models", len(self._explorers), [0])
+        decoders = fields.texts("decoders", ["max-recall"], len(DECODERS))
+        k = fields.whole("k", 1, _MOST_TREES, 1)
+        if not models or not decoders:
+            raise OptionError("at least one model and one decoder are needed")
+        typed = self._typed(fields, models[0])
+        found: list[tuple[int, str, ParseResult]] = []
+        for model in models:
+            for decoder in dict.fromkeys(decoders):
+                found.append(
+                    (model, decoder, self._explorer(model).parser.parse(typed.sentence, k=k, decoder=decoder))
+                )
+        first = found[0][2]
+        reference = typed.gold or (first.tree if first.words else None)
+        answer: dict[str, Any] = {
+            "words": list(first.words),
+            "offsets": first.offsets,
+            "gold": None,
+            "parses": [
+                record
+                for model, decoder, result in found
+                for record in self._records(model, decoder, result, typed, reference)
+            ],
+        }
+        if typed.gold is not None:
+            look = self._explorer(models[0]).look(typed.gold.words)
+            sure = None if look is None else self._explorer(models[0]).confidences(look, typed.gold)
+            answer["gold"] = {"tree": str(typed.gold), "nodes": nodes(typed.gold, sure)}
+        return answer
+
+    def _records(
+        self, model: int, decoder: str, result: ParseResult, typed: Typed, reference: Tree | None
+    ) -> list[dict[str, Any]]:
+        """Return one record a tree."""
+        trees = [(one.tree, one.log_prob) for one in result.alternatives] or [(result.tree, result.log_prob)]
+        look: Look | None = None
+        if len(trees) > 1 and result.status == "parsed":
+            look = self._explorer(model).look(result.words, None if typed.gold else typed.tags)
+        records = []
+        for rank, (tree, log_prob) in enumerate(trees):
+            sure: Sequence[float] | None = result.confidences if rank == 0 else None
+            if sure is None and look is not None:
+                sure = self._explorer(model).confidences(look, tree)
+            against = {} if reference is None else compare(tree, reference, scored=typed.gold is not None)
+            records.append({
+                "model": model, "decoder": decoder, "rank": rank, "status": result.status,
+                "tree": str(tree) if result.words else "", "log_prob": finite(log_prob), "seconds": result.seconds,
+                "nodes": nodes(tree, sure, against.get("differs")) if result.words else [],
+                "missing": against.get("missing", []), "scores": against.get("scores"),
+            })  # fmt: skip
+        return records
+
+    def node(self, fields: Fields) -> dict[str, Any]:
+        """Return the states of a node of a parse, what else its words could be, and the rules below it."""
+        model = fields.whole("model", 0, max(0, len(self._explorers) - 1), 0)
+        explorer = self._explorer(model)
+        typed = self._typed(fields, model)
+        words = typed.words if typed.text is None else explorer.words(typed.text)
+        look = explorer.look(words, None if typed.gold else typed.tags)
+        if look is None:
+            raise OptionError(
+                "the grammar has no tree for this sentence within the limits, so that there are no states to show"
+            )
+        start = fields.whole("start", 0, len(words))
+        end = fields.whole("end", 0, len(words))
+        return explorer.node(
+            look, fields.text("label"), start, end, is_tag=fields.flag("tag"), symbol=fields.optional_text("symbol")
+        )  # fmt: skip
+
+    def states(self, fields: Fields) -> dict[str, Any]:
+        """Return the states of a symbol, and their map."""
+        model = fields.whole("model", 0, max(0, len(self._explorers) - 1), 0)
+        return self._explorer(model).states(fields.text("symbol"))
+
+    def rule(self, fields: Fields) -> dict[str, Any]:
+        """Return the tensor of a rule."""
+        model = fields.whole("model", 0, max(0, len(self._explorers) - 1), 0)
+        children = [fields.text("left")]
+        if (right := fields.optional_text("right")) is not None:
+            children.append(right)
+        state = None if fields.optional_text("state") is None else fields.whole("state", 0, 1 << 20)
+        return self._explorer(model).rule(fields.text("parent"), children, state)
+
+    def export(self, fields: Fields) -> dict[str, Any]:
+        """Return a tree as indented brackets, SVG or LaTeX."""
+        tree = read_tree(fields.text("tree"))
+        form = fields.text("format")
+        if form == "brackets":
+            return {"text": tree.pretty()}
+        if form == "latex":
+            return {"text": to_forest(tree)}
+        if form != "svg":
+            raise OptionError(f"format is one of brackets, latex, svg, not {form!r}")
+        sure = fields.numbers("confidences")
+        spans = list(tree.spans())
+        if sure is not None and len(sure) != len(spans):
+            raise OptionError(f"confidences are {len(spans)}, one a node, not {len(sure)}")
+        return {"text": tree.svg(values=dict(zip(spans, sure, strict=True)) if sure else None)}
+
+    # -- sequences ---------------------------------------------------------------------------------------------------
+
+    def dependency(self, fields: Fields) -> dict[str, Any]:
+        """Parse a sentence into a dependency tree; its tags come with it, or from the first model of trees."""
+        view = self._dependency_view()
+        model = fields.whole("model", 0, max(0, len(self._explorers) - 1), 0)
+        typed = self._typed(fields, model)
+        if typed.tags is not None:
+            return view.parse(typed.words, typed.tags)
+        tree = self._explorer(model).parser.parse(typed.sentence).tree
+        if not tree.words:
+            raise InputError("there are no words", "sentence", hint="type a sentence")
+        return view.parse(tree.words, tree.tags)
+
+    def head(self, fields: Fields) -> dict[str, Any]:
+        """Return the automaton of a head, and its states along modifiers."""
+        view = self._dependency_view().automaton(fields.optional_text("head"), fields.text("direction"))
+        return self._automaton_answer(view, fields)
+
+    def automaton(self, fields: Fields) -> dict[str, Any]:
+        """Return the picture of the automaton, and its states along symbols."""
+        if self._automaton is None:
+            raise OptionError("no automaton was given; try: gramian serve --automaton MODEL")
+        return self._automaton_answer(self._automaton, fields)
+
+    def _automaton_answer(self, view: AutomatonView, fields: Fields) -> dict[str, Any]:
+        clusters = fields.whole("clusters", 1, _MOST_CLUSTERS, 10)
+        symbols = fields.texts("symbols")
+        return {
+            **view.about(),
+            "picture": view.picture(clusters),
+            **view.steps(symbols, clusters),
+        }
+
+    # -- what is asked about -----------------------------------------------------------------------------------------
+
+    def _explorer(self, model: int) -> Explorer:
+        if not self._explorers:
+            raise OptionError("no model of trees was given; try: gramian serve -m MODEL")
+        return self._explorers[model]
+
+    def _typed(self, fields: Fields, model: int) -> Typed:
+        normal_form = self._explorers[model].normal_form if self._explorers else "penn"
+        return read_typed(fields.text("sentence"), fields.text("input", "auto"), normal_form)
+
+    def _dependency_view(self) -> DependencyView:
+        if self._dependency is None:
+            raise OptionError("no dependency parser was given; try: gramian serve --dependency MODEL")
+        return self._dependency

@@ -1,0 +1,555 @@
+"""The JSON API: the results of Python, and the right answer to a wrong question."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from starlette.testclient import TestClient
+
+import gramian
+import gramian.web
+from gramian.automata import WFA
+from gramian.chart.inference import Pruning
+from gramian.evaluate import score
+from gramian.grammar.describe import describe
+from gramian.trees import Tree
+from gramian.web.app import create_app
+from gramian.web.explore import Explorer
+
+SENTENCE = "Anna saw the picture of wood with a telescope ."
+GOLD = (
+    "( (S (NP-SBJ (NNP Anna)) (VP (VBD saw) (NP (DT the) (NN picture)) "
+    "(PP (IN with) (NP (DT a) (NN telescope)))) (. .)) )"
+)
+STATIC = Path(gramian.web.__file__).parent / "static"
+
+
+@pytest.fixture(scope="module")
+def client(service):
+    with TestClient(create_app(service, jobs=2), base_url="http://localhost") as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def parser(models):
+    return gramian.load(models["one"])
+
+
+def ask(client, path, status=200, **question):
+    response = client.post(f"/api/{path}", json=question)
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/json"
+    return response.json()
+
+
+def look(client, path, status=200, **question):
+    response = client.get(f"/api/{path}", params=question)
+    assert response.status_code == status, response.text
+    return response.json()
+
+
+# -- the same as Python --------------------------------------------------------------------------------------------------
+
+
+def test_a_parse_is_that_of_the_parser(client, parser):
+    expected = parser.parse(SENTENCE)
+    answer = ask(client, "parse", sentence=SENTENCE)
+    [parse] = answer["parses"]
+    assert answer["words"] == list(expected.words)
+    assert [tuple(one) for one in answer["offsets"]] == list(expected.offsets)
+    assert parse["tree"] == str(expected.tree)
+    assert parse["log_prob"] == expected.log_prob
+    assert parse["status"] == expected.status == "parsed"
+    spans = [(one["label"], one["start"], one["end"], one["confidence"]) for one in parse["nodes"]]
+    assert spans == expected.spans
+    assert not any(one["differs"] for one in parse["nodes"])
+    assert answer["gold"] is None
+
+
+def test_models_and_decoders_side_by_side(client, models):
+    decoders = ["max-recall", "viterbi"]
+    answer = ask(client, "parse", sentence=SENTENCE, models=[1, 0], decoders=decoders)
+    assert [(one["model"], one["decoder"]) for one in answer["parses"]] == [
+        (1, "max-recall"), (1, "viterbi"), (0, "max-recall"), (0, "viterbi"),
+    ]  # fmt: skip
+    for parse in answer["parses"]:
+        other = gramian.load(models[("one", "two")[parse["model"]]], decoder=parse["decoder"])
+        assert parse["tree"] == str(other.parse(SENTENCE).tree)
+
+
+def test_the_best_trees_with_confidences(client, parser):
+    expected = parser.parse(SENTENCE, k=4)
+    parses = ask(client, "parse", sentence=SENTENCE, k=4)["parses"]
+    assert [one["tree"] for one in parses] == [str(one.tree) for one in expected.alternatives]
+    assert [one["log_prob"] for one in parses] == [one.log_prob for one in expected.alternatives]
+    known = {(label, start, end): sure for label, start, end, sure in expected.spans}
+    shared = 0
+    for parse in parses:
+        for node in parse["nodes"]:
+            assert 0 <= node["confidence"] <= 1
+            key = node["label"], node["start"], node["end"]
+            if key in known:
+                shared += 1
+                assert node["confidence"] == pytest.approx(known[key], abs=1e-5)
+    assert shared > len(known)
+
+
+def test_words_can_be_given_in_several_ways(client, parser):
+    tokens = ask(client, "parse", sentence="Anna slept .", input="tokens")
+    assert tokens["words"] == ["Anna", "slept", "."]
+    assert tokens["offsets"] is None
+    tagged = ask(client, "parse", sentence="Anna/NNP slept/NN ./.", input="tagged")
+    assert tagged["parses"][0]["tree"] == str(
+        parser.parse([("Anna", "NNP"), ("slept", "NN"), (".", ".")]).tree
+    )
+    assert ask(client, "parse", sentence="( slept", input="auto")["words"] == ["(", "slept"]
+    empty = ask(client, "parse", sentence=" ")
+    assert empty["words"] == []
+    assert empty["parses"][0]["status"] == "empty"
+
+
+def test_gold_is_compared(client, parser):
+    answer = ask(client, "parse", sentence=GOLD)
+    gold = Tree.parse(
+        "(S (NP (NNP Anna)) (VP (VBD saw) (NP (DT the) (NN picture)) (PP (IN with) (NP (DT a) (NN telescope)))) (. .))"
+    )
+    assert answer["gold"]["tree"] == str(gold)
+    tree = parser.parse(gold.words).tree
+    [parse] = answer["parses"]
+    assert parse["tree"] == str(tree)
+    assert parse["scores"]["f1"] == score([gold], [tree]).f1_gold_tags
+    wrong = ask(client, "parse", sentence=GOLD.replace("PP", "XP"))["parses"][0]
+    pp = [one for one in wrong["nodes"] if one["label"] == "PP"]
+    assert pp
+    assert all(one["differs"] for one in pp)
+    assert {"label": "XP", "start": 4, "end": 7, "tag": False} in wrong["missing"]
+    assert answer["gold"]["nodes"][0]["confidence"] > 0.5
+
+
+def test_states_of_a_node_against_enumeration(models):
+    """The posterior of a node's states equals that of all trees with states, found one by one."""
+    explorer = Explorer(models["one"], 10.0)
+    grammar = explorer.grammar
+    words = ("Anna", "slept", ".")
+    explorer.parser.pruning = Pruning(0.0, 0.0, 0.0, 0.0)
+    seen = explorer.look(words)
+    node = explorer.node(seen, "S", 0, 3)
+    root = grammar.symbols.index("S")
+    assert node["symbol"] == "S"
+    # Inside probabilities of each symbol and state over each span, by the definition.
+    n = len(words)
+    inside = {}
+    for place, word in enumerate(words):
+        scores = grammar.lexicon.score(word, place == 0)
+        sizes = grammar.lexicon.n_states[scores.tags]
+        for tag, weight, states in zip(
+            scores.tags, scores.coarse, np.split(scores.states, np.cumsum(sizes)[:-1]), strict=True
+        ):
+            inside[place, place + 1, int(tag) + grammar.n_phrases] = weight * states.astype(float)
+        for rule, (parent, child) in enumerate(grammar.unary_rules.tolist()):
+            if (place, place + 1, child) in inside:
+                key = place, place + 1, parent
+                inside[key] = inside.get(key, 0) + grammar.unary_block(rule) @ inside[place, place + 1, child]
+    for width in range(2, n + 1):
+        for start in range(n - width + 1):
+            for split in range(start + 1, start + width):
+                for rule, (parent, left, right) in enumerate(grammar.binary_rules.tolist()):
+                    one, two = inside.get((start, split, left)), inside.get((split, start + width, right))
+                    if one is not None and two is not None:
+                        key = start, start + width, parent
+                        inside[key] = inside.get(key, 0) + np.einsum(
+                            "abc,b,c", grammar.binary_block(rule), one, two
+                        )
+    weights = inside[0, n, root] * grammar.root[grammar.state_start[root] : grammar.state_start[root + 1]]
+    np.testing.assert_allclose(node["states"], weights / weights.sum(), atol=1e-4)
+
+
+def test_a_node(client, parser):
+    parse = ask(client, "parse", sentence=SENTENCE)["parses"][0]
+    phrase = next(one for one in parse["nodes"] if one["label"] == "NP" and one["end"] - one["start"] > 1)
+    node = ask(client, "node", sentence=SENTENCE, label="NP", start=phrase["start"], end=phrase["end"])
+    assert sum(node["states"]) == pytest.approx(1, abs=1e-4)
+    assert node["posterior"] <= 1 + 1e-4
+    over = {one["label"]: one["posterior"] for one in node["labels"]}
+    assert over["NP"] == pytest.approx(phrase["confidence"], abs=1e-5)
+    assert sum(rule["share"] for rule in node["rules"]) == pytest.approx(1, abs=0.02)
+    for rule in node["rules"]:
+        left, right = rule["children"]
+        assert (left["start"], left["end"], right["end"]) == (phrase["start"], right["start"], phrase["end"])
+    inner = node["rules"][0]["children"][0]
+    below = ask(
+        client,
+        "node",
+        sentence=SENTENCE,
+        label="?",
+        symbol=inner["symbol"],
+        start=inner["start"],
+        end=inner["end"],
+    )
+    assert below["symbol"] == inner["symbol"]
+    tag = ask(client, "node", sentence=SENTENCE, label="VBD", start=1, end=2, tag=True)
+    assert tag["symbol"].endswith("VBD")
+    assert tag["rules"] == []
+    none = ask(client, "node", sentence=SENTENCE, label="ADVP", start=0, end=2)
+    assert none["symbol"] is None
+    assert "within" in ask(client, "node", 400, sentence=SENTENCE, label="NP", start=5, end=5)["error"]
+    assert "end is" in ask(client, "node", 400, sentence=SENTENCE, label="NP", start=0, end=99)["error"]
+
+
+def test_cards_and_map_of_states(client, parser):
+    grammar = parser.model.grammar
+    answer = look(client, "states", model=0, symbol="NP")
+    expected = describe(grammar, grammar.symbols.index("NP"))
+    assert [one["state"] for one in answer["states"]] == [one.state for one in expected.states]
+    for card, state in zip(answer["states"], expected.states, strict=True):
+        assert card["share"] == state.share
+        assert card["rules"] == [{"name": one.name, "share": one.share} for one in state.rules]
+        assert card["contexts"] == [{"name": one.name, "share": one.share} for one in state.contexts]
+        assert tuple(card["examples"]) == state.examples
+    assert len(answer["states"]) > 1
+    assert 0 < answer["explained"] <= 1 + 1e-9
+    assert len({(round(one["x"], 6), round(one["y"], 6)) for one in answer["states"]}) == len(
+        answer["states"]
+    )
+    tag = look(client, "states", symbol="NN")
+    assert tag["kind"] == "tag"
+    assert "no symbol" in look(client, "states", 400, symbol="QQ")["error"]
+
+
+def test_the_tensor_of_a_rule(client, parser):
+    grammar = parser.model.grammar
+    number = next(at for at, rule in enumerate(grammar.binary_rules) if (grammar.n_states[rule] > 1).all())
+    parent, left, right = (grammar.symbols[one] for one in grammar.binary_rules[number])
+    block = grammar.binary_block(number)
+    whole = look(client, "rule", parent=parent, left=left, right=right)
+    assert whole["shape"] == list(block.shape)
+    prior = grammar.prior(grammar.binary_rules[number, 0])
+    np.testing.assert_allclose(whole["matrix"], np.einsum("a,abc", prior, block), rtol=0.01, atol=1e-12)
+    one = look(client, "rule", parent=parent, left=left, right=right, state=1)
+    np.testing.assert_allclose(one["matrix"], block[1], rtol=0.01, atol=1e-12)
+    top = whole["largest"][0]
+    assert block[tuple(top["states"])] == pytest.approx(block.max()) == pytest.approx(top["value"])
+    assert (
+        "states 0 to" in look(client, "rule", 400, parent=parent, left=left, right=right, state=99)["error"]
+    )
+    assert "no rule" in look(client, "rule", 400, parent=parent, left=parent, right="@NP")["error"]
+    unary = grammar.unary_rules[0]
+    answer = look(client, "rule", parent=grammar.symbols[unary[0]], left=grammar.symbols[unary[1]])
+    np.testing.assert_allclose(answer["matrix"], grammar.unary_block(0), rtol=0.01, atol=1e-12)
+
+
+def test_exports(client):
+    tree = "(S (NP (DT the) (NN dog)) (VP (VBZ barks)))"
+    assert ask(client, "export", tree=tree, format="brackets")["text"] == Tree.parse(tree).pretty()
+    assert ask(client, "export", tree=tree, format="svg")["text"] == Tree.parse(tree).svg()
+    coloured = ask(client, "export", tree=tree, format="svg", confidences=[1, 0.5, 1, 1, 0.25, 1])["text"]
+    assert "VP 2–3: 0.25" in coloured
+    latex = ask(client, "export", tree="(NP (JJ 100%_a) ([ [))", format="latex")["text"]
+    assert r"[JJ [100\%\_a]]" in latex
+    assert "[{[} [{[}]]" in latex
+    assert latex.count("[") - latex.count("{[}") == latex.count("]")
+    assert "one of" in ask(client, "export", 400, tree=tree, format="png")["error"]
+    assert "6, one a node" in ask(client, "export", 400, tree=tree, format="svg", confidences=[1])["error"]
+
+
+def test_dependencies(client, models):
+    from gramian.dependency import DependencyParser
+    from gramian.trees import Sentence, Token
+
+    answer = ask(client, "dependency", sentence="The/DT dog/NN slept/VBD ./.", input="tagged")
+    pairs = [("The", "DT"), ("dog", "NN"), ("slept", "VBD"), (".", ".")]
+    tokens = tuple(Token(number, word, xpos=tag) for number, (word, tag) in enumerate(pairs, 1))
+    expected = DependencyParser.load(models["dependency"]).parse(Sentence(tokens))
+    assert tuple(answer["heads"]) == expected.heads == (2, 3, 0, 3)
+    assert tuple(answer["relations"]) == expected.relations
+    np.testing.assert_allclose(answer["confidences"], expected.confidences, rtol=1e-9)
+    assert answer["svg"].startswith("<svg")
+    assert "\tnsubj\t" in answer["conllu"]
+    plain = ask(client, "dependency", sentence="Anna slept .")
+    assert len(plain["heads"]) == 3
+    head = ask(client, "head", head="VBD", direction="left", symbols=["NN"])
+    assert [step["symbol"] for step in head["steps"]] == [None, "NN"]
+    automaton = DependencyParser.load(models["dependency"]).grammar.automaton("VBD", 0)
+    state = automaton.initial @ automaton.transitions[automaton.alphabet.index("NN")]
+    following = dict(map(tuple, head["steps"][1]["next"]))
+    assert following["STOP"] == pytest.approx(state @ automaton.final / state.sum())
+    assert "no symbol" in ask(client, "head", 400, head="QQ", direction="left")["error"]
+    assert "'left' or 'right'" in ask(client, "head", 400, head="VBD", direction="up")["error"]
+
+
+def test_the_automaton_step_by_step(client, models):
+    wfa = WFA.load(models["tags"])
+    answer = ask(client, "automaton", symbols=["NNP", "VBD", "QQ"], clusters=5)
+    steps = answer["steps"]
+    state = wfa.initial
+    for step, symbol in zip(steps, [None, "NNP", "VBD"], strict=False):
+        if symbol is not None:
+            state = state @ wfa.transitions[wfa.alphabet.index(symbol)]
+        np.testing.assert_allclose(step["states"], state / state.sum(), atol=1e-9)
+        following = {
+            name: float((state @ wfa.transitions[at]).sum() / state.sum())
+            for at, name in enumerate(wfa.alphabet)
+        }
+        best = max(following, key=following.__getitem__)
+        if step["next"][0][0] != "STOP":
+            assert step["next"][0] == [best, pytest.approx(following[best])]
+    assert [step["known"] for step in steps] == [True, True, True, False]
+    assert answer["distribution"]
+    assert answer["picture"]["deterministic"]
+    assert answer["picture"]["svg"].startswith("<svg")
+    for state in range(len(answer["picture"]["stops"])):
+        leaving = sum(
+            weight
+            for arrow in answer["picture"]["arrows"]
+            if arrow["source"] == state
+            for _, weight in arrow["symbols"]
+        )
+        assert leaving + answer["picture"]["stops"][state] == pytest.approx(
+            1, abs=0.35
+        )  # rare arrows are not listed
+    assert answer["log_prob"] is None
+
+
+def test_what_the_page_starts_with(client):
+    about = look(client, "about")
+    assert [one["name"] for one in about["models"]] == ["one.grammar", "two.grammar"]
+    assert about["models"][0]["symbols"][0]["share"] >= about["models"][0]["symbols"][1]["share"]
+    assert about["dependency"]["name"] == "dependency.model"
+    assert about["automaton"]["states"] == 3
+    assert "NP" in {one["symbol"] for one in about["models"][0]["symbols"]}
+
+
+# -- the page itself -----------------------------------------------------------------------------------------------------
+
+
+def test_the_page_is_small_and_loads_nothing_from_elsewhere(client):
+    page = client.get("/")
+    assert page.headers["content-type"].startswith("text/html")
+    assert "default-src 'self'" in page.headers["content-security-policy"]
+    weight = 0
+    for path in STATIC.iterdir():
+        text = path.read_text("utf-8")
+        weight += path.stat().st_size
+        assert client.get("/" if path.name == "index.html" else f"/{path.name}").text == text
+        assert not re.findall(r"https?://(?!www\.w3\.org/)", text), path.name
+    assert weight < 300_000
+
+
+# -- wrong questions -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nothing", "/api", "/api/", "/api/nothing", "/static/page.js", "/../pyproject.toml", "/..%2f..%2fapp.py",
+        "/%2e%2e/app.py", "/page.js/../../app.py", "/page.js%00.html", "//etc/passwd", "/etc/passwd", "/app.py", "/..\\app.py",
+    ],
+)  # fmt: skip
+def test_no_path_leads_out(client, path):
+    response = client.get(path)
+    assert response.status_code == 404
+    assert "error" in response.json()
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/parse"), ("DELETE", "/api/parse"), ("PUT", "/"), ("POST", "/"), ("POST", "/api/about"),
+        ("PATCH", "/api/node"), ("OPTIONS", "/api/parse"),
+    ],
+)  # fmt: skip
+def test_wrong_methods(client, method, path):
+    response = client.request(method, path)
+    assert response.status_code == 405
+    assert "error" in response.json()
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400), (b"{", 400), (b"[]", 400), (b'"a"', 400), (b"null", 400), (b"\xff\xfe", 400),
+        (b'{"sentence": "\xff"}', 400), (b'{"sentence": "\\ud800"}', 400), (b'{"sentence": NaN}', 400),
+        (b'{"sentence": 1}', 400), (b'{"sentence": null}', 400), (b'{"sentence": "a", "k": 0}', 400),
+        (b'{"sentence": "a", "k": 1.5}', 400), (b'{"sentence": "a", "k": true}', 400), (b'{"sentence": "a", "k": 21}', 400),
+        (b'{"sentence": "a", "models": [2]}', 400), (b'{"sentence": "a", "models": []}', 400),
+        (b'{"sentence": "a", "models": "0"}', 400), (b'{"sentence": "a", "decoders": ["best"]}', 400),
+        (b'{"sentence": "a", "input": "xml"}', 400), (b'{"sentence": "(S (NP", "input": "brackets"}', 400),
+        (b'{"sentence": "a", "input": "tagged"}', 400), (b'{"sentence": "(A a) (B b)", "input": "brackets"}', 400),
+        (b'{"sentence": "(S (-NONE- *))", "input": "brackets"}', 400), (b"[" * 100_000, 400),
+        (b'{"k": ' + b"1" * 10_000 + b"}", 400), (b'{"sentence": "a\\u0000b"}', 200),
+    ],
+)  # fmt: skip
+def test_wrong_bodies(client, body, status):
+    response = client.post("/api/parse", content=body, headers={"Content-Type": "application/json"})
+    assert response.status_code == status, response.text
+    if status == 400:
+        assert response.json()["error"]
+
+
+def test_a_body_is_json_and_says_so(client):
+    response = client.post("/api/parse", content=b'{"sentence": "a"}', headers={"Content-Type": "text/plain"})
+    assert response.status_code == 415
+
+
+def test_names_of_other_hosts_are_refused(client):
+    assert client.get("/", headers={"Host": "evil.example"}).status_code == 400
+    assert client.get("/", headers={"Host": "127.0.0.1:8000"}).status_code == 200
+
+
+def test_bodies_over_the_limit(client, service):
+    large = b'{"sentence": "' + b"a " * (1 << 18) + b'"}'
+    headers = {"Content-Type": "application/json"}
+    assert client.post("/api/parse", content=large, headers=headers).status_code == 413
+    # Also where no length was announced.
+    pieces = (large[at : at + 4096] for at in range(0, len(large), 4096))
+    assert client.post("/api/parse", content=pieces, headers=headers).status_code == 413
+
+
+def test_sentences_that_are_too_long(client):
+    answer = ask(client, "parse", sentence="the dog slept . " * 250)
+    assert len(answer["words"]) == 1000
+    assert len([one for one in answer["parses"][0]["nodes"] if one["word"] is not None]) == 1000
+    assert "too many" in ask(client, "parse", 400, sentence="a " * 3000)["error"]
+    assert "too many" in ask(client, "parse", 400, sentence="a " * 3000, input="tokens")["error"]
+    assert (
+        "deep"
+        in ask(client, "parse", 400, sentence="(X" * 5000 + " (A a)" + ")" * 5000, input="brackets")["error"]
+    )
+
+
+class Slow:
+    """A service that answers when it is told to."""
+
+    def __init__(self, service) -> None:
+        self._service = service
+        self.go = threading.Event()
+
+    def __getattr__(self, name):
+        return getattr(self._service, name)
+
+    def parse(self, fields):
+        self.go.wait(20)
+        return {"words": []}
+
+
+def test_slow_answers_are_cut_off_and_others_go_on(service):
+    slow = Slow(service)
+    app = create_app(slow, jobs=2, max_seconds=0.3, max_waiting=1)
+    with TestClient(app, base_url="http://localhost") as client, ThreadPoolExecutor(8) as pool:
+        try:
+            first = [pool.submit(client.post, "/api/parse", json={"sentence": "a"}) for _ in range(6)]
+            assert client.get("/").status_code == 200
+            answers = [one.result() for one in first]
+            assert {one.status_code for one in answers} == {503}
+            errors = {one.json()["error"].partition(";")[0] for one in answers}
+            assert errors <= {"no answer within 0.3 s", "too many questions at once"}
+            assert "no answer within 0.3 s" in errors
+        finally:
+            slow.go.set()
+        deadline = time.monotonic() + 20
+        while client.get("/api/about").status_code != 200:  # the threads are free again
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+def test_a_body_that_does_not_end(service):
+    """The application gives up on a client that sends its question too slowly."""
+    app = create_app(service, max_seconds=0.2)
+    sent = []
+
+    async def ask_slowly() -> None:
+        async def receive():
+            await asyncio.sleep(0.05)
+            return {"type": "http.request", "body": b" ", "more_body": True}
+
+        async def send(message):
+            sent.append(message)
+
+        scope = {
+            "type": "http", "method": "POST", "path": "/api/parse", "raw_path": b"/api/parse", "query_string": b"",
+            "headers": [(b"host", b"localhost"), (b"content-type", b"application/json")], "scheme": "http",
+            "server": ("localhost", 80), "client": ("127.0.0.1", 1), "http_version": "1.1", "root_path": "",
+        }  # fmt: skip
+        await app(scope, receive, send)
+
+    asyncio.run(asyncio.wait_for(ask_slowly(), 10))
+    assert sent[0]["status"] == 408
+
+
+def test_a_fault_is_answered_and_logged(service, caplog):
+    class Broken(Slow):
+        def parse(self, fields):
+            raise KeyError("secret")
+
+    app = create_app(Broken(service))
+    with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
+        response = client.post("/api/parse", json={"sentence": "a"})
+    assert response.status_code == 500
+    assert "secret" not in response.text
+    assert "secret" in caplog.text
+
+
+def test_answers_do_not_depend_on_who_else_asks(client, parser):
+    sentences = [
+        f"{name} saw the {thing} ."
+        for name in ("Anna", "Peter", "Maria")
+        for thing in ("book", "map", "boat", "lamp")
+    ]
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(lambda one: ask(client, "parse", sentence=one), sentences * 2))
+    for sentence, answer in zip(sentences * 2, answers, strict=True):
+        assert answer["parses"][0]["tree"] == str(parser.parse(sentence).tree)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+NAMES = ["sentence", "input", "models", "decoders", "k", "model", "label", "start", "end", "tag", "symbol", "tree", "format",
+         "confidences", "head", "direction", "symbols", "clusters"]  # fmt: skip
+PATHS = ["parse", "node", "export", "dependency", "head", "automaton"]
+TYPED = st.text("ab(). /\n\0é", max_size=30) | st.sampled_from(
+    [SENTENCE, GOLD, "(A (B b))", "Anna/NNP slept/VBD"]
+)
+
+
+@settings(max_examples=80)
+@given(
+    path=st.sampled_from(PATHS),
+    question=st.dictionaries(st.sampled_from(NAMES), JSON, max_size=6),
+    typed=st.dictionaries(
+        st.sampled_from(["sentence", "tree", "label", "head", "symbol"]), TYPED, max_size=4
+    ),
+)
+def test_any_question_gets_an_answer(client, path, question, typed):
+    body = json.dumps({**question, **typed})
+    response = client.post(f"/api/{path}", content=body, headers={"Content-Type": "application/json"})
+    assert response.status_code in (200, 400)
+    assert isinstance(response.json(), dict)
+
+
+@settings(max_examples=50)
+@given(body=st.binary(max_size=200), path=st.sampled_from(PATHS))
+def test_any_bytes_get_an_answer(client, path, body):
+    response = client.post(f"/api/{path}", content=body, headers={"Content-Type": "application/json"})
+    assert response.status_code in (200, 400)
+
+
+@settings(max_examples=50)
+@given(path=st.text(max_size=30), query=st.text(max_size=30))
+def test_any_path_gets_an_answer(client, path, query):
+    for wanted in (f"/{path}", f"/api/{path}"):
+        response = client.get(quote(wanted, errors="ignore"), params={"symbol": query})
+        assert response.status_code in (200, 400, 404, 405)
