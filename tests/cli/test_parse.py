@@ -224,20 +224,26 @@ def test_bad_input(parse, tmp_path):
     assert err.startswith(f"gramian: {tmp_path / 'bad'}: not a model file")
 
 
-def test_interrupted():
-    """Ctrl-C leaves what was done, on whole lines; a line in gets its line out at once."""
-    command = [sys.executable, "-c", "from gramian.cli import main; main()", "parse", "-m", MODEL, "--tokens"]
+@pytest.mark.parametrize(("jobs", "written", "done"), [("1", 3, 3), ("2", 64, 16)])
+def test_interrupted(jobs, written, done):
+    """Ctrl-C leaves what was done, on whole lines. With one thread, a line in gets its line out at once."""
+    command = [sys.executable, "-c", "from gramian.cli import main; main()"]
+    command += ["parse", "-m", MODEL, "--tokens", "--jobs", jobs]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
     ) as process:
         assert process.stdin
         assert process.stdout
         assert process.stderr
-        for _ in range(3):
-            process.stdin.write("the dog\n")
-            process.stdin.flush()
-            assert process.stdout.readline() == "(NP (DT the) (NN dog))\n"
+        lines, answer = ["the dog\n"] * written, "(NP (DT the) (NN dog))\n"
+        if jobs == "1":
+            for line in lines:
+                process.stdin.write(line)
+                assert process.stdout.readline() == answer
+        else:
+            process.stdin.writelines(lines)
+            assert [process.stdout.readline() for _ in range(done)] == [answer] * done
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
+        assert process.wait(60) == 130
         assert process.stdout.read() == ""
-        assert "3 sentences in" in process.stderr.read()
+        assert f"{done} sentences in" in process.stderr.read()
