@@ -46,6 +46,16 @@ def compress_shared(
     ----------
     Songlin Yang, Yanpeng Zhao and Kewei Tu (2021). PCFGs can do better: inducing probabilistic context-free grammars with many
     symbols. NAACL.
+
+    Examples
+    --------
+    >>> from gramian.corpus import Treebank
+    >>> from gramian.learn import EM
+    >>> from gramian.trees import Tree
+    >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps) (ADVP (RB well))))")] * 40)
+    >>> grammar = EM(states=4, allocation="all", iterations=2).fit(bank).grammar_
+    >>> compress_shared(grammar, rank=8).grammar.factors.rank.tolist()
+    [8, 8, 8]
     """
     if not isinstance(rank, int) or rank < 1:
         raise OptionError(f"the rank of shared factors is a number from 1 on, not {rank!r}")
