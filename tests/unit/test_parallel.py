@@ -187,7 +187,7 @@ def cluster(tmp_path):
     scheduler = start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", contact)
     processes = [scheduler]
     try:
-        wait_until(lambda: Path(contact).exists())
+        wait_until(lambda: Path(contact).exists() and Path(contact).read_text().rstrip().endswith("}"))
         workers = [
             start("worker", "--scheduler-file", contact, "--no-nanny", "--nthreads", "1") for _ in range(2)
         ]
