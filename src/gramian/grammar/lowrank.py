@@ -83,7 +83,7 @@ class Compression:
     def speed(self) -> float:
         """How many times faster state vectors are computed, as far as counting multiplications can tell."""
         before, after = (float(self.uses @ (_work(one) + _OVERHEAD)) for one in (self.source, self.grammar))
-        return before / max(after, 1e-300)
+        return before / after if after > 0 else 1.0
 
     def error(self, measure: Measure = "relative") -> Reals:
         """Return what a gate bounds, for each rule; see :func:`compress`."""

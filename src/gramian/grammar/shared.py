@@ -61,6 +61,8 @@ def compress_shared(
         raise OptionError(f"the rank of shared factors is a number from 1 on, not {rank!r}")
     if not grammar.is_probabilistic:
         raise OptionError("a grammar of observable operators has no probabilities to share products")
+    if not len(grammar.binary_rules):
+        raise OptionError("a grammar without rules of two children has no products to share")
     fit = _Fit(grammar)
     while fit.rank < rank:
         fit.grow(min(rank, 2 * fit.rank))

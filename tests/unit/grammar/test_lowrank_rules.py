@@ -124,6 +124,15 @@ def test_a_rule_of_zeros_and_rules_too_small_to_gain_stay_whole(grammar):
     assert compress(grammar, 12).grammar.factors is None  # 12 * 18 numbers are no fewer than 6 * 6 * 6
 
 
+def test_a_grammar_without_rules_of_two_children_has_nothing_to_compress():
+    words = Treebank.from_trees([Tree.parse("(NP (NN dog))")] * 20)
+    plain = EM(states=2, allocation="all", iterations=1).fit(words).grammar_
+    small = compress(plain)
+    assert (small.grammar.factors, small.speed, small.gamma, small.parameters) == (None, 1.0, 0.0, (0, 0))
+    with pytest.raises(OptionError, match="two children"):
+        compress_shared(plain, 4)
+
+
 def test_expected_uses_count_the_rules_of_a_tree(bank):
     plain = PCFG().fit(bank).grammar_
     uses = expected_uses(plain)
