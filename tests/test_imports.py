@@ -31,7 +31,8 @@ MAY_IMPORT = {
     "words": BASE | {"trees", "corpus", "grammar"},
     "limits": BASE | {"trees", "corpus", "grammar", "chart"},
     "result": BASE | {"trees", "corpus", "grammar", "chart"},
-    "parser": BASE | {"trees", "corpus", "grammar", "chart", "tokenise", "words", "limits", "result"},
+    "parser": BASE
+    | {"trees", "corpus", "grammar", "chart", "tokenise", "words", "limits", "result", "discriminative"},
     "ensemble": BASE
     | {
         "trees",

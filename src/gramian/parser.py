@@ -26,7 +26,7 @@ from gramian.chart.derivations import sample
 from gramian.chart.ensemble import EnsembleChart
 from gramian.chart.inference import Allowed, ChartParser, Pruning
 from gramian.chart.readout import to_tree
-from gramian.errors import InputError, OptionError
+from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.grammar.glue import END, end_scores, glued, root_label
 from gramian.grammar.lexicon import WordScores, joined
 from gramian.grammar.lpcfg import LPCFG
@@ -117,9 +117,10 @@ class Parser:
         self.pruning = pruning
         grammar = self.model.grammar
         self._chart: ChartParser
-        if self.model.others:
+        if self.model.others or self.model.expert is not None:
+            expert = None if self.model.expert is None else _expert(self.model)
             kinds = self.model.report.get("kinds")
-            self._chart = EnsembleChart(self.model.grammars, combination, kinds)
+            self._chart = EnsembleChart(self.model.grammars, combination, kinds, expert)
             self._table = WordTable(joined([one.lexicon for one in self.model.grammars]))
         else:
             self._chart = ChartParser(grammar)
@@ -228,7 +229,7 @@ class Parser:
         if result.status != "parsed":
             return [Alternative(result.tree, result.log_prob)] * size
         scores, log_words = self._scores(words, given)
-        forest = self._chart.forest(scores, self.pruning, job.allowed(self._chart, len(words)))
+        forest = self._chart.forest(scores, self.pruning, job.allowed(self._chart, len(words)), words)
         assert forest is not None
         return [
             Alternative(to_tree(self._chart, forest, one, words), forest.log_ratio + log_words + one.score)
@@ -278,7 +279,7 @@ class Parser:
         pruning = job.limits.fit(self.pruning, len(words), self._n_rules)
         if pruning is None:
             return self._in_parts(words, given, job)
-        if forest := self._chart.forest(scores, pruning, job.allowed(self._chart, len(words))):
+        if forest := self._chart.forest(scores, pruning, job.allowed(self._chart, len(words)), words):
             status: Status = "parsed" if pruning is self.pruning else "narrow"
             if result := read_result(self._chart, forest, words, log_words, status, job.k, job.decoder):
                 return result
@@ -303,7 +304,7 @@ class Parser:
         usual = self.pruning
         wide = Pruning(*[_WIDER * threshold for threshold in astuple(usual)])
         if fitting := job.limits_left().fit(wide, len(words), self._n_rules):
-            forest = self._chart.forest(scores, fitting, job.allowed(self._chart, len(words)))
+            forest = self._chart.forest(scores, fitting, job.allowed(self._chart, len(words)), words)
             if forest and (
                 result := read_result(self._chart, forest, words, log_words, "wide", job.k, job.decoder)
             ):
@@ -443,6 +444,17 @@ def _in_threads(
             raise failure
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _expert(model: Model) -> Any:
+    """Return the span CRF of a model, ready to read the forests of its first grammar."""
+    from gramian.discriminative import Expert
+    from gramian.discriminative.store import unpack
+
+    try:
+        return Expert(unpack(dict(model.expert or {})), model.grammar)
+    except (LookupError, TypeError, ValueError) as error:
+        raise ModelFileError(f"the span CRF of the model cannot be used: {error}") from None
 
 
 def _known_decoder(decoder: str) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gramian.cli import main
+from gramian.errors import ModelFileError
 from gramian.grammar.store import load_model
+from gramian.parser import Parser
 from gramian.trees import Tree
 
 SUBJECTS = ("(NP (PRP it))", "(NP (DT the) (NN cat))", "(NP (DT a) (JJ big) (NN dog))", "(NP (NNS cats))")
@@ -301,3 +304,20 @@ def test_what_does_not_go_with_several_models(train, monkeypatch, options, reaso
     code, _, err = train(*options, "-o", "many.model")
     assert code == 2
     assert reason in err
+
+
+def test_an_expert_beside_the_grammars(train, capsys, monkeypatch):
+    options = ("--models", "1", "--states", "2", "--iterations", "1", "--expert")
+    assert train("trees.mrg", "-o", "with.model", *options, "--quiet")[0] == 0
+    model = load_model("with.model")
+    assert model.expert is not None
+    assert model.others == ()
+    parser = Parser(model)
+    alone = Parser(replace(model, expert=None))
+    sentence = ["it", "can", "see", "a", "big", "dog", "."]
+    assert parser.parse(sentence).tree == alone.parse(sentence).tree
+    assert parser.parse(sentence).confidences != alone.parse(sentence).confidences
+    damaged = dict(model.expert)
+    del damaged["weights"]
+    with pytest.raises(ModelFileError, match="span CRF"):
+        Parser(replace(model, expert=damaged))

@@ -108,9 +108,9 @@ def test_one_grammar_twice_is_that_grammar(case: Case) -> None:
         answer = decode(both, found)
         if combination in ("sum", "product"):
             np.testing.assert_allclose(
-                label_posteriors(both, found), label_posteriors(chart, forest), rtol=1e-3, atol=2e-5
+                label_posteriors(both, found), label_posteriors(chart, forest), rtol=1e-3, atol=2e-4
             )
-            assert answer.score == pytest.approx(best.score, rel=1e-3, abs=1e-3)
+            assert answer.score == pytest.approx(best.score, rel=1e-3, abs=3e-3)
         else:  # both vote for the same tree
             assert to_tree(both, found, answer, words) == to_tree(chart, forest, best, words)
             assert confidences(both, found, answer).min() == 1

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +27,21 @@ from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
 
-__all__ = ["COMBINATIONS", "EnsembleChart"]
+__all__ = ["COMBINATIONS", "EXPERT_WEIGHT", "EnsembleChart", "Expert"]
 
 COMBINATIONS = ("product", "sum", "coverage", "hierarchical")
+EXPERT_WEIGHT = 0.3
+"""What an expert says counts for this share, what all grammars say for the rest."""
 
 Floats = npt.NDArray[np.float32]
-_LEAST = 1e-6  # least posterior of a label or rule in a product
+_LEAST = 1e-4  # least posterior of a label or rule in a product
+
+
+class Expert(Protocol):
+    """Whoever has posteriors of its own for a forest, such as :class:`gramian.discriminative.Expert`."""
+
+    def forest(self, words: Sequence[str], forest: Forest) -> Forest | None:
+        """Return the forest with other posteriors, or None."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +65,23 @@ class EnsembleChart(ChartParser):
         One of :data:`COMBINATIONS`.
     kinds : sequence of str, optional
         What kind each grammar is of, for ``hierarchical``; by default its binarisation.
+    expert : Expert, optional
+        Reads the forests of the first grammar's binarisation.
+    expert_weight : float
     """
 
     def __init__(
-        self, grammars: Sequence[LPCFG], combination: str = "product", kinds: Sequence[str] | None = None
+        self,
+        grammars: Sequence[LPCFG],
+        combination: str = "product",
+        kinds: Sequence[str] | None = None,
+        expert: Expert | None = None,
+        expert_weight: float = EXPERT_WEIGHT,
     ) -> None:
         if combination not in COMBINATIONS:
             raise OptionError(f"combination is one of {', '.join(COMBINATIONS)}, not {combination!r}")
         super().__init__(grammars[0])
-        self.combination = combination
+        self.combination, self._expert, self._expert_weight = combination, expert, expert_weight
         first = grammars[0]
         self._groups: list[list[_Member]] = []
         offset = np.zeros(first.n_symbols - first.n_phrases, np.int64)
@@ -88,6 +106,7 @@ class EnsembleChart(ChartParser):
         words: Sequence[WordScores],
         pruning: Pruning = Pruning(),
         allowed: Allowed | None = None,
+        tokens: Sequence[str] | None = None,
     ) -> Forest | None:
         """Return the forest of a sentence under all grammars, or None if the first one's rules do not derive it.
 
@@ -98,13 +117,15 @@ class EnsembleChart(ChartParser):
         pruning : Pruning
         allowed : Allowed, optional
             Binds the trees of the forest; grammars of another binarisation than the first do not know of it.
+        tokens : sequence of str, optional
+            The words themselves; without them the expert has no say.
         """
         tags = np.concatenate([word.tags for word in words])
         states = np.concatenate([word.states for word in words])
         sizes = self._tag_states[tags]
         start = np.cumsum(sizes) - sizes
-        base: Forest | None = None
         found: list[tuple[_Member, Forest]] = []
+        same: list[Forest] = []  # of the first binarisation
         for number, group in enumerate(self._groups):
             coarse = group[0].chart.coarse_forest(words, pruning, allowed if number == 0 else None)
             for member in group if coarse is not None else ():
@@ -114,44 +135,39 @@ class EnsembleChart(ChartParser):
                 if forest is not None:
                     found.append((member, forest))
             if number == 0:
-                if not found:
+                same = [forest for _, forest in found]
+                if not same:
                     return None
-                base = self._one_forest([forest for _, forest in found])
-        assert base is not None
+        judged = (
+            self._expert.forest(tokens, same[0]) if self._expert is not None and tokens is not None else None
+        )
         logs = np.array([forest.log_ratio for _, forest in found])
-        return replace(
-            base,
+        base = replace(
+            same[0],
             log_ratio=float(np.logaddexp.reduce(logs) - np.log(len(logs))),
-            label_posterior=self._labels(found, base),
+            item_posterior=self._mean("item_posterior", same, judged),
+            edge_posterior=self._mean("edge_posterior", same, judged),
+            root_posterior=self._mean("root_posterior", same, judged),
         )
+        return replace(base, label_posterior=self._labels(found, judged, base))
 
-    def _one_forest(self, forests: list[Forest]) -> Forest:
-        """Return the first of several forests with the same items and edges, and with the posteriors of all."""
-        return replace(
-            forests[0],
-            item_posterior=self._mean([forest.item_posterior for forest in forests]),
-            edge_posterior=self._mean([forest.edge_posterior for forest in forests]),
-            root_posterior=self._mean([forest.root_posterior for forest in forests]),
-        )
+    def _weights(self, n: int, judged: Forest | None) -> Floats:
+        """Return the weights of `n` grammars and, behind them, of the expert if there is one."""
+        share = 0.0 if judged is None else self._expert_weight
+        return np.array([(1 - share) / n] * n + [share] * (judged is not None), np.float32)
 
-    def _mean(self, posteriors: list[Floats]) -> Floats:
-        values = np.stack(posteriors)
+    def _mean(self, name: str, forests: list[Forest], judged: Forest | None) -> Floats:
+        """Return the posteriors of forests with the same items and edges in one."""
+        values = np.stack([getattr(one, name) for one in (*forests, *([] if judged is None else [judged]))])
+        weights = self._weights(len(forests), judged)
         if self.combination != "product":
-            return values.mean(axis=0)
-        mean = np.exp(np.log(np.maximum(values, _LEAST)).mean(axis=0))
+            return weights @ values
+        mean = np.exp(weights @ np.log(np.maximum(values, _LEAST)))
         return np.where((values > 0).any(axis=0), mean, np.float32(0))
 
-    def _labels(self, found: list[tuple[_Member, Forest]], base: Forest) -> Floats:
+    def _labels(self, found: list[tuple[_Member, Forest]], judged: Forest | None, base: Forest) -> Floats:
         """Return the posterior of each label over each span."""
         tables = [_label_table(member, forest) for member, forest in found]
-        if self.combination == "sum":
-            return np.mean(tables, axis=0, dtype=np.float32)
-        if self.combination == "product":
-            odds = np.zeros_like(tables[0])
-            for table in tables:
-                sure = np.clip(table, _LEAST, 1 - _LEAST)
-                odds += np.log(sure / (1 - sure))
-            return (1 / (1 + np.exp(-odds / len(tables)))).astype(np.float32)
         if self.combination == "hierarchical":
             kinds = sorted({member.kind for member, _ in found})
             tables = [
@@ -161,7 +177,19 @@ class EnsembleChart(ChartParser):
                 )
                 for kind in kinds
             ]
-        return np.mean([self._own_tree(base, table) for table in tables], axis=0, dtype=np.float32)
+        weights = self._weights(len(tables), judged)
+        if judged is not None:
+            tables.append(label_posteriors(self, judged))
+        if self.combination in ("coverage", "hierarchical"):
+            tables = [self._own_tree(base, table) for table in tables]
+        result = np.zeros_like(tables[0])
+        for weight, table in zip(weights, tables, strict=True):
+            if self.combination == "product":
+                sure = np.clip(table, _LEAST, 1 - _LEAST)
+                result += weight * np.log(sure / (1 - sure))
+            else:
+                result += weight * table
+        return (1 / (1 + np.exp(-result))).astype(np.float32) if self.combination == "product" else result
 
     def _own_tree(self, base: Forest, table: Floats) -> Floats:
         """Return a table with ones where the best tree under a table has its labels."""

@@ -215,6 +215,7 @@ class ChartParser:
         words: Sequence[WordScores],
         pruning: Pruning = Pruning(),
         allowed: Allowed | None = None,
+        tokens: Sequence[str] | None = None,
     ) -> Forest | None:
         """Return the forest of a sentence, or None if the grammar does not derive it.
 
@@ -224,6 +225,8 @@ class ChartParser:
         pruning : Pruning
         allowed : Allowed, optional
             Which symbols each span may hold; see :class:`gramian.chart.constraints.Constraints`.
+        tokens : sequence of str, optional
+            The words themselves. One grammar looks at their scores alone; an expert beside several looks at these.
         """
         coarse = self.coarse_forest(words, pruning, allowed)
         if coarse is None:

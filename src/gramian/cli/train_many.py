@@ -28,6 +28,7 @@ class Bundle:
     models: int
     noise: str
     directions: tuple[str, ...]
+    expert: bool
     scheduler: str | None
     dev: str | None
     gold: list[Tree] | None
@@ -42,14 +43,14 @@ class Bundle:
 def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None:
     """Train all models, those already finished excepted, and write them to one file."""
     from gramian.ensemble import plan_members, train_member
-    from gramian.ensemble.train import data_key, model_of
+    from gramian.ensemble.train import data_key, expert_of, model_of
     from gramian.files import writing
     from gramian.grammar.model import Model
     from gramian.grammar.store import save_model
     from gramian.parallel import Outcome, run_tasks
 
     began = time.perf_counter()
-    if not hasattr(learner, "random_state"):
+    if bundle.models > 1 and not hasattr(learner, "random_state"):
         raise OptionError(
             f"method {bundle.options['method']} always gives the same model; try: without --models"
         )
@@ -65,6 +66,9 @@ def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None
         "skip_broken": bundle.skip_broken, "learner": type(learner).__name__,
         "parameters": parameters, "compact": not bundle.full,
     } | {name: options[name] for name in ("preset", "horizontal", "vertical", "heads")}  # fmt: skip
+    tasks = [common | {"member": asdict(member)} for member in members]
+    if bundle.expert:  # takes longest
+        tasks.insert(0, tasks[0] | {"learner": "SpanCRF", "parameters": {}})
     done = 0
 
     def watch(outcome: Outcome) -> None:
@@ -72,20 +76,19 @@ def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None
         done += 1
         if not bundle.quiet:
             how = "kept from before" if outcome.kept else f"{outcome.seconds:.1f} s"
-            say(f"model {done} of {bundle.models}: {how}")
+            say(f"model {done} of {len(tasks)}: {how}")
 
     folder = f"{bundle.output}.members"
     outcomes = run_tasks(
         partial(train_member, say=say) if not (bundle.quiet or bundle.scheduler or bundle.jobs > 1) else train_member,
-        [common | {"member": asdict(member)} for member in members],
-        jobs=bundle.jobs, scheduler=bundle.scheduler, folder=folder, watch=watch,
+        tasks, jobs=bundle.jobs, scheduler=bundle.scheduler, folder=folder, watch=watch,
     )  # fmt: skip
-    models = [model_of(outcome.value) for outcome in outcomes]
+    models = [model_of(outcome.value) for outcome in outcomes[-len(members) :]]
     report = dict(models[0].report) | {"members": [asdict(member) for member in members]}
     report["kinds"] = [member.kind for member in members]
     model = Model(
         models[0].grammar, options | parameters, bundle.data, {}, report,
-        tuple(one.grammar for one in models[1:]),
+        tuple(one.grammar for one in models[1:]), expert_of(outcomes[0].value) if bundle.expert else None,
     )  # fmt: skip
     if bundle.gold is not None:
         model = _scored(model, members, bundle)
@@ -94,7 +97,7 @@ def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None
         "seconds": {
             "models": round(sum(one.seconds for one in outcomes), 3), "all": round(time.perf_counter() - began, 3),
         },
-        "peak memory (MB)": max(one.value["peak memory (MB)"] for one in outcomes),
+        "peak memory (MB)": max(one.value.get("peak memory (MB)", 0) for one in outcomes),
     }  # fmt: skip
     with writing(f"{bundle.output}.log.json") as log:
         log.write(json.dumps(costs, indent=2) + "\n")

@@ -13,13 +13,17 @@ import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, get_args
 
 from gramian import learn
 from gramian.corpus import Shape, Treebank
 from gramian.corpus.tagged import TaggedWords
+from gramian.discriminative import SpanCRF
+from gramian.discriminative.store import load as load_expert
+from gramian.discriminative.store import pack
+from gramian.discriminative.store import save as save_expert
 from gramian.errors import InputError, OptionError
 from gramian.evaluate import GoldBrackets
 from gramian.grammar.lowrank import compress
@@ -30,7 +34,16 @@ from gramian.learn.noise import LEVELS, Noise
 from gramian.trees import HeadRules, Tree
 from gramian.trees import preset as named_preset
 
-__all__ = ["TRIMMED", "Member", "data_key", "disagreement", "model_of", "plan_members", "train_member"]
+__all__ = [
+    "TRIMMED",
+    "Member",
+    "data_key",
+    "disagreement",
+    "expert_of",
+    "model_of",
+    "plan_members",
+    "train_member",
+]
 
 TRIMMED = 0.003
 """Share of a rule's probability that a compact model does without."""
@@ -114,7 +127,8 @@ def train_member(task: dict[str, Any], say: Callable[[str], None] | None = None)
     task : dict
         ``trees``, ``tagged`` (paths; the second may be None), ``data`` (:func:`data_key` of these),
         ``preset``, ``horizontal``, ``vertical``, ``skip_broken``, ``heads``, ``member``
-        (fields of :class:`Member`), ``learner`` (name of a class of :mod:`gramian.learn`), ``parameters`` (of the learner), ``compact``.
+        (fields of :class:`Member`), ``learner`` (name of a class of :mod:`gramian.learn`, or SpanCRF), ``parameters`` (of the
+        learner), ``compact``.
     say : callable, optional
         Called with a line of text as learning goes on.
 
@@ -122,6 +136,7 @@ def train_member(task: dict[str, Any], say: Callable[[str], None] | None = None)
     -------
     dict
         ``model``: the bytes of a model file in base 64; see :func:`model_of`. ``peak memory (MB)``: of the process so far.
+        Or ``expert``: likewise the bytes of a span CRF; see :func:`expert_of`.
     """
     member = Member(**task["member"])
     seen = _observations(
@@ -129,6 +144,9 @@ def train_member(task: dict[str, Any], say: Callable[[str], None] | None = None)
         task["skip_broken"], task["heads"],
     )  # fmt: skip
     parameters = dict(task["parameters"]) | {"random_state": member.seed, "say": say}
+    if task["learner"] == "SpanCRF":
+        expert = SpanCRF(**parameters).fit(seen.bank)
+        return {"expert": _encoded(partial(save_expert, expert.model_))}
     if member.noise:
         parameters |= {"noise": member.noise, "noise_level": member.noise_level}
     learner = getattr(learn, task["learner"])(**parameters).fit(seen)
@@ -138,13 +156,26 @@ def train_member(task: dict[str, Any], say: Callable[[str], None] | None = None)
     report = {
         name: value for name, value in learner.report_.items() if name not in ("seconds", "peak memory (MB)")
     }
+    return {
+        "model": _encoded(partial(save_model, Model(grammar, report=report))),
+        "peak memory (MB)": learner.report_["peak memory (MB)"],
+    }
+
+
+def _encoded(save: Callable[[Path], None]) -> str:
+    """Return the bytes that `save` writes to a file, in base 64."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "model"
-        save_model(Model(grammar, report=report), file)
-        return {
-            "model": base64.b64encode(file.read_bytes()).decode("ascii"),
-            "peak memory (MB)": learner.report_["peak memory (MB)"],
-        }
+        file = Path(folder) / "file"
+        save(file)
+        return base64.b64encode(file.read_bytes()).decode("ascii")
+
+
+def expert_of(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the span CRF that :func:`train_member` made, as a model file holds it."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "expert"
+        file.write_bytes(base64.b64decode(result["expert"]))
+        return pack(load_expert(file))
 
 
 def model_of(result: dict[str, Any]) -> Model:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy.typing as npt
+
 from gramian.grammar.lpcfg import LPCFG
 from gramian.trees.labels import is_intermediate, split_chain
 
@@ -29,6 +31,8 @@ class Model:
         What the learner tells about the training.
     others : tuple of LPCFG
         Further grammars of the same treebank, whose posteriors are combined with those of `grammar`.
+    expert : mapping of str to ndarray, optional
+        A span CRF of the same treebank; see :func:`gramian.discriminative.store.pack`.
     """
 
     grammar: LPCFG
@@ -37,6 +41,7 @@ class Model:
     metrics: Mapping[str, Any] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)
     others: tuple[LPCFG, ...] = ()
+    expert: Mapping[str, npt.NDArray[Any]] | None = None
 
     @property
     def grammars(self) -> tuple[LPCFG, ...]:

@@ -73,6 +73,9 @@ def save_model(model: Model, path: str | os.PathLike[str], *, half: bool = False
     }
     if model.others:
         header |= {"version": 2, "same": _take_repeated(tensors)}
+    if model.expert is not None:
+        header |= {"version": 2, "expert": sorted(model.expert)}
+        tensors |= {f"expert/{name}": np.ascontiguousarray(tensor) for name, tensor in model.expert.items()}
     try:
         header["checksum"] = _checksum(header, tensors)
         text = json.dumps(header, sort_keys=True, allow_nan=False)
@@ -142,7 +145,10 @@ def load_model(path: str | os.PathLike[str] | None = None) -> Model:
         papers = {part: header[part] for part in ("options", "data", "metrics", "report")}
         if not all(isinstance(part, dict) for part in papers.values()):
             raise TypeError("its header is not made of tables")
-        return Model(grammar, **papers, others=tuple(others))
+        expert = (
+            {name: tensors[f"expert/{name}"] for name in header["expert"]} if "expert" in header else None
+        )
+        return Model(grammar, **papers, others=tuple(others), expert=expert)
     except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise ModelFileError(
             f"{path}: the file holds no model this gramian ({__version__}) can use: {error}"
