@@ -63,3 +63,13 @@ def service(models):
         DependencyView(models["dependency"]),
         AutomatonView.load(models["tags"]),
     )
+
+
+@pytest.fixture(scope="session")
+def client(service):
+    from starlette.testclient import TestClient
+
+    from gramian.web.app import create_app
+
+    with TestClient(create_app(service, jobs=2), base_url="http://localhost") as client:
+        yield client

@@ -26,7 +26,7 @@ from gramian.web.records import finite
 
 __all__ = ["AutomatonView", "DependencyView"]
 
-_THRESHOLD = 0.03  # transitions of a smaller probability are not drawn
+_THRESHOLD = 0.05  # transitions of a smaller probability are not drawn
 _NEXT = 5
 _DRAWN_STRINGS = 5000
 _MOST_STATES = 40

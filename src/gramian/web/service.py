@@ -88,9 +88,11 @@ class Service:
         found: list[tuple[int, str, ParseResult]] = []
         for model in models:
             for decoder in dict.fromkeys(decoders):
-                found.append(
-                    (model, decoder, self._explorer(model).parser.parse(typed.sentence, k=k, decoder=decoder))
+                # Viterbi orders derivations, not trees, and has one tree to show.
+                result = self._explorer(model).parser.parse(
+                    typed.sentence, k=1 if decoder == "viterbi" else k, decoder=decoder
                 )
+                found.append((model, decoder, result))
         first = found[0][2]
         reference = typed.gold or (first.tree if first.words else None)
         answer: dict[str, Any] = {

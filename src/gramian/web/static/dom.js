@@ -17,7 +17,7 @@ function fill(node, attributes, children) {
     else if (value === true) node.setAttribute(key, "");
     else if (value !== false && value !== null && value !== undefined) node.setAttribute(key, value);
   }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return node;
 }
 
@@ -25,7 +25,10 @@ function fill(node, attributes, children) {
 export function picture(text, label) {
   const host = el("div", { class: "paper", role: "img", "aria-label": label });
   const drawing = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-  host.attachShadow({ mode: "open" }).append(document.importNode(drawing, true));
+  const shown = document.importNode(drawing, true);
+  shown.style.cssText = "display:block;max-width:100%;min-width:min(100%, 560px);height:auto";
+  if (innerWidth <= 800) shown.style.maxWidth = "none";  // small text is worse than scrolling
+  host.attachShadow({ mode: "open" }).append(shown);
   return host;
 }
 
@@ -106,4 +109,4 @@ export function bar(name, share, { onclick, title, pressed, signed } = {}) {
   return el("button", { class: "bar", type: "button", title, onclick, "aria-pressed": pressed }, parts);
 }
 
-export const clear = (node, ...children) => node.replaceChildren(...children.flat().filter(Boolean));
+export const clear = (node, ...children) => node.replaceChildren(...children.flat(Infinity).filter(Boolean));

@@ -4,13 +4,13 @@ import { clear, copy, el, percent, post, get, say } from "./dom.js";
 import { showNode } from "./node.js";
 import { automatonView, dependencyView } from "./sequences.js";
 import { showStates } from "./states.js";
-import { drawTree, nestedText } from "./trees.js";
+import { drawTree, fittingLayout, nestedText } from "./trees.js";
 
 const at = (id) => document.getElementById(id);
 const TABS = ["trees", "states", "dependencies", "automaton"];
 
 // What the link holds; all the rest follows from it.
-const view = { tab: "trees", s: at("sentence").value, in: "auto", m: [0], d: ["max-recall"], k: 1, n: null, label: null, q: null, c: 10, h: null };
+const view = { tab: "trees", s: at("sentence").value, in: "auto", m: [0], d: ["max-recall"], k: 1, n: null, label: null, q: null, c: 6, h: null };
 let about = null, answer = null, panels = [], asked = 0;
 
 // -- the link ---------------------------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ function readLink() {
   const decoders = (parts.get("d") ?? "").split(" ").filter((one) => about.decoders.includes(one));
   view.d = decoders.length ? decoders : [about.decoders[0]];
   view.k = whole("k", 1, about.most_trees) ?? 1;
-  view.c = whole("c", 1, 20) ?? 10;
+  view.c = whole("c", 1, 20) ?? 6;
   view.h = whole("h", 0, about.most_words);
   view.n = /^\d+\.\d+$/.test(parts.get("n") ?? "") ? parts.get("n") : null;
   view.label = parts.get("label");
@@ -122,7 +122,7 @@ function caption(row) {
   const facts = [row.log_prob === null ? null : `log-probability ${row.log_prob.toFixed(2)}`, row.status, `${(1000 * row.seconds).toFixed(0)} ms`];
   const differing = row.nodes.filter((node) => node.differs).length;
   if (row !== answer.parses[0] || answer.gold)
-    facts.push(differing + row.missing.length ? `${differing} nodes differ, ${row.missing.length} missing` : "no difference");
+    facts.push(differing + row.missing.length ? `${differing} node${differing === 1 ? " differs" : "s differ"}, ${row.missing.length} missing` : "no difference");
   if (row.scores) facts.push(`F1 ${row.scores.f1.toFixed(1)}`);
   return [`${model}${row.decoder}${rank}`, facts.filter(Boolean).join(" · ")];
 }
@@ -130,18 +130,13 @@ function caption(row) {
 function panel(row, place) {
   const [title, facts] = caption(row);
   const scroll = el("div", { class: "scroll" });
-  const own = { row, turned: null, zoom: 1, drawing: null };
+  const own = { row, layout: null, zoom: 1, drawing: null };
   own.draw = () => {
-    const options = { choose: (node) => choose(place, node, node.number), label: `Tree by ${title}` };
-    let down = own.turned === null ? true : own.turned;
-    let drawn = drawTree(row.nodes, answer.words, { ...options, down });
-    if (own.turned === null && drawn.size.width > Math.max(scroll.clientWidth, 300)) {
-      down = false;
-      drawn = drawTree(row.nodes, answer.words, { ...options, down });
-    }
-    own.down = down;
-    own.drawing = drawn.drawing;
-    own.size = drawn.size;
+    own.shown = own.layout ?? fittingLayout(row.nodes, Math.max(scroll.clientWidth, 300));
+    const drawn = drawTree(row.nodes, answer.words, {
+      layout: own.shown, choose: (node) => choose(place, node, node.number), label: `Tree by ${title}`,
+    });
+    [own.drawing, own.size] = [drawn.drawing, drawn.size];
     scale();
     clear(scroll, drawn.drawing);
   };
@@ -167,7 +162,10 @@ function panel(row, place) {
       `${one.label} “${answer.words.slice(one.start, one.end).join(" ")}”`).join(", ")) : null,
     el("div", { class: "tools", role: "group", "aria-label": "Tools" },
       tool("−", "Smaller", () => zoom(0.8)), tool("+", "Larger", () => zoom(1.25)), tool("fit", "Fit the width", () => zoom(0)),
-      tool("turn", "Words in a row, or in a column", () => { own.turned = !own.down; own.draw(); }),
+      tool("turn", "Words in a row, in a column, or as an outline", () => {
+        own.layout = { row: "column", column: "outline", outline: "row" }[own.shown];
+        own.draw();
+      }),
       tool("brackets", "Copy as brackets", () => copy(row.tree, "as brackets")),
       tool("JSON", "Copy as JSON", () => copy(JSON.stringify(row), "as JSON")),
       tool("SVG", "Copy as SVG", () => exported("svg")),
@@ -215,7 +213,8 @@ async function automaton() {
   const known = new Set(about.automaton.alphabet);
   if (view.q === null) {
     // The tags of the sentence, where the automaton is one of tags; else its words; else its own symbols.
-    const tags = answer?.parses[0]?.nodes.filter((node) => node.word !== null) ?? [];
+    const parsed = about.models.length ? await post("/api/parse", { sentence: view.s, input: view.in, models: [view.m[0]] }).catch(() => null) : null;
+    const tags = parsed?.parses[0].nodes.filter((node) => node.word !== null) ?? [];
     const choices = [tags.map((node) => node.label), view.s.split(/\s+/).filter(Boolean), about.automaton.alphabet.slice(0, 4)];
     view.q = (choices.find((one) => one.length && one.filter((symbol) => known.has(symbol)).length > one.length / 2) ?? choices[2]).join(" ");
   }
@@ -255,6 +254,7 @@ async function start() {
   at("tab-trees").hidden = at("tab-states").hidden = !about.models.length;
   at("tab-dependencies").hidden = !about.dependency;
   at("tab-automaton").hidden = !about.automaton;
+  at("options").open = innerWidth > 800;
   readLink();
   if (at(`tab-${view.tab}`).hidden) view.tab = TABS.find((tab) => !at(`tab-${tab}`).hidden);
   writeForm();
@@ -273,7 +273,7 @@ async function start() {
     show();
   });
   addEventListener("hashchange", () => { readLink(); writeForm(); show(); });
-  addEventListener("resize", () => { if (view.tab === "trees") panels.forEach((one) => one.drawing && one.turned === null && one.draw()); });
+  addEventListener("resize", () => { if (view.tab === "trees") panels.forEach((one) => one.drawing && one.layout === null && one.draw()); });
   await show();
 }
 

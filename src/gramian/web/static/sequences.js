@@ -115,7 +115,7 @@ async function showHead(panel, parse, number) {
     const symbols = direction === "left" ? side("left").reverse() : side("right");
     const title = el("h3", {}, `${parse.words[number]} (${parse.symbols[number]}): modifiers on the ${direction}, from the head outwards`);
     try {
-      const answer = await post("/api/head", { head: parse.symbols[number], direction, symbols, clusters: 10 });
+      const answer = await post("/api/head", { head: parse.symbols[number], direction, symbols, clusters: 6 });
       return [title, stepper(answer, `Automaton of ${parse.symbols[number]}, ${direction}`)];
     } catch (error) {
       return [title, el("p", { class: "wrong" }, error.message)];

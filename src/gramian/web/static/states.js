@@ -72,8 +72,8 @@ export async function showStates(where, model, symbol, posterior) {
   };
   clear(where, el("h3", {}, `The ${about.states.length === 1 ? "only state" : `${about.states.length} states`} of ${about.name}`),
     el("p", { class: "hint" }, `${about.kind === "tag" ? "A tag" : "A phrase"}, ${(100 * about.share).toFixed(1)} % of all nodes.`),
-    about.states.length > 1 ? map(about, posterior, choose) : null, list,
-    ordered.length > first ? more : null);
+    el("div", { class: "described" }, about.states.length > 1 ? map(about, posterior, choose) : null,
+      el("div", {}, list, ordered.length > first ? more : null)));
   return choose;
 }
 

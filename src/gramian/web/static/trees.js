@@ -2,7 +2,7 @@
 
 import { colour, el, percent, svg } from "./dom.js";
 
-const SIZE = 14, ROW = 26, LEVEL = 44, GAP = 12, MARGIN = 12;
+const SIZE = 14, ROW = 26, LEVEL = 44, GAP = 12, MARGIN = 12, INDENT = 20;
 const ruler = document.createElement("canvas").getContext("2d");
 
 function width(text, font) {
@@ -10,27 +10,31 @@ function width(text, font) {
   return ruler.measureText(text).width;
 }
 
-/** Add to each node its children, its height above the words, and the widths of its texts. */
+/** Add to each node its children, its height above the words, its depth, and the widths of its texts. */
 function prepare(nodes) {
-  const made = nodes.map((node, number) => ({ ...node, number, children: [], level: 0 }));
-  for (const node of made) if (node.parent >= 0) made[node.parent].children.push(node);
+  const made = nodes.map((node, number) => ({ ...node, number, children: [], level: 0, depth: 1 }));
+  for (const node of made)
+    if (node.parent >= 0) {
+      made[node.parent].children.push(node);
+      node.depth = made[node.parent].depth + 1;
+    }
   for (const node of [...made].reverse()) {
     for (const child of node.children) node.level = Math.max(node.level, child.level + 1);
     node.note = node.word === null && node.confidence !== null && node.confidence < 0.95 ? percent(node.confidence) : "";
     node.labelWidth = width(node.label || "·", `${node.word === null ? SIZE : SIZE - 2}px system-ui`) + 10;
     node.noteWidth = node.note ? width(node.note, "10px system-ui") + 4 : 0;
+    node.boxWidth = node.labelWidth + node.noteWidth;
     node.wordWidth = node.word === null ? 0 : width(node.word, `600 ${SIZE}px system-ui`);
   }
   return made;
 }
 
-/** Give every node its middle (x, y); return the size of the drawing. */
-function place(nodes, down) {
+/** Room along the words for every node, and its middle there. */
+function spread(nodes, room) {
   const need = nodes.map(() => 0);
   for (const node of [...nodes].reverse()) {
-    const own = down ? Math.max(node.labelWidth + node.noteWidth, node.wordWidth) + GAP : ROW;
     const below = node.children.reduce((sum, child) => sum + need[child.number], 0);
-    need[node.number] = Math.max(own, below);
+    need[node.number] = Math.max(room(node), below);
     node.spare = node.children.length ? (need[node.number] - below) / node.children.length : 0;
   }
   nodes[0].from = MARGIN;
@@ -44,33 +48,61 @@ function place(nodes, down) {
   }
   for (const node of [...nodes].reverse())
     if (node.children.length) node.along = (node.children[0].along + node.children.at(-1).along) / 2;
-  const top = nodes[0].level;
-  if (down) {
-    for (const node of nodes) [node.x, node.y] = [node.along, MARGIN + SIZE + LEVEL * (top - node.level)];
-    return { width: need[0] + 2 * MARGIN, height: LEVEL * top + 3 * SIZE + 2 * MARGIN };
-  }
-  const widest = Array(top + 1).fill(0);
-  for (const node of nodes) widest[node.level] = Math.max(widest[node.level], node.labelWidth + node.noteWidth);
-  const middle = Array(top + 1).fill(0);
-  let at = MARGIN;
-  for (let level = top; level >= 0; level--) {
-    middle[level] = at + widest[level] / 2;
-    at += widest[level] + 16;
-  }
-  for (const node of nodes) [node.x, node.y] = [middle[node.level], node.along];
-  const words = Math.max(...nodes.map((node) => node.wordWidth));
-  for (const node of nodes) node.wordAt = at;
-  return { width: at + words + MARGIN, height: need[0] + 2 * MARGIN };
+  return need[0];
 }
 
-function edge(parent, child, down) {
-  if (down) {
-    const start = parent.y + 12, end = child.y - 12;
-    return `M${parent.x} ${start}V${start + (LEVEL - 24) / 2}H${child.x}V${end}`;
+// Each layout gives every node its left edge and its middle height, and every word its place; it returns the size.
+const LAYOUTS = {
+  /** Words in a row, the root on top. */
+  row(nodes) {
+    const width = spread(nodes, (node) => Math.max(node.boxWidth, node.wordWidth) + GAP);
+    const top = nodes[0].level;
+    for (const node of nodes) {
+      [node.x, node.y] = [node.along - node.boxWidth / 2, MARGIN + SIZE + LEVEL * (top - node.level)];
+      [node.wordX, node.wordY] = [node.along - node.wordWidth / 2, node.y + 1.45 * SIZE];
+    }
+    return { width: width + 2 * MARGIN, height: LEVEL * top + 3 * SIZE + 2 * MARGIN };
+  },
+  /** Words in a column, the root at the left. */
+  column(nodes) {
+    const height = spread(nodes, () => ROW);
+    const widest = Array(nodes[0].level + 1).fill(0);
+    for (const node of nodes) widest[node.level] = Math.max(widest[node.level], node.boxWidth);
+    const left = [];
+    let at = MARGIN;
+    for (let level = nodes[0].level; level >= 0; level--) {
+      left[level] = at;
+      at += widest[level] + 16;
+    }
+    for (const node of nodes) {
+      [node.x, node.y] = [left[node.level] + (widest[node.level] - node.boxWidth) / 2, node.along];
+      [node.wordX, node.wordY] = [at, node.y];
+    }
+    return { width: at + Math.max(...nodes.map((node) => node.wordWidth)) + MARGIN, height: height + 2 * MARGIN };
+  },
+  /** A row for every node, further right the deeper it lies: the narrowest. */
+  outline(nodes) {
+    let width = 0;
+    nodes.forEach((node, row) => {
+      [node.x, node.y] = [MARGIN + INDENT * (node.depth - 1), MARGIN + ROW * (row + 0.5)];
+      [node.wordX, node.wordY] = [node.x + node.boxWidth + 6, node.y];
+      width = Math.max(width, node.wordX + node.wordWidth);
+    });
+    return { width: width + MARGIN, height: ROW * nodes.length + 2 * MARGIN };
+  },
+};
+
+function edge(parent, child, layout) {
+  const middle = (node) => node.x + node.boxWidth / 2;
+  if (layout === "row") {
+    const start = parent.y + 12;
+    return `M${middle(parent)} ${start}V${start + (LEVEL - 24) / 2}H${middle(child)}V${child.y - 12}`;
   }
-  const start = parent.x + parent.labelWidth / 2 + parent.noteWidth / 2 + 1;
-  const end = child.x - child.labelWidth / 2 - child.noteWidth / 2 - 1;
-  return `M${start} ${parent.y}H${start + 6}V${child.y}H${end}`;
+  if (layout === "column") {
+    const start = parent.x + parent.boxWidth + 1;
+    return `M${start} ${parent.y}H${start + 6}V${child.y}H${child.x - 1}`;
+  }
+  return `M${parent.x + 8} ${parent.y + 12}V${child.y}H${child.x - 1}`;
 }
 
 export function describe(node, words) {
@@ -79,21 +111,17 @@ export function describe(node, words) {
   return `${node.label || "root"}: ${words.slice(node.start, node.end).join(" ")}${sure}${differs}`;
 }
 
-function drawNode(node, words, down, choose) {
+function drawNode(node, words, choose) {
   const paint = node.word === null && node.confidence !== null ? colour(node.confidence) : null;
-  const left = node.x - (node.labelWidth + node.noteWidth) / 2;
   const parts = [svg("title", {}, describe(node, words))];
   parts.push(svg("rect", {
-    class: "box", x: left, y: node.y - 11, width: node.labelWidth, height: 22, rx: 5, fill: paint?.fill ?? "transparent",
+    class: "box", x: node.x, y: node.y - 11, width: node.labelWidth, height: 22, rx: 5, fill: paint?.fill ?? "transparent",
   }));
   parts.push(svg("text", {
-    x: left + node.labelWidth / 2, y: node.y + 5, style: paint && `fill:${paint.ink}`, class: node.word === null ? "" : "tag",
+    x: node.x + node.labelWidth / 2, y: node.y + 5, style: paint && `fill:${paint.ink}`, class: node.word === null ? "" : "tag",
   }, node.label || "·"));
-  if (node.note) parts.push(svg("text", { class: "note", x: left + node.labelWidth + 2, y: node.y + 4 }, node.note));
-  if (node.word !== null)
-    parts.push(down
-      ? svg("text", { class: "word", x: node.x, y: node.y + 5 + 1.45 * SIZE }, node.word)
-      : svg("text", { class: "word start", x: node.wordAt, y: node.y + 5 }, node.word));
+  if (node.note) parts.push(svg("text", { class: "note", x: node.x + node.labelWidth + 2, y: node.y + 4 }, node.note));
+  if (node.word !== null) parts.push(svg("text", { class: "word", x: node.wordX, y: node.wordY + 5 }, node.word));
   return svg("g", {
     class: `node${node.differs ? " differs" : ""}`, role: "treeitem", tabindex: node.number ? -1 : 0,
     "aria-level": node.depth, "aria-label": describe(node, words), "data-number": node.number,
@@ -101,19 +129,17 @@ function drawNode(node, words, down, choose) {
   }, parts);
 }
 
-
 /** Draw a tree; `choose(node)` is called for a node that is clicked, or on which Enter is pressed. */
-export function drawTree(nodes, words, { down, choose, label }) {
+export function drawTree(nodes, words, { layout, choose, label }) {
   const made = prepare(nodes);
-  for (const node of made) node.depth = node.parent < 0 ? 1 : made[node.parent].depth + 1;
-  const size = place(made, down);
+  const size = LAYOUTS[layout](made);
   const drawing = svg("svg", {
     class: "tree", role: "tree", "aria-label": label, viewBox: `0 0 ${Math.ceil(size.width)} ${Math.ceil(size.height)}`,
   });
   for (const node of made)
     if (node.children.length)
-      drawing.append(svg("path", { d: node.children.map((child) => edge(node, child, down)).join("") }));
-  const groups = made.map((node) => drawNode(node, words, down, choose));
+      drawing.append(svg("path", { d: node.children.map((child) => edge(node, child, layout)).join("") }));
+  const groups = made.map((node) => drawNode(node, words, choose));
   drawing.append(...groups);
 
   let current = 0;
@@ -131,7 +157,7 @@ export function drawTree(nodes, words, { down, choose, label }) {
     const node = made[current];
     const siblings = node.parent < 0 ? [node] : made[node.parent].children;
     const at = siblings.indexOf(node);
-    const moves = down
+    const moves = layout === "row"
       ? { up: "ArrowUp", down: "ArrowDown", back: "ArrowLeft", on: "ArrowRight" }
       : { up: "ArrowLeft", down: "ArrowRight", back: "ArrowUp", on: "ArrowDown" };
     const to = {
@@ -149,6 +175,11 @@ export function drawTree(nodes, words, { down, choose, label }) {
   };
   drawing.focusNode = focus;
   return { drawing, size };
+}
+
+/** The first layout that fits into a width, or the narrowest. */
+export function fittingLayout(nodes, width) {
+  return ["row", "column"].find((layout) => LAYOUTS[layout](prepare(nodes)).width <= width) ?? "outline";
 }
 
 /** The tree as nested lists. */
