@@ -19,7 +19,7 @@ from gramian import __version__
 from gramian.errors import MissingExtraError
 from gramian.experiments.plan import Options, Plan, Task, identity, make_plan
 from gramian.experiments.recipes import recipe
-from gramian.experiments.results import Results, Section
+from gramian.experiments.results import Entry, Results, Section
 from gramian.files import writing
 from gramian.parallel import Outcome, TaskFolder, run_tasks
 
@@ -241,7 +241,7 @@ def _write_files(experiment: Experiment, about: dict[str, Any]) -> None:
         elif isinstance(part, Table):
             for table in (part, part.published):
                 if table is not None:
-                    shown = [["" if entry is None else str(entry) for entry in row] for row in table.rows]
+                    shown = [[_shown(entry) for entry in row] for row in table.rows]
                     _write(out / "tables" / f"{table.name}.csv", _csv(table.columns, shown))
     _write(experiment.report, page(experiment, about, drawn))
 
@@ -250,6 +250,10 @@ def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with writing(path) as file:
         file.write(text)
+
+
+def _shown(entry: Entry) -> str:
+    return "" if entry is None else f"{entry:.5g}" if isinstance(entry, float) else str(entry)
 
 
 def _flat(value: Any) -> Any:
