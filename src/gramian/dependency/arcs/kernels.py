@@ -142,6 +142,26 @@ def score_arcs(tokens, weights, scores):  # type: ignore[no-untyped-def]
 
 
 @_compile
+def arc_factors(tokens, weights, lowest, factors):  # type: ignore[no-untyped-def]
+    """OUT factors (N + 1, N + 1): exponents of the scores of `score_arcs`, 1 for the best arc of each modifier, 0 where there is none.
+
+    Scores below the best by more than `lowest` count as so much below it.
+    """
+    score_arcs(tokens, weights, factors)
+    size = factors.shape[0]
+    factors[:, 0] = 0.0
+    for modifier in range(1, size):
+        best = -np.inf
+        for head in range(size):
+            best = max(best, factors[head, modifier])
+        for head in range(size):
+            if head == modifier:
+                factors[head, modifier] = 0.0
+            else:
+                factors[head, modifier] = math.exp(max(factors[head, modifier] - best, lowest))
+
+
+@_compile
 def climb_arcs(tokens, gradient, rate, smallest, step, weights, squares, drift):  # type: ignore[no-untyped-def]
     """One step of AdaGrad on the features of the arcs whose gradient exceeds `smallest`.
 
@@ -247,6 +267,23 @@ def score_relations(tokens, heads, weights, scores):  # type: ignore[no-untyped-
             start = np.int64(slots[t] & np.uint64(mask))
             for label in range(labels):
                 scores[word, label] += weights[(start + label) & mask]
+
+
+@_compile
+def best_relations(tokens, heads, weights, root_only, labels, best):  # type: ignore[no-untyped-def]
+    """OUT best (N,): the best of `labels` relations of each word.
+
+    Those that `root_only` (L,) names go to words at the root, and the others elsewhere; if it is empty, any goes anywhere.
+    """
+    free = root_only.shape[0] == 0
+    scores = np.empty((heads.shape[0], labels))
+    score_relations(tokens, heads, weights, scores)
+    for word in range(1, heads.shape[0]):
+        highest = -np.inf
+        for label in range(labels):
+            if (free or root_only[label] == (heads[word] == 0)) and scores[word, label] > highest:
+                highest = scores[word, label]
+                best[word - 1] = label
 
 
 @_compile

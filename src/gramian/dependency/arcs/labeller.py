@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -42,12 +43,15 @@ class Labeller:
 
         A relation that training had on arcs from the root only goes there and nowhere else.
         """
-        scores = np.empty((len(heads), len(self.relations)))
-        kernels.score_relations(tokens, heads, self.weights, scores)
-        top = np.asarray(self.root_only)
-        if top.any() and not top.all():
-            scores[(heads == 0)[:, None] != top] = -np.inf
-        return [self.relations[best] for best in scores[1:].argmax(axis=1)]
+        best = np.zeros(len(heads) - 1, np.int64)
+        kernels.best_relations(tokens, heads, self.weights, self._root_only, len(self.relations), best)
+        return [self.relations[number] for number in best.tolist()]
+
+    @cached_property
+    def _root_only(self) -> npt.NDArray[np.bool_]:
+        """`root_only` where it tells relations apart, else nothing."""
+        told = np.asarray(self.root_only)
+        return told if told.any() and not told.all() else np.zeros(0, bool)
 
 
 def fit_labeller(

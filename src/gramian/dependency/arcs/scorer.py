@@ -53,15 +53,10 @@ class ArcScorer:
 
         Every tree has one arc to each modifier, so a factor that is common to all of them changes no marginal.
         """
-        return _factors(self.scores(tokens))
-
-
-def _factors(scores: Array) -> Array:
-    factors = np.zeros_like(scores)
-    columns = scores[:, 1:]
-    factors[:, 1:] = np.exp(np.maximum(columns - columns.max(axis=0), _LOWEST))
-    np.fill_diagonal(factors, 0.0)
-    return factors
+        size = tokens.shape[1] - 4
+        factors = np.empty((size, size))
+        kernels.arc_factors(tokens, self.weights, _LOWEST, factors)
+        return factors
 
 
 def table_size(words: int, share: float = 1.0) -> int:

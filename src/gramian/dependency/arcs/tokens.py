@@ -23,6 +23,7 @@ _RARE = 1  # what is seen so often in training counts as unknown, so that unknow
 _BOUNDARY = (0, 1), 2, (3, 4)  # two places before the sentence, the root, two places after
 _UNKNOWN = 5
 _FIRST = 6
+_MOST_KNOWN = 100_000
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,24 @@ class TokenTable:
     def encode(self, tokens: Sequence[Token]) -> Tokens:
         """Return the views of a sentence, shape (7, N + 5): position i of the sentence is column i + 2."""
         before, root, after = _BOUNDARY
-        rows = [
-            [*before, root, *(numbers.get(value, _UNKNOWN) for value in view), *after]
-            for numbers, view in zip(self._numbers, self._views(tokens), strict=True)
-        ]
-        return np.asarray(rows, np.int32)
+        known = self._known
+        columns = []
+        for token in tokens:
+            key = token.form, token.upos, token.xpos
+            column = known.get(key)
+            if column is None:
+                if len(known) >= _MOST_KNOWN:
+                    known.clear()
+                column = known[key] = tuple(
+                    numbers.get(value, _UNKNOWN)
+                    for numbers, (value,) in zip(self._numbers, self._views([token]), strict=True)
+                )
+            columns.append(column)
+        rows = np.empty((VIEWS, len(columns) + 5), np.int32)
+        rows[:, :3] = *before, root
+        rows[:, -2:] = after
+        rows[:, 3:-2] = np.asarray(columns, np.int32).reshape(-1, VIEWS).T
+        return rows
 
     def forgetting(self, strength: float) -> npt.NDArray[np.float64]:
         """Return, for each number of a form, how likely training treats it as unknown: strength / (strength + count)."""
@@ -98,6 +112,11 @@ class TokenTable:
             [form[-5:] for form in forms],
             [form[:5] for form in forms],
         )
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, str, str], tuple[int, ...]]:
+        """Numbers of words met before: most words of a text are."""
+        return {}
 
     @cached_property
     def _numbers(self) -> tuple[dict[str, int], ...]:
