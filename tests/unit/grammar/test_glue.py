@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tiny_grammar import low_rank_grammar, tiny_grammar
 
-from gramian.chart.inference import ChartParser
+from gramian.chart.inference import ChartParser, Pruning
 from gramian.grammar.glue import END, end_scores, glued, root_label
 
 SENTENCES = [[".", "."], ["the", "dog", "the", "cat", "with"], ["barks", "the", "telescope", "saw"]]
@@ -16,7 +16,7 @@ SENTENCES = [[".", "."], ["the", "dog", "the", "cat", "with"], ["barks", "the", 
 
 def log_ratio(grammar, words: list[str]) -> float:
     forest = ChartParser(glued(grammar)).forest(
-        [*(grammar.lexicon.score(word) for word in words), end_scores(grammar)]
+        [*(grammar.lexicon.score(word) for word in words), end_scores(grammar)], Pruning(guess=0.0)
     )
     assert forest is not None
     return forest.log_ratio
