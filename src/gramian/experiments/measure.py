@@ -130,28 +130,26 @@ def train_and_score(
 
 def several(
     train: Sequence[GoldTree], models: int, states: int, seed: int, *, both: bool = True, **options: Any
-) -> list[LPCFG]:
-    """Learn grammars that parse together: with seeds of their own, and in turn of either binarisation."""
-    shapes = [Shape("right"), Shape("left")][: 1 + both]
-    banks = [treebank(train, shape=shape) for shape in shapes]
-    return [
-        compact(
-            learner("spectral-em", states, seed * models + number, **options)
-            .fit(banks[number % len(banks)])
-            .grammar_
+) -> tuple[list[LPCFG], float]:
+    """Learn grammars that parse together: with seeds of their own, and in turn of either binarisation; return them and the time."""
+    _warm("spectral-em")
+    banks = [treebank(train, shape=shape) for shape in [Shape("right"), Shape("left")][: 1 + both]]
+    grammars, seconds = [], 0.0
+    for number in range(models):
+        began = time.process_time()
+        fitted = learner("spectral-em", states, seed * models + number, **options).fit(
+            banks[number % len(banks)]
         )
-        for number in range(models)
-    ]
+        seconds += time.process_time() - began
+        grammars.append(compact(fitted.grammar_))
+    return grammars, seconds
 
 
 def many_and_score(
     train: Sequence[GoldTree], test: Sequence[GoldTree], settings: dict[str, Any], seed: int, scheme: str
 ) -> dict[str, Any]:
     """Learn several grammars (``models`` of the settings; two are what ``gramian train`` does by default), parse with all, and score."""
-    _warm("spectral-em")
-    began = time.process_time()
-    first, *others = several(train, settings.get("models", 2), settings["states"], seed)
-    learnt = time.process_time() - began
+    (first, *others), learnt = several(train, settings.get("models", 2), settings["states"], seed)
     result = parse_and_score(Model(first, others=tuple(others)), test, scheme=scheme)
     return result | {
         "training_seconds": round(learnt, 3),
