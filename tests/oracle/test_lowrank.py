@@ -105,6 +105,56 @@ def test_products_that_all_rules_share(case: Case, rank: int, seed: int) -> None
         np.testing.assert_allclose(posterior, expected[edge], rtol=1e-4, atol=2e-6)
 
 
+def total_in_rank_space(grammar: LPCFG, emission: np.ndarray, rank: int) -> float:
+    """Sum over all derivations without state vectors of phrases wider than a word (Yang, Liu and Tu 2022)."""
+    assert grammar.factors is not None
+    size, first = int(grammar.state_start[-1]) * rank, grammar.state_start
+    values = grammar.factors.values.astype(float).reshape(3, size)
+    matrices = [
+        [table[rank * first[a] : rank * first[a + 1]].reshape(rank, -1) for a in range(grammar.n_symbols)]
+        for table in values
+    ]
+    n, n_phrases = len(emission), grammar.n_phrases
+    sides: dict[tuple[int, int, int], list[np.ndarray]] = {}  # V y and W y of items
+    roots = np.zeros(grammar.n_symbols)
+    for word in range(n):
+        y = {a: emission[word, first[a] - first[n_phrases] : first[a + 1] - first[n_phrases]].astype(float)
+             for a in range(n_phrases, grammar.n_symbols)}  # fmt: skip
+        for rule, (phrase, tag) in enumerate(grammar.unary_rules.tolist()):
+            y[phrase] = y.get(phrase, 0) + grammar.unary_block(rule) @ y[tag]
+        for a, vector in y.items():
+            sides[a, word, word + 1] = [matrices[side][a] @ vector for side in (1, 2)]
+            if n == 1:
+                roots[a] = grammar.root[first[a] : first[a + 1]] @ vector
+    across = [[matrices[side][a] @ matrices[0][a].T for a in range(grammar.n_symbols)] for side in (1, 2)]
+    for width in range(2, n + 1):
+        for start in range(n - width + 1):
+            end = start + width
+            products: dict[int, np.ndarray] = {}
+            for rule, (a, b, c) in enumerate(grammar.binary_rules.tolist()):
+                for split in range(start + 1, end):
+                    if (b, start, split) in sides and (c, split, end) in sides:
+                        pair = sides[b, start, split][0] * sides[c, split, end][1]
+                        products[a] = products.get(a, 0) + float(grammar.factors.weight[rule]) * pair
+            for a, vector in products.items():
+                sides[a, start, end] = [matrix[a] @ vector for matrix in across]
+                if width == n:
+                    roots[a] = grammar.root[first[a] : first[a + 1]] @ (matrices[0][a].T @ vector)
+    return float(roots.sum())
+
+
+@settings(max_examples=30)
+@given(cases(max_words=5), st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_rank_space_gives_the_same_total(case: Case, rank: int, seed: int) -> None:
+    grammar = in_shared_rank(case.grammar, rank, np.random.default_rng(seed))
+    total = total_in_rank_space(grammar, reference.emissions(grammar, case.words), rank)
+    forest = ChartParser(grammar).forest(case.words, EXACT)
+    if forest is None:
+        assert total == 0
+    else:
+        np.testing.assert_allclose(forest.log_ratio, np.log(total), rtol=1e-5, atol=1e-5)
+
+
 def planted(shape: tuple[int, int, int], rank: int, seed: int, noise: float = 0.0) -> np.ndarray:
     """A positive tensor of a known rank, or nearly."""
     rng = np.random.default_rng(seed)
