@@ -30,8 +30,9 @@ from gramian.grammar.lexicon import WordScores
 __all__ = ["COMBINATIONS", "EXPERT_WEIGHT", "EnsembleChart", "Expert"]
 
 COMBINATIONS = ("product", "sum", "coverage", "hierarchical")
-EXPERT_WEIGHT = 0.3
-"""What an expert says counts for this share, what all grammars say for the rest."""
+EXPERT_WEIGHT = 0.45
+"""What an expert says counts for this share, what all grammars say for the rest, if the expert knows all words."""
+_DISTRUST = 4  # power of the share of known words, by which the weight falls where there are others
 
 Floats = npt.NDArray[np.float32]
 _LEAST = 1e-4  # least posterior of a label or rule in a product
@@ -42,6 +43,9 @@ class Expert(Protocol):
 
     def forest(self, words: Sequence[str], forest: Forest) -> Forest | None:
         """Return the forest with other posteriors, or None."""
+
+    def known_share(self, words: Sequence[str]) -> float:
+        """Return the share of the words that it knows."""
 
 
 @dataclass(frozen=True)
@@ -138,34 +142,32 @@ class EnsembleChart(ChartParser):
                 same = [forest for _, forest in found]
                 if not same:
                     return None
-        judged = (
-            self._expert.forest(tokens, same[0]) if self._expert is not None and tokens is not None else None
-        )
+        judged, trust = None, 0.0
+        if self._expert is not None and tokens is not None:
+            judged = self._expert.forest(tokens, same[0])
+            trust = self._expert_weight * self._expert.known_share(tokens) ** _DISTRUST
         logs = np.array([forest.log_ratio for _, forest in found])
         base = replace(
             same[0],
             log_ratio=float(np.logaddexp.reduce(logs) - np.log(len(logs))),
-            item_posterior=self._mean("item_posterior", same, judged),
-            edge_posterior=self._mean("edge_posterior", same, judged),
-            root_posterior=self._mean("root_posterior", same, judged),
+            item_posterior=self._mean("item_posterior", same, judged, trust),
+            edge_posterior=self._mean("edge_posterior", same, judged, trust),
+            root_posterior=self._mean("root_posterior", same, judged, trust),
         )
-        return replace(base, label_posterior=self._labels(found, judged, base))
+        return replace(base, label_posterior=self._labels(found, judged, trust, base))
 
-    def _weights(self, n: int, judged: Forest | None) -> Floats:
-        """Return the weights of `n` grammars and, behind them, of the expert if there is one."""
-        share = 0.0 if judged is None else self._expert_weight
-        return np.array([(1 - share) / n] * n + [share] * (judged is not None), np.float32)
-
-    def _mean(self, name: str, forests: list[Forest], judged: Forest | None) -> Floats:
+    def _mean(self, name: str, forests: list[Forest], judged: Forest | None, trust: float) -> Floats:
         """Return the posteriors of forests with the same items and edges in one."""
         values = np.stack([getattr(one, name) for one in (*forests, *([] if judged is None else [judged]))])
-        weights = self._weights(len(forests), judged)
+        weights = _weights(len(forests), judged, trust)
         if self.combination != "product":
             return weights @ values
         mean = np.exp(weights @ np.log(np.maximum(values, _LEAST)))
         return np.where((values > 0).any(axis=0), mean, np.float32(0))
 
-    def _labels(self, found: list[tuple[_Member, Forest]], judged: Forest | None, base: Forest) -> Floats:
+    def _labels(
+        self, found: list[tuple[_Member, Forest]], judged: Forest | None, trust: float, base: Forest
+    ) -> Floats:
         """Return the posterior of each label over each span."""
         tables = [_label_table(member, forest) for member, forest in found]
         if self.combination == "hierarchical":
@@ -177,7 +179,7 @@ class EnsembleChart(ChartParser):
                 )
                 for kind in kinds
             ]
-        weights = self._weights(len(tables), judged)
+        weights = _weights(len(tables), judged, trust)
         if judged is not None:
             tables.append(label_posteriors(self, judged))
         if self.combination in ("coverage", "hierarchical"):
@@ -196,6 +198,12 @@ class EnsembleChart(ChartParser):
         forest = replace(base, label_posterior=table)
         tree = best_tree(self, forest, scores(self, forest, "max-recall"))
         return np.zeros_like(table) if tree is None else tree_labels(self, forest, tree)
+
+
+def _weights(n: int, judged: Forest | None, trust: float) -> Floats:
+    """Return the weights of `n` grammars and, behind them, of the expert if it has something to say."""
+    share = 0.0 if judged is None else trust
+    return np.array([(1 - share) / n] * n + [share] * (judged is not None), np.float32)
 
 
 def _same_rules(one: LPCFG, other: LPCFG) -> bool:

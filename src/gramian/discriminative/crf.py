@@ -110,7 +110,7 @@ class SpanCRF(BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self, *, epochs: int = 4, rate: float = 0.1, decay: float = 0.0, forgetting: float = 0.1, cost: float = 0.0,
-        min_count: int = 3, slots: int = 1 << 22, batch: int = 2, pruning: Pruning = Pruning(edge=3e-5),
+        min_count: int = 3, slots: int = 1 << 21, batch: int = 2, pruning: Pruning = Pruning(edge=3e-5),
         grammar: LPCFG | None = None, random_state: int = 0, jobs: int = 1, say: Callable[[str], None] | None = None,
     ) -> None:  # fmt: skip
         self.epochs, self.rate, self.decay, self.forgetting, self.cost = epochs, rate, decay, forgetting, cost

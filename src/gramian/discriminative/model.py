@@ -46,6 +46,11 @@ class SpanModel:
     weights: Floats
 
     @cached_property
+    def known(self) -> frozenset[str]:
+        """The lower-cased words that have features of their own."""
+        return frozenset(self.frequent)
+
+    @cached_property
     def _forms(self) -> WordForms:
         return WordForms(self.frequent)
 
@@ -136,6 +141,11 @@ class Expert:
         """
         frame = skeleton(forest)
         return self.model.posteriors(words, frame._replace(item_symbol=self._symbol[frame.item_symbol]))
+
+    def known_share(self, words: Sequence[str]) -> float:
+        """Return the share of the words that have features of their own."""
+        known = self.model.known
+        return sum(word.lower() in known for word in words) / max(len(words), 1)
 
     def forest(self, words: Sequence[str], forest: Forest) -> Forest | None:
         """Return a forest with this model's posteriors instead of the grammar's; None if it has no tree."""
