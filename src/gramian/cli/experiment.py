@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -29,8 +30,6 @@ def experiment(
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing but errors."),
 ) -> None:
     """Run an experiment and write a report; what was finished in an earlier call is kept."""
-    from pathlib import Path
-
     from gramian.errors import OptionError
     from gramian.experiments.recipes import RECIPES
 
@@ -71,26 +70,15 @@ def experiment(
         raise typer.Exit(1)
 
 
-def _print_plan(plan: Plan, folder: object, jobs: int, only: str | None) -> None:
-    tasks = plan.tasks(only)
-    expected = sum(task["seconds"] for task in tasks)
-    done = 0
-    if only is None:
-        from pathlib import Path
+def _print_plan(plan: Plan, folder: Path, jobs: int, only: str | None) -> None:
+    from gramian.experiments.run import foresee
 
-        from gramian.experiments.plan import identity
-        from gramian.parallel import TaskFolder
-
-        if Path(f"{folder}/runs").is_dir():
-            kept = TaskFolder(f"{folder}/runs", key=identity)
-            ready = [found for task in tasks if (found := kept.find(task)) is not None]
-            done = len(ready)
-            guessed = sum(found.task["seconds"] for found in ready)
-            ratio = sum(found.seconds for found in ready) / guessed if guessed else 1.0
-            expected = ratio * (expected - guessed)
-    cells = len({task["cell"] for task in tasks})
+    expected = foresee(plan, folder, jobs=jobs, only=only)
     say(f"{plan.recipe.name}: {plan.recipe.title}")
-    say(f"{cells} cells, {len(tasks)} runs, {done} of them finished before; about {_clock(expected / jobs)}")
+    say(
+        f"{expected.cells} cells, {expected.runs} runs, {expected.finished} of them finished before;"
+        f" about {_clock(expected.seconds)}"
+    )
     say(f"to {folder}")
 
 
@@ -106,11 +94,7 @@ def _show(progress: Progress) -> None:
 
 
 def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return (
-        f"{minutes // 60} h {minutes % 60} min"
-        if minutes >= 60
-        else f"{minutes} min"
-        if minutes >= 3
-        else f"{60 * minutes + rest} s"
-    )
+    minutes = round(seconds / 60)
+    if minutes < 3:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -23,7 +23,7 @@ from gramian.experiments.results import Entry, Results, Section
 from gramian.files import writing
 from gramian.parallel import Outcome, TaskFolder, run_tasks
 
-__all__ = ["Experiment", "Progress", "run_experiment"]
+__all__ = ["Experiment", "Foreseen", "Progress", "foresee", "run_experiment"]
 
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib", "joblib", "distributed")
 
@@ -74,6 +74,37 @@ class Experiment:
     def report(self) -> Path:
         """The page to look at."""
         return self.folder / "report.html"
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What is ahead.
+
+    Attributes
+    ----------
+    cells, runs, finished : int
+        `finished` runs are kept from before.
+    seconds : float
+        Expected for the others; how long the finished ones took corrects the guess.
+    """
+
+    cells: int
+    runs: int
+    finished: int
+    seconds: float
+
+
+def foresee(plan: Plan, out: str | Path, *, jobs: int = 1, only: str | None = None) -> Foreseen:
+    """Say what running a plan would take; other parameters as for :func:`run_experiment`."""
+    tasks, runs = plan.tasks(only), Path(out) / "runs"
+    kept = []
+    if only is None and runs.is_dir():
+        folder = TaskFolder(runs, key=identity)
+        kept = [found for task in tasks if (found := folder.find(task)) is not None]
+    guessed = sum(found.task["seconds"] for found in kept)
+    ratio = sum(found.seconds for found in kept) / guessed if guessed else 1.0
+    left = sum(task["seconds"] for task in tasks) - guessed
+    return Foreseen(len({task["cell"] for task in tasks}), len(tasks), len(kept), ratio * left / jobs)
 
 
 def run_experiment(

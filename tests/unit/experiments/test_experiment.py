@@ -101,6 +101,9 @@ def test_what_was_finished_is_kept_and_only_redoes_its_cell(adding, tmp_path):
     found = run_experiment(adding, out=tmp_path, only="plus/2")
     assert measure.done[9:] == [(2, 0), (2, 1), (2, 2)]
     assert len(found.results.outcomes) == 9
+    ahead = running.foresee(adding, tmp_path, jobs=2)
+    assert (ahead.cells, ahead.runs, ahead.finished, ahead.seconds) == (3, 9, 9, 0.0)
+    assert running.foresee(adding, tmp_path / "new", jobs=2).seconds == 4.5
     with pytest.raises(OptionError, match=r"no cell is called 'plus/7'; there are: plus/1, plus/2"):
         run_experiment(adding, out=tmp_path, only="plus/7")
 
