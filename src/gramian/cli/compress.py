@@ -11,8 +11,8 @@ from gramian.cli.talk import say
 from gramian.errors import OptionError
 
 if TYPE_CHECKING:
+    from gramian.grammar import LPCFG
     from gramian.grammar.lowrank import Compression
-    from gramian.grammar.model import Model
 
 
 def compress(
@@ -56,32 +56,48 @@ def compress(
     if shared and (signed or gate is not None or products == "auto"):
         raise OptionError("--shared takes a --rank such as 256, and neither --gate nor --signed")
     model = load_model(file)
-    if model.others:
-        raise OptionError(f"{file}: holds several grammars; try: compressing each before they are joined")
-    if model.grammar.factors is not None:
+    if any(grammar.factors is not None for grammar in model.grammars):
         say(f"{file}: rules are of low rank already; try: a model of 'gramian train --full'")
-    if shared and products != "auto":
-        found = compress_shared(model.grammar, products, progress=_progress("products"))
-    else:
-        found = lowrank.compress(
-            model.grammar, products, gate=gate, measure=measure, signed=signed or not model.grammar.is_probabilistic,
-            starts=starts, random_state=seed, jobs=jobs, progress=_progress("rules"),
-        )  # fmt: skip
-    if not full:
-        found = lowrank.compared(model.grammar, _rounded(replace(model, grammar=found.grammar)))
-    about = found.summary()
+
+    def compressed(grammar: LPCFG) -> Compression:
+        if shared and products != "auto":
+            found = compress_shared(grammar, products, progress=_progress("products"))
+        else:
+            found = lowrank.compress(
+                grammar, products, gate=gate, measure=measure, signed=signed or not grammar.is_probabilistic,
+                starts=starts, random_state=seed, jobs=jobs, progress=_progress("rules"),
+            )  # fmt: skip
+        return found if full else lowrank.compared(grammar, _rounded(found.grammar))
+
+    found = [compressed(grammar) for grammar in model.grammars]
+    about = _together([one.summary() for one in found])
     # The error of what MODEL came from adds to that of what was done to it now.
     about["gamma"] += model.report.get("low rank", {}).get("gamma", 0.0)
     report = {**model.report, "low rank": about}
+    first, *others = (one.grammar for one in found)
     # Scores of MODEL are not those of what is written.
-    save_model(replace(model, grammar=found.grammar, metrics={}, report=report), output, half=not full)
+    save_model(
+        replace(model, grammar=first, others=tuple(others), metrics={}, report=report), output, half=not full
+    )
     about["bytes"] = {"before": os.path.getsize(file), "after": os.path.getsize(output)}
-    sizes = int(found.grammar.n_states.max()), found.grammar.n_symbols
+    sizes = int(max(one.grammar.n_states.max() for one in found)), first.n_symbols
     about["guarantee"] = asdict(guarantee(about["gamma"], *sizes, epsilon)) if about["gamma"] > 0 else None
     if as_json:
         print(json.dumps({"model": file, "output": output, **about}, ensure_ascii=False))
     else:
-        _print(output, found, about)
+        _print(output, first.is_probabilistic, about)
+
+
+def _together(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the facts of several grammars in one: sums of sizes, the largest gamma, the mean of the rest."""
+    whole = dict(parts[0])
+    for name in ("rules by rank", "rule parameters"):
+        keys = dict.fromkeys(key for part in parts for key in part[name])
+        whole[name] = {key: sum(part[name].get(key, 0) for part in parts) for key in keys}
+    whole["gamma"] = max(part["gamma"] for part in parts)
+    for name, digits in (("loss", 6), ("predicted speed-up", 2)):
+        whole[name] = round(sum(part[name] for part in parts) / len(parts), digits)
+    return whole
 
 
 def _rank(text: str) -> int | Literal["auto"]:
@@ -105,19 +121,20 @@ def _progress(noun: str) -> Any:
     return show
 
 
-def _rounded(model: Model) -> Any:
+def _rounded(grammar: LPCFG) -> LPCFG:
     """Return the grammar as it comes back from a file of 16-bit numbers."""
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
+    from gramian.grammar.model import Model
     from gramian.grammar.store import load_model, save_model
 
     with TemporaryDirectory() as folder:
-        save_model(model, Path(folder, "model"), half=True)
+        save_model(Model(grammar), Path(folder, "model"), half=True)
         return load_model(Path(folder, "model")).grammar
 
 
-def _print(output: str, found: Compression, about: dict[str, Any]) -> None:
+def _print(output: str, is_probabilistic: bool, about: dict[str, Any]) -> None:
     numbers, sizes, ranks = about["rule parameters"], about["bytes"], dict(about["rules by rank"])
     whole = ranks.pop("whole", 0)
     low = sum(ranks.values())
@@ -128,9 +145,7 @@ def _print(output: str, found: Compression, about: dict[str, Any]) -> None:
         f"  size       {numbers['before']:,} -> {numbers['after']:,} parameters of rules; "
         f"{sizes['before'] / 1e6:,.2f} -> {sizes['after'] / 1e6:,.2f} MB"
     )
-    loss = (
-        f"{about['loss']:.3g} nats a sentence" if found.grammar.is_probabilistic else f"{about['loss']:.3g}"
-    )
+    loss = f"{about['loss']:.3g} nats a sentence" if is_probabilistic else f"{about['loss']:.3g}"
     print(f"  error      expected loss {loss}; largest error of a rule (gamma) {about['gamma']:.3g}")
     if sure := about["guarantee"]:
         within = f"trees up to depth {sure['depth']}, sentences up to {sure['length']} words"
