@@ -25,7 +25,7 @@ __all__ = ["METHODS", "Method", "SHAGParser"]
 Method = Literal["conditional", "em", "spectral", "det", "det+f"]
 METHODS: tuple[Method, ...] = ("conditional", "em", "spectral", "det", "det+f")
 
-_LABEL_EPOCHS = 8
+_LABEL_EPOCHS = 5
 
 
 class SHAGParser(BaseEstimator):  # type: ignore[misc]

@@ -75,8 +75,11 @@ def load(path: str | os.PathLike[str], symbols: SymbolFunction | None = None) ->
         values = tuple(tuple(view) for view in header["table"]["values"])
         scorer = ArcScorer(_table(arrays["arc_weights"])) if "arc_weights" in arrays else None
         relations = tuple(header["relations"])
-        if len(values) != VIEWS or not relations or len(header["root_only"]) != len(relations):
+        relation_weights = _table(arrays["relation_weights"])
+        if len(values) != VIEWS or not 0 < len(relations) <= relation_weights.size:
             raise ValueError("views and relations")
+        if len(header["root_only"]) != len(relations):
+            raise ValueError("relations at the root")
         return DependencyParser(
             SymbolMap(
                 names, choice["column"], int(choice["buckets"]), symbols if choice["function"] else None
@@ -84,7 +87,7 @@ def load(path: str | os.PathLike[str], symbols: SymbolFunction | None = None) ->
             _grammar(names, arrays, "grammar"),
             _grammar(names, arrays, "backoff"),
             TokenTable(header["table"]["column"], values, np.zeros(0, np.int64)),
-            Labeller(relations, _table(arrays["relation_weights"]), tuple(header["root_only"])),
+            Labeller(relations, relation_weights, tuple(header["root_only"])),
             scorer,
             bool(header["single_root"]),
             dict(header["about"]),

@@ -251,22 +251,28 @@ def _family(heads, family):  # type: ignore[no-untyped-def]
 
 
 @_compile
+def _first_weight(slot, labels, weights):  # type: ignore[no-untyped-def]
+    """Where the weights of a feature's relations begin: all of them lie within the table, side by side."""
+    start = np.int64(slot & np.uint64(weights.shape[0] - 1))
+    return start if start + labels <= weights.shape[0] else start - labels
+
+
+@_compile
 def score_relations(tokens, heads, weights, scores):  # type: ignore[no-untyped-def]
     """OUT scores (N + 1, L): the score of each relation of each word to its head; row 0 is left alone.
 
     The weights of a feature's relations lie side by side from its slot on. `heads` (N + 1,) has -1 for the root.
     """
     size, labels = scores.shape
-    mask = weights.shape[0] - 1
     slots = np.empty(_MOST_FEATURES, np.uint64)
     family = np.empty((4, size), np.int64)
     _family(heads, family)
     for word in range(1, size):
         scores[word] = 0.0
         for t in range(_relation_features(tokens, heads, word, family, slots)):
-            start = np.int64(slots[t] & np.uint64(mask))
+            start = _first_weight(slots[t], labels, weights)
             for label in range(labels):
-                scores[word, label] += weights[(start + label) & mask]
+                scores[word, label] += weights[start + label]
 
 
 @_compile
@@ -290,17 +296,16 @@ def best_relations(tokens, heads, weights, root_only, labels, best):  # type: ig
 def climb_relations(tokens, heads, gradient, rate, smallest, step, weights, squares, drift):  # type: ignore[no-untyped-def]
     """One step of AdaGrad on the relations whose gradient exceeds `smallest`; tables as in `climb_arcs`."""
     size, labels = gradient.shape
-    mask = weights.shape[0] - 1
     slots = np.empty(_MOST_FEATURES, np.uint64)
     family = np.empty((4, size), np.int64)
     _family(heads, family)
     for word in range(1, size):
         for t in range(_relation_features(tokens, heads, word, family, slots)):
-            start = np.int64(slots[t] & np.uint64(mask))
+            start = _first_weight(slots[t], labels, weights)
             for label in range(labels):
                 slope = gradient[word, label]
                 if abs(slope) > smallest:
-                    slot = (start + label) & mask
+                    slot = start + label
                     squares[slot] += slope * slope
                     change = rate * slope / math.sqrt(squares[slot] + 0.01)
                     weights[slot] += change
