@@ -8,7 +8,9 @@ import numpy as np
 from chart_cases import Case, ambiguous_case, cases, forest_edges, forest_items, grammar_of, sentence
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from test_ensemble import joint_words, with_other_states
 
+from gramian.chart.ensemble import EnsembleChart
 from gramian.chart.inference import ChartParser, Pruning
 from gramian.grammar import LPCFG
 from gramian.grammar.merge import halves, merged
@@ -117,3 +119,16 @@ def test_the_pass_between_keeps_what_two_states_find_likely() -> None:
     assert np.abs(alone.item_posterior - 0.05).min() > 1e-4  # or the rest would hang on rounding
     likely = zip(forest_items(alone), alone.item_posterior, strict=True)
     assert set(forest_items(kept)) == {item for item, value in likely if value >= 0.05}
+
+
+@settings(max_examples=30)
+@given(cases(max_words=5, max_phrases=4), st.integers(0, 100))
+def test_the_pass_between_of_several_grammars(case: Case, seed: int) -> None:
+    """The first grammar of a binarisation prunes for all, with its own states of the words."""
+    members = [case, with_other_states(case, seed)]
+    chart = EnsembleChart([member.grammar for member in members])
+    words = joint_words(members)
+    alone = ChartParser(case.grammar).forest(case.words, replace(EXACT, split=0.02))
+    less = chart.forest(words, replace(EXACT, split=0.02))
+    assume(alone is not None and less is not None)
+    assert forest_items(less) == forest_items(alone)

@@ -132,6 +132,9 @@ class EnsembleChart(ChartParser):
         same: list[Forest] = []  # of the first binarisation
         for number, group in enumerate(self._groups):
             coarse = group[0].chart.coarse_forest(words, pruning, allowed if number == 0 else None)
+            if coarse is not None:
+                first = start + group[0].state_offset[tags]
+                coarse = group[0].chart.split_forest(coarse, states, first, pruning)
             for member in group if coarse is not None else ():
                 forest = member.chart.fine_forest(
                     _copied(coarse), states, start + member.state_offset[tags], pruning

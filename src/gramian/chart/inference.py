@@ -42,7 +42,7 @@ class Pruning:
         spans of more than twenty words, whose guesses are worse, only those below a smaller bound. 0 keeps all, and so does no beam.
     split : float
         If more than 0, a pass with two states for each symbol comes between, and what has a lower posterior there does not reach the
-        fine pass. Of a single grammar with probabilities only.
+        fine pass. Of grammars with probabilities only.
     """
 
     beam: float = 1e-3
@@ -233,13 +233,8 @@ class ChartParser:
             return None
         sizes = self.grammar.n_states[coarse.tag_symbol]
         states = np.concatenate([word.states for word in words])
-        if pruning.split > 0 and self.grammar.is_probabilistic:
-            coarse = self._halved.prune(coarse, states, pruning)
-        return self.fine_forest(coarse, states, np.cumsum(sizes, dtype=np.int64) - sizes, pruning)
-
-    @cached_property
-    def _halved(self) -> _Halved:
-        return _Halved(self.grammar)
+        start = np.cumsum(sizes, dtype=np.int64) - sizes
+        return self.fine_forest(self.split_forest(coarse, states, start, pruning), states, start, pruning)
 
     def coarse_forest(
         self, words: Sequence[WordScores], pruning: Pruning, allowed: Allowed | None = None
@@ -268,6 +263,18 @@ class ChartParser:
         if log_probability == -np.inf:
             return None
         return CoarseForest(n, log_probability, tag_start, tag_symbol, *arrays)
+
+    def split_forest(
+        self, coarse: CoarseForest, tag_states: Floats, tag_state_start: Longs, pruning: Pruning
+    ) -> CoarseForest:
+        """Return what a pass with two states for each symbol leaves, if `pruning` asks for it; see :meth:`fine_forest`."""
+        if pruning.split == 0 or not self.grammar.is_probabilistic:
+            return coarse
+        return self._halved.prune(coarse, tag_states, tag_state_start, pruning)
+
+    @cached_property
+    def _halved(self) -> _Halved:
+        return _Halved(self.grammar)
 
     def fine_forest(
         self, coarse: CoarseForest, tag_states: Floats, tag_state_start: Longs, pruning: Pruning
@@ -307,14 +314,20 @@ class _Halved:
         self._share = shares_in_groups(grammar, group)
         self._sizes = grammar.n_states
 
-    def prune(self, coarse: CoarseForest, states: Floats, pruning: Pruning) -> CoarseForest:
+    def prune(
+        self, coarse: CoarseForest, tag_states: Floats, tag_state_start: Longs, pruning: Pruning
+    ) -> CoarseForest:
         """Return what has a posterior of at least ``pruning.split``; all if nothing has one."""
         c = coarse
         full, half = self._sizes[c.tag_symbol], self._chart.grammar.n_states[c.tag_symbol]
         begin = np.cumsum(half, dtype=np.int64) - half
-        state = np.arange(len(states)) + np.repeat(self._first[c.tag_symbol] - np.cumsum(full) + full, full)
+        within = np.arange(full.sum()) - np.repeat(
+            np.cumsum(full) - full, full
+        )  # number of a state of its tag
+        state = np.repeat(self._first[c.tag_symbol], full) + within
+        scores = self._share[state] * tag_states[np.repeat(tag_state_start, full) + within]
         place = np.repeat(begin, full) + self._group[state]
-        merged_states = np.bincount(place, self._share[state] * states, int(half.sum())).astype(np.float32)
+        merged_states = np.bincount(place, scores, int(half.sum())).astype(np.float32)
         forest = self._chart.fine_forest(
             replace(c, item_posterior=c.item_posterior.copy(), edge_posterior=c.edge_posterior.copy()),
             merged_states,
