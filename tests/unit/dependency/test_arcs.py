@@ -138,3 +138,32 @@ def test_relations_are_learnt(table, tokens):
     found = labeller.label(table.encode(words), odd)
     assert found[0] == "root"
     assert "root" not in found[1:]
+
+
+def test_relations_see_the_words_around_both_ends():
+    # 2 is the root with modifiers 1 and 3, and 4 hangs on 3.
+    heads = np.array([-1, 2, 0, 2, 3], np.int32)
+    family = np.zeros((4, 5), np.int64)
+    kernels._family(heads, family)
+    first, last, before, after = family.tolist()
+    assert first == [2, 1, 1, 4, 4]
+    assert last == [2, 1, 3, 4, 4]
+    assert before == [-2, -2, -2, 1, -2]
+    assert after == [-2, 3, -2, -2, -2]
+
+
+def test_factors_are_the_exponents_of_scores(table, tokens):
+    scorer = ArcScorer(np.random.default_rng(0).normal(size=4096).astype(np.float32))
+    scores, factors = scorer.scores(tokens[0]), scorer.factors(tokens[0])
+    expected = np.exp(scores[:, 1:] - scores[:, 1:].max(axis=0))
+    np.testing.assert_allclose(factors[:, 1:], expected, rtol=1e-12, atol=0)
+    assert not factors[:, 0].any()
+
+
+def test_words_met_before_keep_their_numbers(table):
+    first = table.encode(TRAIN[0].tokens)
+    np.testing.assert_array_equal(table.encode(TRAIN[0].tokens), first)
+    fresh = TokenTable(table.column, table.values, table.counts)
+    for sentence in TRAIN[:20]:
+        np.testing.assert_array_equal(table.encode(sentence.tokens), fresh.encode(sentence.tokens))
+    assert table.encode([]).shape == (7, 5)
