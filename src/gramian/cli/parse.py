@@ -85,6 +85,10 @@ def parse(
         max_seconds=max_seconds,
         max_memory=max_memory << 20,
     )
+    if model is None and not quiet:
+        say(
+            "parsing with the English model that comes with gramian, learnt from biomedical articles; -m MODEL takes another"
+        )
     statuses: Counter[str] = Counter()
     source: TextLines | None = None
     began = perf_counter()
