@@ -1,7 +1,7 @@
 """What gramian does, in a few minutes and without any data: ``make demo``.
 
-A treebank of a made-up English is sampled, three grammars are learnt from it, and each parses sentences it has
-not seen. Every command is printed as you would type it; what it makes is left in ``runs/demo/``.
+Sentences are parsed with the model that comes along; a treebank is sampled from it, three grammars are learnt from that, and each parses
+sentences it has not seen. Every command is printed as you would type it; what it makes is left in ``runs/demo/``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 
 import gramian
-from made_up_english import sample
 
 FOLDER = Path("runs/demo")
 METHODS = {
@@ -21,15 +20,21 @@ METHODS = {
     "spectral-cluster": "hidden states by spectral clustering",
     "spectral-em": "the same, polished by EM",
 }
-SENTENCE = "Anna said that the old sailor painted the boat in the harbour with a brush ."
+SENTENCES = (
+    "The mutant mice were smaller than their wild-type littermates.",
+    "The cat slept on the sofa while the children played in the garden.",
+    "Could you tell me where the station is?",
+)
 
 
-def command(*words: str, save: str | None = None, show: bool = True) -> str:
+def command(*words: str, given: str = "", save: str | None = None, show: bool = True) -> str:
     """Print and run a gramian command; return what it writes to stdout, or put that into a file."""
-    print(f"\n$ gramian {' '.join(words)}" + (f" > {save}" if save else ""), flush=True)
+    line = f"gramian {' '.join(words)}" + (f" > {save}" if save else "")
+    print(f"\n$ {f'echo {given!r} | ' if given else ''}{line}", flush=True)
     done = subprocess.run(
-        [sys.executable, "-m", "gramian", *words], cwd=FOLDER, stdout=subprocess.PIPE, text=True, check=True
-    )
+        [sys.executable, "-m", "gramian", *words],
+        cwd=FOLDER, input=given, stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
     if save:
         (FOLDER / save).write_text(done.stdout, encoding="utf-8")
     elif show:
@@ -37,38 +42,61 @@ def command(*words: str, save: str | None = None, show: bool = True) -> str:
     return done.stdout
 
 
+def draw_trees() -> None:
+    """Parse the sentences once more, in Python, and draw the trees."""
+    print('\n>>> parser = gramian.load()\n>>> result = parser.parse("...")\n>>> result.tree.svg(values=...)')
+    parser = gramian.load()
+    for number, sentence in enumerate(SENTENCES, 1):
+        result = parser.parse(sentence)
+        values = {(label, start, end): sure for label, start, end, sure in result.spans}
+        drawing = FOLDER / f"tree-{number}.svg"
+        drawing.write_text(result.tree.svg(values=values), encoding="utf-8")
+        print(f"{drawing}: phrases coloured by the parser's confidence")
+
+
+def plot(scores: dict[str, dict[str, float]]) -> Path:
+    """Draw the scores as bars."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(5, 2.2), layout="constrained")
+    bars = axes.barh(list(scores), [score["f1"] for score in scores.values()], color="#4477aa")
+    axes.bar_label(bars, fmt="%.1f", padding=3)
+    axes.invert_yaxis()
+    axes.set(xlabel="labelled F1", xlim=(0, 100))
+    path = FOLDER / "f1.svg"
+    figure.savefig(path)
+    return path
+
+
 def main() -> None:
     began = time.perf_counter()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, count, seed in (("train.mrg", 1500, 1), ("test.mrg", 300, 2)):
-        (FOLDER / name).write_text("".join(f"{tree}\n" for tree in sample(count, seed)), encoding="utf-8")
-        print(f"{FOLDER / name}: {count:,} trees of a made-up English (examples/made_up_english.py)")
-    command("inspect", "train.mrg")
-    command("convert", "test.mrg", "--to", "tokens", save="test.txt")
+    for sentence in SENTENCES:
+        command("parse", "--pretty", "--quiet", given=sentence)
+    draw_trees()
 
+    print(
+        "\nA grammar is also a source of trees. Those below are learnt from, and learning is tested on others."
+    )
+    for name, count, seed in (("train.mrg", "2500", "1"), ("test.mrg", "250", "2")):
+        command("sample", "-n", count, "--seed", seed, "--max-length", "40", "--quiet", save=name)
+    command("convert", "test.mrg", "--to", "tokens", "--quiet", save="test.txt")
     scores = {}
     for method in METHODS:
-        command("train", "train.mrg", "--method", method, "--states", "8", "-o", f"{method}.grammar")
+        command(
+            "train", "train.mrg", "--method", method, "--states", "8", "-o", f"{method}.grammar", "--quiet"
+        )
         command("parse", "test.txt", "--tokens", "-m", f"{method}.grammar", save=f"{method}.mrg")
         scores[method] = json.loads(command("eval", "test.mrg", f"{method}.mrg", "--json", show=False))["all"]
-        print(f'{{"all": {{..., "f1": {scores[method]["f1"]}, ...')
+        print(f'{{"all": {{..., "f1": {scores[method]["f1"]:.2f}, ...')
 
-    print("\nLabelled F1 on 300 sentences that were not in training:\n")
+    print("\nLabelled F1 on 250 sampled sentences that were not in training:\n")
     print(f"  {'method':<18} {'F1':>6} {'exact':>7} {'tags':>7}")
     for method, score in scores.items():
         row = f"{score['f1']:>6.2f} {score['exact']:>7.2f} {score['tagging']:>7.2f}"
         print(f"  {method:<18} {row}   {METHODS[method]}")
-
-    command("inspect", "spectral-em.grammar", "--label", "VBD", "--top", "4")
-
-    print(f'\n>>> parser = gramian.load("{FOLDER}/spectral-em.grammar")')
-    print(f'>>> result = parser.parse("{SENTENCE}")')
-    result = gramian.load(FOLDER / "spectral-em.grammar").parse(SENTENCE)
-    print(f">>> print(result.tree.outline())\n{result.tree.outline()}")
-    drawing = FOLDER / "tree.svg"
-    values = {(label, start, end): sure for label, start, end, sure in result.spans}
-    drawing.write_text(result.tree.svg(values=values), encoding="utf-8")
-    print(f"\n{drawing}: the same tree as a picture, phrases coloured by the parser's confidence.")
+    print(f"\n{plot(scores)}: the same as a plot")
+    command("inspect", "spectral-em.grammar", "--label", "NN", "--top", "4")
     print(f"""
 All this took {time.perf_counter() - began:.0f} s. With a treebank of your own:
 
@@ -76,7 +104,8 @@ All this took {time.perf_counter() - began:.0f} s. With a treebank of your own:
   gramian split TREES.mrg -o DATA --seed 1       train, dev and test
   gramian train DATA/train.mrg --dev DATA/dev.mrg -o MY.grammar
   echo 'Time flies .' | gramian parse -m MY.grammar --pretty
-  gramian inspect MY.grammar --label NP          what its hidden states are""")
+  gramian inspect MY.grammar --label NP          what its hidden states are
+  gramian serve -m MY.grammar                    all this on a page""")
 
 
 if __name__ == "__main__":
