@@ -75,7 +75,9 @@ class ParseResult:
         return [(*span, sure) for span, sure in zip(self.tree.spans(), self.confidences, strict=True)]
 
     def _repr_svg_(self) -> str:
-        return self.tree.svg()
+        """Draw the tree in a notebook, phrases coloured by their confidence."""
+        values = {(label, start, end): sure for label, start, end, sure in self.spans} if self.words else None
+        return self.tree.svg(values=values)
 
 
 def read_result(
