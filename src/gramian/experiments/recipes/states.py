@@ -79,8 +79,9 @@ def measure(task: Task) -> dict[str, Any]:
         else:
             trials = search_by_f1(whole, judges, scheme, method=way, **limits)
             numbers = trials.n_states
+    grammar = whole.grammar(numbers)
     searched = time.process_time() - began
-    result = parse_and_score(compact(whole.grammar(numbers)), rest, scheme=scheme)
+    result = parse_and_score(compact(grammar), rest, scheme=scheme)
     names = [whole.seen.name(symbol) for symbol in range(whole.seen.bank.n_symbols)]
     order = sorted(range(len(names)), key=lambda symbol: -int(whole.seen.label_count[symbol]))[:15]
     return result | {
@@ -103,7 +104,14 @@ def sections(results: Results) -> list[Section]:
         ]
         for way in ways
     ]  # fmt: skip
-    columns = ["way", "F1", "difference", "states of all labels", "candidates", "processor seconds"]
+    columns = [
+        "way",
+        "F1",
+        "difference",
+        "states of all labels",
+        "candidates",
+        "seconds of search and training",
+    ]
     lines = []
     for way in ways:
         best, points = -float("inf"), []
