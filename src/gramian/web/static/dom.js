@@ -26,7 +26,7 @@ export function picture(text, label) {
   const host = el("div", { class: "paper", role: "img", "aria-label": label });
   const drawing = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
   const shown = document.importNode(drawing, true);
-  shown.style.cssText = "display:block;max-width:100%;min-width:min(100%, 560px);height:auto";
+  shown.style.cssText = "display:block;max-width:100%;height:auto";
   if (innerWidth <= 800) shown.style.maxWidth = "none";  // small text is worse than scrolling
   host.attachShadow({ mode: "open" }).append(shown);
   return host;
