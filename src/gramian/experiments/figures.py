@@ -37,7 +37,11 @@ def draw(figure: Figure, folder: Path) -> str:
         (_draw_categories if figure.categories else _draw_lines)(axes, figure)
         axes.set_xlabel(figure.x)
         axes.set_ylabel(figure.y)
-        if sum(len(line.points) > 0 for line in figure.lines) > 1:
+        shown = sum(len(line.points) > 0 for line in figure.lines)
+        if shown > 4:  # it would cover the lines
+            canvas.set_figheight(canvas.get_figheight() + 0.12 * shown)
+            canvas.legend(loc="outside lower center", ncols=2, fontsize=9.5)
+        elif shown > 1:
             axes.legend(fontsize=9.5)
         text = io.StringIO()
         canvas.savefig(text, format="svg", metadata={"Date": None})
