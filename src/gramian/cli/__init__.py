@@ -13,6 +13,7 @@ import typer
 from gramian.cli.compress import compress
 from gramian.cli.convert import convert
 from gramian.cli.dep import app as dep
+from gramian.cli.doctor import doctor
 from gramian.cli.eval import evaluate
 from gramian.cli.experiment import experiment
 from gramian.cli.inspect import inspect
@@ -74,6 +75,7 @@ app.command("sample")(sample)
 app.command("compress")(compress)
 app.command("experiment")(experiment)
 app.command("serve")(serve)
+app.command("doctor")(doctor)
 app.add_typer(dep)
 app.add_typer(wfa)
 

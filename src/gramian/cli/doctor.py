@@ -1,0 +1,196 @@
+"""``gramian doctor``: is all in place for parsing here, and if not, what to do about it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import typer
+
+from gramian.errors import GramianError
+
+if TYPE_CHECKING:
+    from gramian.parser import Parser
+
+__all__ = ["Finding", "doctor"]
+
+_NEEDED = ("numpy", "scipy", "numba", "safetensors", "conllu", "typer")
+_OPTIONAL = {
+    "scikit-learn": "train", "matplotlib": "plots", "nltk": "nltk", "spacy": "spacy", "distributed": "cluster", "starlette": "web",
+}  # fmt: skip
+_SENTENCE = "The doctor says that all is well."
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at.
+
+    Attributes
+    ----------
+    name : str
+    ok : bool
+    found : str
+        What there is, or what is wrong.
+    fix : str
+        What to do about it; empty if all is well.
+    """
+
+    name: str
+    ok: bool
+    found: str
+    fix: str = ""
+
+
+def doctor(
+    model: str | None = typer.Option(None, "--model", "-m", help="Model file; without it, the bundled one."),
+    as_json: bool = typer.Option(False, "--json", help="Write one JSON object."),
+) -> None:
+    """Look at the installation, compile the parser, parse a sentence; say what is wrong and how to fix it.
+
+    Exits with 1 if something is wrong.
+    """
+    findings: list[Finding] = []
+    for finding in _examine(model):
+        findings.append(finding)
+        if not as_json:
+            _print(finding)
+    wrong = [finding.name for finding in findings if not finding.ok]
+    if as_json:
+        print(json.dumps({"ok": not wrong, "findings": [asdict(finding) for finding in findings]}, indent=1))
+    elif wrong:
+        print(f"wrong: {', '.join(wrong)}")
+    else:
+        print("all is well")
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _examine(model: str | None) -> Iterator[Finding]:
+    """Yield what is found, one thing after the other; without a parser nothing is parsed."""
+    for name, look in (("versions", _versions), ("threads", _threads), ("cache", _cache)):
+        yield _guarded(name, look)
+    parsers: list[Parser] = []
+    yield _guarded("model", partial(_model, path=model, parsers=parsers))
+    for parser in parsers:
+        yield _guarded("kernels", partial(_kernels, parser=parser))
+        yield _guarded("sentence", partial(_sentence, parser=parser))
+
+
+def _guarded(name: str, look: Callable[[str], Finding]) -> Finding:
+    try:
+        return look(name)
+    except GramianError as error:
+        what, _, fix = str(error).replace("\n", " ").partition("; try: ")
+        return Finding(name, False, what, fix or "run gramian doctor with another model: -m MODEL")
+    except Exception as error:  # whatever it is, a doctor reports it
+        what = " ".join(str(error).split()) or type(error).__name__
+        return Finding(name, False, what, _advice(error))
+
+
+def _print(finding: Finding) -> None:
+    print(f"{'ok   ' if finding.ok else 'WRONG'} {finding.name:9} {finding.found}", flush=True)
+    if finding.fix:
+        print(f"{'':5} {'to fix':9} {finding.fix}", flush=True)
+
+
+def _advice(error: Exception) -> str:
+    if "no locator available" in str(error):
+        return "set NUMBA_CACHE_DIR to a folder that can be written: export NUMBA_CACHE_DIR=/tmp/numba"
+    if isinstance(error, ImportError):
+        return (
+            "install gramian anew, in a virtual environment of its own: pip install --force-reinstall gramian"
+        )
+    return "install gramian anew; if this stays, report it with the output of gramian doctor --json"
+
+
+def _versions(name: str) -> Finding:
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    from gramian import __version__
+
+    found = [
+        f"gramian {__version__}",
+        f"Python {platform.python_version()}",
+        f"{platform.system()} {platform.machine()}",
+    ]
+    missing = []
+    for package in (*_NEEDED, *_OPTIONAL):
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            if package in _NEEDED:
+                missing.append(package)
+            else:
+                found.append(f"no {package} (pip install 'gramian[{_OPTIONAL[package]}]')")
+    if missing:
+        return Finding(name, False, f"{', '.join(missing)} not installed", f"pip install {' '.join(missing)}")
+    return Finding(name, True, ", ".join(found))
+
+
+def _threads(name: str) -> Finding:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    settings = [
+        f"{key}={os.environ[key]}" for key in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS") if key in os.environ
+    ]
+    found = f"{cores} cores for this process" + "".join(f", {setting}" for setting in settings)
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        if not (value.isdecimal() and int(value)):
+            return Finding(name, False, f"{setting} is not a number of threads", f"unset {key}")
+    return Finding(name, True, f"{found}; gramian parse --jobs {cores} uses all")
+
+
+def _cache(name: str) -> Finding:
+    """Ask numba where it keeps compiled kernels; a folder that cannot be written it passes over in silence."""
+    from gramian.chart.coarse_kernels import cell_number
+
+    place = Path(str(cell_number.stats.cache_path))
+    wished = os.environ.get("NUMBA_CACHE_DIR")
+    if wished and not place.is_relative_to(Path(wished).absolute()):
+        return Finding(
+            name, False, f"NUMBA_CACHE_DIR={wished} cannot be written, so numba uses {place}",
+            "make that folder writable, or unset NUMBA_CACHE_DIR",
+        )  # fmt: skip
+    return Finding(name, True, f"{place}, can be written")
+
+
+def _model(name: str, path: str | None, parsers: list[Parser]) -> Finding:
+    from gramian.grammar.store import default_model_path
+    from gramian.parser import load
+
+    place = default_model_path() if path is None else Path(path)
+    began = perf_counter()
+    parsers.append(load(place))
+    size = place.stat().st_size / 1e6
+    which = "the bundled one" if path is None else path
+    return Finding(name, True, f"{which}, {size:.1f} MB, loaded in {perf_counter() - began:.1f} s")
+
+
+def _kernels(name: str, parser: Parser) -> Finding:
+    """Parse once, so that whatever is not compiled yet is."""
+    from numba.core import event
+
+    with event.install_recorder("numba:compile") as compiled:
+        began = perf_counter()
+        parser.parse(_SENTENCE)
+        seconds = perf_counter() - began
+    if compiled.buffer:
+        return Finding(name, True, f"compiled for this machine in {seconds:.1f} s, once")
+    return Finding(name, True, f"compiled before, read in {seconds:.1f} s")
+
+
+def _sentence(name: str, parser: Parser) -> Finding:
+    result = parser.parse(_SENTENCE)
+    found = f"{result.tree}, {result.status}, {1000 * result.seconds:.0f} ms"
+    if result.status != "parsed":
+        return Finding(
+            name, False, found, "take a model of more trees: this one has no tree for a plain sentence"
+        )
+    return Finding(name, True, found)
