@@ -237,7 +237,7 @@ def _start_numba(announce: bool) -> None:
         def on_start(self, event: object) -> None:
             if not self.said:
                 self.said = True
-                say("compiling the parser for this machine, which takes half a minute, once ...")
+                say("compiling the parser for this machine, which takes up to a minute, once ...")
 
         def on_end(self, event: object) -> None:
             pass
