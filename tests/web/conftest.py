@@ -31,7 +31,7 @@ def models(tmp_path_factory):
     from made_up_english import sample
 
     folder = tmp_path_factory.mktemp("models")
-    trees = list(sample(400, 1))
+    trees = list(sample(250, 1))
     bank = Treebank.from_trees(trees)
     for name, states in (("one.grammar", 6), ("two.grammar", 1)):
         learner = SpectralClustering(states).fit(bank)
@@ -46,7 +46,7 @@ def models(tmp_path_factory):
         )
         for seed in range(20)
     ]  # fmt: skip
-    SHAGParser("em", states=2, iterations=40).fit(sentences).save(folder / "dependency.model")
+    SHAGParser("em", states=2, iterations=5).fit(sentences).save(folder / "dependency.model")
     tags = Sequences.from_strings([list(tree.tags) for tree in trees[:200]])
     PNFAEM(3, random_state=0).fit(tags).wfa_.save(folder / "tags.wfa")
     return {path.name.partition(".")[0]: str(path) for path in folder.iterdir()}
@@ -59,7 +59,7 @@ def service(models):
     from gramian.web.service import Service
 
     return Service(
-        [Explorer(models["one"], 10.0), Explorer(models["two"], 10.0)],
+        [Explorer(models["one"], 2.0), Explorer(models["two"], 2.0)],
         DependencyView(models["dependency"]),
         AutomatonView.load(models["tags"]),
     )
@@ -71,5 +71,5 @@ def client(service):
 
     from gramian.web.app import create_app
 
-    with TestClient(create_app(service, jobs=2), base_url="http://localhost") as client:
+    with TestClient(create_app(service, jobs=2, max_seconds=300), base_url="http://localhost") as client:
         yield client

@@ -122,7 +122,7 @@ class Slow:
         return getattr(self._service, name)
 
     def parse(self, fields):
-        self.go.wait(20)
+        self.go.wait(120)
         return {"words": []}
 
 
@@ -140,7 +140,7 @@ def test_slow_answers_are_cut_off_and_others_go_on(service):
             assert "no answer within 0.3 s" in errors
         finally:
             slow.go.set()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while client.get("/api/about").status_code != 200:  # the threads are free again
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -166,7 +166,7 @@ def test_a_body_that_does_not_end(service):
         }  # fmt: skip
         await app(scope, receive, send)
 
-    asyncio.run(asyncio.wait_for(ask_slowly(), 10))
+    asyncio.run(asyncio.wait_for(ask_slowly(), 60))
     assert sent[0]["status"] == 408
 
 
@@ -208,7 +208,7 @@ TYPED = st.text("ab(). /\n\0é", max_size=30) | st.sampled_from(
 )
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(
     path=st.sampled_from(PATHS),
     question=st.dictionaries(st.sampled_from(NAMES), JSON, max_size=6),
@@ -223,14 +223,14 @@ def test_any_question_gets_an_answer(client, path, question, typed):
     assert isinstance(response.json(), dict)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(body=st.binary(max_size=200), path=st.sampled_from(PATHS))
 def test_any_bytes_get_an_answer(client, path, body):
     response = client.post(f"/api/{path}", content=body, headers={"Content-Type": "application/json"})
     assert response.status_code in (200, 400)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(path=st.text(max_size=30), query=st.text(max_size=30))
 def test_any_path_gets_an_answer(client, path, query):
     for wanted in (f"/{path}", f"/api/{path}"):

@@ -34,7 +34,9 @@ PATIENCE = 90  # seconds; other work may keep the machine busy
 def address(service):
     service.warm_up()
     opened = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(create_app(service), log_level="warning", ws="none"))
+    server = uvicorn.Server(
+        uvicorn.Config(create_app(service, max_seconds=300), log_level="warning", ws="none")
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{opened.getsockname()[1]}/"

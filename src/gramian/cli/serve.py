@@ -45,7 +45,8 @@ def serve(
     from gramian.web.server import listen, run
 
     say("loading ...")
-    service = _service(model, dependency, automaton, max_seconds / 3)
+    # One question may ask for several trees, and others wait.
+    service = _service(model, dependency, automaton, max_seconds / 6)
     opened = listen(host, port)
     is_local = host in _LOOPBACK
     if not is_local:
