@@ -231,7 +231,7 @@ def _cluster_symbol(
     weight = np.eye(states, dtype=np.float32)[state]
     if learner.soft is not None:
         distance = np.maximum(model.transform(vectors), 1e-6) ** 2
-        near = distance**-learner.soft
+        near = (distance.min(axis=1, keepdims=True) / distance) ** learner.soft
         weight = np.zeros((len(nodes), states), np.float32)
         weight[:, : near.shape[1]] = near / near.sum(axis=1, keepdims=True)
     return _Clusters(state, weight, [round(float(value), 5) for value in svd.singular_values])
