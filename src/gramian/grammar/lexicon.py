@@ -198,8 +198,8 @@ def joined(lexicons: Sequence[Lexicon]) -> Lexicon:
     >>> from gramian.learn import PCFG
     >>> from gramian.trees import Tree
     >>> lexicon = PCFG().fit(Treebank.from_trees([Tree.parse("(S (NN dogs) (VBP bark))")])).grammar_.lexicon
-    >>> joined([lexicon, lexicon]).score("dogs").states
-    array([1., 1.], dtype=float32)
+    >>> len(joined([lexicon, lexicon]).score("dogs").states) == 2 * len(lexicon.score("dogs").states)
+    True
     """
     first = lexicons[0]
     for other in lexicons[1:]:
