@@ -163,7 +163,9 @@ def measured(
         "change": change.name,
         "f1": round(float(np.mean(f1)), 2),
         "of each seed": [round(value, 2) for value in f1],
-        "mean unlabelled f1": round(float(np.mean([scores.as_dict()["mean_unlabelled_f1"] for scores in found])), 2),
+        "mean unlabelled f1": round(
+            float(np.mean([scores.as_dict()["mean_unlabelled_f1"] for scores in found])), 2
+        ),
         "tagging": round(float(np.mean([scores.tagging for scores in found])), 2),
         "training cpu seconds": round(float(np.mean(seconds)), 1),
     }
