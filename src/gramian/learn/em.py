@@ -201,11 +201,12 @@ def run_em(learner: EM | SpectralEM, seen: Observations, report: Report) -> LPCF
     if learner.iterations < 0:
         raise OptionError(f"iterations is 0 or more, not {learner.iterations!r}")
     smoothing = Smoothing(learner.rule_shrinkage, learner.state_shrinkage, learner.sister_share)
-    checkpoint = None
+    checkpoint = best_so_far = None
     if learner.checkpoint is not None:
         ignored = ("say", "jobs", "watch", "patience", "checkpoint", "iterations")
         options = {name: value for name, value in learner.get_params().items() if name not in ignored}
         checkpoint = Checkpoint(learner.checkpoint, seen, sorted(options.items(), key=str))
+        best_so_far = Checkpoint(f"{learner.checkpoint}.best", seen, sorted(options.items(), key=str))
     resumed = checkpoint.load() if checkpoint is not None else None
     if resumed is not None:
         counts, likelihoods = resumed
@@ -215,28 +216,34 @@ def run_em(learner: EM | SpectralEM, seen: Observations, report: Report) -> LPCF
         if checkpoint is not None:
             checkpoint.save(counts, likelihoods)
     best: tuple[float, int, LatentTables] | None = None
+    if resumed is not None and best_so_far is not None and learner.watch is not None:
+        found = best_so_far.load()
+        best = None if found is None else (found[1][0], int(found[1][1]), found[0])
     with report.stage("expectation-maximisation"):
         for step in range(len(likelihoods) + 1, learner.iterations + 1):
             expectation = seen.trees.expect(seen.tables(counts, smoothing))
             counts = expectation.counts
             likelihoods.append(float(expectation.log_likelihood.sum()))
             report.say(f"step {step}: log-likelihood {likelihoods[-1]:.1f}")
-            if checkpoint is not None:
-                checkpoint.save(counts, likelihoods)
             if learner.watch is not None:
                 value = learner.watch(step, lambda held=counts: seen.grammar(held, smoothing))  # type: ignore[misc]
                 if best is None or value > best[0]:
                     best = (value, step, counts)
+                    if best_so_far is not None:
+                        best_so_far.save(counts, [value, float(step)])
                 elif step - best[1] >= learner.patience:
                     break
+            if checkpoint is not None:
+                checkpoint.save(counts, likelihoods)
     report.facts["log-likelihood"] = [round(value, 2) for value in likelihoods]
     if best is not None:
         report.facts["best step"] = best[1]
         counts = best[2]
     with report.stage("grammar"):
         grammar = seen.grammar(counts, smoothing)
-    if checkpoint is not None:
-        checkpoint.remove()
+    for file in (checkpoint, best_so_far):
+        if file is not None:
+            file.remove()
     return grammar
 
 

@@ -269,9 +269,29 @@ def test_training_that_was_stopped_goes_on(bank, tmp_path):
     assert checkpoint.exists()
     told: list[str] = []
     learner.set_params(watch=None, say=told.append).fit(bank)
-    assert "going on after step 2" in told
+    assert "going on after step 1" in told
     assert contents(learner.grammar_, tmp_path / "resumed") == whole
-    assert not checkpoint.exists()
+    assert not list(tmp_path.glob("partial*"))
+
+
+def test_training_that_was_stopped_remembers_its_best_step(bank, tmp_path):
+    checkpoint = tmp_path / "partial"
+    stops = [3]
+
+    def fall(step, make):
+        if step in stops:
+            stops.clear()
+            raise KeyboardInterrupt
+        return -float(step)
+
+    learner = EM(2, allocation="all", iterations=5, watch=fall, patience=3, checkpoint=str(checkpoint))
+    with pytest.raises(KeyboardInterrupt):
+        learner.fit(bank)
+    learner.fit(bank)
+    assert learner.report_["best step"] == 1
+    one_step = EM(2, allocation="all", iterations=1).fit(bank)
+    assert contents(learner.grammar_, tmp_path / "best") == contents(one_step.grammar_, tmp_path / "one")
+    assert not list(tmp_path.glob("partial*"))
 
 
 def test_a_checkpoint_of_other_options_is_not_taken_up(bank, tmp_path):
