@@ -17,6 +17,7 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
+	$(BIN)/python examples/dependency_demo.py
 
 test: lint
 	$(BIN)/python -m pytest -n 2
