@@ -65,7 +65,7 @@ def decode(
     recall_penalty : float
         What a bracket costs under ``max-recall``. Without it every bracket that has any probability would be worth
         having; half of the F1 that is to be expected is the value that maximises it, and a half, which leaves out
-        what is less likely than not, does as well on treebanks of seven languages.
+        what is less likely than not, does as well on treebanks of six languages.
 
     Returns
     -------
