@@ -1,8 +1,7 @@
 """The coarse chart: a forest without states, pruned. Every numba kernel of the first pass.
 
-:func:`coarse_inside` fills a chart with the grammar without states; :func:`coarse_edges` goes top-down over its likely part,
-computes posteriors and lists hyperedges (rule, parent item, left item, right item); :func:`keep_likely` drops the rest.
-Items are numbered children before parents.
+:func:`coarse_inside` fills a chart with the grammar without states; :func:`coarse_edges` goes top-down over its likely part, computes
+posteriors and lists hyperedges; :func:`keep_likely` drops the rest. Items are numbered children before parents.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from gramian.errors import OptionError
 
 if TYPE_CHECKING:
     from gramian.corpus import Treebank
+    from gramian.corpus.tagged import TaggedWords
     from gramian.evaluate import BracketScores
     from gramian.grammar import LPCFG
-    from gramian.learn import Observations
     from gramian.trees import Tree
 
 Method: TypeAlias = Literal[
@@ -107,9 +107,8 @@ def train(
     if not models:
         models = 2 if method == "best" and direction in (None, "both") and not keep_best else 1
     directions = _directions(direction, models)
-    spooled = (
-        _spooled() if trees == "-" and (models > 1 or expert) else None
-    )  # several models read the trees several times
+    # Several models read the trees several times.
+    spooled = _spooled() if trees == "-" and (models > 1 or expert) else None
     path = spooled.name if spooled else trees
     shape = Shape(directions[0], horizontal, vertical)
     with warnings.catch_warnings(record=True) as caught:
@@ -150,46 +149,39 @@ def train(
         data["tagged text"] = tagged
     if attribution is not None:
         data["attribution"] = attribution
+    words = _tagged_words(tagged, bank, quiet)
     if models > 1 or expert:
         from gramian.cli.train_many import Bundle, train_many
 
         learner.head_rules(bank)  # an error of theirs is better told now
         bundle = Bundle(
-            path,
-            tagged,
-            output,
-            models,
-            noise,
-            directions,
-            expert,
-            scheduler,
-            dev,
-            gold,
-            jobs,
-            skip_broken,
-            full,
-            quiet,
-            options,
-            data,
-        )
+            trees=path, tagged=tagged, output=output, models=models, noise=noise, directions=directions, expert=expert,
+            scheduler=scheduler, dev=dev, gold=gold, jobs=jobs, skip_broken=skip_broken, full=full, quiet=quiet,
+            options=options, data=data,
+        )  # fmt: skip
         train_many(bundle, learner, _used(learner))
         return
-    learner.fit(_with_tagged(bank, learner, tagged, jobs, quiet))
+    if words is None:
+        learner.fit(bank)
+    else:
+        from gramian.learn import Observations
 
-    from gramian.ensemble.train import TRIMMED
-    from gramian.grammar.lowrank import compared, compress
+        lexicon: Any = getattr(learner, "lexicon", "suffix")
+        learner.fit(
+            Observations(bank, heads=learner.head_rules(bank), jobs=jobs, lexicon=lexicon, tagged=words)
+        )
+
+    from gramian.grammar.compact import compacted
     from gramian.grammar.model import Model
     from gramian.grammar.store import save_model
-    from gramian.grammar.trim import trimmed
 
     report = dict(learner.report_)
     # What differs from run to run goes beside the model: the same seed gives the same model file.
     costs = {name: report.pop(name) for name in ("seconds", "peak memory (MB)")}
     grammar = learner.grammar_
-    if not full and grammar.is_probabilistic:
-        small = compress(trimmed(grammar, TRIMMED)).grammar
-        report["low rank"] = compared(grammar, small).summary()
-        grammar = small
+    if not full:
+        grammar, loss = compacted(grammar)
+        report |= {"low rank": loss} if loss else {}
     metrics: dict[str, Any] = {}
     if gold is not None:
         scores = _scores(grammar, gold, jobs)
@@ -241,14 +233,11 @@ def _learner(options: dict[str, Any], start: str | None, jobs: int, tell: Any) -
     return learn.SpectralEM(**({"states": 32} | common if method == "best" else common))
 
 
-def _with_tagged(
-    bank: Treebank, learner: Any, tagged: str | None, jobs: int, quiet: bool
-) -> Treebank | Observations:
-    """Return what to learn from: the treebank, with the words of tagged text if there is some."""
+def _tagged_words(tagged: str | None, bank: Treebank, quiet: bool) -> TaggedWords | None:
+    """Read tagged text, and tell how much of it the treebank's tags cover."""
     if tagged is None:
-        return bank
+        return None
     from gramian.corpus.tagged import TaggedWords
-    from gramian.learn import Observations
     from gramian.trees.labels import split_chain
 
     words = TaggedWords.read(tagged)
@@ -261,13 +250,7 @@ def _with_tagged(
     if not quiet:
         left_out = sum(words.count.values()) - used
         say(f"read {used:,} tagged words of {tagged}; {left_out:,} have tags that the treebank lacks")
-    return Observations(
-        bank,
-        heads=learner.head_rules(bank),
-        jobs=jobs,
-        lexicon=getattr(learner, "lexicon", "suffix"),
-        tagged=words,
-    )
+    return words
 
 
 def _spooled() -> IO[bytes]:

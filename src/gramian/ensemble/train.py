@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from gramian import learn
 from gramian.corpus import Shape, Treebank
@@ -26,16 +26,14 @@ from gramian.discriminative.store import pack
 from gramian.discriminative.store import save as save_expert
 from gramian.errors import InputError, OptionError
 from gramian.evaluate import GoldBrackets
-from gramian.grammar.lowrank import compress
+from gramian.grammar.compact import compacted
 from gramian.grammar.model import Model
 from gramian.grammar.store import load_model, save_model
-from gramian.grammar.trim import trimmed
 from gramian.learn.noise import LEVELS, Noise
 from gramian.trees import HeadRules, Tree
 from gramian.trees import preset as named_preset
 
 __all__ = [
-    "TRIMMED",
     "Member",
     "data_key",
     "disagreement",
@@ -45,8 +43,7 @@ __all__ = [
     "train_member",
 ]
 
-TRIMMED = 0.003
-"""Share of a rule's probability that a compact model does without."""
+_Loaded = TypeVar("_Loaded")
 
 
 @dataclass(frozen=True)
@@ -150,16 +147,27 @@ def train_member(task: dict[str, Any], say: Callable[[str], None] | None = None)
     if member.noise:
         parameters |= {"noise": member.noise, "noise_level": member.noise_level}
     learner = getattr(learn, task["learner"])(**parameters).fit(seen)
-    grammar = learner.grammar_
-    if task["compact"] and grammar.is_probabilistic:
-        grammar = compress(trimmed(grammar, TRIMMED)).grammar
     report = {
         name: value for name, value in learner.report_.items() if name not in ("seconds", "peak memory (MB)")
     }
+    grammar = learner.grammar_
+    if task["compact"]:
+        grammar, loss = compacted(grammar)
+        report |= {"low rank": loss} if loss else {}
     return {
         "model": _encoded(partial(save_model, Model(grammar, report=report))),
         "peak memory (MB)": learner.report_["peak memory (MB)"],
     }
+
+
+def expert_of(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the span CRF that :func:`train_member` made, as a model file holds it."""
+    return pack(_decoded(result["expert"], load_expert))
+
+
+def model_of(result: dict[str, Any]) -> Model:
+    """Return the model that :func:`train_member` made."""
+    return _decoded(result["model"], load_model)
 
 
 def _encoded(save: Callable[[Path], None]) -> str:
@@ -170,20 +178,12 @@ def _encoded(save: Callable[[Path], None]) -> str:
         return base64.b64encode(file.read_bytes()).decode("ascii")
 
 
-def expert_of(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the span CRF that :func:`train_member` made, as a model file holds it."""
+def _decoded(text: str, load: Callable[[Path], _Loaded]) -> _Loaded:
+    """Return what `load` makes of a file with the bytes that `text` stands for."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "expert"
-        file.write_bytes(base64.b64decode(result["expert"]))
-        return pack(load_expert(file))
-
-
-def model_of(result: dict[str, Any]) -> Model:
-    """Return the model that :func:`train_member` made."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "model"
-        file.write_bytes(base64.b64decode(result["model"]))
-        return load_model(file)
+        file = Path(folder) / "file"
+        file.write_bytes(base64.b64decode(text))
+        return load(file)
 
 
 @lru_cache(maxsize=2)

@@ -16,9 +16,8 @@ from gramian.corpus import Shape, Treebank
 from gramian.evaluate import COLLINS, SPMRL, GoldBrackets
 from gramian.experiments.data import GoldTree
 from gramian.grammar import LPCFG
-from gramian.grammar.lowrank import compress
+from gramian.grammar.compact import compacted
 from gramian.grammar.model import Model
-from gramian.grammar.trim import trimmed
 from gramian.learn.search import ClusterCache, FoundStates, search_states
 from gramian.parser import Parser
 from gramian.trees import HeadRules, Tree, preset
@@ -55,8 +54,6 @@ LABELS = {
     "best": "the default of gramian train",
 }
 """What reports call the methods."""
-
-_TRIMMED = 0.003  # as in a compact model file
 
 
 def learner(method: str, states: int | None = None, seed: int = 0, **options: Any) -> learn.Learner:
@@ -160,9 +157,7 @@ def many_and_score(
 
 def compact(grammar: LPCFG) -> LPCFG:
     """Return a grammar as a model file has it: its rules of low rank, if it has probabilities."""
-    if grammar.is_probabilistic and grammar.n_states.max() > 1:
-        return compress(trimmed(grammar, _TRIMMED)).grammar
-    return grammar
+    return compacted(grammar)[0] if grammar.n_states.max() > 1 else grammar
 
 
 def treebank(trees: Sequence[GoldTree], **options: Any) -> Treebank:
