@@ -97,7 +97,7 @@ class TaskFolder:
     path : str or Path
         Made if it is not there.
     key : callable
-        What of a task names it; all of it by default.
+        What of a task names it and is kept with its result; all of it by default.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class TaskFolder:
         """Write the outcome of a task."""
         try:
             text = json.dumps(
-                {"task": outcome.task, "seconds": outcome.seconds, "result": outcome.value},
+                {"task": self._key(outcome.task), "seconds": outcome.seconds, "result": outcome.value},
                 ensure_ascii=False, allow_nan=False,
             )  # fmt: skip
         except (TypeError, ValueError) as error:

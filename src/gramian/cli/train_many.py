@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,9 +43,8 @@ class Bundle:
 def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None:
     """Train all models, those already finished excepted, and write them to one file."""
     from gramian.ensemble import plan_members, train_member
-    from gramian.ensemble.train import data_key, expert_of, model_of
+    from gramian.ensemble.train import data_key, whole_model
     from gramian.files import writing
-    from gramian.grammar.model import Model
     from gramian.grammar.store import save_model
     from gramian.parallel import Outcome, run_tasks
 
@@ -83,12 +82,9 @@ def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None
         partial(train_member, say=say) if not (bundle.quiet or bundle.scheduler or bundle.jobs > 1) else train_member,
         tasks, jobs=bundle.jobs, scheduler=bundle.scheduler, folder=folder, watch=watch,
     )  # fmt: skip
-    models = [model_of(outcome.value) for outcome in outcomes[-len(members) :]]
-    report = dict(models[0].report) | {"members": [asdict(member) for member in members]}
-    report["kinds"] = [member.kind for member in members]
-    model = Model(
-        models[0].grammar, options | parameters, bundle.data, {}, report,
-        tuple(one.grammar for one in models[1:]), expert_of(outcomes[0].value) if bundle.expert else None,
+    model = replace(
+        whole_model(tasks, [outcome.value for outcome in outcomes]),
+        options=options | parameters, data=bundle.data,
     )  # fmt: skip
     if bundle.gold is not None:
         model = _scored(model, members, bundle)
@@ -108,8 +104,6 @@ def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None
 
 def _scored(model: Model, members: list[Member], bundle: Bundle) -> Model:
     """Parse the trees to score on with each model and with all; note scores and disagreement."""
-    from dataclasses import replace
-
     from gramian.ensemble import disagreement
     from gramian.evaluate import GoldBrackets
     from gramian.grammar.model import Model

@@ -12,7 +12,7 @@ import os
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -38,9 +38,12 @@ __all__ = [
     "data_key",
     "disagreement",
     "expert_of",
+    "fold_bounds",
     "model_of",
     "plan_members",
     "train_member",
+    "whole_model",
+    "without_fold",
 ]
 
 _Loaded = TypeVar("_Loaded")
@@ -125,7 +128,8 @@ def train_member(task: dict[str, Any], say: Callable[[str], None] | None = None)
         ``trees``, ``tagged`` (paths; the second may be None), ``data`` (:func:`data_key` of these),
         ``preset``, ``horizontal``, ``vertical``, ``skip_broken``, ``heads``, ``member``
         (fields of :class:`Member`), ``learner`` (name of a class of :mod:`gramian.learn`, or SpanCRF), ``parameters`` (of the
-        learner), ``compact``.
+        learner), ``compact``. With ``fold``, a pair of a number and of how many there are, that fold of the trees is left out;
+        see :mod:`gramian.ensemble.folds`.
     say : callable, optional
         Called with a line of text as learning goes on.
 
@@ -138,7 +142,7 @@ def train_member(task: dict[str, Any], say: Callable[[str], None] | None = None)
     member = Member(**task["member"])
     seen = _observations(
         task["trees"], task["tagged"], tuple(task["data"]), task["preset"], member.direction, task["horizontal"], task["vertical"],
-        task["skip_broken"], task["heads"],
+        task["skip_broken"], task["heads"], tuple(task["fold"]) if "fold" in task else None,
     )  # fmt: skip
     parameters = dict(task["parameters"]) | {"random_state": member.seed, "say": say}
     if task["learner"] == "SpanCRF":
@@ -170,6 +174,48 @@ def model_of(result: dict[str, Any]) -> Model:
     return _decoded(result["model"], load_model)
 
 
+def whole_model(tasks: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]]) -> Model:
+    """Return one model of all that tasks made for :func:`train_member`: grammars, and an expert if there is one.
+
+    Parameters
+    ----------
+    tasks, results : sequence of dict
+        What :func:`train_member` took and returned.
+    """
+    members = [
+        Member(**task["member"]) for task, result in zip(tasks, results, strict=True) if "model" in result
+    ]
+    models = [model_of(result) for result in results if "model" in result]
+    report = dict(models[0].report) | {"members": [asdict(member) for member in members]}
+    report["kinds"] = [member.kind for member in members]
+    expert = next((expert_of(result) for result in results if "expert" in result), None)
+    return Model(
+        models[0].grammar, report=report, others=tuple(one.grammar for one in models[1:]), expert=expert
+    )
+
+
+def fold_bounds(n_trees: int, number: int, of: int) -> tuple[int, int]:
+    """Return the first tree of a fold, and the one after its last.
+
+    Folds are stretches of neighbouring trees: sentences of one text share words and turns of phrase, and a model that has seen the
+    neighbours of a sentence knows more about it than about a new text.
+
+    Examples
+    --------
+    >>> [fold_bounds(10, number, 3) for number in range(3)]
+    [(0, 3), (3, 6), (6, 10)]
+    """
+    if not 0 <= number < of <= n_trees:
+        raise OptionError(f"fold {number} of {of} cannot be had of {n_trees:,} trees; try: fewer folds")
+    return n_trees * number // of, n_trees * (number + 1) // of
+
+
+def without_fold(bank: Treebank, number: int, of: int) -> Treebank:
+    """Return a treebank less one fold."""
+    first, last = fold_bounds(bank.n_trees, number, of)
+    return bank.subset([*range(first), *range(last, bank.n_trees)])
+
+
 def _encoded(save: Callable[[Path], None]) -> str:
     """Return the bytes that `save` writes to a file, in base 64."""
     with tempfile.TemporaryDirectory() as folder:
@@ -197,6 +243,7 @@ def _observations(
     vertical: int,
     skip_broken: bool,
     heads: str,
+    fold: tuple[int, int] | None,
 ) -> learn.Observations:
     """Read a treebank; models of the same binarisation that are trained one after the other share it with its features."""
     rules = HeadRules.named("collins" if heads == "auto" else heads) if direction == "head" else None
@@ -206,6 +253,10 @@ def _observations(
             trees, options=named_preset(preset), shape=Shape(direction, horizontal, vertical), heads=rules,
             broken="skip" if skip_broken else "raise",
         )  # fmt: skip
+    if fold is not None:  # made anew, so that nothing that occurs in the fold alone has a name
+        bank = Treebank.from_trees(
+            without_fold(bank, *fold).trees(), options=named_preset("whole"), shape=bank.shape, heads=rules
+        )
     return learn.Observations(
         bank, heads=learn.PCFG(heads=heads).head_rules(bank), tagged=None if tagged is None else TaggedWords.read(tagged),
         keep_features=True,
