@@ -95,7 +95,8 @@ def train_and_score(
     train, test : sequence of GoldTree
     settings : dict
         ``method``, ``states``, ``options`` (of the learner), ``shape`` (direction, horizontal, vertical), and ``tags``:
-        "gold" gives the parser the words' tags.
+        "gold" gives the parser the words' tags; "both" of method "best" also parses words alone, for figures that begin
+        with ``words_``.
     seed : int
     scheme : str
         The habits of the treebank; Penn's are scored without punctuation.
@@ -147,7 +148,13 @@ def many_and_score(
 ) -> dict[str, Any]:
     """Learn several grammars (``models`` of the settings; two are what ``gramian train`` does by default), parse with all, and score."""
     (first, *others), learnt = several(train, settings.get("models", 2), settings["states"], seed)
-    result = parse_and_score(Model(first, others=tuple(others)), test, scheme=scheme)
+    model, tags = Model(first, others=tuple(others)), settings.get("tags")
+    result = parse_and_score(model, test, gold_tags=tags in ("gold", "both"), scheme=scheme)
+    if tags == "both":
+        words = parse_and_score(model, test, scheme=scheme)
+        result |= {
+            f"words_{name}": words[name] for name in (*METRICS, "tagging", "makeshift", "milliseconds")
+        }
     return result | {
         "training_seconds": round(learnt, 3),
         "states": int(first.n_states.sum()),

@@ -118,7 +118,9 @@ def test_the_thesis_has_its_figures_and_both_settings(run):
     assert names == {f"figure-{number}" for number in range(13, 23)}
     value = experiment.results.value
     for states in (1, 4):
-        assert value(f"states/thesis/{states}", "tagging").mean == 100.0, "gold tags are given"
+        for way in ("thesis", "best"):
+            assert value(f"states/{way}/{states}", "tagging").mean == 100.0, "gold tags are given"
+        assert value(f"states/best/{states}", "words_tagging") is not None
     assert value("states/best/4", "f1").mean > value("states/best/1", "f1").mean, "attachment needs states"
     report = experiment.report.read_text(encoding="utf-8")
     for published in ("81.57", "78.52", "88.82"):
@@ -127,7 +129,7 @@ def test_the_thesis_has_its_figures_and_both_settings(run):
 
 def test_the_same_seed_tests_both_settings_on_the_same_sentences(folder):
     plan = make_plan("thesis", str(folder), quick=True, config=TINY["thesis"])
-    tasks = [task for task in plan.tasks("states") if task["settings"].get("states", 1) == 1]
+    tasks = [task for task in plan.tasks("states") if task["settings"]["states"] == 1]
     lengths = [[row[1] for row in recipe("thesis").measure(task)["sentences"]["mean_f1"]] for task in tasks]
     golds = [sum(lengths_of) for lengths_of in lengths]
     assert len(tasks) == 2
