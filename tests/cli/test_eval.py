@@ -195,3 +195,55 @@ def test_one_file_may_be_stdin(files) -> None:
 def test_two_files_cannot_be_stdin(evaluate) -> None:
     code, _, err = evaluate("-", "-")
     assert (code, err) == (2, "gramian: only one of the files can be stdin\n")
+
+
+PARSES = """\
+{"tree": "(S (NP (PRP we)) (VP (VBP eat) (JJ red) (NNS apples)) (. .))", "spans": [0.9, 0.8, 0.7, 0.6, 0.9, 0.3, 0.9, 1]}
+{"tree": "(S (NP (NNP Ann)) (, ,) (VP (VBZ sings)))", "spans": [0.9, 0.8, 0.7, 0.5, 0.9, 0.8]}
+{"tree": "", "spans": []}
+"""
+
+
+@pytest.fixture
+def parses(tmp_path: Path) -> Path:
+    rows = [json.loads(line) for line in PARSES.splitlines()]
+    for row in rows:
+        row["spans"] = [{"confidence": sure} for sure in row["spans"]]
+    path = tmp_path / "parsed.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_confidences_are_held_against_gold(files, parses, evaluate) -> None:
+    code, out, err = evaluate(files[0], str(parses), "--calibration", "--json")
+    report = json.loads(out)
+    assert (code, err) == (0, "")
+    assert (report["all"]["valid"], report["all"]["skipped"]) == (2, 1)
+    # Phrases: all of 0.9, 0.8, 0.6, 0.9, 0.8, 0.9 are right.
+    found = report["calibration"]["phrases"]
+    assert (found["count"], found["right"]) == (6, 1)
+    assert found["ece"] == pytest.approx((0.1 + 0.2 + 0.4 + 0.1 + 0.2 + 0.1) / 6, abs=1e-9)
+    assert report["calibration"]["tags"]["count"] == 6
+    _, out, _ = evaluate(files[0], str(parses), "--calibration")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert "calibration error (ECE) 0.1833 0.2833" in lines
+    assert "0.60-0.60 1 0.600 1.000" in lines
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("(S (NP (PRP we)))", "not a parse"),
+        ('{"tree": "(S (X a))"}', "not a parse"),
+        ('{"tree": "(S (X a)", "spans": []}', "broken"),
+        ('{"tree": "(S (X a))", "spans": [{"confidence": 1}]}', "one for each node"),
+        ('{"tree": "(S (X a))", "spans": [{"confidence": 1}, {"confidence": 2}]}', "between 0 and 1"),
+        ("[1]", "not a parse"),
+    ],
+)
+def test_what_holds_no_confidences_is_refused(files, parses, evaluate, line, fault) -> None:
+    parses.write_text(f"{PARSES.splitlines()[2]}\n{line}\n", encoding="utf-8")
+    code, out, err = evaluate(files[0], str(parses), "--calibration")
+    assert (code, out) == (2, "")
+    assert f"{parses}:2" in err
+    assert fault in err

@@ -13,7 +13,7 @@ import typer
 from gramian.errors import OptionError, ScoreError
 
 if TYPE_CHECKING:
-    from gramian.evaluate import BracketScores, Comparison, GoldBrackets, Parameters
+    from gramian.evaluate import BracketScores, Comparison, GoldBrackets, Parameters, Reliability
     from gramian.trees import Tree
 
 _COMPARED = ("f1", "f1_gold_tags", "f1_failures", "mean_f1", "unlabelled_f1", "exact", "tagging")
@@ -27,6 +27,11 @@ def evaluate(
     per_sentence: bool = typer.Option(False, "--per-sentence", help="List every sentence, as EVALB does."),
     by_label: bool = typer.Option(False, "--by-label", help="Add the scores of each label."),
     by_length: bool = typer.Option(False, "--by-length", help="Add the scores by length of sentence."),
+    calibration: bool = typer.Option(
+        False,
+        "--calibration",
+        help="Add how far confidences can be trusted; PRED is then what 'gramian parse --json' wrote.",
+    ),
     compare: str | None = typer.Option(
         None, metavar="OTHER", help="Predictions of another system: is the difference more than chance?"
     ),
@@ -44,6 +49,7 @@ def evaluate(
         evalb_listing,
         label_table,
         length_table,
+        reliability_tables,
         summary_table,
     )
 
@@ -52,11 +58,13 @@ def evaluate(
     parameters = _parameters(prm)
     with _without_cycle_search():
         prepared = GoldBrackets(_read(gold), parameters)
-        trees = _read(pred)
+        parses = _read_parses(pred) if calibration else []
+        trees = [tree for tree, _ in parses] if calibration else _read(pred)
         scores = _score(prepared, trees, gold, pred)
     parts = {"all": scores, f"len{parameters.cutoff}": scores.up_to(parameters.cutoff)}
     lengths = scores.by_length() if by_length else {}
     labels = prepared.by_label(trees) if by_label else {}
+    trust = _reliability(prepared, parses) if calibration else {}
     tests: dict[str, tuple[Comparison, Comparison]] = {}
     if compare is not None:
         tests = _tests(scores, _score(prepared, _read(compare), gold, compare), samples, seed)
@@ -76,6 +84,8 @@ def evaluate(
                 name: {**asdict(part), "recall": part.recall, "precision": part.precision, "f1": part.f1}
                 for name, part in labels.items()
             }
+        if calibration:
+            report["calibration"] = {name: asdict(part) for name, part in trust.items()}
         if per_sentence:
             report["per_sentence"] = [{**asdict(row), "f1": row.f1} for row in scores.rows]
         if tests:
@@ -90,6 +100,8 @@ def evaluate(
         sections.append(length_table(lengths))
     if by_label:
         sections.append(label_table(labels.values()))
+    if calibration:
+        sections.append(reliability_tables(trust))
     if tests:
         sections.append(comparison_table(tests))
     print("\n\n".join([*sections, f"signature {scores.signature()}"]))
@@ -129,6 +141,21 @@ def _read(source: str) -> list[Tree]:
         first = joined[0]
         _say(f"{first.source}:{first.line}: {first.what}; joined with '_' ({len(joined)} such words)")
     return trees
+
+
+def _read_parses(source: str) -> list[tuple[Tree, list[float]]]:
+    from gramian.cli.records import read_parse
+    from gramian.files import open_text
+
+    with open_text(source) as lines:
+        rows = "".join(lines).split("\n")
+    return [read_parse(row, lines.name, number) for number, row in enumerate(rows, start=1) if row.strip()]
+
+
+def _reliability(prepared: GoldBrackets, parses: list[tuple[Tree, list[float]]]) -> dict[str, Reliability]:
+    from gramian.evaluate import judged, reliability
+
+    return {name: reliability(*found) for name, found in judged(prepared, parses).items() if len(found[0])}
 
 
 def _score(prepared: GoldBrackets, trees: list[Tree], gold: str, pred: str) -> BracketScores:

@@ -1,4 +1,4 @@
-"""Sentences as JSON objects, one a line: tokens or text, their tags if known, phrases that must or must not be there."""
+"""Sentences as JSON objects, one a line: what is known of them before parsing, and what ``gramian parse --json`` writes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from gramian.chart.constraints import Span
     from gramian.grammar import LPCFG
     from gramian.parser import Plain, Sentence
+    from gramian.trees import Tree
 
-__all__ = ["read_record"]
+__all__ = ["read_parse", "read_record"]
 
 _SPANS = ("uncrossed", "required", "forbidden")
 _KEYS = ("text", "tokens", "tags", *_SPANS)
@@ -98,3 +99,31 @@ def _spans(name: str, spans: Any, fault: Callable[[str], InputError]) -> tuple[S
             raise fault(f"{span!r} under {name!r} is not a span: [start, end] or [start, end, label]")
         found.append(Span(*span))
     return tuple(found)
+
+
+def read_parse(text: str, source: str, line: int) -> tuple[Tree, list[float]]:
+    """Return the tree of one line that ``gramian parse --json`` wrote, and the confidence of each of its nodes.
+
+    Examples
+    --------
+    >>> tree, sure = read_parse('{"tree": "(NP (NN time))", "spans": [{"confidence": 0.9}, {"confidence": 1}]}', "<string>", 1)
+    >>> print(tree, sure)
+    (NP (NN time)) [0.9, 1.0]
+    """
+    from gramian.trees import BracketError, Tree
+
+    def fault(what: str) -> InputError:
+        return InputError(what, source, line, hint="give what 'gramian parse --json' writes")
+
+    try:
+        record = json.loads(text)
+        tree = Tree.parse(record["tree"]) if record["tree"] else Tree("")
+        sure = [float(span["confidence"]) for span in record["spans"]]
+    except BracketError as error:
+        raise fault(f"its tree is broken ({error.what})") from None
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise fault("this is not a parse with confidences") from None
+    nodes = 0 if tree.is_empty else sum(1 for _ in tree.subtrees())
+    if len(sure) != nodes or not all(0 <= value <= 1 for value in sure):
+        raise fault("confidences lie between 0 and 1, one for each node of the tree")
+    return tree, sure

@@ -1,4 +1,4 @@
-"""How good an output is: brackets (EVALB), attachments, and whether a difference means anything.
+"""How good an output is: brackets (EVALB), attachments, confidences, and whether a difference means anything.
 
 Names are imported when first used, so that scoring trees does not wait for numpy.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gramian.evaluate.attachments import AttachmentScores, attachment_scores
     from gramian.evaluate.brackets import GoldBrackets, score
+    from gramian.evaluate.calibration import Reliability, judged, reliability
     from gramian.evaluate.parameters import COLLINS, SPMRL, Parameters
     from gramian.evaluate.scores import METRICS, BracketScores, LabelScore, SentenceScore, Status
     from gramian.evaluate.significance import Comparison, approximate_randomisation, paired_bootstrap
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _HOME = {
     **dict.fromkeys(("AttachmentScores", "attachment_scores"), "attachments"),
     **dict.fromkeys(("GoldBrackets", "score"), "brackets"),
+    **dict.fromkeys(("Reliability", "judged", "reliability"), "calibration"),
     **dict.fromkeys(("COLLINS", "SPMRL", "Parameters"), "parameters"),
     **dict.fromkeys(("METRICS", "BracketScores", "LabelScore", "SentenceScore", "Status"), "scores"),
     **dict.fromkeys(("Comparison", "approximate_randomisation", "paired_bootstrap"), "significance"),
@@ -33,11 +35,14 @@ __all__ = [
     "GoldBrackets",
     "LabelScore",
     "Parameters",
+    "Reliability",
     "SentenceScore",
     "Status",
     "approximate_randomisation",
     "attachment_scores",
+    "judged",
     "paired_bootstrap",
+    "reliability",
     "score",
 ]
 

@@ -99,9 +99,10 @@ class GoldBrackets:
             theirs = comparison.predicted.spans
             for span, labels in comparison.gold.spans.items():
                 counts["gold"].update(labels)
-                for label, other in pairs(labels, theirs.get(span, ()), self.parameters):
+                others = theirs.get(span, ())
+                for label, place in pairs(labels, others, self.parameters):
                     counts["found"][label] += 1
-                    counts["right"][other] += 1
+                    counts["right"][others[place]] += 1
             for labels in theirs.values():
                 counts["predicted"].update(labels)
         gold, test = counts["gold"], counts["predicted"]
@@ -110,14 +111,38 @@ class GoldBrackets:
             for label in sorted(gold | test, key=lambda label: (-gold[label], -test[label], label))
         }
 
+    def outcomes(self, predicted: Sequence[Tree | None]) -> list[list[bool | None]]:
+        """Tell of every node of the predictions, in the order of their subtrees, whether gold has it.
+
+        Phrases count as for `f1_gold_tags`, tags as for `tagging`; None stands for what is not counted: punctuation, phrases over
+        nothing else, and what only wraps the sentence. A failed parse has no nodes.
+
+        Examples
+        --------
+        >>> gold = GoldBrackets([Tree.parse("(S (NP (NN Time)) (VP (VBZ flies)) (. !))")])
+        >>> gold.outcomes([Tree.parse("(S (NP (NN Time) (NNS flies)) (. !))")])
+        [[True, False, True, False, None]]
+        """
+        return [
+            gold.outcomes(tree, outline, self._labels) if tree is not None and outline.words else []
+            for _, gold, tree, outline in self._matched(predicted)
+        ]
+
     def _compare(self, predicted: Sequence[Tree | None]) -> Iterator[_Comparison]:
+        for number, gold, _, outline in self._matched(predicted):
+            yield gold.compare(number, outline, self._labels)
+
+    def _matched(
+        self, predicted: Sequence[Tree | None]
+    ) -> Iterator[tuple[int, _GoldSentence, Tree | None, Outline]]:
+        """Yield number, gold sentence, prediction and its outline, as long as they agree in their words."""
         if len(predicted) != len(self):
             raise ScoreError(self._count_mismatch(predicted))
         for number, (gold, tree) in enumerate(zip(self._sentences, predicted, strict=True), start=1):
             outline = Outline.of(tree)
             if not gold.covers(outline):
                 raise ScoreError(self._word_mismatch(number, tree))
-            yield gold.compare(number, outline, self._labels)
+            yield number, gold, tree, outline
 
     def _count_mismatch(self, predicted: Sequence[Tree | None]) -> str:
         text = f"gold has {len(self)} trees, the prediction {len(predicted)}"
@@ -213,10 +238,7 @@ class _GoldSentence:
         predicted = remains.brackets(labels)
 
         # With gold's tags, the words that stay are those that stay in gold.
-        keep_tokens: Sequence[bool] = self.keep_tokens
-        if len(keep) != len(keep_tokens):
-            tokens = iter(keep_tokens)
-            keep_tokens = [tag != TRACE and next(tokens) for tag in outline.tags]
+        keep_tokens = self._kept(outline)
         tagged = predicted if keep == keep_tokens else Remains(outline, keep_tokens).brackets(labels)
         matched, unlabelled = self.token_brackets.matched(tagged, parameters)
         row = SentenceScore(
@@ -252,6 +274,38 @@ class _GoldSentence:
             unlabelled_matched=unlabelled,
         )
         return _Comparison(row, gold, predicted)
+
+    def outcomes(self, tree: Tree, outline: Outline, labels: LabelTable) -> list[bool | None]:
+        """Tell of every node of a prediction that covers this sentence whether it is right, None if it does not count."""
+        keep = self._kept(outline)
+        remains = Remains(outline, keep)
+        phrases: list[bool | None] = [None] * len(outline.labels)
+        over: dict[tuple[int, int], list[int]] = {}
+        for number, span in enumerate(zip(remains.starts, remains.ends, strict=True)):
+            if span[0] != span[1] and labels[outline.labels[number]] is not None:
+                over.setdefault(span, []).append(number)
+                phrases[number] = False
+        for span, numbers in over.items():
+            names = [labels[outline.labels[number]] or "" for number in numbers]
+            for _, place in pairs(self.token_brackets.spans.get(span, ()), names, self.parameters):
+                phrases[numbers[place]] = True
+        gold = iter([tag for tag in self.remains.outline.tags if tag != TRACE])
+        ours = [TRACE if tag == TRACE else next(gold) for tag in outline.tags]
+        tags = [
+            self.parameters.labels_equal(one, other) if stays else None
+            for one, other, stays in zip(ours, outline.tags, keep, strict=True)
+        ]
+        is_phrase = [node.word is None for node in tree.subtrees()]
+        wrappers: list[bool | None] = [None] * (sum(is_phrase) - len(phrases))
+        of_phrases, of_tags = iter(wrappers + phrases), iter(tags)
+        return [next(of_phrases if phrase else of_tags) for phrase in is_phrase]
+
+    def _kept(self, outline: Outline) -> Sequence[bool]:
+        """Tell which leaves of a prediction that covers this sentence stay if its tags are gold's."""
+        if len(outline.tags) == len(self.keep_tokens):
+            return self.keep_tokens
+        tokens = iter(self.keep_tokens)
+        return [tag != TRACE and next(tokens) for tag in outline.tags]
 
     def _unmatch(self, gold: list[str], predicted: list[str]) -> str:
         """Say in EVALB's words why the words that stay do not agree; nothing if they do."""

@@ -142,13 +142,14 @@ class Brackets:
         return self._reach
 
 
-def pairs(gold: Sequence[str], predicted: Sequence[str], parameters: Parameters) -> Iterator[tuple[str, str]]:
-    """Pair the labels over one span: each gold label takes the first free predicted one equal to it."""
-    free = list(predicted)
+def pairs(gold: Sequence[str], predicted: Sequence[str], parameters: Parameters) -> Iterator[tuple[str, int]]:
+    """Pair the labels over one span: each gold label takes the first free predicted one equal to it, given by its place."""
+    free = list(enumerate(predicted))
     for label in gold:
-        for place, other in enumerate(free):
+        for number, (place, other) in enumerate(free):
             if not parameters.labelled or parameters.labels_equal(label, other):
-                yield label, free.pop(place)
+                del free[number]
+                yield label, place
                 break
 
 

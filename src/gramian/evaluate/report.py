@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING
 from gramian.evaluate.scores import BracketScores, LabelScore
 
 if TYPE_CHECKING:
+    from gramian.evaluate.calibration import Reliability
     from gramian.evaluate.significance import Comparison
 
-__all__ = ["comparison_table", "evalb_listing", "label_table", "length_table", "summary_table"]
+__all__ = [
+    "comparison_table",
+    "evalb_listing",
+    "label_table",
+    "length_table",
+    "reliability_tables",
+    "summary_table",
+]
 
 _HEAD = (
     "  Sent.                        Matched  Bracket   Cross        Correct Tag\n"
@@ -120,6 +128,29 @@ def comparison_table(tests: Mapping[str, tuple[Comparison, Comparison]]) -> str:
         row += [f"{low:+.2f} {high:+.2f}", f"{bootstrap.p_value:.4f}", f"{randomisation.p_value:.4f}"]
         rows.append(row)
     return _table(rows)
+
+
+def reliability_tables(parts: Mapping[str, Reliability]) -> str:
+    """Return how far confidences can be trusted: figures for each kind of node, and the bins behind them."""
+    names = {
+        "count": "number", "confidence": "mean confidence", "right": "share that is right", "ece": "calibration error (ECE)",
+        "ece_mass": "with equally full bins", "brier": "Brier score", "log_loss": "log loss",
+    }  # fmt: skip
+    rows = [["confidences", *parts]]
+    for name, title in names.items():
+        values = [getattr(part, name) for part in parts.values()]
+        rows.append(
+            [title, *(f"{value:.4f}" if isinstance(value, float) else str(value) for value in values)]
+        )
+    tables = [_table(rows)]
+    for name, part in parts.items():
+        rows = [[name, "number", "confidence", "right"]]
+        rows += [
+            [f"{one.low:.2f}-{one.high:.2f}", str(one.count), f"{one.confidence:.3f}", f"{one.right:.3f}"]
+            for one in part.bins
+        ]
+        tables.append(_table(rows))
+    return "\n\n".join(tables)
 
 
 def _cell(value: float) -> str:
