@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
@@ -50,6 +51,7 @@ def experiment(
     from gramian.experiments.run import run_experiment
 
     terminal = sys.stderr.isatty() and not quiet
+    usual = signal.signal(signal.SIGTERM, _terminated)
     try:
         found = run_experiment(
             made,
@@ -60,14 +62,21 @@ def experiment(
             report_only=report_only,
             watch=_show if terminal else None,
         )
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):
         say(f"\nwhat is finished is kept in {folder}; the same command goes on")
         raise
+    finally:
+        signal.signal(signal.SIGTERM, usual)
     for failure in found.failures:
         say(f"{failure.task['cell']}, seed {failure.task['seed']}: {failure.error.strip().splitlines()[-1]}")
     print(found.report)
     if found.failures:
         raise typer.Exit(1)
+
+
+def _terminated(number: int, _: Any) -> NoReturn:
+    """End as after Ctrl-C, so that worker processes are stopped in good order."""
+    raise SystemExit(128 + number)
 
 
 def _print_plan(plan: Plan, folder: Path, jobs: int, only: str | None) -> None:

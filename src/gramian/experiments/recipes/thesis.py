@@ -63,7 +63,8 @@ def cells(data: Data, options: Options) -> list[Cell]:
             add(f"states/{way}/{states}", way, states, middle, test, False)
         for states in options["comparison_states"]:
             limit = options["comparison_size"] or train
-            add(f"comparison/{way}/{states}", way, states, min(limit, train), held_out, True)
+            tested = min(held_out, options["test_sentences"])
+            add(f"comparison/{way}/{states}", way, states, min(limit, train), tested, True)
     return found
 
 
@@ -72,7 +73,7 @@ def measure(task: Task) -> dict[str, Any]:
     settings, files = task["settings"], task["files"]
     if settings["split"]:
         train, test = split_trees(files, settings["preset"], 2)
-        train = train[: settings["train"]]
+        train, test = train[: settings["train"]], test[: settings["test"]]
     else:
         test, rest = chosen(_pool(files, settings["preset"]), settings["test"], task["seed"])
         train = rest[: settings["train"]]
