@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 
@@ -51,6 +53,24 @@ def test_plan_run_and_go_on(trees, tmp_path):
     again = invoke(*arguments, "--quiet")
     assert (again.stderr, again.stdout) == ("", done.stdout)
     assert "4 of them finished before" in invoke(*arguments, "--plan").stderr
+
+
+def test_told_to_end_it_says_that_the_same_command_goes_on(trees, tmp_path, monkeypatch):
+    cleaned = []
+
+    def interrupted(*_, **options):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        finally:
+            cleaned.append(options["out"])
+
+    monkeypatch.setattr("gramian.experiments.run.run_experiment", interrupted)
+    before = signal.getsignal(signal.SIGTERM)
+    ended = invoke("ablation", trees, "--config", tmp_path / "small.toml", "--out", tmp_path / "out")
+    assert ended.exit_code == 128 + signal.SIGTERM
+    assert "the same command goes on" in ended.stderr
+    assert cleaned == [tmp_path / "out"]
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_what_is_wrong_is_said(trees):

@@ -17,7 +17,7 @@ __all__ = ["draw"]
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f")
 _MARKS = "osD^vPX*"
 _STYLE: Any = {
-    "figure.figsize": (5.6, 3.7), "figure.constrained_layout.use": True, "font.size": 11, "axes.grid": True,
+    "figure.figsize": (5.1, 3.5), "figure.constrained_layout.use": True, "font.size": 11, "axes.grid": True,
     "axes.spines.top": False, "axes.spines.right": False, "grid.alpha": 0.3, "legend.frameon": False, "svg.fonttype": "none",
     "svg.hashsalt": "gramian", "font.family": "sans-serif",
 }  # fmt: skip
@@ -38,7 +38,7 @@ def draw(figure: Figure, folder: Path) -> str:
         axes.set_xlabel(figure.x)
         axes.set_ylabel(figure.y)
         shown = sum(len(line.points) > 0 for line in figure.lines)
-        if shown > 4:  # it would cover the lines
+        if shown > 2:  # it would cover the lines
             canvas.set_figheight(canvas.get_figheight() + 0.12 * shown)
             canvas.legend(loc="outside lower center", ncols=2, fontsize=9.5)
         elif shown > 1:

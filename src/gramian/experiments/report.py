@@ -36,7 +36,7 @@ svg, img { display: block; width: 100%; height: auto; }
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { padding: .28rem .7rem .28rem 0; border-bottom: 1px solid #e9ebee; text-align: right; white-space: nowrap; }
 th { font-weight: 600; vertical-align: bottom; white-space: normal; min-width: 4.5rem; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
 .published table { color: #5b616b; }
 .failed { border-left: 4px solid #b3261e; padding: .2rem .9rem; background: #fdf3f2; }
 details { margin: .6rem 0; }

@@ -77,7 +77,7 @@ def measure(task: Task) -> dict[str, Any]:
     else:
         test, rest = chosen(_pool(files, settings["preset"]), settings["test"], task["seed"])
         train = rest[: settings["train"]]
-    return train_and_score(train, test, settings, task["seed"])
+    return train_and_score(train, test, settings, task["seed"], settings["preset"])
 
 
 def sections(results: Results) -> list[Section]:
