@@ -166,3 +166,11 @@ def test_an_ensemble_of_one_is_the_model_itself(run):
     results = run("noise").results
     assert {"f1 1 product", "f1 2 product"} <= set(results.runs("seeds")[0])
     assert "f1 1 sum" not in results.runs("seeds")[0]
+
+
+def test_automata_take_one_file_and_test_on_its_last_tenth(tmp_path):
+    path = tmp_path / "trees.mrg"
+    path.write_text("( (S (X a) (X b)))\n" * 18 + "( (S (X a) (X b) (Y c)))\n" * 2)
+    plan = make_plan("wfa", str(path), config={"tagsets": ["whole"]})
+    (task,) = plan.tasks("whole/baselines")
+    assert recipe("wfa").measure(task)["wer unigram"] == 50.0, "X is always the guess; Y and the end are not"

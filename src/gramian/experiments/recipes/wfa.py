@@ -37,12 +37,21 @@ def _strings(path: str, tagset: str) -> Sequences:
     return Sequences.from_strings([[universal_tag(tag) for tag in tree.normal.tags] for tree in trees])
 
 
+def _parts(files: dict[str, str], tagset: str) -> tuple[Sequences, Sequences]:
+    """Return the strings to learn from and those to predict; of a single file, the last tenth is the test."""
+    found = [_strings(path, tagset) for path in files.values()]
+    if len(found) == 2:
+        return found[0], found[1]
+    learnt = len(found[0]) - max(1, len(found[0]) // 10)
+    return found[0].take(range(learnt)), found[0].take(range(learnt, len(found[0])))
+
+
 def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for the baselines, for each basis, and for each number of states of EM."""
     found = []
     limit = options["train"]
     for tagset in options["tagsets"]:
-        number = min(len(_strings(data.files["train"], tagset)), limit or 10**9)
+        number = min(len(_parts(data.files, tagset)[0]), limit or 10**9)
         common = {"tagset": tagset, "train": limit}
         found.append(Cell(f"{tagset}/baselines", {**common, "curve": "baselines"}, 1.0, repeats=False))
         for basis in options["bases"]:
@@ -63,11 +72,10 @@ def cells(data: Data, options: Options) -> list[Cell]:
 
 def measure(task: Task) -> dict[str, Any]:
     """Learn the automata of a cell and let them predict."""
-    settings, files = task["settings"], task["files"]
-    train = _strings(files["train"], settings["tagset"])
+    settings = task["settings"]
+    train, test = _parts(task["files"], settings["tagset"])
     if settings["train"]:
         train = train.take(range(min(settings["train"], len(train))))
-    test = _strings(files["dev"], settings["tagset"])
     points: list[CurvePoint]
     if settings["curve"] == "baselines":
         points = baseline_points(train, test)
