@@ -23,10 +23,11 @@ import numpy as np
 from gramian.chart.constraints import Constraints
 from gramian.chart.decode import DECODERS
 from gramian.chart.derivations import sample
-from gramian.chart.ensemble import EnsembleChart
+from gramian.chart.ensemble import EXPERT_WEIGHT, EnsembleChart
 from gramian.chart.inference import Allowed, ChartParser, Pruning
 from gramian.chart.readout import to_tree
 from gramian.errors import InputError, ModelFileError, OptionError
+from gramian.grammar.calibration import Calibration
 from gramian.grammar.glue import END, end_scores, glued, root_label
 from gramian.grammar.lexicon import WordScores, joined
 from gramian.grammar.lpcfg import LPCFG
@@ -120,11 +121,14 @@ class Parser:
         if self.model.others or self.model.expert is not None:
             expert = None if self.model.expert is None else _expert(self.model)
             kinds = self.model.report.get("kinds")
-            self._chart = EnsembleChart(self.model.grammars, combination, kinds, expert)
+            weight = EXPERT_WEIGHT if self.model.expert_weight is None else self.model.expert_weight
+            self._chart = EnsembleChart(self.model.grammars, combination, kinds, expert, weight)
             self._table = WordTable(joined([one.lexicon for one in self.model.grammars]))
         else:
+            combination = "product"  # what all ways are, if there is but one grammar
             self._chart = ChartParser(grammar)
             self._table = WordTable(grammar.lexicon)
+        self.calibration = self.model.calibration.get(combination, Calibration())
         self._root_label = root_label(grammar)
         self._n_rules = max(1, len(grammar.binary_rules))
         self._style = self.model.options.get("tokens", "penn")
@@ -173,7 +177,8 @@ class Parser:
         decoder = self.decoder if decoder is None else _known_decoder(decoder)
         job = _Job(k, decoder, began, self.limits, constraints)
         result = self._parse(words, given, job)
-        return replace(result, offsets=offsets, seconds=perf_counter() - began)
+        sure = self.calibration.confidences(result.tree, result.confidences)
+        return replace(result, confidences=sure, offsets=offsets, seconds=perf_counter() - began)
 
     def parse_many(
         self, sentences: Iterable[Sentence], *, jobs: int = 1, k: int = 1, decoder: str | None = None

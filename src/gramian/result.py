@@ -51,7 +51,7 @@ class ParseResult:
         sentence, under the grammar that allows for sequences of phrases; ``-inf`` of a flat tree.
     confidences : tuple of float
         For every node of the tree, in the order of :meth:`~gramian.trees.Tree.subtrees`, the probability that its
-        label stands over these words; 0 where a node is a makeshift.
+        label stands over these words, calibrated if the model is; 0 where a node is a makeshift.
     words : tuple of str
     offsets : tuple of (int, int), optional
         Where the words stand in the text, if text was given.

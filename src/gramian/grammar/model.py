@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from gramian.grammar.calibration import Calibration
 from gramian.grammar.lpcfg import LPCFG
 from gramian.trees.labels import is_intermediate, split_chain
 
@@ -33,6 +34,10 @@ class Model:
         Further grammars of the same treebank, whose posteriors are combined with those of `grammar`.
     expert : mapping of str to ndarray, optional
         A span CRF of the same treebank; see :func:`gramian.discriminative.store.pack`.
+    expert_weight : float, optional
+        What it counts beside the grammars, if that was tuned; see :data:`gramian.chart.ensemble.EXPERT_WEIGHT`.
+    calibration : mapping of str to Calibration
+        How posteriors become confidences, for each way to combine grammars; without it they are the same.
     """
 
     grammar: LPCFG
@@ -42,6 +47,8 @@ class Model:
     report: Mapping[str, Any] = field(default_factory=dict)
     others: tuple[LPCFG, ...] = ()
     expert: Mapping[str, npt.NDArray[Any]] | None = None
+    expert_weight: float | None = None
+    calibration: Mapping[str, Calibration] = field(default_factory=dict)
 
     @property
     def grammars(self) -> tuple[LPCFG, ...]:

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from gramian import __version__
 from gramian.errors import GramianError, ModelFileError, OptionError
 from gramian.files import writing
+from gramian.grammar.calibration import Calibration
 from gramian.grammar.check import check
 from gramian.grammar.lpcfg import LPCFG
 from gramian.grammar.model import Model
@@ -76,6 +77,10 @@ def save_model(model: Model, path: str | os.PathLike[str], *, half: bool = False
     if model.expert is not None:
         header |= {"version": 2, "expert": sorted(model.expert)}
         tensors |= {f"expert/{name}": np.ascontiguousarray(tensor) for name, tensor in model.expert.items()}
+    if model.expert_weight is not None:
+        header["expert_weight"] = model.expert_weight
+    if model.calibration:
+        header["calibration"] = {name: one.as_dict() for name, one in model.calibration.items()}
     try:
         header["checksum"] = _checksum(header, tensors)
         text = json.dumps(header, sort_keys=True, allow_nan=False)
@@ -148,7 +153,10 @@ def load_model(path: str | os.PathLike[str] | None = None) -> Model:
         expert = (
             {name: tensors[f"expert/{name}"] for name in header["expert"]} if "expert" in header else None
         )
-        return Model(grammar, **papers, others=tuple(others), expert=expert)
+        return Model(
+            grammar, **papers, others=tuple(others), expert=expert, expert_weight=_weight(header.get("expert_weight")),
+            calibration={name: Calibration.from_dict(one) for name, one in header.get("calibration", {}).items()},
+        )  # fmt: skip
     except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise ModelFileError(
             f"{path}: the file holds no model this gramian ({__version__}) can use: {error}"
@@ -180,6 +188,12 @@ def _header(path: str | os.PathLike[str], metadata: Mapping[str, str] | None) ->
             " try: pip install --upgrade gramian"
         )
     return header
+
+
+def _weight(value: Record) -> float | None:
+    if value is not None and not (type(value) in (int, float) and 0 <= value <= 1):
+        raise ValueError(f"the expert's weight is {value!r}")
+    return value
 
 
 def _checksum(header: Mapping[str, Any], tensors: Tensors) -> str:

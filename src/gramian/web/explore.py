@@ -118,7 +118,7 @@ class Explorer:
         return None if forest is None else Look(forest, label_posteriors(self._chart, forest))
 
     def confidences(self, look: Look, tree: Tree) -> list[float]:
-        """Return the posterior of every label of a tree over its span, in the order of its subtrees."""
+        """Return the confidence of every label of a tree over its span, in the order of its subtrees."""
         names, first_tag = self._labels.names, self._labels.n_phrase_labels
         phrases = {name: number for number, name in enumerate(names[:first_tag])}
         tags = {name: number + first_tag for number, name in enumerate(names[first_tag:])}
@@ -126,8 +126,8 @@ class Explorer:
         for node, (label, start, end) in zip(tree.subtrees(), tree.spans(), strict=True):
             number = (phrases if node.word is None else tags).get(label)
             cell = _cell(look.forest.n_words, start, end)
-            found.append(0.0 if number is None else min(1.0, max(0.0, float(look.labels[cell, number]))))
-        return found
+            found.append(0.0 if number is None else max(0.0, float(look.labels[cell, number])))
+        return list(self.parser.calibration.confidences(tree, found))
 
     def node(
         self, look: Look, label: str, start: int, end: int, *, is_tag: bool = False, symbol: str | None = None
