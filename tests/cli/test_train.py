@@ -243,6 +243,32 @@ def test_broken_trees_and_joined_words_are_told(train, tmp_path):
     assert "New_York" in load_model(tmp_path / "model").grammar.lexicon.words
 
 
+def test_states_are_searched_for_and_the_search_goes_on(train, capsys, monkeypatch):
+    arguments = (
+        "trees.mrg", "-o", "s.model", "--method", "spectral-em", "--iterations", "1", "--states", "3", "--search", "beam", "--budget",
+    )  # fmt: skip
+    code, _, err = train(*arguments, "3")
+    assert (code, "3 candidates, F1 from" in err) == (0, True), err
+    model = load_model("s.model")
+    assert model.options["search"]["candidates"] == 3
+    numbers = model.options["states"]
+    names = [*model.grammar.symbols[: model.grammar.n_phrases]]
+    names += [f"/{tag}" for tag in model.grammar.symbols[model.grammar.n_phrases :]]
+    assert model.grammar.n_states.tolist() == [numbers.get(name, 1) for name in names]
+    log = Path("s.model.search.jsonl")
+    assert len(log.read_text().splitlines()) == 4
+    first = log.read_text()
+    assert train(*arguments, "5")[0] == 0
+    assert log.read_text().startswith(first)
+    assert len(log.read_text().splitlines()) == 6
+    monkeypatch.setattr(sys, "argv", ["gramian", "inspect", "s.model"])
+    with pytest.raises(SystemExit):
+        main()
+    out = capsys.readouterr().out
+    assert "states searched" in out
+    assert "search for states (beam, 5 candidates)" in out
+
+
 def test_several_models(train, capsys, monkeypatch):
     options = ("--models", "3", "--states", "2", "--iterations", "1", "--dev", "trees.mrg")
     code, _, err = train("trees.mrg", "-o", "many.model", *options, "--noise", "mixed")

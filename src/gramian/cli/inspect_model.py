@@ -146,10 +146,11 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
         _row("data", [_fact(name, value) for name, value in data.items()])
         if credit:
             _row("credit", [credit])
-    _row(
-        "options",
-        [_fact(name, value) for name, value in sorted(facts["options"].items()) if value is not None],
-    )
+    options = dict(facts["options"])
+    search = options.pop("search", None)
+    if isinstance(options.get("states"), dict):
+        options["states"] = "searched"
+    _row("options", [_fact(name, value) for name, value in sorted(options.items()) if value is not None])
     _row("scores", [_fact(name, value) for name, value in facts["metrics"].items()])
     kind = ""
     if not size["probabilities"]:
@@ -178,6 +179,8 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
     _row(
         "report", [_fact(name, value) for name, value in report.items() if not isinstance(value, list | dict)]
     )
+    if search:
+        _print_search(search)
     if members := report.get("members"):
         _print_members(members, report.get("disagreement"))
     listed = facts["symbols"][:top]
@@ -192,6 +195,16 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
             print(f"  and {len(facts['symbols']) - top} more (--top)")
         example = next((symbol for symbol in facts["symbols"] if symbol["states"] > 1), listed[0])
         say(f"try: gramian inspect {facts['file']} --label '{unescape_label(example['symbol'])}'")
+
+
+def _print_search(search: dict[str, Any]) -> None:
+    """Print the candidates of a search for numbers of states that were better than all before them."""
+    print(
+        f"\n  search for states ({search['method']}, {search['candidates']} candidates), F1 on {search['judge']}"
+    )
+    print(f"  {'candidate':>9}  {'changed':<20} {'states':>6}  {'F1':>6}")
+    for number, symbol, states, score in search["steps"]:
+        print(f"  {number:>9}  {symbol or 'start':<20} {states:>6}  {score:>6.2f}")
 
 
 def _print_members(members: list[dict[str, Any]], disagreement: list[list[float]] | None) -> None:

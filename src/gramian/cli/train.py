@@ -33,6 +33,14 @@ def train(
         "root", help="States by the root of a label's count, by its frequency, or the same for all."
     ),
     growth: float = typer.Option(0.25, min=0.0, help="With root: states per root of the count."),
+    search: Literal["beam", "greedy"] | None = typer.Option(
+        None,
+        help="Search for the number of states of each label by F1 on trees held out, instead of --allocation alone.",
+    ),
+    budget: int = typer.Option(40, min=1, help="With --search: how many candidates are tried."),
+    judge: str | None = typer.Option(
+        None, help="With --search: trees that candidates are scored on; by default a tenth of TREES."
+    ),
     features: Literal["rich", "paper", "plain"] | None = typer.Option(
         None, help="Feature set of the spectral methods; by default paper for moments, rich for the others."
     ),
@@ -108,7 +116,7 @@ def train(
         models = 2 if method == "best" and direction in (None, "both") and not keep_best else 1
     directions = _directions(direction, models)
     # Several models read the trees several times.
-    spooled = _spooled() if trees == "-" and (models > 1 or expert) else None
+    spooled = _spooled() if trees == "-" and (models > 1 or expert or search) else None
     path = spooled.name if spooled else trees
     shape = Shape(directions[0], horizontal, vertical)
     with warnings.catch_warnings(record=True) as caught:
@@ -150,8 +158,8 @@ def train(
     if attribution is not None:
         data["attribution"] = attribution
     words = _tagged_words(tagged, bank, quiet)
-    if models > 1 or expert:
-        from gramian.cli.train_many import Bundle, train_many
+    if models > 1 or expert or search:
+        from gramian.cli.train_many import Bundle, member_tasks, train_many
 
         learner.head_rules(bank)  # an error of theirs is better told now
         bundle = Bundle(
@@ -159,8 +167,17 @@ def train(
             scheduler=scheduler, dev=dev, gold=gold, jobs=jobs, skip_broken=skip_broken, full=full, quiet=quiet,
             options=options, data=data,
         )  # fmt: skip
-        train_many(bundle, learner, _used(learner))
-        return
+        if search:
+            from gramian.cli.train_search import search_numbers
+
+            numbers, options["search"] = search_numbers(
+                learner, member_tasks(bundle, learner, _used(learner))[0], method=search, budget=budget, judge=judge,
+                output=output, jobs=jobs, scheduler=scheduler, quiet=quiet,
+            )  # fmt: skip
+            learner.set_params(states=numbers)
+        if models > 1 or expert:
+            train_many(bundle, learner, _used(learner))
+            return
     if words is None:
         learner.fit(bank)
     else:

@@ -40,10 +40,26 @@ class Bundle:
     data: dict[str, Any]
 
 
+def member_tasks(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the task of each grammar for :func:`gramian.ensemble.train.train_member`."""
+    from gramian.ensemble import plan_members
+    from gramian.ensemble.train import data_key
+
+    options = bundle.options
+    common = {
+        "trees": bundle.trees, "tagged": bundle.tagged,
+        "data": [data_key(path) for path in (bundle.trees, bundle.tagged) if path],
+        "skip_broken": bundle.skip_broken, "learner": type(learner).__name__,
+        "parameters": parameters, "compact": not bundle.full,
+    } | {name: options[name] for name in ("preset", "horizontal", "vertical", "heads")}  # fmt: skip
+    members = plan_members(bundle.models, bundle.noise, bundle.directions, options["seed"])
+    return [common | {"member": asdict(member)} for member in members]
+
+
 def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None:
     """Train all models, those already finished excepted, and write them to one file."""
-    from gramian.ensemble import plan_members, train_member
-    from gramian.ensemble.train import data_key, whole_model
+    from gramian.ensemble import Member, train_member
+    from gramian.ensemble.train import whole_model
     from gramian.files import writing
     from gramian.grammar.store import save_model
     from gramian.parallel import Outcome, run_tasks
@@ -58,14 +74,8 @@ def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None
             f"--noise {bundle.noise} goes with the methods best, spectral-em and spectral-cluster"
         )
     options = bundle.options
-    members = plan_members(bundle.models, bundle.noise, bundle.directions, options["seed"])
-    common = {
-        "trees": bundle.trees, "tagged": bundle.tagged,
-        "data": [data_key(path) for path in (bundle.trees, bundle.tagged) if path],
-        "skip_broken": bundle.skip_broken, "learner": type(learner).__name__,
-        "parameters": parameters, "compact": not bundle.full,
-    } | {name: options[name] for name in ("preset", "horizontal", "vertical", "heads")}  # fmt: skip
-    tasks = [common | {"member": asdict(member)} for member in members]
+    tasks = member_tasks(bundle, learner, parameters)
+    members = [Member(**task["member"]) for task in tasks]
     if bundle.expert:  # takes longest
         tasks.insert(0, tasks[0] | {"learner": "SpanCRF", "parameters": {}})
     done = 0

@@ -41,6 +41,7 @@ __all__ = [
     "fold_bounds",
     "model_of",
     "plan_members",
+    "task_observations",
     "train_member",
     "whole_model",
     "without_fold",
@@ -140,10 +141,7 @@ def train_member(task: dict[str, Any], say: Callable[[str], None] | None = None)
         Or ``expert``: likewise the bytes of a span CRF; see :func:`expert_of`.
     """
     member = Member(**task["member"])
-    seen = _observations(
-        task["trees"], task["tagged"], tuple(task["data"]), task["preset"], member.direction, task["horizontal"], task["vertical"],
-        task["skip_broken"], task["heads"], tuple(task["fold"]) if "fold" in task else None,
-    )  # fmt: skip
+    seen = task_observations(task)
     parameters = dict(task["parameters"]) | {"random_state": member.seed, "say": say}
     if task["learner"] == "SpanCRF":
         expert = SpanCRF(**parameters).fit(seen.bank)
@@ -162,6 +160,14 @@ def train_member(task: dict[str, Any], say: Callable[[str], None] | None = None)
         "model": _encoded(partial(save_model, Model(grammar, report=report))),
         "peak memory (MB)": learner.report_["peak memory (MB)"],
     }
+
+
+def task_observations(task: dict[str, Any]) -> learn.Observations:
+    """Return the treebank of a task for :func:`train_member`, less its fold if it has one; kept for the next task."""
+    return _observations(
+        task["trees"], task["tagged"], tuple(task["data"]), task["preset"], task["member"]["direction"], task["horizontal"],
+        task["vertical"], task["skip_broken"], task["heads"], tuple(task["fold"]) if "fold" in task else None,
+    )  # fmt: skip
 
 
 def expert_of(result: dict[str, Any]) -> dict[str, Any]:

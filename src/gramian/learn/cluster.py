@@ -22,11 +22,18 @@ from gramian.learn.lexicon import LexiconName
 from gramian.learn.noise import Noise, disturbed, require_noise, thinned
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
-from gramian.learn.states import Allocation, allocate_states
+from gramian.learn.states import Allocation, States
 from gramian.learn.svd import CrossSVD, cross_svd
 from gramian.learn.tables import LatentTables, Layout
 
-__all__ = ["SpectralClustering", "count_soft_states", "count_states", "feature_columns", "spectral_counts"]
+__all__ = [
+    "SpectralClustering",
+    "count_soft_states",
+    "count_states",
+    "feature_columns",
+    "project_nodes",
+    "spectral_counts",
+]
 
 Columns = list[npt.NDArray[np.int64]]
 
@@ -38,8 +45,8 @@ class SpectralClustering(Learner):
 
     Parameters
     ----------
-    states : int
-        The most states a symbol gets.
+    states : int or mapping of str to int
+        The most states a symbol gets; or the number of each, by name.
     allocation, growth : str, float
         How states are shared out; see :func:`gramian.learn.states.allocate_states`.
     features : str
@@ -96,7 +103,7 @@ class SpectralClustering(Learner):
 
     def __init__(
         self,
-        states: int = 16,
+        states: States = 16,
         *,
         allocation: Allocation = "root",
         growth: float = 0.25,
@@ -160,7 +167,7 @@ def spectral_counts(learner: SpectralClustering, seen: Observations, report: Rep
     """Cluster the nodes of every symbol and count productions with states."""
     bank = seen.bank
     require_noise(learner.noise, learner.noise_level)
-    n_states = allocate_states(seen.label_count, learner.states, learner.allocation, learner.growth)
+    n_states = seen.allocate(learner.states, learner.allocation, learner.growth)
     with report.stage("features"):
         inside, outside = feature_columns(seen, learner.features)
     order, starts = bank.by_label
@@ -209,7 +216,7 @@ def _cluster_symbol(
     single = _Clusters(np.zeros(len(nodes), np.int32), np.ones((len(nodes), 1), np.float32), [])
     if states == 1:
         return single
-    vectors, svd = _project(learner, nodes, inside, outside, learner.rank or states)
+    vectors, svd = project_nodes(learner, nodes, inside, outside, learner.rank or states)
     if svd is None:
         state = np.zeros(len(nodes), np.int32)
         return _Clusters(state, np.eye(states, dtype=np.float32)[state], [])
@@ -237,7 +244,7 @@ def _cluster_symbol(
     return _Clusters(state, weight, [round(float(value), 5) for value in svd.singular_values])
 
 
-def _project(
+def project_nodes(
     learner: SpectralClustering, nodes: npt.NDArray[np.int64], inside: Columns, outside: Columns, rank: int
 ) -> tuple[npt.NDArray[np.float32], CrossSVD | None]:
     """Return the projections of a symbol's nodes, inside and outside halves side by side."""

@@ -23,7 +23,7 @@ from gramian.learn.merge import merge_similar
 from gramian.learn.noise import Noise
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
-from gramian.learn.states import Allocation, allocate_states
+from gramian.learn.states import Allocation, States
 from gramian.learn.tables import LatentTables, Layout
 
 __all__ = ["EM", "SpectralEM", "random_counts", "tables_of"]
@@ -76,7 +76,7 @@ class EM(Learner):
 
     def __init__(
         self,
-        states: int = 16,
+        states: States = 16,
         *,
         start: LPCFG | None = None,
         iterations: int = 40,
@@ -108,7 +108,7 @@ class EM(Learner):
 
     def _start(self, seen: Observations, report: Report) -> LatentTables:
         if self.start is None:
-            n_states = allocate_states(seen.label_count, self.states, self.allocation, self.growth)
+            n_states = seen.allocate(self.states, self.allocation, self.growth)
             return random_counts(seen, Layout.of(seen.productions, n_states), self.random_state)
         with report.stage("start"):
             return seen.trees.expect(tables_of(self.start, seen)).counts
@@ -144,7 +144,7 @@ class SpectralEM(SpectralClustering):
 
     def __init__(
         self,
-        states: int = 16,
+        states: States = 16,
         *,
         iterations: int = 8,
         merge: float = 0.0,

@@ -201,7 +201,7 @@ class LexicalModel:
         n_tags = bank.n_symbols - bank.n_phrases
         tag_states = n_states[bank.n_phrases :]
         tag_count = np.bincount(self._tag, self.productions.lexical_count, n_tags)
-        words = (*bank.words, *self._further.words)
+        words = self._words
         seen = np.zeros((len(words), n_tags))
         seen[self._word, self._tag] = self.productions.lexical_count
         known = self._further.counts[: len(bank.words)]
@@ -209,7 +209,7 @@ class LexicalModel:
         seen[: len(bank.words)] += known * np.minimum(1, most / np.maximum(known.sum(axis=1), 1))[:, None]
         seen[len(bank.words) :] = self._further.counts[len(bank.words) :]
         total = seen.sum(axis=1, keepdims=True)
-        form = self.form_probabilities(words)
+        form = self._known_forms
         is_open = total <= _OPEN_WORD
         probability = np.where(
             is_open, (seen + self.tag_shrinkage * form) / (total + self.tag_shrinkage), seen / total
@@ -263,6 +263,15 @@ class LexicalModel:
             tables.append(table)
         return _FurtherWords(words, *tables)
 
+    @property
+    def _words(self) -> tuple[str, ...]:
+        return (*self.bank.words, *self._further.words)
+
+    @cached_property
+    def _known_forms(self) -> Doubles:
+        """P(tag | form) of all words of the lexicon."""
+        return self.form_probabilities(self._words)
+
     @cached_property
     def top_tag(self) -> dict[str, str]:
         """The most frequent tag of each word."""
@@ -312,7 +321,7 @@ class LexicalModel:
                     examples.append(word_features(bank.words[self._word[pair]], is_initial, self.top_tag))
                     targets.append(int(self._tag[pair]))
                     weights.append(int(count))
-        words = (*bank.words, *self._further.words)
+        words = self._words
         table = self._further.counts
         rare_words = np.flatnonzero((table.sum(axis=1) > 0) & (table.sum(axis=1) <= self.rare))
         for word in rare_words.tolist():

@@ -17,7 +17,7 @@ from gramian.grammar import LPCFG
 from gramian.learn.base import Learner, Report
 from gramian.learn.cluster import Columns, feature_columns
 from gramian.learn.observations import Observations
-from gramian.learn.states import Allocation, allocate_states
+from gramian.learn.states import Allocation, States
 from gramian.learn.svd import cross_svd
 from gramian.learn.tables import LatentTables, Layout
 
@@ -62,7 +62,7 @@ class SpectralMoments(Learner):
 
     def __init__(
         self,
-        states: int = 16,
+        states: States = 16,
         *,
         allocation: Allocation = "root",
         growth: float = 0.25,
@@ -84,7 +84,7 @@ class SpectralMoments(Learner):
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         bank = seen.bank
-        ranks = allocate_states(seen.label_count, self.states, self.allocation, self.growth)
+        ranks = seen.allocate(self.states, self.allocation, self.growth)
         with report.stage("features"):
             inside, outside = feature_columns(seen, self.features)
         order, starts = bank.by_label

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -11,12 +12,14 @@ from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
 from gramian.corpus.tagged import TaggedWords
 from gramian.corpus.vocab import Vocabulary, suffix_chain
+from gramian.errors import OptionError
 from gramian.features import NodeView
 from gramian.features.heads import head_leaves
 from gramian.grammar import LPCFG
 from gramian.learn.inference import TreeInference
 from gramian.learn.lexicon import LexicalModel, LexiconName
 from gramian.learn.smoothing import Smoothing, estimate_rules, state_shares
+from gramian.learn.states import Allocation, States, allocate_states
 from gramian.learn.tables import LatentTables
 from gramian.trees import HeadRules
 
@@ -67,6 +70,17 @@ class Observations:
     def name(self, symbol: int) -> str:
         """Return what reports call a symbol: tags begin with a slash, since a phrase may have the same label."""
         return ("" if symbol < self.bank.n_phrases else "/") + self.bank.symbols[symbol]
+
+    def allocate(
+        self, states: States, allocation: Allocation = "root", growth: float = 0.25
+    ) -> npt.NDArray[np.int32]:
+        """Return the number of states of each symbol: as named, or by :func:`gramian.learn.states.allocate_states`."""
+        if not isinstance(states, Mapping):
+            return allocate_states(self.label_count, states, allocation, growth)
+        number = np.array([states.get(self.name(symbol), 1) for symbol in range(self.bank.n_symbols)])
+        if number.dtype.kind != "i" or number.min(initial=1) < 1:
+            raise OptionError("numbers of states are whole, 1 or more")
+        return number.astype(np.int32)
 
     @cached_property
     def trees(self) -> TreeInference:

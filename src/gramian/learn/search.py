@@ -1,34 +1,35 @@
 """How many states each symbol gets: search by what the grammar is worth (Narayan and Cohen 2016), and cheap rules to compare with.
 
 The singular vectors of every symbol are computed once, at the largest rank; a clustering is kept for every symbol and number of states
-that is tried. A candidate then costs counting, and whatever it takes to score a grammar: F1 on development sentences, or the
-likelihood of held-out trees.
+that is tried. A candidate then costs counting, and whatever it takes to score a grammar: F1 on sentences that it was not learnt from, or
+the likelihood of such trees.
 """
 
 from __future__ import annotations
 
 import hashlib
 import heapq
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar
+from typing import Literal, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from gramian.errors import InputError, OptionError
+from gramian.errors import OptionError
 from gramian.grammar import LPCFG
-from gramian.learn.cluster import SpectralClustering, _project, count_states, feature_columns
+from gramian.learn.cluster import Columns, SpectralClustering, count_states, feature_columns, project_nodes
 from gramian.learn.em import tables_of
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
 from gramian.learn.states import allocate_states
 from gramian.learn.tables import Layout
+from gramian.learn.trials import Assignment, FoundStates, Trial, TrialLog
+from gramian.trees.labels import is_intermediate
 
 __all__ = [
     "ClusterCache",
@@ -38,9 +39,6 @@ __all__ = [
     "search_states",
     "states_by_singular_values",
 ]
-
-Assignment: TypeAlias = tuple[int, ...]
-"""A number of states for every symbol."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -75,16 +73,19 @@ class ClusterCache:
 
     def __init__(self, learner: SpectralClustering, seen: Observations, largest: int = 32) -> None:
         self.learner, self.seen, self.largest = learner, seen, largest
-        self._columns = feature_columns(seen, learner.features)
         self._vectors: dict[int, tuple[npt.NDArray[np.float32], int, npt.NDArray[np.floating]]] = {}
         self._states: dict[tuple[int, int], npt.NDArray[np.int32]] = {}
         self._locks = [Lock() for _ in range(seen.bank.n_symbols)]
+
+    @cached_property
+    def _columns(self) -> tuple[Columns, Columns]:
+        return feature_columns(self.seen, self.learner.features)
 
     @property
     def start(self) -> Assignment:
         """The number of states that the learner gives to every symbol."""
         own = self.learner
-        return tuple(allocate_states(self.seen.label_count, own.states, own.allocation, own.growth).tolist())
+        return tuple(self.seen.allocate(own.states, own.allocation, own.growth).tolist())
 
     def singular_values(self, symbol: int) -> npt.NDArray[np.floating]:
         """Return the singular values of a symbol, the largest first; none if it has no features."""
@@ -108,7 +109,7 @@ class ClusterCache:
         if symbol not in self._vectors:
             order, starts = self.seen.bank.by_label
             nodes = order[starts[symbol] : starts[symbol + 1]]
-            vectors, svd = _project(self.learner, nodes, *self._columns, self.largest)
+            vectors, svd = project_nodes(self.learner, nodes, *self._columns, self.largest)
             values = np.zeros(0) if svd is None else svd.singular_values
             self._vectors[symbol] = vectors, vectors.shape[1] // 2, values
         return self._vectors[symbol]
@@ -138,47 +139,6 @@ def _k_means(
     return found
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One candidate of a search.
-
-    Attributes
-    ----------
-    symbol : str
-        The symbol whose number of states was changed; empty for the start.
-    states : int
-        Its number of states.
-    score : float
-    assignment : tuple of int
-        The number of states of every symbol.
-    """
-
-    symbol: str
-    states: int
-    score: float
-    assignment: Assignment
-
-
-@dataclass(frozen=True)
-class FoundStates:
-    """The outcome of a search.
-
-    Attributes
-    ----------
-    n_states : tuple of int
-        The best number of states found for every symbol.
-    score, start_score : float
-        Of the best candidate, and of the start.
-    trials : tuple of Trial
-        All candidates, in the order they were tried.
-    """
-
-    n_states: Assignment
-    score: float
-    start_score: float
-    trials: tuple[Trial, ...]
-
-
 def states_by_singular_values(cache: ClusterCache, least: float = 0.2) -> Assignment:
     """Return for every symbol the number of singular values above a share of its largest; the learner's own number is the most.
 
@@ -205,16 +165,19 @@ def held_out_score(held: Observations) -> Callable[[LPCFG], float]:
 @_one_thread
 def search_states(
     cache: ClusterCache,
-    score: Callable[[LPCFG], float],
+    score: Callable[[LPCFG], float] | None = None,
     *,
     method: Literal["beam", "greedy"] = "beam",
+    together: bool = True,
     symbols: int = 20,
     beam: int = 5,
     step: int = 5,
     reach: int = 4,
     budget: int | None = None,
     jobs: int = 1,
+    elsewhere: Callable[[Sequence[Assignment]], Iterable[float]] | None = None,
     log: str | Path | None = None,
+    judge: str = "",
     say: Callable[[str], None] | None = None,
 ) -> FoundStates:
     """Search for the numbers of states with the best score.
@@ -229,8 +192,11 @@ def search_states(
     method : {"beam", "greedy"}
         ``"beam"``: a queue of the `beam` best assignments (Narayan and Cohen 2016, figure 2). ``"greedy"``: only the best goes on, and the
         most states of a symbol depend on its frequency (their released program).
+    together : bool
+        Before single symbols, try fewer and more states of all symbols, then of all intermediate ones, all phrases and all tags:
+        such steps are large enough for a few hundred sentences to tell, and a small budget gets somewhere.
     symbols : int
-        How many symbols are searched over; the others keep the learner's numbers.
+        How many single symbols are searched over; the others keep what they have.
     beam : int
     step : int
         Width of the coarse grid; greedy has a tenth of the most states.
@@ -240,8 +206,12 @@ def search_states(
         Stop after so many candidates.
     jobs : int
         Threads; the result does not depend on it.
+    elsewhere : callable, optional
+        Scores assignments in its own way, on a cluster say, and returns the scores in the same order; instead of `score`.
     log : path, optional
         File with a line for every candidate; one that is there is not scored again.
+    judge : str
+        With `log`: stands for what the score depends on, such as the sentences; a log of another judge is refused.
     say : callable, optional
         Told when a better assignment is found.
 
@@ -253,34 +223,67 @@ def search_states(
         raise OptionError(f"method is 'beam' or 'greedy', not {method!r}")
     if min(symbols, beam, step, reach, jobs) < 1:
         raise OptionError("symbols, beam, step, reach and jobs are 1 or more")
-    search = _Search(cache, score, budget, jobs, _Log(log, cache), say)
+    if elsewhere is None:
+        if score is None:
+            raise OptionError("a search needs a score")
+        elsewhere = _in_threads(cache, score, jobs)
+    names = [cache.seen.name(symbol) for symbol in range(cache.seen.bank.n_symbols)]
+    trials = TrialLog(log, f"{_fingerprint(cache)} {judge}".strip(), names)
+    search = _Search(elsewhere, budget, jobs, trials, say)
     count = cache.seen.label_count
-    chosen = np.argsort(-count, kind="stable")[:symbols].tolist()
     most = allocate_states(count, cache.largest, "frequency").tolist()
-    start = search.run("", [cache.start], 0)[0]
+    places = _groups(cache) if together else []
+    places += [(names[symbol], [symbol]) for symbol in np.argsort(-count, kind="stable")[:symbols].tolist()]
+    start = search.run("", [cache.start], range(len(names)))[0]
     queue: list[tuple[float, int, int, str, Assignment]] = [(-start.score, 0, 0, "coarse", start.assignment)]
     pushed = 1
     while queue and not search.is_spent:
         _, _, place, stage, own = heapq.heappop(queue)
         if method == "greedy":
             queue.clear()
-        if place == len(chosen):
+        if place == len(places):
             break
-        symbol = chosen[place]
-        if stage == "coarse":
-            grid = _grid(
-                own[symbol], most[symbol], step if method == "beam" else max(1, most[symbol] // 10), method
-            )
+        name, changed = places[place]
+        symbol = changed[0]
+        following = (place + 1, "coarse")
+        if len(changed) > 1:
+            candidates = [own, *(_scaled(own, changed, most, factor) for factor in _FACTORS)]
+        elif stage == "coarse":
+            width = step if method == "beam" else max(1, most[symbol] // 10)
+            candidates = [_changed(own, symbol, n) for n in _grid(own[symbol], most[symbol], width, method)]
+            following = (place, "refine")
         else:
             around = range(max(1, own[symbol] - reach), min(most[symbol], own[symbol] + reach) + 1)
-            grid = sorted({own[symbol], *around})
-        following = (place, "refine") if stage == "coarse" else (place + 1, "coarse")
-        for trial in search.run(cache.seen.name(symbol), [_changed(own, symbol, n) for n in grid], symbol):
+            candidates = [_changed(own, symbol, n) for n in sorted({own[symbol], *around})]
+        for trial in search.run(name, candidates, changed):
             pushed += 1
             heapq.heappush(queue, (-trial.score, pushed, *following, trial.assignment))
         queue = heapq.nsmallest(beam, queue)
     best = max(search.trials, key=lambda trial: trial.score)
     return FoundStates(best.assignment, best.score, start.score, tuple(search.trials))
+
+
+_FACTORS = (0.5, 0.7, 1.4, 2.0)
+
+
+def _groups(cache: ClusterCache) -> list[tuple[str, list[int]]]:
+    """Return the groups of symbols whose states are changed together, with names."""
+    bank = cache.seen.bank
+    tags = list(range(bank.n_phrases, bank.n_symbols))
+    between = [symbol for symbol in range(bank.n_phrases) if is_intermediate(bank.symbols[symbol])]
+    phrases = sorted(set(range(bank.n_phrases)) - set(between))
+    groups = [
+        ("all labels", list(range(bank.n_symbols))), ("intermediate labels", between), ("phrases", phrases), ("tags", tags),
+    ]  # fmt: skip
+    return [group for group in groups if len(group[1]) > 1]
+
+
+def _scaled(own: Assignment, changed: Sequence[int], most: Sequence[int], factor: float) -> Assignment:
+    """Multiply the states of some symbols, within what their frequency allows."""
+    found = list(own)
+    for symbol in changed:
+        found[symbol] = max(1, min(max(most[symbol], own[symbol]), round(factor * own[symbol])))
+    return tuple(found)
 
 
 def _grid(own: int, most: int, step: int, method: str) -> list[int]:
@@ -294,93 +297,66 @@ def _changed(own: Assignment, symbol: int, number: int) -> Assignment:
     return (*own[:symbol], number, *own[symbol + 1 :])
 
 
+def _in_threads(
+    cache: ClusterCache, score: Callable[[LPCFG], float], jobs: int
+) -> Callable[[Sequence[Assignment]], Iterable[float]]:
+    """Return a function that scores assignments here, several at a time."""
+
+    def value(assignment: Assignment) -> float:
+        return score(cache.grammar(assignment))
+
+    def values(assignments: Sequence[Assignment]) -> Iterator[float]:
+        if jobs == 1:
+            yield from map(value, assignments)
+            return
+        with ThreadPoolExecutor(jobs, thread_name_prefix="search") as pool:
+            yield from pool.map(value, assignments)
+
+    return values
+
+
 class _Search:
-    """Scores candidates, each once, several at a time."""
+    """Scores candidates, each once."""
 
     def __init__(
-        self, cache: ClusterCache, score: Callable[[LPCFG], float], budget: int | None, jobs: int, log: _Log,
+        self, score: Callable[[Sequence[Assignment]], Iterable[float]], budget: int | None, jobs: int, log: TrialLog,
         say: Callable[[str], None] | None,
     ) -> None:  # fmt: skip
         self.trials: list[Trial] = []
-        self._cache, self._score, self._budget, self._jobs = cache, score, budget, jobs
-        self._log, self._say = log, say
+        self._score, self._budget, self._jobs, self._log, self._say = score, budget, jobs, log, say
         self._known: dict[Assignment, float] = {}
 
     @property
     def is_spent(self) -> bool:
         return self._budget is not None and len(self._known) >= self._budget
 
-    def run(self, name: str, candidates: Sequence[Assignment], symbol: int) -> list[Trial]:
+    def run(self, name: str, candidates: Sequence[Assignment], changed: Sequence[int]) -> list[Trial]:
         """Return the trials of some assignments, as far as the budget goes."""
         new = [one for one in dict.fromkeys(candidates) if one not in self._known]
         if self._budget is not None:
             new = new[: max(0, self._budget - len(self._known))]
-        for assignment, value in self._scored(new):
-            self._log.keep(name, assignment, value)
+
+        def trial(one: Assignment, score: float) -> Trial:
+            return Trial(name, sum(one[symbol] for symbol in changed), score, one)
+
+        for assignment, score in self._scored(new):
             best = max(self._known.values(), default=-np.inf)
-            self._known[assignment] = value
-            self.trials.append(Trial(name, assignment[symbol], value, assignment))
-            if value > best and self._say is not None:
-                self._say(f"{name or 'start'}: {assignment[symbol]} states, score {value:.3f}")
-        return [Trial(name, one[symbol], self._known[one], one) for one in candidates if one in self._known]
+            self._known[assignment] = score
+            self.trials.append(trial(assignment, score))
+            self._log.keep(self.trials[-1])
+            if score > best and self._say is not None:
+                self._say(
+                    f"candidate {len(self.trials)}: {name or 'start'}, {self.trials[-1].states} states, {score:.3f}"
+                )
+        return [trial(one, self._known[one]) for one in candidates if one in self._known]
 
     def _scored(self, candidates: list[Assignment]) -> Iterator[tuple[Assignment, float]]:
-        def value(assignment: Assignment) -> float:
-            found = self._log.find(assignment)
-            return self._score(self._cache.grammar(assignment)) if found is None else found
-
-        if self._jobs == 1:
-            yield from ((one, value(one)) for one in candidates)
-            return
-        with ThreadPoolExecutor(self._jobs, thread_name_prefix="search") as pool:
-            yield from zip(candidates, pool.map(value, candidates), strict=True)
-
-
-class _Log:
-    """Candidates that were scored, one JSON line each; the first line says of what."""
-
-    def __init__(self, path: str | Path | None, cache: ClusterCache) -> None:
-        self._path = None if path is None else Path(path)
-        self._known: dict[Assignment, float] = {}
-        if self._path is None:
-            return
-        about = {
-            "search": _fingerprint(cache),
-            "symbols": [cache.seen.name(n) for n in range(len(cache.start))],
-        }
-        text = self._path.read_text(encoding="utf-8") if self._path.exists() else ""
-        lines = text.splitlines()
-        if text and not text.endswith("\n"):  # it was cut short
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write("\n")
-        if not lines:
-            self._path.write_text(json.dumps(about) + "\n", encoding="utf-8")
-        elif _record(lines[0]) != about:
-            raise InputError(
-                "this log is of another treebank or learner", str(path), 1, hint="another file, or remove it"
-            )
-        for line in lines[1:]:
-            record = _record(line)
-            if record.keys() >= {"states", "score"}:
-                self._known[tuple(record["states"])] = record["score"]
-
-    def find(self, assignment: Assignment) -> float | None:
-        return self._known.get(assignment)
-
-    def keep(self, name: str, assignment: Assignment, score: float) -> None:
-        if self._path is None or assignment in self._known:
-            return
-        self._known[assignment] = score
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"symbol": name, "score": score, "states": list(assignment)}) + "\n")
-
-
-def _record(line: str) -> Mapping[str, Any]:
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+        """Yield scores in order; those of the log first, so that what was scored is kept whatever comes."""
+        left = [one for one in candidates if self._log.find(one) is None]
+        fresh = iter(self._score(left)) if left else iter(())
+        for one in candidates:
+            found = self._log.find(one)
+            yield one, next(fresh) if found is None else found
 
 
 def _fingerprint(cache: ClusterCache) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -9,9 +10,12 @@ import numpy.typing as npt
 
 from gramian.errors import OptionError
 
-__all__ = ["Allocation", "allocate_states"]
+__all__ = ["Allocation", "States", "allocate_states"]
 
 Allocation: TypeAlias = Literal["root", "frequency", "all"]
+
+States: TypeAlias = int | Mapping[str, int]
+"""The most states of a symbol, or the number of each, by the names that reports have; symbols that are not named get one."""
 
 
 def allocate_states(

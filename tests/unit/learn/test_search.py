@@ -11,6 +11,7 @@ from gramian.corpus import Treebank
 from gramian.errors import InputError, OptionError
 from gramian.learn import Observations, SpectralClustering
 from gramian.learn.search import ClusterCache, held_out_score, search_states, states_by_singular_values
+from gramian.learn.states import allocate_states
 from gramian.trees import Tree
 
 TEXTS = (
@@ -49,11 +50,45 @@ def searched(cache, names):
 
 @pytest.mark.parametrize("method", ["beam", "greedy"])
 def test_the_optimum_of_each_searched_symbol_is_found(cache, method):
-    found = search_states(cache, Distance(7), method=method, symbols=3, step=5, reach=4)
+    found = search_states(cache, Distance(7), method=method, together=False, symbols=3, step=5, reach=4)
     for symbol, number in enumerate(found.n_states):
         assert number == (7 if symbol in searched(cache, 3) else cache.start[symbol])
     assert found.score > found.start_score == found.trials[0].score
     assert found.score == max(trial.score for trial in found.trials)
+
+
+def test_groups_move_together_before_single_symbols(cache):
+    found = search_states(cache, Distance(8), symbols=1, budget=12)
+    names = [trial.symbol for trial in found.trials]
+    assert names[:5] == ["", *["all labels"] * 4]
+    assert found.trials[1].states == sum(max(1, round(0.5 * number)) for number in cache.start)
+    assert found.n_states == tuple(
+        max(own, best) for own, best in zip(cache.start, found.trials[4].assignment, strict=True)
+    )
+    allowed = allocate_states(cache.seen.label_count, cache.largest, "frequency")
+    for trial in found.trials:
+        assert all(
+            1 <= number <= max(own, most)
+            for number, own, most in zip(trial.assignment, cache.start, allowed, strict=True)
+        )
+
+
+def test_learners_take_numbers_by_name(cache, seen):
+    learner = SpectralClustering({"NP": 3, "/NN": 2, "nowhere": 9}).fit(seen)
+    wanted = [{"NP": 3, "/NN": 2}.get(seen.name(symbol), 1) for symbol in range(seen.bank.n_symbols)]
+    assert learner.grammar_.n_states.tolist() == wanted
+    for bad in ({"NP": 0}, {"NP": 1.5}):
+        with pytest.raises(OptionError, match="whole, 1 or more"):
+            SpectralClustering(bad).fit(seen)
+
+
+def test_a_log_of_another_judge_is_refused(cache, tmp_path):
+    log = tmp_path / "search.jsonl"
+    search_states(cache, Distance(7), budget=2, log=log, judge="one")
+    with pytest.raises(InputError, match="log is of another"):
+        search_states(cache, Distance(7), budget=2, log=log, judge="two")
+    with pytest.raises(OptionError, match="needs a score"):
+        search_states(cache)
 
 
 def test_each_candidate_is_scored_once_and_the_budget_holds(cache):
