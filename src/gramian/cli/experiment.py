@@ -85,7 +85,8 @@ def _print_plan(plan: Plan, folder: Path, jobs: int, only: str | None) -> None:
     expected = foresee(plan, folder, jobs=jobs, only=only)
     say(f"{plan.recipe.name}: {plan.recipe.title}")
     say(
-        f"{expected.cells} cells, {expected.runs} runs, {expected.finished} of them finished before;"
+        f"{expected.cells} cell{'s' * (expected.cells != 1)}, {expected.runs} run{'s' * (expected.runs != 1)},"
+        f" {expected.finished} of them finished before;"
         f" about {_clock(expected.seconds)}"
     )
     say(f"to {folder}")
