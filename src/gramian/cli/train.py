@@ -61,7 +61,8 @@ def train(
         False, help="With --dev and EM: keep the step with the best F1, and stop when it falls."
     ),
     preset: str = typer.Option(
-        "penn", help="Habits of the treebank: penn, icepahc, keyaki, ftb, cess, floresta, whole."
+        "auto",
+        help="Habits of the treebank: penn, icepahc, keyaki, ftb, cess, floresta, whole; auto tells them by its labels.",
     ),
     direction: Literal["right", "left", "head", "both"] | None = typer.Option(
         None,
@@ -115,9 +116,10 @@ def train(
     if not models:
         models = 2 if method == "best" and direction in (None, "both") and not keep_best else 1
     directions = _directions(direction, models)
-    # Several models read the trees several times.
-    spooled = _spooled() if trees == "-" and (models > 1 or expert or search) else None
+    spooled = _spooled() if trees == "-" else None  # the trees are read more than once
     path = spooled.name if spooled else trees
+    if preset == "auto":
+        preset = _detected(path, quiet)
     shape = Shape(directions[0], horizontal, vertical)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -280,6 +282,17 @@ def _spooled() -> IO[bytes]:
     shutil.copyfileobj(sys.stdin.buffer, file)
     file.flush()
     return file
+
+
+def _detected(path: str, quiet: bool) -> str:
+    """Return the preset that the labels of a treebank call for."""
+    from gramian.trees import read_trees
+    from gramian.trees.scheme import detect_preset
+
+    found = detect_preset(read_trees(path, broken="skip", on_skip=lambda _: None, on_join=lambda _: None))
+    if not quiet and found != "penn":
+        say(f"its labels look like those of --preset {found}")
+    return found
 
 
 def _directions(direction: str | None, models: int) -> tuple[Any, ...]:

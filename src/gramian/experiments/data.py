@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from gramian.errors import InputError
 from gramian.trees import Tree, normalise, preset, read_trees
+from gramian.trees.scheme import detect_preset
 
 __all__ = [
     "Data",
@@ -25,10 +26,6 @@ __all__ = [
 ]
 
 _SUFFIXES = (".mrg", ".ptb", ".txt", ".mrg.gz", ".mrg.xz")
-_SCHEMES = {  # what the name of a treebank's folder begins with, and the habits of that treebank
-    "icepahc": "icepahc", "keyaki": "keyaki", "sequoia": "ftb", "ftb": "ftb", "cess": "cess", "ancora": "cess",
-    "floresta": "floresta",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -113,15 +110,10 @@ def _part(folder: Path, part: str, suffixes: Sequence[str] = _SUFFIXES) -> Path 
     return next((folder / f"{part}{end}" for end in suffixes if (folder / f"{part}{end}").exists()), None)
 
 
-def preset_of(treebank: str) -> str:
-    """Return the habits (see :func:`gramian.trees.preset`) of a treebank, by the beginning of its name.
-
-    Examples
-    --------
-    >>> preset_of("sequoia-fr"), preset_of("craft")
-    ('ftb', 'penn')
-    """
-    return next((scheme for name, scheme in _SCHEMES.items() if treebank.lower().startswith(name)), "penn")
+@cache
+def preset_of(path: str) -> str:
+    """Return the habits (see :func:`gramian.trees.preset`) of the treebank in a file, by its labels."""
+    return detect_preset(read_trees(path))
 
 
 class GoldTree(NamedTuple):

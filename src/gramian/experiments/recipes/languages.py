@@ -1,7 +1,7 @@
 """Every treebank of a folder, for every learner: tables 2 and 4 of Narayan and Cohen (2016), on what treebanks you have.
 
-Each folder with a train and a dev file is a treebank; its name tells its habits (case in tags, functions in labels), see
-:func:`gramian.experiments.data.preset_of`. Penn-style treebanks are scored as COLLINS.prm says, others as the SPMRL shared tasks do.
+Each folder with a train and a dev file is a treebank; its labels tell its habits (case in tags, functions in labels), see
+:func:`gramian.trees.scheme.detect_preset`. Penn-style treebanks are scored as COLLINS.prm says, others as the SPMRL shared tasks do.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
     for name in sets:
         if options["sets"] and name not in options["sets"]:
             continue
-        scheme = preset_of(name)
+        scheme = preset_of(data.files[f"{name}/train"])
         train, test = (len(gold_trees(data.files[f"{name}/{part}"], scheme)) for part in ("train", "dev"))
         size, tested = min(train, options["train"] or train), min(test, options["test_sentences"])
         for method in options["methods"]:
