@@ -288,7 +288,7 @@ class Treebank:
         return (self.tree(number) for number in range(self.n_trees))
 
     def subset(self, trees: npt.ArrayLike) -> Treebank:
-        """Return a treebank of some of the trees, with the same symbols and words.
+        """Return a treebank of some of the trees, with the same symbols; of the words, those that occur in them.
 
         Examples
         --------
@@ -305,9 +305,12 @@ class Treebank:
         def moved(column: Ints) -> Ints:
             return np.where(column[nodes] >= 0, column[nodes] + shift, -1).astype(np.int32)
 
+        word = self.word[nodes]
+        occurring = np.unique(word[word >= 0])
         return _replaced(
             self, label=self.label[nodes], left=moved(self.left), right=moved(self.right), parent=moved(self.parent),
-            word=self.word[nodes], start=self.start[nodes], end=self.end[nodes], tree_start=starts.astype(np.int32),
+            word=np.where(word >= 0, np.searchsorted(occurring, word), -1).astype(np.int32),
+            words=tuple([self.words[number] for number in occurring.tolist()]), start=self.start[nodes], end=self.end[nodes], tree_start=starts.astype(np.int32),
         )  # fmt: skip
 
 

@@ -301,7 +301,8 @@ def test_subset(trees, data):
     bank = Treebank.from_trees(trees)
     chosen = data.draw(st.lists(st.integers(0, bank.n_trees - 1), max_size=6)) if bank.n_trees else []
     part = bank.subset(chosen)
-    assert (part.symbols, part.words, part.n_phrases) == (bank.symbols, bank.words, bank.n_phrases)
+    assert (part.symbols, part.n_phrases) == (bank.symbols, bank.n_phrases)
+    assert set(part.words) == {word for number in chosen for word in bank.tree(number).words}
     assert list(part.trees()) == [bank.tree(number) for number in chosen]
     assert_consistent(part)
 
@@ -346,3 +347,10 @@ def test_every_node_has_its_production(trees):
             assert table[production].tolist() == [bank.label[node], *below]
     counts = (productions.binary_count, productions.unary_count, productions.lexical_count)
     assert sum(int(count.sum()) for count in counts) == len(bank.label)
+
+
+def test_a_subset_knows_only_its_own_words() -> None:
+    trees = [Tree.parse(f"(S (NP (D the) (N {noun})) (V runs))") for noun in ("cat", "dog", "fox")]
+    part = Treebank.from_trees(trees).subset([0, 2])
+    assert part.words == ("the", "cat", "runs", "fox")
+    assert [str(tree) for tree in part.trees()] == [str(trees[0]), str(trees[2])]
