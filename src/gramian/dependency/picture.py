@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_automaton", "draw_parse"]
 
 _RADIUS, _COLUMN, _ROW, _MARGIN = 24.0, 170.0, 96.0, 84.0
+_TOP = 112.0  # room for the labels of a loop
 _STYLE = (
     "text{font:12px sans-serif;text-anchor:middle}.edge{fill:none;stroke:#678;stroke-width:1.3;marker-end:url(#head)}"
     ".label{font-size:11px;fill:#234;paint-order:stroke;stroke:#fff;stroke-width:4px}"
@@ -57,7 +58,7 @@ def draw_automaton(machine: PDFA, threshold: float = 0.03, *, labels: int = 3) -
         for row, state in enumerate(layer):  # every other state steps aside, for the arrows within a layer
             places[state] = (
                 left + row % 2 * _COLUMN,
-                _MARGIN + height / 2 + _ROW * (row - (len(layer) - 1) / 2),
+                _TOP + height / 2 + _ROW * (row - (len(layer) - 1) / 2),
             )
         left += _COLUMN * min(2, len(layer))
     first = places[layers[0][0]]
@@ -73,7 +74,7 @@ def draw_automaton(machine: PDFA, threshold: float = 0.03, *, labels: int = 3) -
             f'<text x="{x:.0f}" y="{y:.0f}">{number}</text>'
             f'<text class="stop" x="{x:.0f}" y="{y + 14:.0f}">{wfa.final[state]:.2f}</text>'
         )
-    return _svg(left - _COLUMN + 1.5 * _MARGIN, 2 * _MARGIN + height, drawn)
+    return _svg(left - _COLUMN + 1.5 * _MARGIN, _TOP + height + _MARGIN, drawn)
 
 
 def _layers(start: int, arrows: Sequence[Edge]) -> list[list[int]]:

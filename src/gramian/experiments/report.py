@@ -111,7 +111,8 @@ def _part(part: Table | Figure | Picture, drawn: Mapping[str, str]) -> str:
     # As an image of its own, so that its styles and names do not reach the rest of the page.
     content = base64.b64encode(part.svg.encode()).decode()
     caption = escape(part.caption)
-    return f'<figure><img src="data:image/svg+xml;base64,{content}" alt="{caption}"><figcaption>{caption}</figcaption></figure>\n'
+    image = f'<img src="data:image/svg+xml;base64,{content}" alt="{caption}">'
+    return f'<figure class="wide">{image}<figcaption>{caption}</figcaption></figure>\n'
 
 
 def _figure(figure: Figure, drawn: Mapping[str, str]) -> str:

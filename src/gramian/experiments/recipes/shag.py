@@ -39,6 +39,8 @@ def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for each variant and number of states, and one for the picture."""
     found = []
     for name in options["variants"]:
+        if name not in VARIANTS:
+            raise OptionError(f"no variant is called {name!r}; there are: {', '.join(VARIANTS)}")
         variant = VARIANTS[name]
         for states in options["states"] if variant.states is None else [variant.states]:
             settings = {
@@ -50,7 +52,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
     if head:
         settings = {
             "picture": head, "side": side or "left", "train": options["train"], "symbols": options["symbols"],
-            "clusters": options["clusters"], "states": max(options["states"]),
+            "clusters": options["clusters"], "states": min(9, max(options["states"])),
         }  # fmt: skip
         found.append(Cell(f"picture/{head}/{side}", settings, 10.0, repeats=False))
     return found
@@ -86,9 +88,7 @@ def _picture(settings: dict[str, Any], train: list[Sentence]) -> dict[str, Any]:
         raise OptionError(f"no word has the symbol {place[0]!r}; try another in the setting picture")
     grammar = spectral(sequences, states=settings["states"])
     automaton = grammar.automaton(*place)
-    machine = dfa_approximation(
-        automaton, sequences.samples[place], settings["clusters"], n_prefixes=50, minimum_share=0.4
-    )
+    machine = dfa_approximation(automaton, sequences.samples[place], settings["clusters"], n_prefixes=50)
     return {"states_drawn": machine.n_states, "sentences": {"svg": draw_automaton(machine)}}
 
 
