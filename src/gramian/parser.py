@@ -23,10 +23,10 @@ import numpy as np
 from gramian.chart.constraints import Constraints
 from gramian.chart.decode import DECODERS
 from gramian.chart.derivations import sample
-from gramian.chart.ensemble import EXPERT_WEIGHT, EnsembleChart
-from gramian.chart.inference import Allowed, ChartParser, Pruning
+from gramian.chart.ensemble import EXPERT_WEIGHT, EnsembleChart, Expert
+from gramian.chart.inference import Allowed, ChartParser, Forest, Pruning
 from gramian.chart.readout import to_tree
-from gramian.errors import InputError, ModelFileError, OptionError
+from gramian.errors import InputError, OptionError
 from gramian.grammar.calibration import Calibration
 from gramian.grammar.glue import END, end_scores, glued, root_label
 from gramian.grammar.lexicon import WordScores, joined
@@ -34,7 +34,7 @@ from gramian.grammar.lpcfg import LPCFG
 from gramian.grammar.model import Model
 from gramian.grammar.store import load_model
 from gramian.limits import Limits, cut
-from gramian.result import Alternative, ParseResult, Status, read_result, without_end
+from gramian.result import Alternative, ParseResult, Reranker, Status, read_result, without_end
 from gramian.tokenise import Token, tokenise
 from gramian.trees import Tree
 from gramian.trees.tree import SPACE, phrase, preterminal, unescape_word
@@ -82,6 +82,8 @@ class Parser:
         :data:`gramian.chart.ensemble.COMBINATIONS`.
     pruning : Pruning
         What the chart leaves out.
+    rerank : bool
+        Whether the model's reranker, if it has one, chooses among the best trees; it does so with the default decoder only.
     max_length : int or None
         Longer sentences are cut, at punctuation where there is some, and parsed in parts.
     max_seconds : float or None
@@ -108,6 +110,7 @@ class Parser:
         decoder: str = "max-recall",
         combination: str = "product",
         pruning: Pruning = Pruning(),
+        rerank: bool = True,
         max_length: int | None = None,
         max_seconds: float | None = 10.0,
         max_memory: int | None = 1 << 30,
@@ -119,7 +122,11 @@ class Parser:
         grammar = self.model.grammar
         self._chart: ChartParser
         if self.model.others or self.model.expert is not None:
-            expert = None if self.model.expert is None else _expert(self.model)
+            expert: Expert | None = None
+            if self.model.expert is not None:
+                from gramian.discriminative.store import expert_of
+
+                expert = expert_of(self.model)
             kinds = self.model.report.get("kinds")
             weight = EXPERT_WEIGHT if self.model.expert_weight is None else self.model.expert_weight
             self._chart = EnsembleChart(self.model.grammars, combination, kinds, expert, weight)
@@ -129,6 +136,11 @@ class Parser:
             self._chart = ChartParser(grammar)
             self._table = WordTable(grammar.lexicon)
         self.calibration = self.model.calibration.get(combination, Calibration())
+        self._reranker: Reranker | None = None
+        if rerank and self.model.reranker is not None:
+            from gramian.rerank.store import reranker_of
+
+            self._reranker = reranker_of(self.model)
         self._root_label = root_label(grammar)
         self._n_rules = max(1, len(grammar.binary_rules))
         self._style = self.model.options.get("tokens", "penn")
@@ -241,6 +253,11 @@ class Parser:
             for one in sample(self._chart, forest, size, random_state)
         ]
 
+    def forest(self, words: Sequence[str]) -> tuple[ChartParser, Forest] | None:
+        """Return the forest of a sentence under the usual pruning with the chart that made it, or None if there is no tree."""
+        forest = self._chart.forest(self._scores(list(words), None)[0], self.pruning, None, words)
+        return None if forest is None else (self._chart, forest)
+
     # -- what comes in -----------------------------------------------------------------------------------------------
 
     def _read(
@@ -286,9 +303,15 @@ class Parser:
             return self._in_parts(words, given, job)
         if forest := self._chart.forest(scores, pruning, job.allowed(self._chart, len(words)), words):
             status: Status = "parsed" if pruning is self.pruning else "narrow"
-            if result := read_result(self._chart, forest, words, log_words, status, job.k, job.decoder):
+            if result := self._result(forest, words, log_words, status, job):
                 return result
         return self._retry(words, scores, log_words, job) or self._flat(words, scores, given)
+
+    def _result(
+        self, forest: Forest, words: list[str], log_words: float, status: Status, job: _Job
+    ) -> ParseResult | None:
+        reranker = self._reranker if job.decoder == DECODERS[0] else None
+        return read_result(self._chart, forest, words, log_words, status, job.k, job.decoder, reranker)
 
     def _scores(
         self, words: list[str], given: list[Mapping[str, float] | None] | None
@@ -310,9 +333,7 @@ class Parser:
         wide = Pruning(*[_WIDER * threshold for threshold in astuple(usual)])
         if fitting := job.limits_left().fit(wide, len(words), self._n_rules):
             forest = self._chart.forest(scores, fitting, job.allowed(self._chart, len(words)), words)
-            if forest and (
-                result := read_result(self._chart, forest, words, log_words, "wide", job.k, job.decoder)
-            ):
+            if forest and (result := self._result(forest, words, log_words, "wide", job)):
                 return result
         if fitting := job.limits_left().fit(usual, len(words), self._n_rules):
             chart, table, end = self._glue
@@ -449,17 +470,6 @@ def _in_threads(
             raise failure
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
-
-
-def _expert(model: Model) -> Any:
-    """Return the span CRF of a model, ready to read the forests of its first grammar."""
-    from gramian.discriminative import Expert
-    from gramian.discriminative.store import unpack
-
-    try:
-        return Expert(unpack(dict(model.expert or {})), model.grammar)
-    except (LookupError, TypeError, ValueError) as error:
-        raise ModelFileError(f"the span CRF of the model cannot be used: {error}") from None
 
 
 def _known_decoder(decoder: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 from gramian.chart.decode import decode
 from gramian.chart.derivations import log_posteriors
@@ -13,7 +14,7 @@ from gramian.chart.readout import Decoded, confidences, to_tree
 from gramian.trees import Tree
 from gramian.trees.tree import phrase
 
-__all__ = ["Alternative", "ParseResult", "Status", "read_result", "without_end"]
+__all__ = ["Alternative", "ParseResult", "Reranker", "Status", "read_result", "without_end"]
 
 Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "empty"]
 
@@ -80,6 +81,13 @@ class ParseResult:
         return self.tree.svg(values=values)
 
 
+class Reranker(Protocol):
+    """Whoever has an order of its own for the best trees, such as :class:`gramian.rerank.RerankModel`."""
+
+    def ranked(self, chart: ChartParser, forest: Forest, words: Sequence[str], k: int) -> list[Decoded]:
+        """Return the best `k` trees of a forest."""
+
+
 def read_result(
     chart: ChartParser,
     forest: Forest,
@@ -88,15 +96,21 @@ def read_result(
     status: Status,
     k: int,
     decoder: str,
+    reranker: Reranker | None = None,
 ) -> ParseResult | None:
     """Return the best tree or trees of a forest, or None if none has a probability."""
     alternatives: tuple[Alternative, ...] = ()
     best: Decoded | None
-    if k == 1:
+    if k == 1 and reranker is None:
         best = decode(chart, forest, decoder)
     else:
-        ranked = k_best(chart, forest, k, decoder)
+        ranked = (
+            k_best(chart, forest, k, decoder)
+            if reranker is None
+            else reranker.ranked(chart, forest, words, k)
+        )
         best = ranked[0] if ranked else None
+    if k > 1:
         base = forest.log_ratio + log_words
         alternatives = tuple(
             [

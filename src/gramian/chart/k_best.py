@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from itertools import islice
 
@@ -15,7 +15,7 @@ from gramian.chart.inference import ChartParser, Forest
 from gramian.chart.readout import Decoded, label_table
 from gramian.errors import OptionError
 
-__all__ = ["k_best", "trees_in_order"]
+__all__ = ["distinct_trees", "k_best", "trees_in_order"]
 
 Ints = npt.NDArray[np.int32]
 
@@ -42,10 +42,11 @@ def k_best(
     if decoder == "viterbi":
         raise OptionError("decoder 'viterbi' has no list of best trees; try: max-rule-product")
     ranked = trees_in_order(chart, forest, scores(chart, forest, decoder, recall_penalty=recall_penalty))
-    return list(islice(_distinct(chart, forest, ranked), k))
+    return list(islice(distinct_trees(chart, forest, ranked), k))
 
 
-def _distinct(chart: ChartParser, forest: Forest, trees: Iterator[Decoded]) -> Iterator[Decoded]:
+def distinct_trees(chart: ChartParser, forest: Forest, trees: Iterable[Decoded]) -> Iterator[Decoded]:
+    """Yield the trees that differ from all before them in the shape of the treebank."""
     labels = label_table(chart.grammar.symbols, chart.grammar.n_phrases).bottom_up
     seen = set()
     for tree in trees:

@@ -17,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian import __version__
-from gramian.discriminative.model import SpanModel
+from gramian.discriminative.model import Expert, SpanModel
 from gramian.errors import GramianError, ModelFileError
 from gramian.files import writing
+from gramian.grammar.model import Model
 
-__all__ = ["load", "pack", "save", "unpack"]
+__all__ = ["expert_of", "load", "pack", "save", "unpack"]
 
 _KEY = "gramian-span-crf"
 _VERSION = 1
@@ -59,6 +60,14 @@ def unpack(tensors: Tensors) -> SpanModel:
     if not 0 < n_phrases < len(symbols) <= 1024:
         raise ValueError(f"{n_phrases} phrases among {len(symbols)} symbols")
     return SpanModel(symbols, n_phrases, frequent, *(_table(tensors, name) for name in _TABLES))
+
+
+def expert_of(model: Model) -> Expert:
+    """Return the span CRF that a model holds, ready to read the forests of its first grammar."""
+    try:
+        return Expert(unpack(dict(model.expert or {})), model.grammar)
+    except (LookupError, TypeError, ValueError) as error:
+        raise ModelFileError(f"the span CRF of the model cannot be used: {error}") from None
 
 
 def _table(tensors: Tensors, name: str) -> npt.NDArray[np.float32]:
@@ -109,7 +118,7 @@ def load(path: str | os.PathLike[str]) -> SpanModel:
             header = json.loads((file.metadata() or {})[_KEY])
             tensors: Tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
         version, checksum = int(header["version"]), header["checksum"]
-    except (SafetensorError, OSError, LookupError, TypeError, ValueError):
+    except (SafetensorError, OSError, LookupError, TypeError, ValueError, OverflowError, RecursionError):
         raise ModelFileError(f"{path}: not a span CRF of gramian, or cut short; {_HINT}") from None
     if version > _VERSION:
         raise ModelFileError(

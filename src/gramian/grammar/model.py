@@ -38,6 +38,8 @@ class Model:
         What it counts beside the grammars, if that was tuned; see :data:`gramian.chart.ensemble.EXPERT_WEIGHT`.
     calibration : mapping of str to Calibration
         How posteriors become confidences, for each way to combine grammars; without it they are the same.
+    reranker : mapping of str to ndarray, optional
+        What chooses among the best trees of all these; see :func:`gramian.rerank.store.pack`.
     """
 
     grammar: LPCFG
@@ -49,6 +51,7 @@ class Model:
     expert: Mapping[str, npt.NDArray[Any]] | None = None
     expert_weight: float | None = None
     calibration: Mapping[str, Calibration] = field(default_factory=dict)
+    reranker: Mapping[str, npt.NDArray[Any]] | None = None
 
     @property
     def grammars(self) -> tuple[LPCFG, ...]:

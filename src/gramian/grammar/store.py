@@ -34,7 +34,7 @@ from gramian.grammar.model import Model
 __all__ = ["default_model_path", "load_model", "save_model"]
 
 _FORMAT = "gramian grammar"
-_VERSION = 2  # a file with one grammar is still of version 1
+_VERSION = 3  # with a reranker; a file with one grammar is still of version 1, other ones of 2
 _KEY = "gramian"  # the only key of the metadata: safetensors does not keep the order of several
 _SUM_TOLERANCE = 0.01  # half precision keeps numbers within 0.4 %
 
@@ -77,6 +77,11 @@ def save_model(model: Model, path: str | os.PathLike[str], *, half: bool = False
     if model.expert is not None:
         header |= {"version": 2, "expert": sorted(model.expert)}
         tensors |= {f"expert/{name}": np.ascontiguousarray(tensor) for name, tensor in model.expert.items()}
+    if model.reranker is not None:
+        header |= {"version": 3, "reranker": sorted(model.reranker)}
+        tensors |= {
+            f"reranker/{name}": np.ascontiguousarray(tensor) for name, tensor in model.reranker.items()
+        }
     if model.expert_weight is not None:
         header["expert_weight"] = model.expert_weight
     if model.calibration:
@@ -150,11 +155,12 @@ def load_model(path: str | os.PathLike[str] | None = None) -> Model:
         papers = {part: header[part] for part in ("options", "data", "metrics", "report")}
         if not all(isinstance(part, dict) for part in papers.values()):
             raise TypeError("its header is not made of tables")
-        expert = (
-            {name: tensors[f"expert/{name}"] for name in header["expert"]} if "expert" in header else None
+        expert, reranker = (
+            {name: tensors[f"{part}/{name}"] for name in header[part]} if part in header else None
+            for part in ("expert", "reranker")
         )
         return Model(
-            grammar, **papers, others=tuple(others), expert=expert, expert_weight=_weight(header.get("expert_weight")),
+            grammar, **papers, others=tuple(others), expert=expert, reranker=reranker, expert_weight=_weight(header.get("expert_weight")),
             calibration={name: Calibration.from_dict(one) for name, one in header.get("calibration", {}).items()},
         )  # fmt: skip
     except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:

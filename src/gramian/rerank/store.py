@@ -1,0 +1,78 @@
+"""Rerankers as named arrays, as a model file holds them: weights in half precision, zeros left out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import ModelFileError
+from gramian.grammar.model import Model
+from gramian.rerank.candidates import DENSE
+from gramian.rerank.model import RerankModel
+from gramian.trees import HeadRules
+
+__all__ = ["pack", "reranker_of", "unpack"]
+
+Tensors: TypeAlias = dict[str, npt.NDArray[Any]]
+
+
+def pack(model: RerankModel) -> Tensors:
+    """Return a reranker as named arrays of few bytes; :func:`unpack` is the inverse, up to rounding to 16 bits."""
+    heads = None
+    if model.heads is not None:
+        rules = model.heads
+        heads = [rules.searches, rules.default, sorted(rules.never), sorted(rules.coordination)]
+    rounded = model.weights.astype(np.float16)
+    return {
+        "k": np.array([model.k], np.int32),
+        "frequent": np.frombuffer("\0".join(model.frequent).encode(), np.uint8),
+        "heads": np.frombuffer(json.dumps(heads, sort_keys=True).encode(), np.uint8),
+        "dense": model.dense.astype(np.float32),
+        "weights.mask": np.packbits(rounded != 0),
+        "weights": rounded[rounded != 0],
+    }
+
+
+def unpack(tensors: Tensors) -> RerankModel:
+    """Return the reranker that arrays stand for.
+
+    Raises
+    ------
+    LookupError, TypeError, ValueError
+        If they stand for none.
+    """
+    (k,) = tensors["k"].tolist()
+    frequent = tuple(bytes(tensors["frequent"]).decode().split("\0")) if tensors["frequent"].size else ()
+    found = json.loads(bytes(tensors["heads"]).decode())
+    heads = None
+    if found is not None:
+        searches, default, never, coordination = found
+        heads = HeadRules(
+            {
+                label: tuple([(how, tuple(wanted)) for how, wanted in rows])
+                for label, rows in searches.items()
+            },
+            default, frozenset(never), frozenset(coordination),
+        )  # fmt: skip
+    dense = tensors["dense"].astype(np.float64)
+    present = np.unpackbits(tensors["weights.mask"]).view(np.bool_)
+    if present.ndim != 1 or present.size < 1024 or present.size & (present.size - 1):
+        raise ValueError(f"{present.size} weights")  # kernels index them without looking
+    weights = np.zeros(present.size, np.float32)
+    weights[present] = tensors["weights"]
+    if k < 1 or dense.shape != (len(DENSE),):
+        raise ValueError(f"{k} trees with {dense.size} numbers each")
+    if not (np.isfinite(weights).all() and np.isfinite(dense).all()):
+        raise ValueError("the weights are not all numbers")
+    return RerankModel(k, frequent, heads, dense, weights)
+
+
+def reranker_of(model: Model) -> RerankModel:
+    """Return the reranker that a model holds."""
+    try:
+        return unpack(dict(model.reranker or {}))
+    except (LookupError, TypeError, ValueError) as error:
+        raise ModelFileError(f"the reranker of the model cannot be used: {error}") from None
