@@ -7,6 +7,7 @@ blanks; an empty line is the empty string.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -17,6 +18,9 @@ from gramian.errors import InputError
 from gramian.files import Source, TextLines, open_text
 
 __all__ = ["format_string", "read_solution", "read_strings", "read_targets"]
+
+_WHOLE = re.compile("[0-9]{1,9}")
+_LARGEST_ALPHABET = 1_000_000
 
 
 def read_strings(source: Source) -> Sequences:
@@ -106,23 +110,30 @@ def read_targets(source: Source) -> list[tuple[float, dict[int, float]]]:
 
 def _is_pautomac(first: str, second: str | None) -> bool:
     head = first.split()
-    if len(head) != 2 or not all(part.isdigit() for part in head):
+    if len(head) != 2 or not all(map(_WHOLE.fullmatch, head)):
         return False
     if second is None:
         return head[0] == "0"
     row = second.split()
-    return bool(row) and all(part.isdigit() for part in row) and len(row) - 1 == int(row[0])
+    return bool(row) and all(map(_WHOLE.fullmatch, row)) and len(row) - 1 == int(row[0])
 
 
 def _numbered(first: str, lines: Iterable[str], name: str) -> Sequences:
     count, size = map(int, first.split())
+    if size > _LARGEST_ALPHABET:
+        raise InputError(
+            f"the first line announces {size:,} symbols; there may be {_LARGEST_ALPHABET:,}",
+            name,
+            1,
+            hint="correct the first line",
+        )
     flat: list[str] = []
     lengths: list[int] = []
     for at, line in enumerate(lines, 2):
         length, *symbols = line.split() or ("",)
         if not length and len(lengths) == count:
             continue  # blank lines at the end
-        if not length.isdigit() or int(length) != len(symbols):
+        if not _WHOLE.fullmatch(length) or int(length) != len(symbols):
             raise InputError(
                 f"a line must be a length and so many symbols; this one has {len(symbols)} after {length!r}",
                 name,
@@ -131,7 +142,7 @@ def _numbered(first: str, lines: Iterable[str], name: str) -> Sequences:
                 hint="check the line against the PAutomaC format",
             )
         for symbol in symbols:
-            if not symbol.isdigit() or int(symbol) >= size:
+            if not _WHOLE.fullmatch(symbol) or int(symbol) >= size:
                 raise InputError(
                     f"symbol {symbol!r} is not among 0 to {size - 1}, the alphabet that the first line announces",
                     name,

@@ -1,25 +1,27 @@
-"""Model files of sequence models: safetensors with one JSON header.
+"""Model files of sequence models and dependency parsers: safetensors with one JSON header.
 
-A file is written in one rename, and reading it runs no code.
+A file is written in one rename; reading it runs no code, and checks it against its checksum. Files of version 1 have none.
 """
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
+import io
 import json
 import os
-import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import ModelFileError
+from gramian.errors import GramianError, ModelFileError
+from gramian.files import writing
 
 __all__ = ["read_model", "write_model"]
 
-_VERSION = 1
+_VERSION = 2
 _KEY = "gramian-automata"
 
 
@@ -29,28 +31,16 @@ def write_model(
     """Write `arrays` and the JSON-able `header` under `kind`; the file appears whole or not at all."""
     from safetensors.numpy import save
 
-    # One metadata key only: safetensors does not keep the order of several, and equal models give equal
-    # bytes.
-    text = json.dumps({"kind": kind, "version": _VERSION, **header}, sort_keys=True)
-    data = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {_KEY: text})
-    target = Path(path)
+    # One metadata key only: safetensors does not keep the order of several, and equal models give equal bytes.
+    about = {"kind": kind, "version": _VERSION, **header}
+    tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    about["checksum"] = _checksum(about, tensors)
+    data = save(tensors, {_KEY: json.dumps(about, sort_keys=True)})
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise ModelFileError(
-            f"{target}: cannot write here ({error.strerror}); try: another folder"
-        ) from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+        with writing(path) as out:
+            cast(io.TextIOWrapper, out).buffer.write(data)
+    except (GramianError, OSError) as error:
+        raise ModelFileError(f"{path}: the model cannot be written here ({error})") from None
 
 
 def read_model(
@@ -67,14 +57,36 @@ def read_model(
             metadata = file.metadata() or {}
             header = json.loads(metadata[_KEY])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-    except (SafetensorError, OSError, KeyError, ValueError) as error:
+    except (SafetensorError, OSError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise ModelFileError(f"{path}: not a gramian automaton, or damaged; {hint}") from error
-    if not isinstance(header, dict) or not isinstance(header.get("kind"), str):
+    symbols = header.get("alphabet", []) if isinstance(header, dict) else None
+    named = isinstance(symbols, list) and all(type(symbol) in (str, int) for symbol in symbols)
+    if not named or not isinstance(header.get("kind"), str):
         raise ModelFileError(f"{path}: not a gramian automaton, or damaged; {hint}")
-    if header.get("version") != _VERSION:
+    version = header.get("version")
+    if type(version) is not int or not 1 <= version <= _VERSION:
         raise ModelFileError(
-            f"{path}: format version {header.get('version')}, this gramian reads {_VERSION}; try: upgrading"
+            f"{path}: format version {version}, this gramian reads up to {_VERSION}; try: upgrading"
         )
+    if version > 1 and header.get("checksum") != _checksum(header, arrays):
+        raise ModelFileError(
+            f"{path}: the model file is damaged (its checksum differs); try: copying it again"
+        )
+    for name, array in arrays.items():
+        if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
+            raise ModelFileError(
+                f"{path}: {name} is not made of finite numbers; try: training the model again"
+            )
     if kind is not None and header["kind"] != kind:
         raise ModelFileError(f"{path}: holds a {header['kind']}, not a {kind}; try: load_sequence_model")
     return header, arrays
+
+
+def _checksum(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> str:
+    """Hash all that a file says."""
+    rest = {name: value for name, value in header.items() if name != "checksum"}
+    digest = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return f"sha256:{digest.hexdigest()}"

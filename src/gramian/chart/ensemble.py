@@ -89,6 +89,8 @@ class EnsembleChart(ChartParser):
         first = grammars[0]
         self._groups: list[list[_Member]] = []
         offset = np.zeros(first.n_symbols - first.n_phrases, np.int64)
+        if kinds is not None and not _names_each(kinds, grammars):
+            raise OptionError("kinds is a list with a name for each grammar")
         names = [] if kinds is None else list(dict.fromkeys(kinds))
         for place, grammar in enumerate(grammars):
             if grammar.lexicon.tags != first.lexicon.tags:
@@ -207,6 +209,14 @@ def _weights(n: int, judged: Forest | None, trust: float) -> Floats:
     """Return the weights of `n` grammars and, behind them, of the expert if it has something to say."""
     share = 0.0 if judged is None else trust
     return np.array([(1 - share) / n] * n + [share] * (judged is not None), np.float32)
+
+
+def _names_each(kinds: object, grammars: Sequence[LPCFG]) -> bool:
+    return (
+        isinstance(kinds, list | tuple)
+        and len(kinds) == len(grammars)
+        and all(isinstance(kind, str) for kind in kinds)
+    )
 
 
 def _same_rules(one: LPCFG, other: LPCFG) -> bool:

@@ -44,7 +44,7 @@ def read_record(text: str, source: str, line: int, grammar: LPCFG | None = None)
 
     try:
         record = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise fault(f"this is not JSON ({error})") from None
     if not isinstance(record, dict) or ("text" in record) == ("tokens" in record):
         raise fault("a sentence is a JSON object with 'tokens' or 'text'")

@@ -71,14 +71,17 @@ def load(path: str | os.PathLike[str], symbols: SymbolFunction | None = None) ->
             raise OptionError(
                 f"{path}: was trained with a function for its symbols; try: load(path, symbols=function)"
             )
-        names = tuple(choice["names"])
-        values = tuple(tuple(view) for view in header["table"]["values"])
+        names = _texts(choice["names"])
+        values = tuple(_texts(view) for view in header["table"]["values"])
+        for column in (choice["column"], header["table"]["column"]):
+            if column not in ("upos", "xpos"):
+                raise ValueError("column")
         scorer = ArcScorer(_table(arrays["arc_weights"])) if "arc_weights" in arrays else None
-        relations = tuple(header["relations"])
+        relations = _texts(header["relations"])
         relation_weights = _table(arrays["relation_weights"])
         if len(values) != VIEWS or not 0 < len(relations) <= relation_weights.size:
             raise ValueError("views and relations")
-        if len(header["root_only"]) != len(relations):
+        if [type(one) for one in header["root_only"]] != [bool] * len(relations):
             raise ValueError("relations at the root")
         return DependencyParser(
             SymbolMap(
@@ -92,10 +95,16 @@ def load(path: str | os.PathLike[str], symbols: SymbolFunction | None = None) ->
             bool(header["single_root"]),
             dict(header["about"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(
             f"{path}: the parts of the model do not fit together; try: training it again"
         ) from error
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise TypeError("texts")
+    return tuple(values)
 
 
 def _table(weights: npt.NDArray[Any]) -> npt.NDArray[np.float32]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from gramian import learn
 from gramian.corpus import Shape, Treebank
+from gramian.errors import OptionError
 from gramian.evaluate import COLLINS, SPMRL, GoldBrackets
 from gramian.experiments.data import GoldTree
 from gramian.grammar import LPCFG
@@ -72,13 +73,15 @@ def learner(method: str, states: int | None = None, seed: int = 0, **options: An
 
 def expected_seconds(method: str, states: int, trees: int, test: int) -> float:
     """Guess the processor time of a run; what really passes soon corrects the guess."""
-    per_tree = {
+    costs = {
         "pcfg": 0.5e-3, "thesis": 0.9e-3 + 1.2e-4 * states, "spectral-cluster": 1.1e-3 + 4e-5 * states,
         "spectral-moments": 1.1e-3 + 1e-4 * states, "em": 1e-3 + 2.5e-4 * states, "spectral-em": 1.1e-3 + 5e-5 * states,
         "split-merge": 1.2e-2, "best": 2.2e-3 + 1e-4 * states,
-    }[method]  # fmt: skip
+    }  # fmt: skip
+    if method not in costs:
+        raise OptionError(f"no method is called {method!r}; there are: {', '.join(costs)}")
     per_sentence = 3e-3 + (5e-5 * states**2 if method in ("thesis", "spectral-moments") else 5e-5 * states)
-    return 1 + trees * per_tree + test * per_sentence
+    return 1 + trees * costs[method] + test * per_sentence
 
 
 def train_and_score(
@@ -177,17 +180,19 @@ def parse_and_score(
     test: Sequence[GoldTree],
     *,
     gold_tags: bool = False,
+    sentences: Sequence[Any] | None = None,
     scheme: str = "penn",
     **options: Any,
 ) -> dict[str, Any]:
     """Parse the words of gold trees, and score with gold's tags in the output, so that no sentence is dropped.
 
-    Further options are the parser's.
+    The parser is given words, or words with gold's tags, or `sentences`. Further options are the parser's.
     """
     gold = [tree.normal for tree in test]
-    sentences: list[Any] = [
-        list(zip(tree.words, tree.tags, strict=True)) if gold_tags else list(tree.words) for tree in gold
-    ]
+    if sentences is None:
+        sentences = [
+            list(zip(tree.words, tree.tags, strict=True)) if gold_tags else list(tree.words) for tree in gold
+        ]
     parser = Parser(model, max_seconds=None, **options)
     parser.parse(sentences[0])
     began = time.process_time()
@@ -229,7 +234,7 @@ def search_by_f1(cache: ClusterCache, judges: Sequence[GoldTree], scheme: str, *
     sentences = [list(tree.normal.words) for tree in judges]
 
     def score(grammar: LPCFG) -> float:
-        parser = Parser(compact(grammar), max_seconds=None)
+        parser = Parser(grammar, max_seconds=None)  # making it compact would take longer than it saves
         return gold.score([parser.parse(words).tree for words in sentences]).f1_gold_tags
 
     return search_states(cache, score, **options)

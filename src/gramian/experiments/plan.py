@@ -26,6 +26,9 @@ __all__ = ["Cell", "Options", "Plan", "Recipe", "Task", "make_plan", "read_optio
 Options: TypeAlias = Mapping[str, Any]
 Task: TypeAlias = dict[str, Any]
 
+_MOST_SEEDS = 1000
+_LARGEST = 10**9
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -165,8 +168,8 @@ def make_plan(
     given = dict(config) if isinstance(config, Mapping) else {} if config is None else read_options(config)
     asked = given.pop("seeds", None)
     seeds = seeds or asked or (1 if quick else 3)
-    if not isinstance(seeds, int) or seeds < 1:
-        raise OptionError(f"seeds is 1 or more, not {seeds!r}")
+    if type(seeds) is not int or not 1 <= seeds <= _MOST_SEEDS:
+        raise OptionError(f"seeds is a whole number from 1 to {_MOST_SEEDS:,}, not {_shortened(seeds)}")
     for key, value in given.items():
         options[key] = _checked(key, value, chosen)
     found = chosen.data(data)
@@ -179,7 +182,9 @@ def read_options(path: str | Path) -> dict[str, Any]:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot be opened ({error.strerror})", str(path), hint="check the path") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise InputError("is nested too deeply", str(path), hint="name = value, one a line") from None
+    except ValueError as error:  # no TOML, no UTF-8, or a number without end
         raise InputError(f"is no TOML: {error}", str(path), hint="name = value, one a line") from None
 
 
@@ -189,9 +194,25 @@ def _checked(key: str, value: Any, chosen: Recipe) -> Any:
         known = ", ".join(["seeds", *chosen.options])
         raise OptionError(f"the recipe {chosen.name} has no setting {key!r}; it has: {known}")
     default = chosen.options[key]
-    wanted = (
-        (int, float) if isinstance(default, int | float) and not isinstance(default, bool) else type(default)
-    )
-    if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(default, bool)):
-        raise OptionError(f"{key} is given as {value!r}, but is written like {default!r}")
+    if not isinstance(default, list):
+        return _alike(key, value, default)
+    if not isinstance(value, list) or (default and not value):
+        raise OptionError(f"{key} is given as {_shortened(value)}, but is written like {default!r}")
+    # What the elements of an empty list are shows in the small run's; else they are names.
+    example = [*default, *chosen.quick.get(key, ()), ""][0]
+    return [_alike(f"an element of {key}", one, example) for one in value]
+
+
+def _alike(key: str, value: Any, default: Any) -> Any:
+    """Return a value if it is of the same kind as another: a text, yes or no, or a number that is not below 0 and not absurd."""
+    kinds = (int, float) if type(default) is float else (type(default),)
+    if type(value) not in kinds:
+        raise OptionError(f"{key} is given as {_shortened(value)}, but is written like {default!r}")
+    if type(value) in (int, float) and not 0 <= value <= _LARGEST:
+        raise OptionError(f"{key} is a number from 0 to {_LARGEST:,}, not {_shortened(value)}")
     return value
+
+
+def _shortened(value: Any, most: int = 60) -> str:
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]} ..."

@@ -28,6 +28,7 @@ __all__ = ["BracketError", "parse_bracketed", "parse_one", "read_trees", "write_
 
 _TOKEN = re.compile(rf"[^{SPACE}]+")
 _CACHED_PIECES = 1 << 17
+_LONGEST_EXCERPT = 1 << 15  # of a line; a longer one, copied for each of its faults, would take for ever
 
 Callback = Callable[["BracketError"], None]
 
@@ -217,8 +218,9 @@ def _parse_record(
 ) -> Iterator[Tree | BracketError]:
     """Yield the trees of a record in order, and a :class:`BracketError` in the place of each broken one."""
     pieces = text.split("(")
+    places = _Places(text, pieces, source, first_line)
     if _TOKEN.search(pieces[0]):
-        yield _outside(text, pieces, 0, source, first_line)
+        yield places.outside(0)
     many_lines = "\n" in text[:-1]
     line, counted = first_line, 0
     labels: list[str] = []  # of the open phrases
@@ -242,13 +244,12 @@ def _parse_record(
                 counted = index
         closing = piece.closing
         if piece.fault is not None:
-            error = _error(piece.fault, text, pieces, index, piece.offset, source, first_line)
             if piece.leaf is not None:
-                joined.add(error)
+                joined.add(places.error(piece.fault, index, piece.offset))
                 children.append(piece.leaf)
             else:
                 # The tree is lost, but its brackets still say where it ends.
-                fault = fault or error
+                fault = fault or places.error(piece.fault, index, piece.offset)
                 children.append(_EMPTY)
                 closing = text_of_piece.count(")") - 1
                 if closing < 0:
@@ -274,46 +275,67 @@ def _parse_record(
                 tree = children[0]
                 yield tree if tree.children else with_line(tree, line)
             if closing > 0:
-                yield _outside(text, pieces, index, source, first_line)
+                yield places.outside(index)
     if labels:
-        yield _error("'(' is never closed", text, pieces, start, -1, source, first_line)
+        yield places.error("'(' is never closed", start, -1)
 
 
-def _outside(text: str, pieces: list[str], index: int, source: str, first_line: int) -> BracketError:
-    """Name the first thing in a piece that stands outside all trees."""
-    offset = len(pieces[index]) - len(pieces[index].lstrip(SPACE)) if index == 0 else _stray(pieces, index)
-    token = _TOKEN.match(pieces[index], offset)
-    what = "')' closes nothing" if token and token[0][0] == ")" else "text outside brackets"
-    return _error(what, text, pieces, index, offset, source, first_line)
+class _Places:
+    """Finds line and column of faults in a record; since these come in order, it goes on where it was."""
 
+    def __init__(self, text: str, pieces: list[str], source: str, first_line: int) -> None:
+        self._text, self._pieces, self._source, self._first_line = text, pieces, source, first_line
+        self._start_over()
 
-def _stray(pieces: list[str], index: int) -> int:
-    """Return the offset in a piece of the first ``)`` that has no partner."""
-    balance = 0
-    for piece in pieces[1:index]:
-        balance += 1 - piece.count(")")
-        balance = max(balance, 0)
-    balance += 1
-    for match in re.finditer(r"\)", pieces[index]):
-        balance -= 1
-        if balance < 0:
-            return match.start()
-    return 0
+    def _start_over(self) -> None:
+        self._piece = self._position = self._balance = 0  # at the start of this piece: place, open brackets
+        self._counted, self._line = 0, self._first_line  # line ends are counted up to there
 
+    def _go_to(self, index: int) -> None:
+        if index < self._piece:
+            self._start_over()
+        while self._piece < index:
+            piece = self._pieces[self._piece]
+            self._position += len(piece) + 1
+            if self._piece:
+                self._balance = max(0, self._balance + 1 - piece.count(")"))
+            self._piece += 1
 
-def _error(
-    what: str, text: str, pieces: list[str], index: int, offset: int, source: str, first_line: int
-) -> BracketError:
-    """Place a fault at `offset` in a piece (-1 is its opening bracket)."""
-    position = sum(len(piece) + 1 for piece in pieces[:index]) + offset
-    line_start = text.rfind("\n", 0, position) + 1
-    line_end = text.find("\n", position)
-    excerpt = text[line_start : line_end if line_end >= 0 else len(text)]
-    return BracketError(
-        what,
-        source,
-        first_line + text.count("\n", 0, position),
-        position - line_start + 1,
-        excerpt=excerpt,
-        hint="mend the tree, or leave it out with --skip-broken (in Python: broken='skip')",
-    )
+    def outside(self, index: int) -> BracketError:
+        """Name the first thing in a piece that stands outside all trees."""
+        piece = self._pieces[index]
+        offset = self._stray(index) if index else len(piece) - len(piece.lstrip(SPACE))
+        token = _TOKEN.match(piece, offset)
+        what = "')' closes nothing" if token and token[0][0] == ")" else "text outside brackets"
+        return self.error(what, index, offset)
+
+    def _stray(self, index: int) -> int:
+        """Return the offset in a piece of the first ``)`` that has no partner."""
+        self._go_to(index)
+        balance = self._balance + 1
+        for match in re.finditer(r"\)", self._pieces[index]):
+            balance -= 1
+            if balance < 0:
+                return match.start()
+        return 0
+
+    def error(self, what: str, index: int, offset: int) -> BracketError:
+        """Place a fault at `offset` in a piece (-1 is its opening bracket)."""
+        self._go_to(index)
+        text, position = self._text, self._position + offset
+        if position < self._counted:
+            self._counted, self._line = 0, self._first_line
+        self._line += text.count("\n", self._counted, position)
+        self._counted = position
+        start = text.rfind("\n", 0, position) + 1
+        end = text.find("\n", position, position + _LONGEST_EXCERPT)
+        if end < 0:
+            end = min(len(text), position + _LONGEST_EXCERPT)
+        return BracketError(
+            what,
+            self._source,
+            self._line,
+            position - start + 1,
+            excerpt=text[start:end] if end - start <= _LONGEST_EXCERPT else None,
+            hint="mend the tree, or leave it out with --skip-broken (in Python: broken='skip')",
+        )

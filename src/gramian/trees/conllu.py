@@ -7,6 +7,7 @@ nothing; identifiers and features are parsed by the `conllu` package.
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from gramian.trees.projective import is_projective
 __all__ = ["ConlluError", "Sentence", "Token", "read_conllu", "write_conllu"]
 
 _COLUMNS = 10
+_NUMBER = re.compile("[0-9]{1,9}")
 
 
 class ConlluError(InputError):
@@ -249,10 +251,10 @@ def _parse(block: list[str], source: str, first_line: int) -> Sentence:
         if len(columns) != _COLUMNS:
             hint = "separate the columns by tabs" if len(columns) == 1 else None
             raise _error(f"{len(columns)} columns instead of {_COLUMNS}", source, number, line, hint)
-        if not columns[0].isdecimal():
+        if not _NUMBER.fullmatch(columns[0]):
             try:
                 parse_id_value(columns[0])
-            except ParseException:
+            except (ParseException, ValueError):
                 raise _error(f"'{columns[0]}' is no word number", source, number, line) from None
             extras.append((len(tokens), line))
             continue
@@ -261,7 +263,7 @@ def _parse(block: list[str], source: str, first_line: int) -> Sentence:
                 f"word {columns[0]} stands where word {len(tokens) + 1} belongs", source, number, line
             )
         head = columns[6]
-        if not head.isdecimal() and head != "_":
+        if not _NUMBER.fullmatch(head) and head != "_":
             raise _error(f"the head '{head}' is no word number", source, number, line)
         _, form, lemma, upos, xpos, feats, _, deprel, deps, misc = columns
         arc = None if head == "_" else int(head)

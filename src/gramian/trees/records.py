@@ -16,7 +16,9 @@ from gramian.trees.tree import SPACE
 __all__ = ["whole_trees"]
 
 _ROOT = re.compile(rf"\([{SPACE}]*(\(|(?:ROOT|TOP|S1|VROOT)(?=[{SPACE}(]))")
-_LONGEST_WAIT = 1 << 18  # characters read on in the hope that an open tree closes, before it is called broken
+# Characters read on in the hope that an open tree closes, before it is called broken. What was read in vain is read again, so
+# that a file of nothing but broken trees uses the patience up; trees that close bring it back.
+_LONGEST_WAIT, _SHORTEST_WAIT, _REGAINED = 1 << 18, 1 << 10, 8
 _BRACKET = re.compile(r"[()]")
 _NO_BRACKETS = re.compile(r"[^()]+")
 _LONG_RECORD = 1 << 17
@@ -28,11 +30,13 @@ def whole_trees(lines: TextLines) -> Iterator[tuple[int, str]]:
     segments = iter(lines)
     again: deque[str] = deque()
     record = _Record(1)
+    patience = _LONGEST_WAIT
     while True:
         segment = again.popleft() if again else next(segments, None)
         if record.balance > 0 and (segment is None or (segment[0] == "(" and record.ends_line)):
-            keep = record.broken_at(segment)
+            keep = record.broken_at(segment, max(patience, _SHORTEST_WAIT))
             if keep is not None:
+                patience = max(0, patience - sum(map(len, record.segments[keep:])))
                 if segment is not None:
                     again.appendleft(segment)
                 again.extendleft(reversed(record.segments[keep:]))
@@ -43,6 +47,7 @@ def whole_trees(lines: TextLines) -> Iterator[tuple[int, str]]:
             break
         record.add(segment)
         if record.balance <= 0 and segment[-1] in _END_OF_TREES:
+            patience = min(_LONGEST_WAIT, patience + _REGAINED * record.size)
             yield record.line, "".join(record.segments)
             record = _Record(record.next_line)
         elif record.size > record.scan_at:
@@ -83,7 +88,7 @@ class _Record:
     def ends_line(self) -> bool:
         return self.segments[-1][-1] == "\n"
 
-    def broken_at(self, segment: str | None) -> int | None:
+    def broken_at(self, segment: str | None, patience: int) -> int | None:
         """Return how many segments belong to the open tree, if it is broken and ends before `segment`."""
         if segment is None:
             return self._doubtful[0] if self._doubtful else len(self.segments)
@@ -92,7 +97,7 @@ class _Record:
             return len(self.segments)
         if self._doubtful is None:
             self._doubtful = len(self.segments), self.size
-        return self._doubtful[0] if self.size - self._doubtful[1] > _LONGEST_WAIT else None
+        return self._doubtful[0] if self.size - self._doubtful[1] > patience else None
 
 
 def _last_balanced(text: str) -> int:
