@@ -44,6 +44,10 @@ def train(
     features: Literal["rich", "paper", "plain"] | None = typer.Option(
         None, help="Feature set of the spectral methods; by default paper for moments, rich for the others."
     ),
+    lexicon: Literal["auto", "suffix", "tag", "pos"] = typer.Option(
+        "auto",
+        help="What rare words are told apart by: shape and suffix, or their tag; auto is suffix for Penn-style English, else tag.",
+    ),
     iterations: int = typer.Option(-1, min=-1, help="Steps of EM; -1 for the method's default."),
     cycles: int = typer.Option(4, min=1, help="With split-merge: how often every state is split."),
     merge: float = typer.Option(
@@ -82,6 +86,13 @@ def train(
     expert: bool = typer.Option(
         False,
         help="Also learn a span CRF, which looks at the words: more accurate, several times longer to learn, half as fast to parse with.",
+    ),
+    rerank: bool = typer.Option(
+        False,
+        help="Also learn to choose among the best trees by features of whole trees, from folds that models have not seen.",
+    ),
+    folds: int = typer.Option(
+        5, min=2, help="With --rerank: all models are trained again so often, each time without one fold."
     ),
     skip_broken: bool = typer.Option(False, help="Leave out broken trees, and say how many."),
     seed: int = typer.Option(0, help="Same seed, same model file."),
@@ -132,17 +143,19 @@ def train(
         say(f"gramian: {warning.message}")
     options: dict[str, Any] = {
         "method": method, "states": states, "allocation": allocation, "growth": growth, "features": features,
-        "iterations": iterations, "cycles": cycles, "merge": merge,
+        "lexicon": lexicon, "iterations": iterations, "cycles": cycles, "merge": merge,
         "preset": preset, "direction": " ".join(directions), "horizontal": horizontal, "vertical": vertical,
-        "heads": heads, "models": models, "noise": noise, "expert": expert, "seed": seed,
+        "heads": heads, "models": models, "noise": noise, "expert": expert, "rerank": folds if rerank else 0, "seed": seed,
     }  # fmt: skip
     learner = _learner(options, start, jobs, None if quiet else say)
     gold = None if dev is None else _gold(dev, preset)
-    if hasattr(learner, "checkpoint") and models == 1 and not expert:
+    if hasattr(learner, "checkpoint") and models == 1 and not (expert or rerank):
         learner.set_params(checkpoint=f"{output}.partial")
     if keep_best:
-        if gold is None or not hasattr(learner, "watch") or models > 1:
-            raise OptionError("--keep-best needs --dev, a method with EM steps, and one model")
+        if gold is None or not hasattr(learner, "watch") or models > 1 or rerank:
+            raise OptionError(
+                "--keep-best needs --dev, a method with EM steps, and one model without --rerank"
+            )
         learner.set_params(watch=lambda step, make: _watched(step, make(), gold, jobs, quiet))
     if not quiet:
         say(f"read {bank.n_trees:,} trees, {int(bank.lengths.sum()):,} words, {bank.n_symbols} labels and tags: "
@@ -150,7 +163,11 @@ def train(
     if dry_run:
         print(
             json.dumps(
-                {"options": options | _used(learner), "estimate": _estimate(bank, learner, models)}, indent=2
+                {
+                    "options": options | _used(learner),
+                    "estimate": _estimate(bank, learner, models * (folds if rerank else 1)),
+                },
+                indent=2,
             )
         )
         return
@@ -160,12 +177,13 @@ def train(
     if attribution is not None:
         data["attribution"] = attribution
     words = _tagged_words(tagged, bank, quiet)
-    if models > 1 or expert or search:
+    if models > 1 or expert or search or rerank:
         from gramian.cli.train_many import Bundle, member_tasks, train_many
 
         learner.head_rules(bank)  # an error of theirs is better told now
         bundle = Bundle(
             trees=path, tagged=tagged, output=output, models=models, noise=noise, directions=directions, expert=expert,
+            rerank=folds if rerank else 0,
             scheduler=scheduler, dev=dev, gold=gold, jobs=jobs, skip_broken=skip_broken, full=full, quiet=quiet,
             options=options, data=data,
         )  # fmt: skip
@@ -177,7 +195,7 @@ def train(
                 output=output, jobs=jobs, scheduler=scheduler, quiet=quiet,
             )  # fmt: skip
             learner.set_params(states=numbers)
-        if models > 1 or expert:
+        if models > 1 or expert or rerank:
             train_many(bundle, learner, _used(learner))
             return
     if words is None:
@@ -185,9 +203,9 @@ def train(
     else:
         from gramian.learn import Observations
 
-        lexicon: Any = getattr(learner, "lexicon", "suffix")
+        rare_words: Any = getattr(learner, "lexicon", "auto")
         learner.fit(
-            Observations(bank, heads=learner.head_rules(bank), jobs=jobs, lexicon=lexicon, tagged=words)
+            Observations(bank, heads=learner.head_rules(bank), jobs=jobs, lexicon=rare_words, tagged=words)
         )
 
     from gramian.grammar.compact import compacted
@@ -244,10 +262,11 @@ def _learner(options: dict[str, Any], start: str | None, jobs: int, tell: Any) -
         return learn.EM(**common)
     if options["features"]:
         common["features"] = options["features"]
-    if method == "spectral-cluster":
-        return learn.SpectralClustering(**common)
     if method == "spectral-moments":
         return learn.SpectralMoments(**common)
+    common["lexicon"] = options["lexicon"]
+    if method == "spectral-cluster":
+        return learn.SpectralClustering(**common)
     common["merge"] = options["merge"]
     return learn.SpectralEM(**({"states": 32} | common if method == "best" else common))
 

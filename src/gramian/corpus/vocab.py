@@ -5,7 +5,6 @@ Signatures follow the unknown-word classes of the split-merge parsers (Petrov et
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,9 +15,8 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from gramian.corpus.arrays import Treebank
 
-__all__ = ["Vocabulary", "english_signature", "shape", "suffix_chain", "tag_signature", "word_features"]
+__all__ = ["Vocabulary", "english_signature", "shape", "suffix_chain", "word_features"]
 
-_PART_OF_SPEECH = re.compile(r"[^-._=]+(?=[-._=])")
 _ENGLISH_SUFFIXES = ("ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
 
 
@@ -61,28 +59,6 @@ class Vocabulary:
             ],
             np.int64,
         )
-
-
-def tag_signature(tag: str, morphology: bool = False) -> str:
-    """Return the class of a rare word that is known by its tag: its part of speech alone, or with its morphology.
-
-    The part of speech ends at the first ``-``, ``.``, ``_`` or ``=`` (``N-A``, ``v_fin``), or after two characters of a positional tag
-    (``ncms000``).
-
-    Examples
-    --------
-    >>> [tag_signature(tag) for tag in ("N-A", "ncms000", "VBZ", "-LRB-")]
-    ['UNK-N', 'UNK-nc', 'UNK-VBZ', 'UNK--LRB-']
-    >>> tag_signature("N-A", morphology=True)
-    'UNK-N-A'
-    """
-    if morphology:
-        return f"UNK-{tag}"
-    part = _PART_OF_SPEECH.match(tag)
-    if part is not None:
-        return f"UNK-{part[0]}"
-    positional = len(tag) >= 4 and tag[-1].isdigit() and tag[:2].isalpha()
-    return f"UNK-{tag[:2] if positional else tag}"
 
 
 def english_signature(word: str, initial: bool = False, known: Collection[str] = ()) -> str:

@@ -142,7 +142,9 @@ def train_member(task: dict[str, Any], say: Callable[[str], None] | None = None)
     """
     member = Member(**task["member"])
     seen = task_observations(task)
-    parameters = dict(task["parameters"]) | {"random_state": member.seed, "say": say}
+    parameters = dict(task["parameters"]) | {"say": say}
+    if task["learner"] != "PCFG":  # which leaves nothing to chance
+        parameters["random_state"] = member.seed
     if task["learner"] == "SpanCRF":
         expert = SpanCRF(**parameters).fit(seen.bank)
         return {"expert": _encoded(partial(save_expert, expert.model_))}
@@ -166,7 +168,8 @@ def task_observations(task: dict[str, Any]) -> learn.Observations:
     """Return the treebank of a task for :func:`train_member`, less its fold if it has one; kept for the next task."""
     return _observations(
         task["trees"], task["tagged"], tuple(task["data"]), task["preset"], task["member"]["direction"], task["horizontal"],
-        task["vertical"], task["skip_broken"], task["heads"], tuple(task["fold"]) if "fold" in task else None,
+        task["vertical"], task["skip_broken"], task["heads"], task["parameters"].get("lexicon", "auto"),
+        tuple(task["fold"]) if "fold" in task else None,
     )  # fmt: skip
 
 
@@ -249,6 +252,7 @@ def _observations(
     vertical: int,
     skip_broken: bool,
     heads: str,
+    lexicon: Any,
     fold: tuple[int, int] | None,
 ) -> learn.Observations:
     """Read a treebank; models of the same binarisation that are trained one after the other share it with its features."""
@@ -264,8 +268,8 @@ def _observations(
             without_fold(bank, *fold).trees(), options=named_preset("whole"), shape=bank.shape, heads=rules
         )
     return learn.Observations(
-        bank, heads=learn.PCFG(heads=heads).head_rules(bank), tagged=None if tagged is None else TaggedWords.read(tagged),
-        keep_features=True,
+        bank, heads=learn.PCFG(heads=heads).head_rules(bank), lexicon=lexicon,
+        tagged=None if tagged is None else TaggedWords.read(tagged), keep_features=True,
     )  # fmt: skip
 
 

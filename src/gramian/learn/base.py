@@ -17,6 +17,7 @@ import numpy as np
 from gramian.corpus import Treebank
 from gramian.errors import InputError, MissingExtraError
 from gramian.grammar import LPCFG
+from gramian.learn.lexicon import is_penn_english
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
 from gramian.trees import HeadRules
@@ -93,7 +94,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 treebank,
                 heads=self.head_rules(treebank),
                 jobs=self.jobs,
-                lexicon=getattr(self, "lexicon", "suffix"),
+                lexicon=getattr(self, "lexicon", "auto"),
             )
         )
         if seen.bank.n_trees == 0:
@@ -114,8 +115,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Return the head rules that the option `heads` stands for, given the treebank's labels."""
         heads = getattr(self, "heads", None)
         if heads == "auto":
-            penn_english = {"NP", "VP", "PP", "NN", "IN", "DT", "VBZ"} <= set(bank.symbols)
-            return HeadRules.collins() if penn_english else None
+            return HeadRules.collins() if is_penn_english(bank) else None
         return None if heads in (None, "none") else HeadRules.named(str(heads))
 
     def _symbol_table(self, seen: Observations) -> dict[str, dict[str, Any]]:

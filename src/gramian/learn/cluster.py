@@ -69,9 +69,9 @@ class SpectralClustering(Learner):
         If given, a node belongs to every state by the inverse distance to its centre to this power, instead of to the nearest alone.
     rule_shrinkage, state_shrinkage, sister_share : float
         See :class:`gramian.learn.smoothing.Smoothing`.
-    lexicon : {"suffix", "pos"}
-        ``"suffix"``: states of rare words are shrunk towards those of words that look alike. ``"pos"``: nothing is smoothed, and words
-        seen up to five times are told apart by their tag alone.
+    lexicon : {"auto", "suffix", "tag", "pos"}
+        ``"suffix"``: states of rare words are shrunk towards those of words that look alike. ``"tag"``: rare words are told apart by their
+        tag alone. ``"pos"``: likewise, and nothing is smoothed. ``"auto"``: by suffix in Penn-style English, by tag elsewhere.
     heads : str, optional
         Head rules: ``"auto"`` (Collins' for Penn-style English, otherwise none), ``"collins"``, ``"left"``,
         ``"right"``, ``"none"``, or a file.
@@ -120,7 +120,7 @@ class SpectralClustering(Learner):
         rule_shrinkage: float = 2.0,
         state_shrinkage: float = 2.0,
         sister_share: float = 0.02,
-        lexicon: LexiconName = "suffix",
+        lexicon: LexiconName = "auto",
         heads: str | None = "auto",
         random_state: int = 0,
         jobs: int = 1,

@@ -166,7 +166,7 @@ class SpectralEM(SpectralClustering):
         rule_shrinkage: float = 2.0,
         state_shrinkage: float = 2.0,
         sister_share: float = 0.02,
-        lexicon: LexiconName = "suffix",
+        lexicon: LexiconName = "auto",
         heads: str | None = "auto",
         random_state: int = 0,
         jobs: int = 1,

@@ -20,9 +20,9 @@ from gramian.learn.smoothing import TINY
 from gramian.learn.tables import LatentTables
 from gramian.trees.labels import split_chain, unescape_label
 
-__all__ = ["LexicalModel", "LexiconName", "StateScores"]
+__all__ = ["LexicalModel", "LexiconName", "StateScores", "is_penn_english"]
 
-LexiconName: TypeAlias = Literal["suffix", "pos"]
+LexiconName: TypeAlias = Literal["auto", "suffix", "tag", "pos"]
 Doubles = npt.NDArray[np.float64]
 
 _OPEN_WORD = 100  # words seen up to so often may have tags they were not seen with
@@ -30,6 +30,11 @@ _FURTHER = (
     0.2  # of words seen more often, tagged text counts at most for this share of what the treebank counts
 )
 _LEAST = 1e-3  # ... if their form makes the tag at least so probable
+
+
+def is_penn_english(bank: Treebank) -> bool:
+    """Tell whether a treebank has the labels and tags of the Penn Treebank."""
+    return {"NP", "VP", "PP", "NN", "IN", "DT", "VBZ"} <= set(bank.symbols)
 
 
 class StateScores:
@@ -103,15 +108,19 @@ class LexicalModel:
     def named(
         cls, name: LexiconName, bank: Treebank, productions: Productions, tagged: TaggedWords | None = None
     ) -> LexicalModel:
-        """Return the model called ``"suffix"``, the default, or ``"pos"``: nothing is smoothed, and words seen up to five times are
-        told apart by their tag alone.
+        """Return the model called ``"suffix"``: rare words are told apart by their shape and suffix; ``"tag"``: by their tag alone, with
+        whatever morphology it holds; ``"pos"``: likewise, words seen up to five times only, and nothing is smoothed; or ``"auto"``:
+        ``"suffix"`` for Penn-style English, ``"tag"`` for all others, as measured to be better.
         """
+        if name == "auto":
+            name = "suffix" if is_penn_english(bank) else "tag"
         settings: dict[str, dict[str, Any]] = {
             "suffix": {},
+            "tag": {"suffixes": False},
             "pos": {"rare": 5, "shrinkage": 0.0, "tag_shrinkage": 0.0, "suffixes": False},
         }
         if name not in settings:
-            raise OptionError(f"lexicon is 'suffix' or 'pos', not {name!r}")
+            raise OptionError(f"lexicon is 'auto', 'suffix', 'tag' or 'pos', not {name!r}")
         return cls(bank, productions, tagged=tagged, **settings[name])
 
     @cached_property

@@ -38,7 +38,7 @@ class Observations:
         Without them, features of head words say nothing.
     jobs : int
         Threads; no result depends on it.
-    lexicon : {"suffix", "pos"}
+    lexicon : {"auto", "suffix", "tag", "pos"}
         What rare words share; see :meth:`gramian.learn.lexicon.LexicalModel.named`.
     tagged : TaggedWords, optional
         Further words with their tags, for the lexicon.
@@ -52,7 +52,7 @@ class Observations:
         *,
         heads: HeadRules | None = None,
         jobs: int = 1,
-        lexicon: LexiconName = "suffix",
+        lexicon: LexiconName = "auto",
         tagged: TaggedWords | None = None,
         keep_features: bool = False,
     ) -> None:

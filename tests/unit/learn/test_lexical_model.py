@@ -207,7 +207,7 @@ def test_rare_words_tied_to_their_tag():
 
 
 def test_a_lexicon_must_be_known(bank):
-    with pytest.raises(OptionError, match="lexicon is 'suffix' or 'pos', not 'prefix'"):
+    with pytest.raises(OptionError, match="lexicon is 'auto', 'suffix', 'tag' or 'pos', not 'prefix'"):
         Observations(bank, lexicon="prefix")
 
 
@@ -229,3 +229,12 @@ def test_top_tag(bank):
     model = Observations(bank).lexical
     assert model.top_tag["saw"] == "NN"
     assert model.top_tag["the"] == "DT"
+
+
+def test_what_tells_rare_words_apart_depends_on_the_treebank():
+    english = "(S (NP (DT the) (NN dog)) (VP (VBZ sees) (PP (IN in) (NP (NN snow)))))"
+    other = "(S (NP (D la) (N neige)) (VP (V tombe)))"
+    for text, suffixes in ((english, True), (other, False)):
+        assert Observations(Treebank.read(io.StringIO(text))).lexical.suffixes is suffixes
+        assert Observations(Treebank.read(io.StringIO(text)), lexicon="suffix").lexical.suffixes
+        assert not Observations(Treebank.read(io.StringIO(text)), lexicon="tag").lexical.suffixes
