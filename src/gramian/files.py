@@ -9,6 +9,7 @@ ends, a truncated archive or a binary file mean the same everywhere; every write
 from __future__ import annotations
 
 import codecs
+import errno
 import gzip
 import io
 import lzma
@@ -29,6 +30,7 @@ __all__ = ["Source", "TextLines", "expand", "open_text", "peek_text", "source_na
 Source: TypeAlias = "str | os.PathLike[str] | IO[str] | IO[bytes]"
 
 _LONGEST_SEGMENT = 1 << 16
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
@@ -230,8 +232,12 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
                     yield text
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            raise InputError(
+                f"cannot be written ({error.strerror})", str(target), hint="making room, or another folder"
+            ) from None
         raise
 
 

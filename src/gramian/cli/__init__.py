@@ -6,9 +6,12 @@ Exit codes: 0 done, 1 done with failures under ``--strict``, 2 usage or bad inpu
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from gramian.cli.compress import compress
 from gramian.cli.convert import convert
@@ -23,12 +26,33 @@ from gramian.cli.serve import serve
 from gramian.cli.split import split
 from gramian.cli.train import train
 from gramian.cli.wfa import app as wfa
-from gramian.errors import GramianError
+from gramian.errors import GramianError, InputError
 
 __all__ = ["app", "main"]
 
+
+class _Commands(TyperGroup):
+    """Runs a command; tells faults of the system that it may meet anywhere from those of the program."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError:
+            # The reader of our output (head, less) has seen enough. What is still held goes nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            raise typer.Exit(0) from None
+        except OSError as error:
+            if error.strerror is None:
+                raise
+            name = str(error.filename) if error.filename else "output"
+            raise InputError(error.strerror, name, hint="check the disk and its permissions") from None
+
+
 app = typer.Typer(
     name="gramian",
+    cls=_Commands,
     help="Learn grammars and automata by spectral methods, and parse with them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -87,10 +111,6 @@ def main() -> None:
     except GramianError as error:
         print(f"gramian: {error}", file=sys.stderr)
         sys.exit(2)
-    except BrokenPipeError:
-        # The reader of our output (head, less) went away; this is not an error of ours.
-        sys.stderr.close()
-        sys.exit(0)
     except KeyboardInterrupt:
         print("gramian: interrupted", file=sys.stderr)
         sys.exit(130)

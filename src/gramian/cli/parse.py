@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from itertools import islice
 from math import isfinite
 from time import perf_counter
 from types import ModuleType
@@ -45,6 +46,12 @@ def parse(
     records: bool = typer.Option(
         False, "--records", help="Lines are JSON objects: tokens, their tags, phrases that are known."
     ),
+    output: str = typer.Option(
+        "-",
+        "--output",
+        "-o",
+        help="File for the trees, there when all are; after a stop, the same command goes on. - for stdout.",
+    ),
     as_json: bool = typer.Option(False, "--json", help="Write one JSON object a sentence."),
     pretty: bool = typer.Option(
         False, "--pretty", help="Write trees over several lines, an empty line after each."
@@ -54,6 +61,7 @@ def parse(
     combination: Combination = typer.Option(
         "product", help="How the grammars of a model that holds several are combined."
     ),
+    rerank: bool = typer.Option(True, help="Let the model's reranker choose, if it has one."),
     jobs: int = typer.Option(1, "--jobs", "-j", min=1, help="Threads."),
     prune: str = typer.Option(
         "", help="Thresholds, for example item=1e-5,beam=0: beam, item, edge, fine, guess, split."
@@ -73,13 +81,16 @@ def parse(
     if as_json and pretty:
         raise OptionError("trees are written as --json or --pretty, not both")
     _start_numba(announce=not quiet)
-    from gramian.files import open_text, writing
+    from gramian.cli.resume import resumed
+    from gramian.files import open_text
+    from gramian.grammar.store import default_model_path
     from gramian.parser import load
 
     parser = load(
         model,
         decoder=decoder,
         combination=combination,
+        rerank=rerank,
         pruning=_pruning(prune),
         max_length=max_length,
         max_seconds=max_seconds,
@@ -89,12 +100,23 @@ def parse(
         say(
             "parsing with the English model that comes with gramian, learnt from biomedical articles; -m MODEL takes another"
         )
+    settings = (
+        tokens, tagged, records, as_json, pretty, k, decoder, combination, rerank, prune, max_length, max_seconds, max_memory,
+    )  # fmt: skip
     statuses: Counter[str] = Counter()
     source: TextLines | None = None
     began = perf_counter()
     try:
-        with open_text(file, repair=True) as source, writing("-") as out:
-            lines = enumerate(_whole_lines(source), 1)
+        with (
+            open_text(file, repair=True) as source,
+            resumed(output, [file, model or str(default_model_path())], settings, blocks=pretty or k > 1) as (
+                out,
+                done,
+            ),
+        ):
+            if done and not quiet:
+                say(f"{done:,} sentences are kept from before")
+            lines = islice(enumerate(_whole_lines(source), 1), done, None)
             if records:
                 sentences: Iterable[Sentence] = (
                     read_record(line, source.name, number, parser.model.grammar) for number, line in lines
