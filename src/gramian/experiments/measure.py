@@ -33,6 +33,7 @@ __all__ = [
     "expected_seconds",
     "learner",
     "many_and_score",
+    "observed",
     "parse_and_score",
     "search_by_f1",
     "several",
@@ -90,6 +91,7 @@ def train_and_score(
     settings: dict[str, Any],
     seed: int,
     scheme: str = "penn",
+    seen: learn.Observations | None = None,
 ) -> dict[str, Any]:
     """Learn, parse and score.
 
@@ -103,6 +105,8 @@ def train_and_score(
     seed : int
     scheme : str
         The habits of the treebank; Penn's are scored without punctuation.
+    seen : Observations, optional
+        What learners derive from the trees, where it is shared.
     """
     method, states = settings["method"], settings.get("states")
     options = dict(settings.get("options", {}))
@@ -111,13 +115,14 @@ def train_and_score(
         return many_and_score(train, test, settings, seed, scheme)
     shape = Shape(*settings.get("shape", ()))
     heads = HeadRules.collins() if shape.direction == "head" else None
-    bank = treebank(train, shape=shape, heads=heads)
+    source = treebank(train, shape=shape, heads=heads) if seen is None else seen
+    bank = source.bank if isinstance(source, learn.Observations) else source
     _warm(method)
     began = time.process_time()
     with warnings.catch_warnings():
         # The same number of states for all labels is more than some have different nodes.
         warnings.filterwarnings("ignore", "Number of distinct clusters")
-        fitted = learner(method, states, seed, **options).fit(bank)
+        fitted = learner(method, states, seed, **options).fit(source)
     learnt = time.process_time() - began
     grammar = fitted.grammar_ if method == "thesis" else compact(fitted.grammar_)
     result = parse_and_score(grammar, test, gold_tags=tags, scheme=scheme)
@@ -130,11 +135,20 @@ def train_and_score(
 
 
 def several(
-    train: Sequence[GoldTree], models: int, states: int, seed: int, *, both: bool = True, **options: Any
+    train: Sequence[GoldTree],
+    models: int,
+    states: int,
+    seed: int,
+    *,
+    both: bool = True,
+    seen: Sequence[learn.Observations] | None = None,
+    **options: Any,
 ) -> tuple[list[LPCFG], float]:
     """Learn grammars that parse together: with seeds of their own, and in turn of either binarisation; return them and the time."""
     _warm("spectral-em")
-    banks = [treebank(train, shape=shape) for shape in [Shape("right"), Shape("left")][: 1 + both]]
+    banks: Sequence[Treebank | learn.Observations] = seen or [
+        treebank(train, shape=shape) for shape in [Shape("right"), Shape("left")][: 1 + both]
+    ]
     grammars, seconds = [], 0.0
     for number in range(models):
         began = time.process_time()
@@ -147,10 +161,15 @@ def several(
 
 
 def many_and_score(
-    train: Sequence[GoldTree], test: Sequence[GoldTree], settings: dict[str, Any], seed: int, scheme: str
+    train: Sequence[GoldTree],
+    test: Sequence[GoldTree],
+    settings: dict[str, Any],
+    seed: int,
+    scheme: str,
+    seen: Sequence[learn.Observations] | None = None,
 ) -> dict[str, Any]:
     """Learn several grammars (``models`` of the settings; two are what ``gramian train`` does by default), parse with all, and score."""
-    (first, *others), learnt = several(train, settings.get("models", 2), settings["states"], seed)
+    (first, *others), learnt = several(train, settings.get("models", 2), settings["states"], seed, seen=seen)
     model, tags = Model(first, others=tuple(others)), settings.get("tags")
     result = parse_and_score(model, test, gold_tags=tags in ("gold", "both"), scheme=scheme)
     if tags == "both":
@@ -173,6 +192,12 @@ def compact(grammar: LPCFG) -> LPCFG:
 def treebank(trees: Sequence[GoldTree], **options: Any) -> Treebank:
     """Return the arrays of some trees."""
     return Treebank.from_trees((tree.normal for tree in trees), options=preset("whole"), **options)
+
+
+def observed(trees: Sequence[GoldTree], **options: Any) -> learn.Observations:
+    """Return what learners derive from some trees."""
+    bank = treebank(trees, **options)
+    return learn.Observations(bank, heads=learn.PCFG(heads="auto").head_rules(bank))
 
 
 def parse_and_score(
@@ -221,11 +246,15 @@ def parse_and_score(
     }
 
 
-def cluster_cache(trees: Sequence[GoldTree], clusters: learn.Learner, largest: int) -> ClusterCache:
+def cluster_cache(
+    trees: Sequence[GoldTree],
+    clusters: learn.Learner,
+    largest: int,
+    seen: learn.Observations | None = None,
+) -> ClusterCache:
     """Return the projected nodes of some trees, to be clustered into any number of states."""
     assert isinstance(clusters, learn.SpectralClustering)
-    bank = treebank(trees)
-    return ClusterCache(clusters, learn.Observations(bank, heads=clusters.head_rules(bank)), largest)
+    return ClusterCache(clusters, observed(trees) if seen is None else seen, largest)
 
 
 def search_by_f1(cache: ClusterCache, judges: Sequence[GoldTree], scheme: str, **options: Any) -> FoundStates:

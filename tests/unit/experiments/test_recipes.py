@@ -159,7 +159,25 @@ def test_a_search_is_scored_on_sentences_it_has_not_seen(run):
     results = run("states").results
     assert results.value("beam", "candidates").mean == 4
     assert results.value("root", "candidates").mean == 0
-    assert results.value("beam", "sentences_parsed").mean == 10
+    assert results.value("beam", "sentences_parsed").mean == 20
+
+
+def test_a_search_is_judged_by_trees_it_does_not_learn_from(folder, monkeypatch):
+    from gramian.experiments.recipes import states
+
+    seen = {}
+
+    def search(cache, judges, scheme, **options):
+        seen.update(learnt=cache.seen.bank.n_trees, judges=judges)
+        return search_by_f1(cache, judges, scheme, **options)
+
+    search_by_f1 = states.search_by_f1
+    monkeypatch.setattr(states, "search_by_f1", search)
+    plan = make_plan("states", str(folder), config=TINY["states"] | {"ways": ["beam"]})
+    recipe("states").measure(plan.tasks("beam")[0])
+    lines = (folder / "train.mrg").read_text().splitlines()
+    assert [f"( {tree.normal})" for tree in seen["judges"]] == lines[-12:]
+    assert seen["learnt"] == len(lines) - 12
 
 
 def test_an_ensemble_of_one_is_the_model_itself(run):

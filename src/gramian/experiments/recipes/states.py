@@ -1,6 +1,7 @@
 """How many states each label gets: rules by count, singular values, held-out likelihood, and searches by F1 (Narayan and Cohen 2016).
 
-Searches see one half of the development sentences, and all are scored on the other half, so that none is praised for what it has seen.
+Searches see a tenth of the training trees, as those of ``gramian train --search``, and all are scored on development sentences, so that
+none is praised for what it has seen.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from gramian.experiments.data import Data, find_treebank, split_trees
+from gramian.experiments.data import Data, find_treebank, preset_of, split_trees
 from gramian.experiments.measure import (
     cluster_cache,
     compact,
@@ -28,20 +29,23 @@ __all__ = ["RECIPE"]
 
 WAYS = {
     "same": "the same for all labels", "frequency": "by frequency", "root": "by the root of the count (gramian's default)",
-    "singular": "singular values above a share of the largest", "likelihood": "greedy, by held-out likelihood",
-    "greedy": "greedy, by F1", "beam": "beam, by F1",
+    "singular": "singular values above a share of the largest", "likelihood": "beam, by held-out likelihood",
+    "greedy": "greedy, label by label, by F1", "beam": "beam, by F1",
 }  # fmt: skip
 SEARCHES = ("likelihood", "greedy", "beam")
 
 
 def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for each way to choose."""
-    train, test = (len(part) for part in split_trees(data.files, options["preset"]))
+    scheme = options["preset"]
+    if scheme == "auto":
+        scheme = preset_of(next(iter(data.files.values())))
+    train, test = (len(part) for part in split_trees(data.files, scheme))
     size, tested = min(train, options["train"] or train), min(test, options["test_sentences"])
     found = []
     for way in options["ways"]:
         settings = {
-            "way": way, "states": options["states"], "train": size, "test": tested, "preset": options["preset"],
+            "way": way, "states": options["states"], "train": size, "test": tested, "preset": scheme,
             "least": options["least"],
         }  # fmt: skip
         seconds = expected_seconds("spectral-cluster", options["states"], size, tested)
@@ -57,7 +61,6 @@ def measure(task: Task) -> dict[str, Any]:
     settings, scheme = task["settings"], task["settings"]["preset"]
     train, test = split_trees(task["files"], scheme)
     train, test = train[: settings["train"]], test[: settings["test"]]
-    judges, rest = test[::2], test[1::2] or test
     way = settings["way"]
     allocation = {"same": "all", "frequency": "frequency"}.get(way, "root")
     clusters = learner("spectral-cluster", settings["states"], task["seed"], allocation=allocation)
@@ -70,18 +73,18 @@ def measure(task: Task) -> dict[str, Any]:
         numbers = states_by_singular_values(whole, settings["least"])
     elif way in SEARCHES:
         limits: dict[str, Any] = {name: settings[name] for name in ("symbols", "budget", "beam")}
+        held = max(1, min(500, len(train) // 10))
+        part = cluster_cache(train[:-held], clusters, largest)
         if way == "likelihood":
-            held = max(1, len(train) // 10)
-            part = cluster_cache(train[:-held], clusters, largest)
             score = held_out_score(Observations(treebank(train[-held:])))
-            trials = search_states(part, score, method="greedy", **limits)
-            numbers = transferred(trials, part, whole)
+            trials = search_states(part, score, **limits)
         else:
-            trials = search_by_f1(whole, judges, scheme, method=way, **limits)
-            numbers = trials.n_states
+            options: dict[str, Any] = {"method": "greedy", "together": False} if way == "greedy" else {}
+            trials = search_by_f1(part, train[-held:], scheme, **options, **limits)
+        numbers = transferred(trials, part, whole)
     grammar = whole.grammar(numbers)
     searched = time.process_time() - began
-    result = parse_and_score(compact(grammar), rest, scheme=scheme)
+    result = parse_and_score(compact(grammar), test, scheme=scheme)
     names = [whole.seen.name(symbol) for symbol in range(whole.seen.bank.n_symbols)]
     order = sorted(range(len(names)), key=lambda symbol: -int(whole.seen.label_count[symbol]))[:15]
     return result | {
@@ -134,7 +137,7 @@ def sections(results: Results) -> list[Section]:
     ]
     if lines:
         parts.append(
-            Figure("search", "The best F1 so far, on the sentences of the search", "candidates", "F1", lines)
+            Figure("search", "The best F1 so far, on the trees of the search", "candidates", "F1", lines)
         )
     parts.append(
         Table(
@@ -149,7 +152,7 @@ def sections(results: Results) -> list[Section]:
 
 
 OPTIONS = {
-    "preset": "penn", "ways": list(WAYS), "states": 16, "least": 0.2, "largest": 32, "symbols": 20, "budget": 40, "beam": 5, "train": 0,
+    "preset": "auto", "ways": list(WAYS), "states": 16, "least": 0.2, "largest": 32, "symbols": 20, "budget": 40, "beam": 5, "train": 0,
     "test_sentences": 1000,
 }  # fmt: skip
 QUICK = {"states": 8, "largest": 12, "symbols": 4, "budget": 8, "train": 500, "test_sentences": 60}
