@@ -363,3 +363,29 @@ def test_an_expert_beside_the_grammars(train, capsys, monkeypatch):
     del damaged["weights"]
     with pytest.raises(ModelFileError, match="span CRF"):
         Parser(replace(model, expert=damaged))
+
+
+def test_confidences_are_calibrated_on_trees_held_out(train, capsys, monkeypatch):
+    options = ("--models", "1", "--states", "2", "--iterations", "1", "--calibrate")
+    code, _, err = train("trees.mrg", "-o", "calibrated.model", *options)
+    assert code == 0
+    assert err.count("on trees held out") == 2  # trained, and parsed
+    assert not Path("calibrated.model.members").exists()
+    found = load_model("calibrated.model")
+    assert set(found.calibration) == {"product"}
+    assert found.expert_weight is None
+    # The last tenth of 80 trees is 8 of them, whose words and phrases are all that was looked at.
+    trees = [Tree.parse(line) for line in treebank().splitlines()[-8:]]
+    tags = sum(word != "." for tree in trees for word in tree.words)
+    assert found.report["calibration"]["nodes"]["tags"] == tags
+    train("trees.mrg", "-o", "plain.model", *options[:-1], "-q")
+    plain = load_model("plain.model")
+    words = list(trees[0].words)
+    raw, sure = Parser(plain).parse(words), Parser(found).parse(words)
+    assert raw.tree == sure.tree
+    assert raw.confidences != sure.confidences
+    assert Parser(replace(found, calibration={})).parse(words).confidences == raw.confidences
+    for more in (("--method", "pcfg"), ("--keep-best", "--dev", "trees.mrg")):
+        code, _, err = train("trees.mrg", "-o", "no.model", *options, *more)
+        assert code == 2
+        assert "--calibrate goes without" in err

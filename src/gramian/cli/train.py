@@ -94,6 +94,10 @@ def train(
     folds: int = typer.Option(
         5, min=2, help="With --rerank: all models are trained again so often, each time without one fold."
     ),
+    calibrate: bool = typer.Option(
+        False,
+        help="Also learn, from trees held out, how far confidences can be trusted, and the weight of an expert: trains all twice.",
+    ),
     skip_broken: bool = typer.Option(False, help="Leave out broken trees, and say how many."),
     seed: int = typer.Option(0, help="Same seed, same model file."),
     jobs: int = typer.Option(
@@ -145,12 +149,17 @@ def train(
         "method": method, "states": states, "allocation": allocation, "growth": growth, "features": features,
         "lexicon": lexicon, "iterations": iterations, "cycles": cycles, "merge": merge,
         "preset": preset, "direction": " ".join(directions), "horizontal": horizontal, "vertical": vertical,
-        "heads": heads, "models": models, "noise": noise, "expert": expert, "rerank": folds if rerank else 0, "seed": seed,
+        "heads": heads, "models": models, "noise": noise, "expert": expert, "rerank": folds if rerank else 0,
+        "calibrate": calibrate, "seed": seed,
     }  # fmt: skip
     learner = _learner(options, start, jobs, None if quiet else say)
     gold = None if dev is None else _gold(dev, preset)
-    if hasattr(learner, "checkpoint") and models == 1 and not (expert or rerank):
+    if hasattr(learner, "checkpoint") and models == 1 and not (expert or rerank or calibrate):
         learner.set_params(checkpoint=f"{output}.partial")
+    if calibrate and (keep_best or start is not None or method == "pcfg"):
+        raise OptionError(
+            "--calibrate goes without --keep-best and --start, and with other methods than pcfg"
+        )
     if keep_best:
         if gold is None or not hasattr(learner, "watch") or models > 1 or rerank:
             raise OptionError(
@@ -165,7 +174,7 @@ def train(
             json.dumps(
                 {
                     "options": options | _used(learner),
-                    "estimate": _estimate(bank, learner, models * (folds if rerank else 1)),
+                    "estimate": _estimate(bank, learner, models * (1 + calibrate) * (folds if rerank else 1)),
                 },
                 indent=2,
             )
@@ -177,13 +186,13 @@ def train(
     if attribution is not None:
         data["attribution"] = attribution
     words = _tagged_words(tagged, bank, quiet)
-    if models > 1 or expert or search or rerank:
+    if models > 1 or expert or search or rerank or calibrate:
         from gramian.cli.train_many import Bundle, member_tasks, train_many
 
         learner.head_rules(bank)  # an error of theirs is better told now
         bundle = Bundle(
             trees=path, tagged=tagged, output=output, models=models, noise=noise, directions=directions, expert=expert,
-            rerank=folds if rerank else 0,
+            rerank=folds if rerank else 0, calibrate=calibrate,
             scheduler=scheduler, dev=dev, gold=gold, jobs=jobs, skip_broken=skip_broken, full=full, quiet=quiet,
             options=options, data=data,
         )  # fmt: skip
@@ -195,7 +204,7 @@ def train(
                 output=output, jobs=jobs, scheduler=scheduler, quiet=quiet,
             )  # fmt: skip
             learner.set_params(states=numbers)
-        if models > 1 or expert or rerank:
+        if models > 1 or expert or rerank or calibrate:
             train_many(bundle, learner, _used(learner))
             return
     if words is None:

@@ -29,6 +29,8 @@ class Bundle:
     noise: str
     directions: tuple[str, ...]
     expert: bool
+    rerank: int
+    calibrate: bool
     scheduler: str | None
     dev: str | None
     gold: list[Tree] | None
@@ -59,6 +61,7 @@ def member_tasks(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> li
 def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None:
     """Train all models, those already finished excepted, and write them to one file."""
     from gramian.ensemble import Member, train_member
+    from gramian.ensemble.calibrate import calibrate
     from gramian.ensemble.train import whole_model
     from gramian.files import writing
     from gramian.grammar.store import save_model
@@ -85,17 +88,27 @@ def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None
         done += 1
         if not bundle.quiet:
             how = "kept from before" if outcome.kept else f"{outcome.seconds:.1f} s"
-            say(f"model {done} of {len(tasks)}: {how}")
+            what = f"model {done} of {len(tasks)}" if done <= len(tasks) else "on trees held out"
+            say(f"{what}: {how}")
 
     folder = f"{bundle.output}.members"
+    tell = say if not (bundle.quiet or bundle.scheduler or bundle.jobs > 1) else None
     outcomes = run_tasks(
-        partial(train_member, say=say) if not (bundle.quiet or bundle.scheduler or bundle.jobs > 1) else train_member,
+        partial(train_member, say=tell) if tell else train_member,
         tasks, jobs=bundle.jobs, scheduler=bundle.scheduler, folder=folder, watch=watch,
     )  # fmt: skip
     model = replace(
         whole_model(tasks, [outcome.value for outcome in outcomes]),
         options=options | parameters, data=bundle.data,
     )  # fmt: skip
+    if bundle.rerank:
+        from gramian.cli.train_rerank import with_reranker
+
+        model = with_reranker(model, tasks, learner, bundle)
+    if bundle.calibrate:
+        model = calibrate(
+            model, tasks, jobs=bundle.jobs, scheduler=bundle.scheduler, folder=folder, watch=watch, say=tell
+        )
     if bundle.gold is not None:
         model = _scored(model, members, bundle)
     save_model(model, bundle.output, half=not bundle.full)
