@@ -88,6 +88,7 @@ def _facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[str, An
         "size": {
             "grammars": len(model.grammars),
             "expert": model.expert is not None,
+            "reranker": model.reranker is not None,
             "phrases": grammar.n_phrases,
             "intermediate": sum(map(is_intermediate, grammar.symbols)),
             "tags": grammar.n_symbols - grammar.n_phrases,
@@ -140,6 +141,7 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
     data, size, report = dict(facts["data"]), facts["size"], facts["report"]
     what = f"{size['grammars']} grammars" if size["grammars"] > 1 else "a grammar"
     what += " and a span CRF" if size["expert"] else ""
+    what += " and a reranker" if size["reranker"] else ""
     print(f"{facts['file']}: {what}, {facts['bytes'] / 1e6:,.1f} MB, written by gramian {facts['gramian']}")
     if data:
         credit = data.pop("attribution", None)

@@ -19,13 +19,16 @@ from gramian.chart.k_best import distinct_trees, trees_in_order
 from gramian.chart.readout import Decoded, confidences, label_posteriors, label_table
 from gramian.rerank import kernels
 
-__all__ = ["DENSE", "Candidates", "candidates"]
+__all__ = ["CANDIDATES", "DENSE", "Candidates", "candidates"]
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 
 DENSE = ("expected brackets", "log-odds of brackets", "log-posterior of rules", "phrases", "first")
 """What the model itself says about a tree: see :func:`candidates`."""
+
+CANDIDATES = 50
+"""How many trees of a sentence a reranker chooses from, if nothing else is said."""
 
 _LEAST = 1e-4  # log-odds are not taken of posteriors nearer to 0 or 1
 _LEAST_RULE = 1e-6
