@@ -304,7 +304,7 @@ def toml() -> tuple[Make, Read]:
             for key, value in ({"seeds": 2} | dict(recipe(name).options)).items()
             if random.random() < 0.7
         }
-        if random.random() < 0.6:
+        if options and random.random() < 0.6:
             options = changed_json(random, options)
         text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in options.items())
         made = f"{name}\n{text}".encode("utf-8", "surrogatepass")
