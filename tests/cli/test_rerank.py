@@ -23,7 +23,7 @@ def sentence(subject: str, thing: str, tool: str) -> str:
 
 @pytest.fixture
 def run(capsys, monkeypatch, tmp_path):
-    pairs = [(one, two) for one in NOUNS for two in NOUNS] * 2
+    pairs = [(one, two) for one in NOUNS for two in NOUNS] * 16
     trees = [
         sentence(one, two, "hat" if place % 3 else "telescope") for place, (one, two) in enumerate(pairs)
     ]
@@ -65,11 +65,11 @@ def test_interrupted_work_goes_on(run, monkeypatch, tmp_path):
     parse = held_out.fold_candidates
     calls = []
 
-    def parse_and_stop(fold, *, k):
+    def parse_and_stop(fold, **settings):
         calls.append(fold.number)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return parse(fold, k=k)
+        return parse(fold, **settings)
 
     parse_and_stop.__module__, parse_and_stop.__qualname__ = parse.__module__, parse.__qualname__
     monkeypatch.setattr(held_out, "fold_candidates", parse_and_stop)

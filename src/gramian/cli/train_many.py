@@ -101,14 +101,14 @@ def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None
         whole_model(tasks, [outcome.value for outcome in outcomes]),
         options=options | parameters, data=bundle.data,
     )  # fmt: skip
-    if bundle.rerank:
-        from gramian.cli.train_rerank import with_reranker
-
-        model = with_reranker(model, tasks, learner, bundle)
     if bundle.calibrate:
         model = calibrate(
             model, tasks, jobs=bundle.jobs, scheduler=bundle.scheduler, folder=folder, watch=watch, say=tell
         )
+    if bundle.rerank:
+        from gramian.cli.train_rerank import with_reranker
+
+        model = with_reranker(model, tasks, learner, bundle)
     if bundle.gold is not None:
         model = _scored(model, members, bundle)
     save_model(model, bundle.output, half=not bundle.full)

@@ -34,8 +34,8 @@ def with_reranker(model: Model, tasks: list[dict[str, Any]], learner: Any, bundl
             say(f"fold {number} of {folds}, {what}: {how} ({done} of {folds * (len(tasks) + 1)})")
 
     found = held_out(
-        fold_candidates, {"k": CANDIDATES}, tasks, folds, jobs=bundle.jobs, scheduler=bundle.scheduler,
-        folder=f"{bundle.output}.members", watch=watch,
+        fold_candidates, {"k": CANDIDATES, "expert_weight": model.expert_weight}, tasks, folds, jobs=bundle.jobs,
+        scheduler=bundle.scheduler, folder=f"{bundle.output}.members", watch=watch,
     )  # fmt: skip
     reranker = MaxEntReranker(heads=learner.head_rules(model.grammar), say=None if bundle.quiet else say)
     reranker.fit([sentence for fold in found for sentence in read_candidates(fold)])

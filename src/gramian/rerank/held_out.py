@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,11 +49,20 @@ class Scored:
         return 2 * self.matched / np.maximum(self.predicted + self.gold, 1)
 
 
-def fold_candidates(fold: HeldOut, *, k: int) -> dict[str, Any]:
-    """Return the candidates of a fold's sentences, as JSON holds them; :func:`read_candidates` is the inverse."""
+def fold_candidates(fold: HeldOut, *, k: int, expert_weight: float | None = None) -> dict[str, Any]:
+    """Return the candidates of a fold's sentences, as JSON holds them; :func:`read_candidates` is the inverse.
+
+    Parameters
+    ----------
+    fold : HeldOut
+    k : int
+        The most candidates of a sentence.
+    expert_weight : float, optional
+        What the expert counts, if it is not the default; see :class:`gramian.grammar.model.Model`.
+    """
     from gramian.parser import Parser
 
-    parser = Parser(fold.model)
+    parser = Parser(replace(fold.model, expert_weight=expert_weight))
     found = []
     for tree in fold.trees:
         made = parser.forest(tree.words)

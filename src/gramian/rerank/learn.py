@@ -21,7 +21,7 @@ from gramian.rerank import kernels
 from gramian.rerank.candidates import DENSE
 from gramian.rerank.features import GROUPS, TreeFeatures
 from gramian.rerank.held_out import Scored
-from gramian.rerank.model import RerankModel
+from gramian.rerank.model import RerankModel, expected_brackets
 from gramian.trees import HeadRules
 
 try:
@@ -125,6 +125,8 @@ class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
     l2 : sequence of float
         How strongly weights are drawn to zero. Of several values that one is taken with which the first sentences teach to choose
         best among the candidates of the last.
+    base : sequence of float
+        What the base model's posteriors count beside the reranker's when a tree is chosen; likewise.
     held_out : float
         Share of the last sentences, for that.
     heads : HeadRules, optional
@@ -146,15 +148,17 @@ class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
     ----------
     model_ : RerankModel
     report_ : dict
-        With the F1 on the sentences held out: of the first candidates, of the chosen ones for each `l2`, and of the best.
+        With the F1 on the sentences held out: of the first candidates, of the chosen ones for each `l2` and `base`, and of the best.
     """
 
     def __init__(
-        self, *, l2: Sequence[float] = (10.0, 30.0, 100.0), held_out: float = 0.2, heads: HeadRules | None = None, least: int = 5,
-        min_count: int = 5, slots: int = 1 << 22, groups: Sequence[str] = GROUPS, iterations: int = 100,
+        self, *, l2: Sequence[float] = (100.0, 300.0, 1000.0), base: Sequence[float] = (0.0, 1.0, 2.0), held_out: float = 0.2,
+        heads: HeadRules | None = None, least: int = 5,
+        min_count: int = 5, slots: int = 1 << 22, groups: Sequence[str] = GROUPS, iterations: int = 40,
         say: Callable[[str], None] | None = None,
     ) -> None:  # fmt: skip
-        self.l2, self.held_out, self.heads, self.least, self.min_count = l2, held_out, heads, least, min_count
+        self.l2, self.base, self.held_out, self.heads, self.least = l2, base, held_out, heads, least
+        self.min_count = min_count
         self.slots, self.groups, self.iterations, self.say = slots, groups, iterations, say
 
     def fit(self, sentences: Iterable[Scored], y: object = None) -> Self:
@@ -186,13 +190,13 @@ class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
         scale = np.maximum(examples.dense.std(axis=0), 1e-6)
         examples.dense[:] /= scale
         with report.stage("weights"):
-            l2 = self._chosen_l2(examples, len(slots), report)
+            l2, base = self._tuned(chosen, examples, len(slots), report)
             weights = self._climb(examples, len(slots), l2)
         table = np.zeros(self.slots, np.float32)
         table[slots] = weights[: len(slots)]
-        report.facts |= {"sentences": len(examples), "features": len(slots), "l2": l2}
+        report.facts |= {"sentences": len(examples), "features": len(slots), "l2": l2, "base": base}
         self.model_ = RerankModel(
-            max(len(one.trees) for one in chosen), features.forms.frequent, self.heads, weights[len(slots) :] / scale, table
+            max(len(one.trees) for one in chosen), features.forms.frequent, self.heads, weights[len(slots) :] / scale, table, base
         )  # fmt: skip
         self.report_: dict[str, Any] = report.as_dict()
         return self
@@ -231,19 +235,27 @@ class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
             np.concatenate(rows),
         ), slots  # fmt: skip
 
-    def _chosen_l2(self, examples: Examples, n_features: int, report: Report) -> float:
-        """Return the penalty that does best on the last sentences when learning from the others."""
+    def _tuned(
+        self, sentences: Sequence[Scored], examples: Examples, n_features: int, report: Report
+    ) -> tuple[float, float]:
+        """Return the penalty and the share of the base model that do best on the last sentences when learning from the others."""
         cut = min(max(round((1 - self.held_out) * len(examples)), 1), len(examples) - 1)
         lesson, test = examples.part(0, cut), examples.part(cut, len(examples))
         share = cut / len(examples)
         found = {}
         for l2 in self.l2:
-            weights = self._climb(lesson, n_features, share * l2)
-            found[l2] = test.f1(test.scores(weights))
-            report.say(f"l2 {l2:g}: F1 {found[l2]:.2f} on held-out candidates")
+            scores = np.split(
+                test.scores(self._climb(lesson, n_features, share * l2)), test.sentence_start[1:-1]
+            )
+            for base in self.base:
+                rows = zip(sentences[cut:], scores, strict=True)
+                found[l2, base] = test.f1(
+                    np.concatenate([expected_brackets(one.trees, row, base) for one, row in rows])
+                )
+                report.say(f"l2 {l2:g}, base {base:g}: F1 {found[l2, base]:.2f} on held-out candidates")
         report.facts["held out"] = {
             "first": round(test.f1(np.zeros(len(test.best))), 3),
-            "chosen": {f"{l2:g}": round(value, 3) for l2, value in found.items()},
+            "chosen": {f"l2 {l2:g}, base {base:g}": round(value, 3) for (l2, base), value in found.items()},
             "best": round(test.f1(test.best), 3),
         }
         return max(found, key=found.__getitem__)

@@ -1,21 +1,51 @@
-"""A learnt reranker: weights of hashed features and of what the base model says, applied to a sentence's best trees."""
+"""A learnt reranker: weights of hashed features and of what the base model says, applied to a sentence's best trees.
+
+Weights make a distribution over the candidates. As for charts, what is wanted is not its most probable tree but the one that is
+expected to have most brackets right (Goodman 1996), under this distribution and under the base model together.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.chart.inference import ChartParser, Forest
 from gramian.chart.readout import Decoded
+from gramian.rerank import kernels
 from gramian.rerank.candidates import Candidates, candidates
 from gramian.rerank.features import TreeFeatures
 from gramian.trees import HeadRules
 
-__all__ = ["RerankModel"]
+__all__ = ["RerankModel", "expected_brackets"]
+
+
+def expected_brackets(
+    trees: Candidates, scores: npt.NDArray[Any], base: float = 0.0
+) -> npt.NDArray[np.float64]:
+    """Return for each tree how many of its brackets are expected to be right, less one half for each.
+
+    Parameters
+    ----------
+    trees : Candidates
+    scores : ndarray
+        Logarithms of the trees' probabilities, up to a constant.
+    base : float
+        What the base model's own posteriors count, those that follow from `scores` counting 1.
+    """
+    chance = np.exp(scores - scores.max())
+    chance /= chance.sum()
+    _, _, start, end = kernels.frames(trees.tree_start, trees.arity)
+    is_phrase = trees.arity > 0
+    owner = np.repeat(np.arange(len(trees)), np.diff(trees.tree_start))[is_phrase]
+    bracket = (trees.label.astype(np.int64) << 40 | start.astype(np.int64) << 20 | end)[is_phrase]
+    number = np.unique(bracket, return_inverse=True)[1]
+    posterior = np.bincount(number, chance[owner])
+    return np.bincount(owner, posterior[number] - 0.5, len(trees)) + base * trees.dense[:, 0]
 
 
 @dataclass(frozen=True)
@@ -33,6 +63,8 @@ class RerankModel:
         Weight of each column of :attr:`gramian.rerank.candidates.Candidates.dense`.
     weights : ndarray of float32
         Of the features; a power of two.
+    base : float
+        What the base model's posteriors of brackets count beside the reranker's; see :func:`expected_brackets`.
     """
 
     k: int
@@ -40,6 +72,7 @@ class RerankModel:
     heads: HeadRules | None
     dense: npt.NDArray[np.float64]
     weights: npt.NDArray[np.float32]
+    base: float = 0.0
 
     @cached_property
     def _features(self) -> TreeFeatures:
@@ -48,9 +81,9 @@ class RerankModel:
     def ranked(self, chart: ChartParser, forest: Forest, words: Sequence[str], k: int) -> list[Decoded]:
         """Return the best `k` trees of a forest, the best first."""
         trees, found = candidates(chart, forest, max(k, self.k))
-        order = np.argsort(-self.scores(words, trees), kind="stable")
+        order = np.argsort(-expected_brackets(trees, self.scores(words, trees), self.base), kind="stable")
         return [found[place] for place in order[:k].tolist()]
 
     def scores(self, words: Sequence[str], trees: Candidates) -> npt.NDArray[np.float64]:
-        """Return a score for each tree: what is highest is best, and differences are logarithms of ratios of probabilities."""
+        """Return the logarithm of each tree's probability, up to a constant."""
         return self._features.scores(words, trees, self.weights) + trees.dense @ self.dense

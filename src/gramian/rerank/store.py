@@ -31,6 +31,7 @@ def pack(model: RerankModel) -> Tensors:
         "frequent": np.frombuffer("\0".join(model.frequent).encode(), np.uint8),
         "heads": np.frombuffer(json.dumps(heads, sort_keys=True).encode(), np.uint8),
         "dense": model.dense.astype(np.float32),
+        "base": np.array([model.base], np.float32),
         "weights.mask": np.packbits(rounded != 0),
         "weights": rounded[rounded != 0],
     }
@@ -44,7 +45,7 @@ def unpack(tensors: Tensors) -> RerankModel:
     LookupError, TypeError, ValueError
         If they stand for none.
     """
-    (k,) = tensors["k"].tolist()
+    (k,), (base,) = tensors["k"].tolist(), tensors["base"].tolist()
     frequent = tuple(bytes(tensors["frequent"]).decode().split("\0")) if tensors["frequent"].size else ()
     found = json.loads(bytes(tensors["heads"]).decode())
     heads = None
@@ -63,16 +64,16 @@ def unpack(tensors: Tensors) -> RerankModel:
         raise ValueError(f"{present.size} weights")  # kernels index them without looking
     weights = np.zeros(present.size, np.float32)
     weights[present] = tensors["weights"]
-    if k < 1 or dense.shape != (len(DENSE),):
+    if not 1 <= k <= 1000 or dense.shape != (len(DENSE),):
         raise ValueError(f"{k} trees with {dense.size} numbers each")
-    if not (np.isfinite(weights).all() and np.isfinite(dense).all()):
+    if not (np.isfinite(weights).all() and np.isfinite(dense).all() and np.isfinite(base)):
         raise ValueError("the weights are not all numbers")
-    return RerankModel(k, frequent, heads, dense, weights)
+    return RerankModel(k, frequent, heads, dense, weights, base)
 
 
 def reranker_of(model: Model) -> RerankModel:
     """Return the reranker that a model holds."""
     try:
         return unpack(dict(model.reranker or {}))
-    except (LookupError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise ModelFileError(f"the reranker of the model cannot be used: {error}") from None

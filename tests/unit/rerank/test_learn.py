@@ -173,7 +173,7 @@ def test_a_model_file_holds_a_reranker(fold, learnt, tmp_path):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("k", np.array([0])), ("dense", np.zeros(2, np.float32)), ("weights.mask", np.zeros(100, np.uint8)),
+        ("k", np.array([0])), ("dense", np.zeros(2, np.float32)), ("base", np.array([np.nan], np.float32)), ("weights.mask", np.zeros(100, np.uint8)),
         ("weights", np.zeros(0, np.float16)), ("heads", np.frombuffer(b"[1]", np.uint8)),
     ],
 )  # fmt: skip
