@@ -1,0 +1,164 @@
+"""Inputs that once crashed a reader, or took it for ever; and new ones that are nearly right."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from functools import cache
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gramian.automata.formats import read_solution, read_strings, read_targets
+from gramian.cli.records import read_record
+from gramian.errors import GramianError, InputError, OptionError
+from gramian.experiments.plan import make_plan
+from gramian.trees import BracketError, ConlluError, read_conllu, read_trees
+
+DIGITS = "9" * 5000  # more than Python turns into a number
+
+
+@cache
+def parser(name):
+    from benchmarks.fuzz.__main__ import PARSERS
+
+    return PARSERS[name]()
+
+
+@pytest.mark.parametrize(
+    "name", ["brackets", "conllu", "pautomac", "tagged", "records", "sentences", "heads", "toml"]
+)
+@settings(max_examples=60)
+@given(number=st.integers(0, 2**32))
+def test_inputs_are_read_or_refused_by_name(name, number):
+    make, read = parser(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            read(make(Random(number)))
+        except GramianError as error:
+            assert str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "trees"),
+    [
+        ("(S (A a)\n" * 20_000, 0),  # every line was read again for each that is never closed
+        ("(S OP " * 40_000, 0),  # the place of every fault was counted from the start
+        ("(S" + " (A a b)" * 20_000 + ")", 1),
+        ("(A)" * 20_000 + "(A a)", 1),
+        ("(A a))" * 20_000, 20_000),
+    ],
+    ids=["open lines", "stray words", "words with spaces", "no words", "stray brackets"],
+)
+def test_many_faults_take_no_longer_than_their_number(text, trees):
+    skipped = []
+    found = read_trees(io.StringIO(text), broken="skip", on_skip=skipped.append, on_join=lambda error: None)
+    if trees:
+        assert sum(1 for _ in found) == trees
+    else:
+        with pytest.raises(InputError, match="not one tree"):
+            next(found)
+    assert all(error.line is not None and error.column is not None for error in skipped)
+
+
+def test_places_of_faults_on_one_line_and_on_many():
+    places = []
+    text = "(A) (B b)\n (C)\n(D d)) (E e) x\n"
+    trees = list(
+        read_trees(
+            io.StringIO(text), broken="skip", on_skip=lambda error: places.append((error.line, error.column))
+        )
+    )
+    assert [tree.label for tree in trees] == ["B", "D"]  # what stands after E spoils it
+    assert places == [(1, 2), (2, 3), (3, 6), (3, 14)]
+
+
+def test_a_line_too_long_to_show():
+    with pytest.raises(BracketError) as caught:
+        list(read_trees(io.StringIO("(A a) " * 10_000 + "x")))
+    assert caught.value.excerpt is None
+    assert caught.value.column == 60_001
+
+
+ROW = "{}\tdog\t_\tNOUN\tNN\t_\t{}\troot\t_\t_\n\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "head", "message"),
+    [
+        (DIGITS, "0", "no word number"),
+        (f"1-{DIGITS}", "0", "no word number"),
+        (f"{DIGITS}.1", "0", "no word number"),
+        ("1", DIGITS, "no word number"),
+        ("١", "0", "no word number"),
+        ("1", "٠", "no word number"),
+    ],
+)
+def test_numbers_of_words(number, head, message):
+    with pytest.raises(ConlluError, match=message):
+        list(read_conllu(io.StringIO(ROW.format(number, head))))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 99999999999\n1 0\n",  # an alphabet larger than memory
+        f"1 {DIGITS}\n1 0\n1 0\n",
+        f"1 3\n1 0\n{DIGITS} 0\n",
+        "1 3\n1 0\n² 0\n",
+        "2 3\n1 0\n1 ²\n",
+        "1 999999999\n1 0\n",
+    ],
+)
+def test_numbers_of_strings(text):
+    try:
+        found = read_strings(io.StringIO(text))
+    except InputError:
+        return
+    assert all(isinstance(symbol, str) for symbol in found.alphabet)  # taken for a plain file of symbols
+    assert len(found.alphabet) < 10
+
+
+def test_numbers_of_solutions_and_targets():
+    for read, text in (
+        (read_solution, "1e999\n1\n"),
+        (read_solution, f"{DIGITS}\n"),
+        (read_targets, f"1 {DIGITS} 1\n"),
+    ):
+        with pytest.raises(InputError):
+            read(io.StringIO(text))
+
+
+def test_records_nested_too_deeply():
+    with pytest.raises(InputError, match="not JSON"):
+        read_record("[" * 100_000, "<string>", 1)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "text", "message"),
+    [
+        ("states", "a = " + "[" * 5000, "nested too deeply"),
+        ("states", f"states = {DIGITS}", "is no TOML"),
+        ("states", "\xff", "no setting|no TOML"),
+        ("states", f"seeds = {2**31}", "seeds is a whole number"),
+        ("states", "seeds = true", "seeds is a whole number"),
+        ("states", f"states = {10**40}", "a number from 0"),
+        ("states", "least = nan", "a number from 0"),
+        ("states", "states = 1.5", "written like 16"),
+        ("states", "ways = []", "written like"),
+        ("speed", 'states = ["a"]', "an element of states"),
+        ("learning-curve", 'sizes = ["a"]', "an element of sizes"),
+        ("learning-curve", 'methods = ["magic"]', "no method is called 'magic'"),
+        ("shag", 'variants = ["magic"]', "no variant is called 'magic'"),
+    ],
+)  # fmt: skip
+def test_settings(tmp_path, recipe, text, message):
+    for part in ("train", "dev"):
+        (tmp_path / f"{part}.mrg").write_text("(S (A a))\n" * 20)
+        (tmp_path / f"{part}.conllu").write_text(ROW.format(1, 0))
+    (tmp_path / "settings.toml").write_text(text, encoding="latin-1")
+    with pytest.raises((InputError, OptionError), match=message):
+        make_plan(recipe, str(tmp_path), config=tmp_path / "settings.toml")
