@@ -3,7 +3,8 @@
 python -m benchmarks.accuracy TRAIN DEV [--methods pcfg spectral-cluster spectral-moments single best] [--seeds 3] [--preset penn]
 
 ``best`` is what ``gramian train`` does without options: two grammars, one a binarisation. ``single`` is one of these (``--models 1``),
-``many`` is ``--models 8``, ``expert`` is ``--expert``. Times are CPU seconds of this process, reading apart.
+``many`` is ``--models 8``, ``expert`` is ``--expert``; ``rerank`` and ``expert-rerank`` are ``best`` and ``expert`` with ``--rerank``.
+Times are CPU seconds of this process, reading apart.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 ARGUMENTS = ("train.mrg", "dev.mrg")
 
 PLAIN = ("pcfg", "spectral-cluster", "spectral-moments", "split-merge", "spectral-em")
-BUNDLES = {"single": 1, "best": 2, "many": 8, "expert": 2}
+BUNDLES = {"single": 1, "best": 2, "many": 8, "expert": 2, "rerank": 2, "expert-rerank": 2}
+FOLDS = 5  # of reranking
 
 
 def learner(method: str, states: int | None, seed: int) -> Any:
@@ -40,18 +43,40 @@ def learner(method: str, states: int | None, seed: int) -> Any:
     }[method]()
 
 
-@cache
-def member(trees: str, preset: str, states: int, seed: int, direction: str, name: str) -> tuple[Any, float]:
-    """Return what a member's training returns, and its CPU seconds; members are shared between methods."""
-    from gramian.ensemble.train import data_key, train_member
+def task(trees: str, preset: str, states: int, seed: int, direction: str, name: str) -> dict[str, Any]:
+    """Return the task of training a member."""
+    from gramian.ensemble.train import data_key
 
-    task = {
+    return {
         "trees": trees, "tagged": None, "data": [data_key(trees)], "preset": preset, "horizontal": 0, "vertical": 1, "skip_broken": False,
         "heads": "auto", "member": {"seed": seed, "direction": direction}, "learner": name,
         "parameters": {"states": states} if name == "SpectralEM" else {}, "compact": True,
     }  # fmt: skip
+
+
+@cache
+def member(*what: Any) -> tuple[Any, float]:
+    """Return what a member's training returns, and its CPU seconds; members are shared between methods."""
+    from gramian.ensemble.train import train_member
+
     began = time.process_time()
-    return train_member(task), time.process_time() - began
+    return train_member(task(*what)), time.process_time() - began
+
+
+def reranker(members: list[tuple[Any, ...]], symbols: Any) -> tuple[Any, float]:
+    """Return a reranker of members that are trained on folds, as a model holds it, and the CPU seconds of all that."""
+    from gramian.ensemble.folds import held_out
+    from gramian.learn import PCFG
+    from gramian.rerank import MaxEntReranker
+    from gramian.rerank.candidates import CANDIDATES
+    from gramian.rerank.held_out import fold_candidates, read_candidates
+    from gramian.rerank.store import pack
+
+    began = time.process_time()
+    found = held_out(fold_candidates, {"k": CANDIDATES}, [task(*what) for what in members], FOLDS)
+    learner = MaxEntReranker(heads=PCFG(heads="auto").head_rules(symbols))
+    learner.fit([one for fold in found for one in read_candidates(fold)])
+    return pack(learner.model_), time.process_time() - began
 
 
 def bundle(method: str, options: argparse.Namespace, seed: int) -> tuple[Model, float]:
@@ -61,18 +86,22 @@ def bundle(method: str, options: argparse.Namespace, seed: int) -> tuple[Model, 
 
     size, states = BUNDLES[method], options.states or 32
     first = 0 if method == "many" else 2 * seed
-    parts = [
-        member(
-            options.train, options.preset, states, first + number, ("right", "left")[number % 2], "SpectralEM"
-        )
-        for number in range(size)
+    common = (options.train, options.preset, states)
+    members = [
+        (*common, first + number, ("right", "left")[number % 2], "SpectralEM") for number in range(size)
     ]
-    grammars = [model_of(found).grammar for found, _ in parts]
-    seconds, expert = sum(took for _, took in parts), None
-    if method == "expert":
-        found, took = member(options.train, options.preset, states, seed, "right", "SpanCRF")
-        seconds, expert = seconds + took, expert_of(found)
-    return Model(grammars[0], others=tuple(grammars[1:]), expert=expert), seconds
+    grammars = [model_of(member(*what)[0]).grammar for what in members]
+    if method.startswith("expert"):
+        members.insert(0, (*common, seed, "right", "SpanCRF"))
+    seconds = sum(member(*what)[1] for what in members)
+    model = Model(
+        grammars[0], others=tuple(grammars[1:]),
+        expert=expert_of(member(*members[0])[0]) if method.startswith("expert") else None,
+    )  # fmt: skip
+    if method.endswith("rerank"):
+        learnt, took = reranker(members, grammars[0])
+        model, seconds = replace(model, reranker=learnt), seconds + took
+    return model, seconds
 
 
 def main() -> None:
