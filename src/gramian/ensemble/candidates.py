@@ -29,6 +29,7 @@ __all__ = ["candidate_task", "f1_score", "score_candidate", "search_by_f1"]
 
 _FOLDS = 10  # a search sees all folds of a treebank but one
 _JUDGES = 500  # sentences that a candidate is scored on
+_MOST_STATES = 32  # of a label: whole rule tensors grow with their cube
 
 
 def f1_score(gold: Sequence[Tree], jobs: int = 1) -> Callable[[LPCFG], float]:
@@ -53,7 +54,7 @@ def candidate_task(task: dict[str, Any], judge: str | None, largest: int | None 
     judge : str, optional
         File of trees to score candidates on; by default a tenth of the task's, which candidates are then not learnt from.
     largest : int, optional
-        The most states of a symbol; by default twice as many as the learner begins with.
+        The most states of a symbol; by default twice as many as the learner begins with, but not more than 32 unless it has these.
     """
     known = SpectralClustering().get_params()
     parameters = {
@@ -63,7 +64,11 @@ def candidate_task(task: dict[str, Any], judge: str | None, largest: int | None 
     }
     parameters["random_state"] = task["member"]["seed"]
     most = parameters.get("states", known["states"])
-    common = task | {"parameters": parameters, "largest": largest or 2 * most, "judge": judge}
+    common = task | {
+        "parameters": parameters,
+        "largest": largest or max(most, min(2 * most, _MOST_STATES)),
+        "judge": judge,
+    }
     if judge is None:
         return common | {"fold": [_FOLDS - 1, _FOLDS]}
     return common | {"data": [*task["data"], data_key(judge)]}

@@ -44,7 +44,9 @@ def test_a_tenth_is_held_out(task):
     seen = module.task_observations(common)
     assert "news" not in seen.bank.words
     assert common["parameters"] == {"states": 2, "allocation": "all", "random_state": 3}
-    assert common["largest"] == 4
+    for states, largest in ((2, 4), (24, 32), (40, 40)):
+        common = candidate_task(task | {"parameters": {"states": states}}, None)
+        assert common["largest"] == largest
 
 
 def test_tasks_and_threads_score_the_same(task, monkeypatch, tmp_path):
