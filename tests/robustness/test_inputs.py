@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from contextlib import suppress
 from functools import cache
 from random import Random
 
@@ -36,10 +37,8 @@ def test_inputs_are_read_or_refused_by_name(name, number):
     make, read = parser(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
+        with suppress(GramianError):
             read(make(Random(number)))
-        except GramianError as error:
-            assert str(error)
 
 
 @pytest.mark.parametrize(

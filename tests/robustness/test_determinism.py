@@ -1,0 +1,105 @@
+"""Same seed, same bytes: on a second run, with one thread or process and with two; and threads that share a parser."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny_grammar import FIXTURES
+
+from gramian.cli import app
+from gramian.parser import load
+
+SENTENCES = ["the dog saw a cat with a telescope .", "a dog barks .", "", "the cat ( saw", "dog " * 30]
+
+
+def test_threads_that_share_a_parser_give_what_one_gives():
+    def facts(results):
+        return [
+            (str(one.tree), one.status, one.log_prob, tuple(one.spans) if one.words else ())
+            for one in results
+        ]
+
+    parser = load(FIXTURES / "version-1.grammar")
+    serial = facts(parser.parse_many(SENTENCES * 4))
+    with ThreadPoolExecutor(4) as pool:
+        rounds = list(pool.map(lambda jobs: facts(parser.parse_many(SENTENCES * 4, jobs=jobs)), [1, 2, 1, 3]))
+    assert all(found == serial for found in rounds)
+
+
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory):
+    from made_up_english import sample
+
+    path = tmp_path_factory.mktemp("bank") / "trees.mrg"
+    path.write_text("".join(f"{tree}\n" for tree in sample(60, 1)))
+    return path
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--method", "spectral-cluster"),
+        ("--method", "spectral-moments"),
+        ("--method", "spectral-em", "--models", "1"),
+        ("--method", "em"),
+        ("--method", "split-merge", "--cycles", "1"),
+        ("--method", "pcfg"),
+        ("--method", "spectral-cluster", "--models", "2", "--noise", "dropout"),
+        ("--method", "spectral-cluster", "--expert"),
+    ],
+    ids=lambda options: " ".join(options[1:]),
+)
+def test_models_do_not_depend_on_jobs_nor_on_the_run(bank, tmp_path, options):
+    from typer.testing import CliRunner
+
+    found = []
+    for number, jobs in enumerate((1, 2, 1)):
+        output = tmp_path / f"{number}.model"
+        arguments = [
+            "train",
+            str(bank),
+            "-o",
+            str(output),
+            "--states",
+            "3",
+            "-q",
+            "--jobs",
+            str(jobs),
+            *options,
+        ]
+        if "pcfg" in options:
+            arguments[arguments.index("3")] = "0"
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 0, result.output
+        found.append(output.read_bytes())
+    assert found[0] == found[1] == found[2]
+
+
+def test_automata_do_not_depend_on_the_run(tmp_path):
+    from gramian.automata import PNFAEM, Sequences, SpectralWFA
+
+    rng = np.random.default_rng(0)
+    sample = Sequences.from_strings(
+        [[str(one) for one in rng.integers(0, 3, rng.integers(1, 8))] for _ in range(60)]
+    )
+    for name, learner in (("em", PNFAEM(3, random_state=4)), ("spectral", SpectralWFA(3))):
+        paths = [tmp_path / f"{name}-{number}" for number in range(2)]
+        for path in paths:
+            learner.fit(sample).wfa_.save(path)
+        assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_dependency_parsers_do_not_depend_on_threads_nor_on_the_run(tmp_path):
+    from toy_treebank import toy_sentences
+
+    from gramian.dependency import SHAGParser
+
+    found = []
+    for number, jobs in enumerate((1, 2, 1)):
+        path = Path(tmp_path / str(number))
+        SHAGParser(states=2, iterations=3, epochs=1, n_jobs=jobs).fit(toy_sentences(12)).save(path)
+        found.append(path.read_bytes())
+    assert found[0] == found[1] == found[2]

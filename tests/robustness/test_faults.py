@@ -1,0 +1,205 @@
+"""What the machine may do to a command: no room on the disk, no home, a reader that goes away, no network, a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tiny_grammar import FIXTURES
+
+MODEL = str(FIXTURES / "version-1.grammar")
+TREES = "(S (NP (DT the) (NN dog)) (VP (VB barks)) (. .))\n(S (NP (NN cat)) (VP (VB saw) (NP (DT a) (NN dog))) (. .))\n"
+
+
+def gramian(*arguments, text=None, limit=None, **settings):
+    """Run the command in a process of its own, with files of at most `limit` bytes."""
+
+    def before() -> None:
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    return subprocess.run(
+        [sys.executable, "-m", "gramian", *map(str, arguments)], input=text, capture_output=True, text=True, preexec_fn=before,
+        **settings,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def bank(tmp_path):
+    (tmp_path / "bank.mrg").write_text(TREES * 20)
+    return tmp_path / "bank.mrg"
+
+
+def told(done, *words):
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    assert all(word in done.stderr for word in words), done.stderr
+
+
+def test_a_disk_that_is_full(bank, tmp_path):
+    """The limit on the size of files stands in for the disk: writing fails half-way in the same manner."""
+    told(
+        gramian("train", bank, "-o", tmp_path / "a.model", "--method", "pcfg", "-q", limit=1000),
+        "a.model",
+        "cannot be written",
+    )
+    (tmp_path / "sentences").write_text("the dog barks .\n" * 300)
+    told(
+        gramian("parse", tmp_path / "sentences", "-m", MODEL, "-o", tmp_path / "out", "-q", limit=1000),
+        "out",
+        "cannot be written",
+    )
+    plan = ("experiment", "ablation", bank, "--quick", "--only", "usual", "--out", tmp_path / "run", "-q")
+    told(gramian(*plan, limit=1000), "cannot be written")
+    seen = {path.name for path in tmp_path.rglob("*") if path.is_file() and not path.name.startswith(".")}
+    assert not seen & {
+        "a.model",
+        "a.model.log.json",
+        "out",
+        "manifest.json",
+        "report.html",
+    }  # all of them larger
+    for path in tmp_path.rglob("*.json"):
+        json.loads(path.read_text())
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_output_that_is_full(bank):
+    with open("/dev/full", "w") as full:
+        for arguments in (("convert", bank, "--to", "tokens"), ("parse", "-", "-m", MODEL, "-q")):
+            done = subprocess.run(
+                [sys.executable, "-m", "gramian", *map(str, arguments)], input="dog\n", stdout=full, stderr=subprocess.PIPE, text=True
+            )  # fmt: skip
+            told(done, "No space left")
+
+
+def test_a_reader_that_goes_away(tmp_path):
+    (tmp_path / "many.mrg").write_text(TREES * 20_000)
+    command = [sys.executable, "-m", "gramian", "convert", str(tmp_path / "many.mrg"), "--to", "tokens"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "the dog barks .\n"
+    process.stdout.close()
+    assert process.wait(120) == 0
+    assert process.stderr.read() == ""
+
+
+def test_without_a_home():
+    """Where neither the package's folder nor a home can be written to, compiled code goes to a folder of the process."""
+    code = "import os; os.access = lambda *_: False; import gramian; print(os.environ['NUMBA_CACHE_DIR'])"
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    environment |= {"HOME": "/nonexistent/home"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    folder = Path(done.stdout.strip())
+    assert folder.name.startswith("gramian-")
+    assert not folder.exists()  # it went away with the process
+    environment["NUMBA_CACHE_DIR"] = "/somewhere"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "/somewhere"
+
+
+NO_NETWORK = """
+import sys
+
+def refuse(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.bind"):
+        raise AssertionError(f"the network was asked for: {event} {arguments}")
+
+sys.addaudithook(refuse)
+from gramian.cli import app
+from gramian.parser import load
+
+trees, model = sys.argv[1:]
+app(["train", trees, "-o", model, "--method", "spectral-cluster", "--states", "2", "-q"], standalone_mode=False)
+print(load(model).parse("the dog barks .").status)
+"""
+
+
+def test_no_network_in_training_loading_and_parsing(bank, tmp_path):
+    model = str(tmp_path / "a.model")
+    done = subprocess.run(
+        [sys.executable, "-c", NO_NETWORK, str(bank), model], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "parsed"
+
+
+def test_parsing_goes_on_where_it_was_killed(tmp_path):
+    sentences = [
+        f"the {noun} saw a {other} ." for noun in ("dog", "cat") for other in ("dog", "cat", "telescope")
+    ] * 200
+    (tmp_path / "in").write_text("\n".join(sentences) + "\n")
+    command = ("parse", tmp_path / "in", "-m", MODEL, "--tokens", "-o")
+    assert gramian(*command, tmp_path / "whole", "-q").returncode == 0
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gramian", *map(str, command), str(tmp_path / "out"), "-q"]
+    )
+    while not (partial := list(tmp_path.glob(".out.*.partial"))) or partial[0].stat().st_size < 5000:
+        assert process.poll() is None
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "out").exists()
+    [partial] = tmp_path.glob(".out.*.partial")
+    done = len(partial.read_text().splitlines()) - (not partial.read_text().endswith("\n"))
+    again = gramian(*command, tmp_path / "out")
+    assert again.returncode == 0
+    assert f"{done:,} sentences are kept from before" in again.stderr
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert not list(tmp_path.glob(".out.*"))
+
+
+@pytest.mark.parametrize("options", [("--pretty",), ("--k", "2")])
+def test_records_of_several_lines_go_on_too(tmp_path, options):
+    (tmp_path / "in").write_text("the dog barks .\n\na cat saw the dog .\n\n\ndog\n")
+    command = ("parse", tmp_path / "in", "-m", MODEL, "-q", *options, "-o")
+    assert gramian(*command, tmp_path / "whole").returncode == 0
+    whole = (tmp_path / "whole").read_bytes()
+    settings = json.loads(gramian_python(tmp_path, [str(one) for one in command[1:]], whole))
+    assert all(found == "equal" for found in settings)
+
+
+def gramian_python(folder, arguments, whole):
+    """Cut the work of a stopped command at every byte, and let it go on each time; return what came of it."""
+    code = """
+import json, sys
+from pathlib import Path
+from gramian.cli.resume import resumed
+folder, whole = Path(sys.argv[1]), Path(sys.argv[2]).read_text()
+blocks = []
+rest = whole
+while rest:
+    if rest.startswith("\\n"):
+        one, rest = "\\n", rest[1:]
+    else:
+        one, _, rest = rest.partition("\\n\\n")
+        one += "\\n\\n"
+    blocks.append(one)
+found = []
+for place in range(len(whole)):
+    try:
+        with resumed(str(folder / "out"), [], "x", blocks=True) as (out, done):
+            assert done == 0
+            out.write(whole[:place])
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        pass
+    with resumed(str(folder / "out"), [], "x", blocks=True) as (out, done):
+        out.write("".join(blocks[done:]))
+    found.append("equal" if (folder / "out").read_text() == whole else f"differs at {place}")
+print(json.dumps(found))
+"""
+    whole_path = folder / "copy"
+    whole_path.write_bytes(whole)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder), str(whole_path)], capture_output=True, text=True, check=True
+    )
+    return done.stdout
