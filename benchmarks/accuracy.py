@@ -30,27 +30,29 @@ BUNDLES = {"single": 1, "best": 2, "many": 8, "expert": 2, "rerank": 2, "expert-
 FOLDS = 5  # of reranking
 
 
-def learner(method: str, states: int | None, seed: int) -> Any:
+def learner(method: str, states: int | None, seed: int, lexicon: Any) -> Any:
     from gramian import learn
 
     most = {} if states is None else {"states": states}
     return {
         "pcfg": lambda: learn.PCFG(),
-        "spectral-cluster": lambda: learn.SpectralClustering(random_state=seed, **most),
+        "spectral-cluster": lambda: learn.SpectralClustering(random_state=seed, lexicon=lexicon, **most),
         "spectral-moments": lambda: learn.SpectralMoments(random_state=seed, **most),
         "split-merge": lambda: learn.SplitMerge(random_state=seed, **most),
-        "spectral-em": lambda: learn.SpectralEM(random_state=seed, **most),
+        "spectral-em": lambda: learn.SpectralEM(random_state=seed, lexicon=lexicon, **most),
     }[method]()
 
 
-def task(trees: str, preset: str, states: int, seed: int, direction: str, name: str) -> dict[str, Any]:
+def task(
+    trees: str, preset: str, states: int, lexicon: str, seed: int, direction: str, name: str
+) -> dict[str, Any]:
     """Return the task of training a member."""
     from gramian.ensemble.train import data_key
 
     return {
         "trees": trees, "tagged": None, "data": [data_key(trees)], "preset": preset, "horizontal": 0, "vertical": 1, "skip_broken": False,
         "heads": "auto", "member": {"seed": seed, "direction": direction}, "learner": name,
-        "parameters": {"states": states} if name == "SpectralEM" else {}, "compact": True,
+        "parameters": {"states": states, "lexicon": lexicon} if name == "SpectralEM" else {}, "compact": True,
     }  # fmt: skip
 
 
@@ -86,7 +88,7 @@ def bundle(method: str, options: argparse.Namespace, seed: int) -> tuple[Model, 
 
     size, states = BUNDLES[method], options.states or 32
     first = 0 if method == "many" else 2 * seed
-    common = (options.train, options.preset, states)
+    common = (options.train, options.preset, states, options.lexicon)
     members = [
         (*common, first + number, ("right", "left")[number % 2], "SpectralEM") for number in range(size)
     ]
@@ -121,6 +123,7 @@ def main() -> None:
     )
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--preset", default="penn")
+    parser.add_argument("--lexicon", default="auto", help="what rare words are told apart by: suffix or tag")
     parser.add_argument("--most", type=int, help="score on so many sentences of DEV only")
     options = parser.parse_args()
 
@@ -143,7 +146,7 @@ def main() -> None:
                 model, learnt = bundle(method, options, seed)
             else:
                 began = time.process_time()
-                model = Model(learner(method, options.states, seed).fit(bank).grammar_)
+                model = Model(learner(method, options.states, seed, options.lexicon).fit(bank).grammar_)
                 learnt = time.process_time() - began
             parse = Parser(model)
             parse.parse(list(gold[0][1].words))
