@@ -310,7 +310,8 @@ class Treebank:
         return _replaced(
             self, label=self.label[nodes], left=moved(self.left), right=moved(self.right), parent=moved(self.parent),
             word=np.where(word >= 0, np.searchsorted(occurring, word), -1).astype(np.int32),
-            words=tuple([self.words[number] for number in occurring.tolist()]), start=self.start[nodes], end=self.end[nodes], tree_start=starts.astype(np.int32),
+            words=tuple([self.words[number] for number in occurring.tolist()]),
+            start=self.start[nodes], end=self.end[nodes], tree_start=starts.astype(np.int32),
         )  # fmt: skip
 
 
