@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: setup test lint bench docs demo clean
+.PHONY: setup test test-lowest test-newest lint bench docs demo clean
 
 setup: $(STAMP)
 
@@ -21,6 +21,9 @@ demo: $(STAMP)
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+test-lowest test-newest: $(STAMP)  # in an environment of its own, with the lowest versions that pyproject.toml allows, or the newest
+	$(BIN)/python -m benchmarks.bounds $(@:test-%=%) -n 2
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
