@@ -39,29 +39,6 @@ def command_line(*arguments: str) -> Command:
     return run
 
 
-def search(trees: str) -> Command:
-    """Return a search for numbers of states, with its log."""
-
-    def run(folder: Path) -> None:
-        from gramian.corpus import Treebank
-        from gramian.files import writing
-        from gramian.learn import Observations, SpectralClustering
-        from gramian.learn.search import ClusterCache, held_out_score, search_states
-        from gramian.trees import read_trees
-
-        banks = list(read_trees(trees))
-        half = len(banks) // 2
-        cache = ClusterCache(
-            SpectralClustering(4), Observations(Treebank.from_trees(banks[:half])), largest=8
-        )
-        score = held_out_score(Observations(Treebank.from_trees(banks[half:])))
-        found = search_states(cache, score, symbols=6, budget=60, log=folder / "search.jsonl")
-        with writing(folder / "result") as out:
-            out.write(json.dumps([found.n_states, found.score, [one.score for one in found.trials]]))
-
-    return run
-
-
 def without_times(folder: Path) -> bytes:
     """Return the figures of an experiment but for those that say how long something took."""
     rows = [json.loads(line) for line in (folder / "run" / "runs.jsonl").read_text().splitlines()]
@@ -94,7 +71,12 @@ def commands(folder: Path, trees: int) -> dict[str, tuple[Command, Callable[[Pat
             command_line("train", bank, "--method", "spectral-em", "--iterations", "20", *learnt),
             small,
         ),
-        "search": (search(bank), small),
+        "search": (
+            command_line(
+                "train", bank, "--search", "greedy", "--budget", "12", "--models", "1", *clusters, *learnt
+            ),
+            small,
+        ),
         "ensemble": (command_line("train", bank, "--models", "4", *clusters, "--expert", *learnt), small),
         "experiment": (command_line("experiment", "learning-curve", bank, *planned), without_times),
         "parse": (command_line("parse", text, "-m", model, "--tokens", "-o", "{}/result", "-q"), small),

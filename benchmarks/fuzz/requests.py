@@ -21,7 +21,7 @@ _BODIES: dict[str, dict[str, Any]] = {
     "/api/node": {"sentence": "the dog", "input": "text", "model": 0, "start": 0, "end": 2, "label": "NP", "node": 1, "k": 1},
     "/api/export": {"tree": "(S (NP (DT the) (NN dog)))", "format": "svg", "confidences": [0.5, 1.0]},
     "/api/dependency": {"sentence": "the/DT dog/NN", "input": "tagged"},
-    "/api/head": {"sentence": "the/DT dog/NN", "input": "tagged", "head": 2, "clusters": 3},
+    "/api/head": {"head": "NN", "direction": "left", "symbols": ["DT"], "clusters": 3},
     "/api/automaton": {"symbols": ["a", "b"], "clusters": 2},
 }  # fmt: skip
 _GETS = (
@@ -29,8 +29,8 @@ _GETS = (
     "/page.js",
     "/page.css",
     "/api/about",
-    "/api/states?label=NP&model=0",
-    "/api/rule?rule=0&model=0&state=1",
+    "/api/states?symbol=NP&model=0",
+    "/api/rule?parent=S&left=NP&right=VP&state=0&model=0",
     "/../app.py",
     "/%2e%2e/x",
     "/x",
