@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -45,10 +46,12 @@ def k_best(
     return list(islice(distinct_trees(chart, forest, ranked), k))
 
 
-def distinct_trees(chart: ChartParser, forest: Forest, trees: Iterable[Decoded]) -> Iterator[Decoded]:
-    """Yield the trees that differ from all before them in the shape of the treebank."""
+def distinct_trees(
+    chart: ChartParser, forest: Forest, trees: Iterable[Decoded], seen: set[Any] | None = None
+) -> Iterator[Decoded]:
+    """Yield the trees that differ from all before them, and from those in `seen`, in the shape of the treebank."""
     labels = label_table(chart.grammar.symbols, chart.grammar.n_phrases).bottom_up
-    seen = set()
+    seen = set() if seen is None else seen
     for tree in trees:
         nodes = zip(
             forest.item_symbol[tree.items].tolist(), forest.item_cell[tree.items].tolist(), strict=True
@@ -131,7 +134,8 @@ class _Ranking:
         stack = [(item, rank)]
         while stack:
             here, depth = stack.pop()
-            self.reach(here, depth)
+            if len(self.found.get(here, ())) <= depth:
+                self.reach(here, depth)
             _, edge, i, j = self.found[here][depth]
             items.append(here)
             edges.append(edge)

@@ -6,14 +6,14 @@ those with the highest product of rules: trees that differ in more than their le
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import islice
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart.decode import Scores, scores
+from gramian.chart.decode import scores
 from gramian.chart.inference import ChartParser, Forest
 from gramian.chart.k_best import distinct_trees, trees_in_order
 from gramian.chart.readout import Decoded, confidences, label_posteriors, label_table
@@ -76,12 +76,11 @@ def candidates(chart: ChartParser, forest: Forest, k: int) -> tuple[Candidates, 
     odds = kernels.odds_scores(
         forest.item_symbol, forest.item_cell, table.first, table.number, label_posteriors(chart, forest), _LEAST
     )  # fmt: skip
-
-    def best(by: Scores, most: int) -> Iterator[Decoded]:
-        return islice(distinct_trees(chart, forest, trees_in_order(chart, forest, by)), most)
-
-    mixed = chain(best(recall, 1), best(replace(recall, item=odds), k // 2), best(rules, k))
-    ranked = list(islice(distinct_trees(chart, forest, mixed), k))
+    ranked: list[Decoded] = []
+    seen: set[Any] = set()
+    for by, most in ((recall, 1), (replace(recall, item=odds), 1 + k // 2), (rules, k)):
+        trees = distinct_trees(chart, forest, trees_in_order(chart, forest, by), seen)
+        ranked += islice(trees, max(0, min(most, k) - len(ranked)))
     item, edge, root = (
         np.maximum(part, np.log(_LEAST_RULE)) for part in (rules.item, rules.edge, rules.root)
     )
