@@ -145,6 +145,7 @@ def test_records_nested_too_deeply():
         ("states", f"seeds = {2**31}", "seeds is a whole number"),
         ("states", "seeds = true", "seeds is a whole number"),
         ("states", f"states = {10**40}", "a number from 0"),
+        ("states", "states = 0x" + "f" * 5000, "a number from 0 .* without end"),
         ("states", "least = nan", "a number from 0"),
         ("states", "states = 1.5", "written like 16"),
         ("states", "ways = []", "written like"),

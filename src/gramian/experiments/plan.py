@@ -214,5 +214,8 @@ def _alike(key: str, value: Any, default: Any) -> Any:
 
 
 def _shortened(value: Any, most: int = 60) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # a number of more digits than Python writes
+        return "a number without end"
     return text if len(text) <= most else f"{text[:most]} ..."
