@@ -39,7 +39,7 @@ def train(
     ),
     budget: int = typer.Option(40, min=1, help="With --search: how many candidates are tried."),
     judge: str | None = typer.Option(
-        None, help="With --search: trees that candidates are scored on; by default a tenth of TREES."
+        None, help="With --search: trees that candidates are scored on; by default every tenth of TREES."
     ),
     features: Literal["rich", "paper", "plain"] | None = typer.Option(
         None, help="Feature set of the spectral methods; by default paper for moments, rich for the others."

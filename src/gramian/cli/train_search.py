@@ -30,7 +30,7 @@ def search_numbers(
         say(f"{len(found.trials)} candidates, F1 from {found.start_score:.2f} to {found.score:.2f}: "
             f"{time.perf_counter() - began:.1f} s")  # fmt: skip
     return numbers, {
-        "method": method, "judge": judge or "a tenth of the trees", "candidates": len(found.trials),
+        "method": method, "judge": judge or "every tenth tree", "candidates": len(found.trials),
         "start": round(found.start_score, 3), "found": round(found.score, 3),
         "steps": [
             [number, trial.symbol, trial.states, round(trial.score, 3)] for number, trial in found.steps()

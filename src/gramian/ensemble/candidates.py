@@ -1,6 +1,7 @@
 """The search for numbers of states (Narayan and Cohen 2016) as ``gramian train --search`` does it: candidates are scored by F1.
 
-Sentences come from a file, or from a tenth of the treebank that candidates are not learnt from. On a cluster every candidate is an
+Sentences come from a file, or are every tenth of the treebank, which candidates are then not learnt from: treebanks are put together from
+texts of different kinds, and numbers of states that suit the last text need not suit the others. On a cluster every candidate is an
 independent task; a worker reads and decomposes the treebank once.
 """
 
@@ -52,7 +53,7 @@ def candidate_task(task: dict[str, Any], judge: str | None, largest: int | None 
     task : dict
         As for :func:`gramian.ensemble.train.train_member`; of the learner's parameters, those that clustering has are used.
     judge : str, optional
-        File of trees to score candidates on; by default a tenth of the task's, which candidates are then not learnt from.
+        File of trees to score candidates on; by default every tenth of the task's, which candidates are then not learnt from.
     largest : int, optional
         The most states of a symbol; by default twice as many as the learner begins with, but not more than 32 unless it has these.
     """
@@ -70,7 +71,7 @@ def candidate_task(task: dict[str, Any], judge: str | None, largest: int | None 
         "judge": judge,
     }
     if judge is None:
-        return common | {"fold": [_FOLDS - 1, _FOLDS]}
+        return common | {"fold": [_FOLDS - 1, _FOLDS, True]}
     return common | {"data": [*task["data"], data_key(judge)]}
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gramian.corpus import Treebank
-from gramian.ensemble.train import fold_bounds, train_member, whole_model
+from gramian.ensemble.train import fold_numbers, train_member, whole_model
 from gramian.grammar.model import Model
 from gramian.parallel import Outcome, TaskFolder, run_tasks
 from gramian.trees import Tree
@@ -56,8 +56,7 @@ def fold_trees(task: dict[str, Any]) -> list[Tree]:
         bank = Treebank.read(
             task["trees"], options=named_preset(task["preset"]), broken="skip" if task["skip_broken"] else "raise"
         )  # fmt: skip
-    first, last = fold_bounds(bank.n_trees, *task["fold"])
-    return [bank.tree(number) for number in range(first, last)]
+    return [bank.tree(number) for number in fold_numbers(bank.n_trees, *task["fold"])]
 
 
 def held_out_models(

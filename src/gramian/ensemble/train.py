@@ -38,7 +38,7 @@ __all__ = [
     "data_key",
     "disagreement",
     "expert_of",
-    "fold_bounds",
+    "fold_numbers",
     "model_of",
     "plan_members",
     "task_observations",
@@ -129,8 +129,8 @@ def train_member(task: dict[str, Any], say: Callable[[str], None] | None = None)
         ``trees``, ``tagged`` (paths; the second may be None), ``data`` (:func:`data_key` of these),
         ``preset``, ``horizontal``, ``vertical``, ``skip_broken``, ``heads``, ``member``
         (fields of :class:`Member`), ``learner`` (name of a class of :mod:`gramian.learn`, or SpanCRF), ``parameters`` (of the
-        learner), ``compact``. With ``fold``, a pair of a number and of how many there are, that fold of the trees is left out;
-        see :mod:`gramian.ensemble.folds`.
+        learner), ``compact``. With ``fold``, the arguments of :func:`fold_numbers`, that fold of the trees is left out; see
+        :mod:`gramian.ensemble.folds`.
     say : callable, optional
         Called with a line of text as learning goes on.
 
@@ -203,26 +203,31 @@ def whole_model(tasks: Sequence[dict[str, Any]], results: Sequence[dict[str, Any
     )
 
 
-def fold_bounds(n_trees: int, number: int, of: int) -> tuple[int, int]:
-    """Return the first tree of a fold, and the one after its last.
+def fold_numbers(n_trees: int, number: int, of: int, spread: bool = False) -> list[int]:
+    """Return which trees a fold has.
 
     Folds are stretches of neighbouring trees: sentences of one text share words and turns of phrase, and a model that has seen the
-    neighbours of a sentence knows more about it than about a new text.
+    neighbours of a sentence knows more about it than about a new text. With `spread` a fold has trees from everywhere, at equal
+    distances: it is like the whole, though its trees are easier than those of a new text.
 
     Examples
     --------
-    >>> [fold_bounds(10, number, 3) for number in range(3)]
-    [(0, 3), (3, 6), (6, 10)]
+    >>> [fold_numbers(10, number, 3) for number in range(3)]
+    [[0, 1, 2], [3, 4, 5], [6, 7, 8, 9]]
+    >>> fold_numbers(10, 2, 3, spread=True)
+    [2, 5, 8]
     """
     if not 0 <= number < of <= n_trees:
         raise OptionError(f"fold {number} of {of} cannot be had of {n_trees:,} trees; try: fewer folds")
-    return n_trees * number // of, n_trees * (number + 1) // of
+    if spread:
+        return list(range(number, n_trees, of))
+    return list(range(n_trees * number // of, n_trees * (number + 1) // of))
 
 
-def without_fold(bank: Treebank, number: int, of: int) -> Treebank:
+def without_fold(bank: Treebank, number: int, of: int, spread: bool = False) -> Treebank:
     """Return a treebank less one fold."""
-    first, last = fold_bounds(bank.n_trees, number, of)
-    return bank.subset([*range(first), *range(last, bank.n_trees)])
+    left_out = set(fold_numbers(bank.n_trees, number, of, spread))
+    return bank.subset([tree for tree in range(bank.n_trees) if tree not in left_out])
 
 
 def _encoded(save: Callable[[Path], None]) -> str:
@@ -253,7 +258,7 @@ def _observations(
     skip_broken: bool,
     heads: str,
     lexicon: Any,
-    fold: tuple[int, int] | None,
+    fold: tuple[int, int] | tuple[int, int, bool] | None,
 ) -> learn.Observations:
     """Read a treebank; models of the same binarisation that are trained one after the other share it with its features."""
     rules = HeadRules.named("collins" if heads == "auto" else heads) if direction == "head" else None

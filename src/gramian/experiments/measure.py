@@ -31,6 +31,7 @@ __all__ = [
     "cluster_cache",
     "compact",
     "expected_seconds",
+    "held_out",
     "learner",
     "many_and_score",
     "observed",
@@ -267,6 +268,13 @@ def search_by_f1(cache: ClusterCache, judges: Sequence[GoldTree], scheme: str, *
         return gold.score([parser.parse(words).tree for words in sentences]).f1_gold_tags
 
     return search_states(cache, score, **options)
+
+
+def held_out(trees: Sequence[GoldTree], most: int) -> tuple[list[GoldTree], list[GoldTree]]:
+    """Return trees to learn candidates of a search from, and every tenth to score them on, at most so many."""
+    judges = list(trees[9::10] or trees[-1:])
+    every = -(-len(judges) // most)
+    return [tree for number, tree in enumerate(trees) if number % 10 != 9], judges[::every]
 
 
 def transferred(found: FoundStates, source: ClusterCache, target: ClusterCache) -> tuple[int, ...]:

@@ -176,7 +176,7 @@ def test_a_search_is_judged_by_trees_it_does_not_learn_from(folder, monkeypatch)
     plan = make_plan("states", str(folder), config=TINY["states"] | {"ways": ["beam"]})
     recipe("states").measure(plan.tasks("beam")[0])
     lines = (folder / "train.mrg").read_text().splitlines()
-    assert [f"( {tree.normal})" for tree in seen["judges"]] == lines[-12:]
+    assert [f"( {tree.normal})" for tree in seen["judges"]] == lines[9::10]
     assert seen["learnt"] == len(lines) - 12
 
 

@@ -18,6 +18,7 @@ from gramian.experiments.measure import (
     cluster_cache,
     compact,
     expected_seconds,
+    held_out,
     learner,
     many_and_score,
     observed,
@@ -127,12 +128,12 @@ def _searched(
     seen: Observations,
 ) -> dict[str, Any]:
     """Search for numbers of states on a tenth of the training trees, at most 300, then cluster all."""
-    held = max(1, min(300, len(train) // 10))
     clusters = learner("spectral-cluster", settings["states"], seed)
     began = time.process_time()
-    part = cluster_cache(train[:-held], clusters, settings["largest"])
+    learnt_from, judges = held_out(train, 300)
+    part = cluster_cache(learnt_from, clusters, settings["largest"])
     limits = {"symbols": settings["symbols"], "budget": settings["budget"]}
-    found = search_by_f1(part, train[-held:], settings["preset"], **limits)
+    found = search_by_f1(part, judges, settings["preset"], **limits)
     whole = cluster_cache(train, clusters, settings["largest"], seen)
     numbers = transferred(found, part, whole)
     grammar = compact(whole.grammar(numbers))

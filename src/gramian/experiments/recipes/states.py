@@ -1,6 +1,6 @@
 """How many states each label gets: rules by count, singular values, held-out likelihood, and searches by F1 (Narayan and Cohen 2016).
 
-Searches see a tenth of the training trees, as those of ``gramian train --search``, and all are scored on development sentences, so that
+Searches see every tenth training tree, as those of ``gramian train --search``, and all are scored on development sentences, so that
 none is praised for what it has seen.
 """
 
@@ -14,6 +14,7 @@ from gramian.experiments.measure import (
     cluster_cache,
     compact,
     expected_seconds,
+    held_out,
     learner,
     parse_and_score,
     search_by_f1,
@@ -73,14 +74,14 @@ def measure(task: Task) -> dict[str, Any]:
         numbers = states_by_singular_values(whole, settings["least"])
     elif way in SEARCHES:
         limits: dict[str, Any] = {name: settings[name] for name in ("symbols", "budget", "beam")}
-        held = max(1, min(500, len(train) // 10))
-        part = cluster_cache(train[:-held], clusters, largest)
+        learnt_from, judges = held_out(train, 500)
+        part = cluster_cache(learnt_from, clusters, largest)
         if way == "likelihood":
-            score = held_out_score(Observations(treebank(train[-held:])))
+            score = held_out_score(Observations(treebank(judges)))
             trials = search_states(part, score, **limits)
         else:
             options: dict[str, Any] = {"method": "greedy", "together": False} if way == "greedy" else {}
-            trials = search_by_f1(part, train[-held:], scheme, **options, **limits)
+            trials = search_by_f1(part, judges, scheme, **options, **limits)
         numbers = transferred(trials, part, whole)
     grammar = whole.grammar(numbers)
     searched = time.process_time() - began
