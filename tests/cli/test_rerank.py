@@ -23,7 +23,7 @@ def sentence(subject: str, thing: str, tool: str) -> str:
 
 @pytest.fixture
 def run(capsys, monkeypatch, tmp_path):
-    pairs = [(one, two) for one in NOUNS for two in NOUNS] * 16
+    pairs = [(one, two) for one in NOUNS for two in NOUNS] * 8
     trees = [
         sentence(one, two, "hat" if place % 3 else "telescope") for place, (one, two) in enumerate(pairs)
     ]

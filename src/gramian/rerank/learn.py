@@ -152,7 +152,7 @@ class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self, *, l2: Sequence[float] = (100.0, 300.0, 1000.0), base: Sequence[float] = (0.0, 1.0, 2.0), held_out: float = 0.2,
+        self, *, l2: Sequence[float] = (30.0, 100.0, 300.0), base: Sequence[float] = (1.0, 2.0), held_out: float = 0.2,
         heads: HeadRules | None = None, least: int = 5,
         min_count: int = 5, slots: int = 1 << 22, groups: Sequence[str] = GROUPS, iterations: int = 40,
         say: Callable[[str], None] | None = None,
