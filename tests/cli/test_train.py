@@ -385,6 +385,10 @@ def test_confidences_are_calibrated_on_trees_held_out(train, capsys, monkeypatch
     assert raw.tree == sure.tree
     assert raw.confidences != sure.confidences
     assert Parser(replace(found, calibration={})).parse(words).confidences == raw.confidences
+    monkeypatch.setattr(sys, "argv", ["gramian", "inspect", "calibrated.model"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "a grammar, calibrated, " in capsys.readouterr().out
     for more in (("--method", "pcfg"), ("--keep-best", "--dev", "trees.mrg")):
         code, _, err = train("trees.mrg", "-o", "no.model", *options, *more)
         assert code == 2

@@ -88,7 +88,9 @@ def _facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[str, An
         "size": {
             "grammars": len(model.grammars),
             "expert": model.expert is not None,
+            "expert weight": model.expert_weight,
             "reranker": model.reranker is not None,
+            "calibrated": bool(model.calibration),
             "phrases": grammar.n_phrases,
             "intermediate": sum(map(is_intermediate, grammar.symbols)),
             "tags": grammar.n_symbols - grammar.n_phrases,
@@ -142,6 +144,7 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
     what = f"{size['grammars']} grammars" if size["grammars"] > 1 else "a grammar"
     what += " and a span CRF" if size["expert"] else ""
     what += " and a reranker" if size["reranker"] else ""
+    what += ", calibrated" if size["calibrated"] else ""
     print(f"{facts['file']}: {what}, {facts['bytes'] / 1e6:,.1f} MB, written by gramian {facts['gramian']}")
     if data:
         credit = data.pop("attribution", None)
