@@ -22,6 +22,7 @@ from gramian.files import writing
 __all__ = ["read_model", "write_model"]
 
 _VERSION = 2
+_LARGEST = 1e100  # products of weights stay finite
 _KEY = "gramian-automata"
 
 
@@ -73,9 +74,9 @@ def read_model(
             f"{path}: the model file is damaged (its checksum differs); try: copying it again"
         )
     for name, array in arrays.items():
-        if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
+        if array.dtype.kind not in "fiu" or not (np.abs(array) <= _LARGEST).all():  # nor is nan
             raise ModelFileError(
-                f"{path}: {name} is not made of finite numbers; try: training the model again"
+                f"{path}: {name} is not made of numbers to compute with; try: training the model again"
             )
     if kind is not None and header["kind"] != kind:
         raise ModelFileError(f"{path}: holds a {header['kind']}, not a {kind}; try: load_sequence_model")
