@@ -68,10 +68,11 @@ def member(*what: Any) -> tuple[Any, float]:
 def reranker(members: list[tuple[Any, ...]], symbols: Any) -> tuple[Any, float]:
     """Return a reranker of members that are trained on folds, as a model holds it, and the CPU seconds of all that."""
     from gramian.ensemble.folds import held_out
+    from gramian.ensemble.reranking import fold_candidates
     from gramian.learn import PCFG
     from gramian.rerank import MaxEntReranker
     from gramian.rerank.candidates import CANDIDATES
-    from gramian.rerank.held_out import fold_candidates, read_candidates
+    from gramian.rerank.scored import read_candidates
     from gramian.rerank.store import pack
 
     began = time.process_time()

@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "learn": BASE | {"trees", "corpus", "features", "grammar", "chart"},
     "discriminative": BASE | {"trees", "corpus", "grammar", "chart", "learn"},
     "evaluate": BASE | {"trees"},
+    "rerank": BASE | {"trees", "corpus", "grammar", "chart", "learn", "discriminative", "evaluate"},
     "automata": BASE | {"evaluate"},
     "dependency": BASE | {"trees", "automata", "evaluate"},
     "parallel": BASE,
@@ -32,7 +33,18 @@ MAY_IMPORT = {
     "limits": BASE | {"trees", "corpus", "grammar", "chart"},
     "result": BASE | {"trees", "corpus", "grammar", "chart"},
     "parser": BASE
-    | {"trees", "corpus", "grammar", "chart", "tokenise", "words", "limits", "result", "discriminative"},
+    | {
+        "trees",
+        "corpus",
+        "grammar",
+        "chart",
+        "tokenise",
+        "words",
+        "limits",
+        "result",
+        "discriminative",
+        "rerank",
+    },
     "ensemble": BASE
     | {
         "trees",
@@ -46,6 +58,7 @@ MAY_IMPORT = {
         "parallel",
         "words",
         "discriminative",
+        "rerank",
     },
 }
 ON_TOP = {"cli", "web", "interop", "experiments", "__main__", "__init__"}

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from gramian.cli import main
+from gramian.ensemble import reranking
 from gramian.grammar.store import load_model
 from gramian.parser import Parser
-from gramian.rerank import held_out
 
 NOUNS = ("man", "woman", "child", "king", "queen")
 
@@ -62,7 +62,7 @@ def test_a_model_with_a_reranker(run, tmp_path):
 
 
 def test_interrupted_work_goes_on(run, monkeypatch, tmp_path):
-    parse = held_out.fold_candidates
+    parse = reranking.fold_candidates
     calls = []
 
     def parse_and_stop(fold, **settings):
@@ -72,7 +72,7 @@ def test_interrupted_work_goes_on(run, monkeypatch, tmp_path):
         return parse(fold, **settings)
 
     parse_and_stop.__module__, parse_and_stop.__qualname__ = parse.__module__, parse.__qualname__
-    monkeypatch.setattr(held_out, "fold_candidates", parse_and_stop)
+    monkeypatch.setattr(reranking, "fold_candidates", parse_and_stop)
     assert run(*TRAIN)[0] == 130
     assert not (tmp_path / "with.model").exists()
     code, _, err = run(*TRAIN)

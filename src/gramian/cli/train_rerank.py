@@ -16,10 +16,11 @@ def with_reranker(model: Model, tasks: list[dict[str, Any]], learner: Any, bundl
     from dataclasses import replace
 
     from gramian.ensemble.folds import held_out
+    from gramian.ensemble.reranking import fold_candidates
     from gramian.parallel import Outcome
     from gramian.rerank import MaxEntReranker
     from gramian.rerank.candidates import CANDIDATES
-    from gramian.rerank.held_out import fold_candidates, read_candidates
+    from gramian.rerank.scored import read_candidates
     from gramian.rerank.store import pack
 
     folds, done = bundle.rerank, 0

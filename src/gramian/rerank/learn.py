@@ -20,8 +20,8 @@ from gramian.learn.base import Report
 from gramian.rerank import kernels
 from gramian.rerank.candidates import DENSE
 from gramian.rerank.features import GROUPS, TreeFeatures
-from gramian.rerank.held_out import Scored
 from gramian.rerank.model import RerankModel, expected_brackets
+from gramian.rerank.scored import Scored
 from gramian.trees import HeadRules
 
 try:

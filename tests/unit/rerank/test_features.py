@@ -15,7 +15,7 @@ from gramian.evaluate import GoldBrackets
 from gramian.rerank import kernels
 from gramian.rerank.candidates import DENSE, Candidates
 from gramian.rerank.features import GROUPS, TreeFeatures
-from gramian.rerank.held_out import read_candidates, scored, written_candidates
+from gramian.rerank.scored import read_candidates, scored, written_candidates
 from gramian.trees import HeadRules, Tree
 from gramian.trees.tree import phrase, preterminal
 

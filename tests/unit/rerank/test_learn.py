@@ -9,14 +9,15 @@ from gramian import Parser
 from gramian.chart.readout import to_tree
 from gramian.corpus import Treebank
 from gramian.ensemble.folds import HeldOut
+from gramian.ensemble.reranking import fold_candidates
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.grammar.model import Model
 from gramian.grammar.store import load_model, save_model
 from gramian.learn import PCFG
 from gramian.rerank import MaxEntReranker, RerankModel
 from gramian.rerank.candidates import DENSE, candidates
-from gramian.rerank.held_out import fold_candidates, read_candidates
 from gramian.rerank.learn import Examples, log_likelihood
+from gramian.rerank.scored import read_candidates
 from gramian.rerank.store import pack, unpack
 from gramian.trees import HeadRules, Tree
 
@@ -173,7 +174,8 @@ def test_a_model_file_holds_a_reranker(fold, learnt, tmp_path):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("k", np.array([0])), ("dense", np.zeros(2, np.float32)), ("base", np.array([np.nan], np.float32)), ("weights.mask", np.zeros(100, np.uint8)),
+        ("k", np.array([0])), ("dense", np.zeros(2, np.float32)), ("base", np.array([np.nan], np.float32)),
+        ("weights.mask", np.zeros(100, np.uint8)),
         ("weights", np.zeros(0, np.float16)), ("heads", np.frombuffer(b"[1]", np.uint8)),
     ],
 )  # fmt: skip

@@ -5,20 +5,19 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.ensemble.folds import HeldOut
 from gramian.evaluate import COLLINS, Parameters
 from gramian.evaluate.outline import Outline
 from gramian.rerank import kernels
-from gramian.rerank.candidates import DENSE, Candidates, candidates
+from gramian.rerank.candidates import DENSE, Candidates
 from gramian.trees import Tree
 
-__all__ = ["Scored", "fold_candidates", "read_candidates", "scored", "written_candidates"]
+__all__ = ["Scored", "read_candidates", "scored", "written_candidates"]
 
 Ints = npt.NDArray[np.int32]
 
@@ -47,30 +46,6 @@ class Scored:
     def f1(self) -> npt.NDArray[np.float64]:
         """F1 of each tree, between 0 and 1."""
         return 2 * self.matched / np.maximum(self.predicted + self.gold, 1)
-
-
-def fold_candidates(fold: HeldOut, *, k: int, expert_weight: float | None = None) -> dict[str, Any]:
-    """Return the candidates of a fold's sentences, as JSON holds them; :func:`read_candidates` is the inverse.
-
-    Parameters
-    ----------
-    fold : HeldOut
-    k : int
-        The most candidates of a sentence.
-    expert_weight : float, optional
-        What the expert counts, if it is not the default; see :class:`gramian.grammar.model.Model`.
-    """
-    from gramian.parser import Parser
-
-    parser = Parser(replace(fold.model, expert_weight=expert_weight))
-    found = []
-    for tree in fold.trees:
-        made = parser.forest(tree.words)
-        if made is not None:
-            trees, _ = candidates(*made, k)
-            if len(trees):
-                found.append(scored(tuple(tree.words), trees, tree))
-    return written_candidates(found)
 
 
 def written_candidates(sentences: Sequence[Scored]) -> dict[str, Any]:
