@@ -6,7 +6,7 @@ are those of models that have not seen the sentences; see :mod:`gramian.ensemble
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -210,7 +210,7 @@ class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Examples, npt.NDArray[np.int64]]:
         """Return the sentences as numbers, and the slots of the features that are kept."""
         table, count = np.zeros(self.slots, np.int16), np.zeros(self.slots, np.int32)
-        found = []
+        found = deque()
         for one in sentences:
             found.append(features.differences(one.words, one.trees, table))
             count[np.unique(found[-1][1])] += 1
@@ -218,13 +218,15 @@ class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
         number = np.full(self.slots, -1, np.int32)
         number[slots] = np.arange(len(slots))
         trees, parts, values, total = [np.zeros(1, np.int64)], [], [], 0
-        for where, slot, value in found:
+        while (
+            found
+        ):  # each goes when it is done with: together they are the most that learning keeps in memory
+            where, slot, value = found.popleft()
             kept = number[slot] >= 0
             parts.append(number[slot[kept]])
             values.append(value[kept])
             trees.append(total + np.concatenate([[0], np.cumsum(kept)])[where[1:]])
             total += len(parts[-1])
-        found.clear()
         rows = [
             np.stack([one.matched, one.predicted, np.full_like(one.matched, one.gold)], axis=1)
             for one in sentences
