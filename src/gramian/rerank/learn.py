@@ -210,7 +210,7 @@ class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Examples, npt.NDArray[np.int64]]:
         """Return the sentences as numbers, and the slots of the features that are kept."""
         table, count = np.zeros(self.slots, np.int16), np.zeros(self.slots, np.int32)
-        found = deque()
+        found = deque[tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int8]]]()
         for one in sentences:
             found.append(features.differences(one.words, one.trees, table))
             count[np.unique(found[-1][1])] += 1
