@@ -15,6 +15,7 @@ from gramian.evaluate import GoldBrackets
 from gramian.rerank import kernels
 from gramian.rerank.candidates import DENSE, Candidates
 from gramian.rerank.features import GROUPS, TreeFeatures
+from gramian.rerank.model import expected_brackets
 from gramian.rerank.scored import read_candidates, scored, written_candidates
 from gramian.trees import HeadRules, Tree
 from gramian.trees.tree import phrase, preterminal
@@ -155,3 +156,23 @@ def test_candidates_are_written_and_read():
     assert (again[1].words, again[1].gold) == (("cats", "see"), 2)
     assert list(read_candidates(written_candidates([]))) == []
     assert pytest.approx(0.8) == one.f1[0]
+
+
+@settings(max_examples=40)
+@given(sentences(), st.integers(0, 2**32 - 1))
+def test_expected_brackets_are_those_of_all_trees_by_their_chance(trees, seed):
+    arrays = as_candidates(trees)
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=len(trees))
+    arrays.dense[:, 0] = rng.normal(size=len(trees))
+    found = expected_brackets(arrays, scores, 2.0)
+    chance = np.exp(scores) / np.exp(scores).sum()
+    brackets = [
+        [span for node, span in zip(tree.subtrees(), tree.spans(), strict=True) if node.children]
+        for tree in trees
+    ]
+    for number, own in enumerate(brackets):
+        wanted = 2 * arrays.dense[number, 0] - len(own) / 2
+        for other, share in zip(brackets, chance, strict=True):
+            wanted += share * sum(other.count(span) for span in own)
+        np.testing.assert_allclose(found[number], wanted, rtol=1e-5, atol=1e-5)
