@@ -5,7 +5,7 @@
 Starts ``gramian serve`` with MODEL, or with one learnt from a made-up English. Polite clients ask for trees of short sentences
 without pause; beside them rude ones send bodies over the limit, bytes that are not UTF-8, sentences of 1,000 words, paths that lead
 out, wrong methods, and headers that do not end. Prints one JSON object; exits with 1 if an answer is not as it should be, or if
-memory grew by more than a tenth over the last nine tenths of the time.
+memory grew by more than a tenth after half as long a time before, in which caches fill and threads start.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def main() -> int:
             assert process.stdout is not None
             address = process.stdout.readline().strip()
             Client(address).parse(sentences[0])
-            Load(address, chosen.seconds / 10).run(
+            Load(address, chosen.seconds / 2).run(
                 sentences, chosen.clients
             )  # fills caches and starts all threads
             before, began = megabytes(process), cpu_seconds(process)

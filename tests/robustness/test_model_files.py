@@ -101,6 +101,7 @@ def test_automata_of_version_1_still_load(tmp_path, kind):
         lambda header, arrays: arrays["transitions"].__setitem__((0, 0, 0), np.nan),
         lambda header, arrays: arrays["transitions"].__setitem__(0, 1e308),
         lambda header, arrays: arrays["initial"].__setitem__(0, np.inf),
+        lambda header, arrays: arrays.update(initial=np.array([1, -np.inf], np.float32)),
         lambda header, arrays: arrays.update(final=np.array([True, False])),
         lambda header, arrays: header.update(alphabet=[{}, "b"]),
         lambda header, arrays: header.update(alphabet=["a", 1.5]),

@@ -74,7 +74,7 @@ def read_model(
             f"{path}: the model file is damaged (its checksum differs); try: copying it again"
         )
     for name, array in arrays.items():
-        if array.dtype.kind not in "fiu" or not (np.abs(array) <= _LARGEST).all():  # nor is nan
+        if array.dtype.kind not in "fiu" or not (np.abs(array, dtype=np.float64) <= _LARGEST).all():
             raise ModelFileError(
                 f"{path}: {name} is not made of numbers to compute with; try: training the model again"
             )
