@@ -124,11 +124,6 @@ class _Notes(logging.Handler):
         self._notes = notes
 
     def emit(self, record: logging.LogRecord) -> None:
-        import h11
-
-        # Bytes that are no request, right behind one that is, break the connection before the answer can be sent.
-        if record.exc_info and isinstance(record.exc_info[1], h11.LocalProtocolError):
-            return
         self._notes.append(logging.Formatter().format(record))
 
 
