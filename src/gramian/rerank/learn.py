@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from gramian.errors import InputError, MissingExtraError, OptionError
 from gramian.learn.base import Report
-from gramian.rerank import kernels
+from gramian.rerank import learn_kernels
 from gramian.rerank.candidates import DENSE
 from gramian.rerank.features import GROUPS, TreeFeatures
 from gramian.rerank.model import RerankModel, expected_brackets
@@ -83,7 +83,7 @@ class Examples:
 
     def scores(self, weights: Floats) -> Floats:
         """Return the score of each candidate, less that of its sentence's first."""
-        result: Floats = kernels.example_scores(
+        result: Floats = learn_kernels.example_scores(
             weights, self.tree_first, self.feature, self.value, self.dense
         )
         return result
@@ -110,7 +110,7 @@ def log_likelihood(weights: Floats, examples: Examples, l2: Floats) -> tuple[flo
         For each weight, what half of its square costs.
     """
     slope = -l2 * weights
-    value = kernels.slopes(
+    value = learn_kernels.slopes(
         weights, examples.sentence_start, examples.tree_first, examples.feature, examples.value, examples.dense,
         examples.best.astype(np.float64), slope,
     )  # fmt: skip
