@@ -171,7 +171,7 @@ def peek_text(source: Source) -> tuple[Source, str]:
         with open_text(expand(source)[0]) as lines:
             start = ""
             for segment in lines:
-                start += segment
+                start = segment  # empty lines before it say nothing
                 if start.strip():
                     break
         return source, start

@@ -12,6 +12,7 @@ from gramian.trees.labels import split_chain
 __all__ = ["WordTable"]
 
 _LARGEST_CACHE = 1 << 17
+_MOST_WEIGHT = 1e300  # of a tag that is given; anything above, infinity included, means nothing
 _FORM_COUNT = 0.1  # for how many occurrences a word's form stands, once its known tags have led to no tree
 
 _SPELLINGS = {
@@ -74,7 +75,7 @@ class WordTable:
         chances: list[float] = []
         for tag, weight in weights.items():
             numbers = self._numbers.get(tag)
-            if numbers is None or not 0 < weight < np.inf:
+            if numbers is None or not 0 < weight < _MOST_WEIGHT:
                 continue
             shares = own[numbers] if own[numbers].any() else prior[numbers].astype(np.float64)
             for number, share in zip(numbers, (weight * shares / shares.sum()).tolist(), strict=True):

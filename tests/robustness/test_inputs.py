@@ -162,3 +162,22 @@ def test_settings(tmp_path, recipe, text, message):
     (tmp_path / "settings.toml").write_text(text, encoding="latin-1")
     with pytest.raises((InputError, OptionError), match=message):
         make_plan(recipe, str(tmp_path), config=tmp_path / "settings.toml")
+
+
+def test_a_weight_of_a_tag_beyond_all_numbers():
+    from gramian import Parser
+    from gramian.corpus import Treebank
+    from gramian.learn import PCFG
+    from gramian.trees import Tree
+
+    trees = [Tree.parse("(S (D the) (N dog))")]
+    result = Parser(PCFG().fit(Treebank.from_trees(trees)).grammar_).parse(["the", ("dog", {"N": 10**400})])
+    assert result.tree == trees[0]
+
+
+def test_empty_lines_without_end(tmp_path):
+    from gramian.files import peek_text
+
+    file = tmp_path / "tagged.txt"
+    file.write_text("\n" * 100_000 + "the/D dog/N\n")
+    assert peek_text(file)[1] == "the/D dog/N\n"

@@ -53,6 +53,8 @@ def unpack(tensors: Tensors) -> SpanModel:
         If they stand for none.
     """
     (n_phrases,) = tensors["n_phrases"].tolist()
+    if not isinstance(n_phrases, int):
+        raise TypeError(f"{n_phrases!r} phrases")
     symbols, frequent = (
         tuple(bytes(tensors[name]).decode().split("\0")) if tensors[name].size else ()
         for name in ("symbols", "frequent")

@@ -202,6 +202,7 @@ def test_bad_files(crf, tmp_path):
         ("weights.mask", np.zeros(3, np.uint8)),
         ("weights", np.zeros(2, np.float16)),
         ("n_phrases", np.array([0], np.int32)),
+        ("n_phrases", np.array([2.0])),
         ("tag_weights", np.full(len(store.pack(crf.model_)["tag_weights"]), np.nan, np.float16)),
     ):
         with pytest.raises(ModelFileError, match="no model"):
