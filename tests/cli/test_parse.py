@@ -230,8 +230,9 @@ def test_interrupted(jobs, written, done):
     command = [sys.executable, "-c", "from gramian.cli import main; main()"]
     command += ["parse", "-m", MODEL, "--tokens", "--jobs", jobs]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
-    ) as process:
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # also where these tests run in the background
+    ) as process:  # fmt: skip
         assert process.stdin
         assert process.stdout
         assert process.stderr
