@@ -12,10 +12,11 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "gramian"
 
 # Each room and the rooms it may look into. `errors` is open to all, nobody looks into cli, web, interop, experiments.
-BASE = {"errors", "files"}
+BASE = {"errors", "files", "tensors"}
 MAY_IMPORT = {
     "errors": set(),
     "files": {"errors"},
+    "tensors": set(),
     "trees": BASE,
     "corpus": BASE | {"trees"},
     "features": BASE | {"trees", "corpus"},

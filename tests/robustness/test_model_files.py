@@ -20,11 +20,11 @@ from safetensors.numpy import save_file
 from tiny_grammar import FIXTURES, tiny_grammar, tiny_model
 
 from gramian.automata import PDFA, WFA, Mixture, load_sequence_model
-from gramian.automata import store as sequences
 from gramian.errors import GramianError, ModelFileError, OptionError
 from gramian.grammar import store as grammars
 from gramian.grammar.model import Model
 from gramian.parser import Parser
+from gramian.tensors import checksum
 
 
 @cache
@@ -77,7 +77,7 @@ def rewrite(path, change, version=2):
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     header["version"] = version
     change(header, arrays)
-    header["checksum"] = sequences._checksum(header, arrays)
+    header["checksum"] = checksum(header, arrays)
     if version == 1:
         del header["checksum"]
     save_file(arrays, path, {"gramian-automata": json.dumps(header)})
@@ -140,7 +140,7 @@ def test_loading_allocates_no_more_than_the_file_stands_for(tmp_path):
     for part in ("root", "before", "binary"):
         changed = json.loads(json.dumps(header))
         changed["grammars"][0]["fields"][part] = {"shape": [1 << 20, 1 << 20], "sparse": True}
-        changed["checksum"] = grammars._checksum(changed, tensors)
+        changed["checksum"] = checksum(changed, tensors)
         save_file(tensors, path, {"gramian": json.dumps(changed)})
         tracemalloc.start()
         with pytest.raises(ModelFileError):

@@ -5,11 +5,9 @@ A file is written in one rename; reading it runs no code, and checks it against 
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,6 +16,7 @@ import numpy.typing as npt
 
 from gramian.errors import GramianError, ModelFileError
 from gramian.files import writing
+from gramian.tensors import checksum
 
 __all__ = ["read_model", "write_model"]
 
@@ -35,7 +34,7 @@ def write_model(
     # One metadata key only: safetensors does not keep the order of several, and equal models give equal bytes.
     about = {"kind": kind, "version": _VERSION, **header}
     tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    about["checksum"] = _checksum(about, tensors)
+    about["checksum"] = checksum(about, tensors)
     data = save(tensors, {_KEY: json.dumps(about, sort_keys=True)})
     try:
         with writing(path) as out:
@@ -69,7 +68,7 @@ def read_model(
         raise ModelFileError(
             f"{path}: format version {version}, this gramian reads up to {_VERSION}; try: upgrading"
         )
-    if version > 1 and header.get("checksum") != _checksum(header, arrays):
+    if version > 1 and header.get("checksum") != checksum(header, arrays):
         raise ModelFileError(
             f"{path}: the model file is damaged (its checksum differs); try: copying it again"
         )
@@ -81,13 +80,3 @@ def read_model(
     if kind is not None and header["kind"] != kind:
         raise ModelFileError(f"{path}: holds a {header['kind']}, not a {kind}; try: load_sequence_model")
     return header, arrays
-
-
-def _checksum(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> str:
-    """Hash all that a file says."""
-    rest = {name: value for name, value in header.items() if name != "checksum"}
-    digest = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
-    for name, array in sorted(arrays.items()):
-        digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
-        digest.update(np.ascontiguousarray(array).data)
-    return f"sha256:{digest.hexdigest()}"

@@ -6,7 +6,6 @@ its checksum, and makes no array larger than the file stands for.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
@@ -21,6 +20,7 @@ from gramian.discriminative.model import Expert, SpanModel
 from gramian.errors import GramianError, ModelFileError
 from gramian.files import writing
 from gramian.grammar.model import Model
+from gramian.tensors import checksum, pack_weights, unpack_weights
 
 __all__ = ["expert_of", "load", "pack", "save", "unpack"]
 
@@ -38,9 +38,7 @@ def pack(model: SpanModel) -> Tensors:
     for name in ("symbols", "frequent"):
         tensors[name] = np.frombuffer("\0".join(getattr(model, name)).encode(), np.uint8)
     for name in _TABLES:
-        rounded = getattr(model, name).astype(np.float16)
-        tensors[f"{name}.mask"] = np.packbits(rounded != 0)
-        tensors[name] = rounded[rounded != 0]
+        tensors |= pack_weights(name, getattr(model, name))
     return tensors
 
 
@@ -61,7 +59,7 @@ def unpack(tensors: Tensors) -> SpanModel:
     )
     if not 0 < n_phrases < len(symbols) <= 1024:
         raise ValueError(f"{n_phrases} phrases among {len(symbols)} symbols")
-    return SpanModel(symbols, n_phrases, frequent, *(_table(tensors, name) for name in _TABLES))
+    return SpanModel(symbols, n_phrases, frequent, *(unpack_weights(tensors, name) for name in _TABLES))
 
 
 def expert_of(model: Model) -> Expert:
@@ -70,17 +68,6 @@ def expert_of(model: Model) -> Expert:
         return Expert(unpack(dict(model.expert or {})), model.grammar)
     except (LookupError, TypeError, ValueError) as error:
         raise ModelFileError(f"the span CRF of the model cannot be used: {error}") from None
-
-
-def _table(tensors: Tensors, name: str) -> npt.NDArray[np.float32]:
-    present = np.unpackbits(tensors[f"{name}.mask"]).view(np.bool_)
-    if present.ndim != 1 or present.size < 1024 or present.size & (present.size - 1):
-        raise ValueError(f"{name} has {present.size} slots")  # kernels index it without looking
-    table = np.zeros(present.size, np.float32)
-    table[present] = tensors[name]
-    if not np.isfinite(table).all():
-        raise ValueError(f"{name} are not all numbers")
-    return table
 
 
 def save(model: SpanModel, path: str | os.PathLike[str]) -> None:
@@ -94,7 +81,7 @@ def save(model: SpanModel, path: str | os.PathLike[str]) -> None:
     from safetensors.numpy import save as to_bytes
 
     tensors = pack(model)
-    header = {"version": _VERSION, "gramian": __version__, "checksum": _checksum(tensors)}
+    header = {"version": _VERSION, "gramian": __version__, "checksum": checksum(None, tensors)}
     data = to_bytes(tensors, {_KEY: json.dumps(header, sort_keys=True)})
     try:
         with writing(path) as out:
@@ -119,7 +106,7 @@ def load(path: str | os.PathLike[str]) -> SpanModel:
         with safe_open(os.fspath(path), framework="numpy") as file:
             header = json.loads((file.metadata() or {})[_KEY])
             tensors: Tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
-        version, checksum = int(header["version"]), header["checksum"]
+        version, stored = int(header["version"]), header["checksum"]
     except (SafetensorError, OSError, LookupError, TypeError, ValueError, OverflowError, RecursionError):
         raise ModelFileError(f"{path}: not a span CRF of gramian, or cut short; {_HINT}") from None
     if version > _VERSION:
@@ -127,7 +114,7 @@ def load(path: str | os.PathLike[str]) -> SpanModel:
             f"{path}: the model has format {version}, this gramian ({__version__}) reads up to {_VERSION};"
             " try: pip install --upgrade gramian"
         )
-    if checksum != _checksum(tensors):
+    if stored != checksum(None, tensors):
         raise ModelFileError(
             f"{path}: the model file is damaged (its checksum differs); try: copying it again"
         )
@@ -137,11 +124,3 @@ def load(path: str | os.PathLike[str]) -> SpanModel:
         raise ModelFileError(
             f"{path}: the file holds no model this gramian ({__version__}) can use: {error}"
         ) from None
-
-
-def _checksum(tensors: Tensors) -> str:
-    digest = hashlib.sha256()
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tensor.dtype.str} {tensor.shape}\n".encode())
-        digest.update(np.ascontiguousarray(tensor).data)
-    return f"sha256:{digest.hexdigest()}"

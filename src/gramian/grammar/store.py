@@ -30,6 +30,7 @@ from gramian.grammar.calibration import Calibration
 from gramian.grammar.check import check
 from gramian.grammar.lpcfg import LPCFG
 from gramian.grammar.model import Model
+from gramian.tensors import checksum
 
 __all__ = ["default_model_path", "load_model", "save_model"]
 
@@ -87,7 +88,7 @@ def save_model(model: Model, path: str | os.PathLike[str], *, half: bool = False
     if model.calibration:
         header["calibration"] = {name: one.as_dict() for name, one in model.calibration.items()}
     try:
-        header["checksum"] = _checksum(header, tensors)
+        header["checksum"] = checksum(header, tensors)
         text = json.dumps(header, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise OptionError(f"what a model file says about its model must fit into JSON: {error}") from None
@@ -140,7 +141,7 @@ def load_model(path: str | os.PathLike[str] | None = None) -> Model:
         ) from None
     except OSError as error:
         raise ModelFileError(f"{path}: the model cannot be read ({error.strerror or error})") from None
-    if header.get("checksum") != _checksum(header, tensors):
+    if header.get("checksum") != checksum(header, tensors):
         raise ModelFileError(
             f"{path}: the model file is damaged (its checksum differs); try: copying it again"
         )
@@ -200,16 +201,6 @@ def _weight(value: Record) -> float | None:
     if value is not None and not (type(value) in (int, float) and 0 <= value <= 1):
         raise ValueError(f"the expert's weight is {value!r}")
     return value
-
-
-def _checksum(header: Mapping[str, Any], tensors: Tensors) -> str:
-    """Hash all that a file says, so that no change of it goes unnoticed."""
-    rest = {name: value for name, value in header.items() if name != "checksum"}
-    digest = hashlib.sha256(json.dumps(rest, sort_keys=True).encode())
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tensor.dtype.str} {tensor.shape}\n".encode())
-        digest.update(np.ascontiguousarray(tensor).data)
-    return f"sha256:{digest.hexdigest()}"
 
 
 def _take_repeated(tensors: Tensors) -> dict[str, str]:

@@ -12,6 +12,7 @@ from gramian.errors import ModelFileError
 from gramian.grammar.model import Model
 from gramian.rerank.candidates import DENSE
 from gramian.rerank.model import RerankModel
+from gramian.tensors import pack_weights, unpack_weights
 from gramian.trees import HeadRules
 
 __all__ = ["pack", "reranker_of", "unpack"]
@@ -25,16 +26,14 @@ def pack(model: RerankModel) -> Tensors:
     if model.heads is not None:
         rules = model.heads
         heads = [rules.searches, rules.default, sorted(rules.never), sorted(rules.coordination)]
-    rounded = model.weights.astype(np.float16)
-    return {
+    small: Tensors = {
         "k": np.array([model.k], np.int32),
         "frequent": np.frombuffer("\0".join(model.frequent).encode(), np.uint8),
         "heads": np.frombuffer(json.dumps(heads, sort_keys=True).encode(), np.uint8),
         "dense": model.dense.astype(np.float32),
         "base": np.array([model.base], np.float32),
-        "weights.mask": np.packbits(rounded != 0),
-        "weights": rounded[rounded != 0],
     }
+    return small | pack_weights("weights", model.weights)
 
 
 def unpack(tensors: Tensors) -> RerankModel:
@@ -59,14 +58,10 @@ def unpack(tensors: Tensors) -> RerankModel:
             default, frozenset(never), frozenset(coordination),
         )  # fmt: skip
     dense = tensors["dense"].astype(np.float64)
-    present = np.unpackbits(tensors["weights.mask"]).view(np.bool_)
-    if present.ndim != 1 or present.size < 1024 or present.size & (present.size - 1):
-        raise ValueError(f"{present.size} weights")  # kernels index them without looking
-    weights = np.zeros(present.size, np.float32)
-    weights[present] = tensors["weights"]
-    if not 1 <= k <= 1000 or dense.shape != (len(DENSE),):
+    weights = unpack_weights(tensors, "weights")
+    if not isinstance(k, int) or not 1 <= k <= 1000 or dense.shape != (len(DENSE),):
         raise ValueError(f"{k} trees with {dense.size} numbers each")
-    if not (np.isfinite(weights).all() and np.isfinite(dense).all() and np.isfinite(base)):
+    if not (np.isfinite(dense).all() and np.isfinite(base)):
         raise ValueError("the weights are not all numbers")
     return RerankModel(k, frequent, heads, dense, weights, base)
 

@@ -22,6 +22,7 @@ from gramian.discriminative.tagger import fit_tagger, tag_held_out
 from gramian.discriminative.views import PADDING, TAG, WordForms
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.learn import PCFG
+from gramian.tensors import checksum
 from gramian.trees import Tree
 
 # Which noun a phrase belongs to depends on the verb alone: no grammar without states can tell.
@@ -189,15 +190,15 @@ def test_bad_files(crf, tmp_path):
     with pytest.raises(ModelFileError, match="cannot be written"):
         save(crf.model_, tmp_path / "nowhere" / "model.crf")
 
-    def rewritten(tensors, version=1, checksum=None):
-        header = {"version": version, "checksum": checksum or store._checksum(tensors)}
+    def rewritten(tensors, version=1, stored=None):
+        header = {"version": version, "checksum": stored or checksum(None, tensors)}
         save_file(tensors, path, {"gramian-span-crf": json.dumps(header)})
         return path
 
     with pytest.raises(ModelFileError, match="upgrade"):
         load(rewritten(store.pack(crf.model_), version=99))
     with pytest.raises(ModelFileError, match="damaged"):
-        load(rewritten(store.pack(crf.model_), checksum="sha256:0"))
+        load(rewritten(store.pack(crf.model_), stored="sha256:0"))
     for name, value in (
         ("weights.mask", np.zeros(3, np.uint8)),
         ("weights", np.zeros(2, np.float16)),

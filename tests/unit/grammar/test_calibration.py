@@ -15,10 +15,10 @@ from tiny_grammar import tiny_model
 
 from gramian.errors import ModelFileError
 from gramian.evaluate import reliability
-from gramian.grammar import store
 from gramian.grammar.calibration import Calibration, Curve
 from gramian.grammar.store import load_model, save_model
 from gramian.parser import Parser
+from gramian.tensors import checksum
 from gramian.trees import Tree
 
 SLOPES = st.floats(0, 5)
@@ -130,7 +130,7 @@ def test_curves_that_are_none_are_refused(calibrated, tmp_path, change):
     with safe_open(path, "numpy") as file:
         header = json.loads(file.metadata()["gramian"]) | change
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    header["checksum"] = store._checksum(header, tensors)
+    header["checksum"] = checksum(header, tensors)
     save_file(tensors, path, {"gramian": json.dumps(header)})
     with pytest.raises(ModelFileError, match="holds no model"):
         load_model(path)

@@ -16,6 +16,7 @@ from gramian.errors import ModelFileError, OptionError
 from gramian.grammar import store
 from gramian.grammar.model import Model
 from gramian.grammar.store import load_model, save_model
+from gramian.tensors import checksum
 
 
 def assert_same(one: object, two: object, rtol: float = 0.0) -> None:
@@ -37,7 +38,7 @@ def rewrite(path, change) -> None:
         header = json.loads(file.metadata()["gramian"])
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     change(header, tensors)
-    header["checksum"] = store._checksum(header, tensors)
+    header["checksum"] = checksum(header, tensors)
     save_file(tensors, path, {"gramian": json.dumps(header)})
 
 
