@@ -34,7 +34,8 @@ from gramian.errors import GramianError
 PARSERS: dict[str, Callable[[], tuple[texts.Make, texts.Read]]] = {
     "brackets": texts.brackets, "conllu": texts.conllu, "pautomac": texts.pautomac, "tagged": texts.tagged, "records": texts.records,
     "sentences": texts.sentences, "heads": texts.heads, "toml": texts.toml, "grammar": models.grammar, "ensemble": models.ensemble,
-    "span-crf": models.span_crf, "automaton": models.automaton, "dependency": models.dependency, "http": requests.http,
+    "reranker": models.reranker, "span-crf": models.span_crf, "automaton": models.automaton, "dependency": models.dependency,
+    "http": requests.http,
 }  # fmt: skip
 SECONDS, MEGABYTES = 5.0, 1024
 _ADDRESS_SPACE = 6 << 30  # so that an input that asks for all memory fails alone

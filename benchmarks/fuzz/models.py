@@ -221,6 +221,31 @@ def ensemble() -> tuple[Make, Read]:
     return _target(write, "gramian", checksum, _parse_with)
 
 
+def reranker() -> tuple[Make, Read]:
+    """Return models that hold a reranker and curves of calibration."""
+    from gramian.ensemble.folds import HeldOut
+    from gramian.ensemble.reranking import fold_candidates
+    from gramian.grammar import store
+    from gramian.grammar.calibration import Calibration, Curve
+    from gramian.grammar.model import Model
+    from gramian.rerank import MaxEntReranker
+    from gramian.rerank.scored import read_candidates
+    from gramian.rerank.store import pack
+    from gramian.trees import HeadRules, Tree
+
+    model = Model(_grammars()[0])
+    trees = [Tree.parse(text) for text in _TREES]
+    written = fold_candidates(HeldOut(0, 1, trees, model), k=10)
+    calibration = {"product": Calibration(Curve(0.9, 0.8, 0.1), Curve(0.7, 1.1, 0.0))}
+    write: dict[str, Callable[[Path], None]] = {}
+    for name, heads in (("heads", HeadRules.collins()), ("headless", None)):
+        learner = MaxEntReranker(l2=(1.0,), base=(1.0,), heads=heads, least=1, slots=1 << 12, iterations=5)
+        packed = pack(learner.fit(read_candidates(written)).model_)
+        whole = replace(model, reranker=packed, calibration=calibration)
+        write[name] = lambda path, whole=whole: store.save_model(whole, path)
+    return _target(write, "gramian", checksum, _parse_with)
+
+
 def span_crf() -> tuple[Make, Read]:
     from gramian.discriminative import store
 

@@ -34,7 +34,7 @@ def parser(name):
     return PARSERS[name]()
 
 
-@pytest.mark.parametrize("name", ["grammar", "automaton", "dependency"])
+@pytest.mark.parametrize("name", ["grammar", "reranker", "automaton", "dependency"])
 @settings(max_examples=60)
 @given(number=st.integers(0, 2**32))
 def test_files_are_used_or_refused_by_name(name, number):

@@ -14,7 +14,7 @@ def search_numbers(
     scheduler: str | None, quiet: bool,
 ) -> tuple[dict[str, int], dict[str, Any]]:  # fmt: skip
     """Search, with a log beside the model; return the numbers of states by label, and what to note in the model."""
-    from gramian.ensemble.candidates import candidate_task, search_by_f1
+    from gramian.ensemble.state_search import candidate_task, search_by_f1
 
     if not hasattr(learner, "allocation"):
         raise OptionError(

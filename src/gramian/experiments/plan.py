@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -69,6 +69,8 @@ class Recipe:
         A task (settings, seed and files) to its figures. Runs in a worker.
     sections : callable
         Results to what the report shows.
+    choices : mapping
+        For options that are names: all there are.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Recipe:
     cells: Callable[[Data, Options], Sequence[Cell]]
     measure: Callable[[Task], dict[str, Any]]
     sections: Callable[[Results], list[Section]]
+    choices: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -161,18 +164,21 @@ def make_plan(
     seeds : int, optional
         How often each cell is run; 3 by default, 1 of a small run.
     """
+    from gramian.experiments.data import preset_of
     from gramian.experiments.recipes import recipe
 
     chosen = recipe(name)
     options = dict(chosen.options) | (dict(chosen.quick) if quick else {})
     given = dict(config) if isinstance(config, Mapping) else {} if config is None else read_options(config)
-    asked = given.pop("seeds", None)
-    seeds = seeds or asked or (1 if quick else 3)
+    asked = given.pop("seeds", 1 if quick else 3)
+    seeds = asked if seeds is None else seeds
     if type(seeds) is not int or not 1 <= seeds <= _MOST_SEEDS:
         raise OptionError(f"seeds is a whole number from 1 to {_MOST_SEEDS:,}, not {_shortened(seeds)}")
     for key, value in given.items():
         options[key] = _checked(key, value, chosen)
     found = chosen.data(data)
+    if options.get("preset") == "auto":
+        options["preset"] = preset_of(next(iter(found.files.values())))
     return Plan(chosen, found, options, seeds, tuple(chosen.cells(found, options)))
 
 
@@ -194,6 +200,12 @@ def _checked(key: str, value: Any, chosen: Recipe) -> Any:
         known = ", ".join(["seeds", *chosen.options])
         raise OptionError(f"the recipe {chosen.name} has no setting {key!r}; it has: {known}")
     default = chosen.options[key]
+    if key in chosen.choices:
+        choices = list(chosen.choices[key])
+        for one in value if isinstance(value, list) else [value]:
+            if one not in choices:
+                known = ", ".join(map(repr, choices))
+                raise OptionError(f"{key}: there is no {_shortened(one)}; there are: {known}")
     if not isinstance(default, list):
         return _alike(key, value, default)
     if not isinstance(value, list) or (default and not value):
@@ -204,12 +216,16 @@ def _checked(key: str, value: Any, chosen: Recipe) -> Any:
 
 
 def _alike(key: str, value: Any, default: Any) -> Any:
-    """Return a value if it is of the same kind as another: a text, yes or no, or a number that is not below 0 and not absurd."""
+    """Return a value if it is of the same kind as another: a text, yes or no, or a number that is not too small and not absurd.
+
+    A whole number is at least 1, unless 0 is the default, which then means all there are.
+    """
     kinds = (int, float) if type(default) is float else (type(default),)
     if type(value) not in kinds:
         raise OptionError(f"{key} is given as {_shortened(value)}, but is written like {default!r}")
-    if type(value) in (int, float) and not 0 <= value <= _LARGEST:
-        raise OptionError(f"{key} is a number from 0 to {_LARGEST:,}, not {_shortened(value)}")
+    least = 1 if type(default) is int and default else 0
+    if type(value) in (int, float) and not least <= value <= _LARGEST:
+        raise OptionError(f"{key} is a number from {least} to {_LARGEST:,}, not {_shortened(value)}")
     return value
 
 

@@ -40,7 +40,7 @@ def changes(states: int) -> dict[str, dict[str, dict[str, Any]]]:
         "states": {
             "by frequency": {"options": {"allocation": "frequency"}},
             "the same for all labels": {"options": {"allocation": "all"}},
-            "half as many": {"states": states // 2},
+            "half as many": {"states": max(1, states // 2)},
             "twice as many": {"states": states * 2},
             "soft": {"options": {"soft": 4.0}},
         },
@@ -131,11 +131,11 @@ def sections(results: Results) -> list[Section]:
 
 
 PARTS = ["features", "scaling", "smoothing", "lexicon", "states", "binarisation", "method"]
-OPTIONS = {"preset": "penn", "states": 16, "train": 0, "test_sentences": 1000, "parts": PARTS}
+OPTIONS = {"preset": "auto", "states": 16, "train": 0, "test_sentences": 1000, "parts": PARTS}
 QUICK = {"states": 8, "train": 600, "test_sentences": 80}
 
 RECIPE = Recipe(
     "ablation", "Ablation: what each part of learning is worth",
     "Spectral clustering with one thing at a time changed: features, scaling, smoothing, lexicon, states, binarisation, method.",
-    find_treebank, OPTIONS, QUICK, cells, measure, sections,
+    find_treebank, OPTIONS, QUICK, cells, measure, sections, {"parts": PARTS},
 )  # fmt: skip

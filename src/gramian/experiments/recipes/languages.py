@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from gramian.corpus import Shape
+from gramian.errors import OptionError
 from gramian.experiments.data import Data, GoldTree, find_treebanks, gold_trees, preset_of
 from gramian.experiments.measure import (
     LABELS,
@@ -63,10 +64,10 @@ LANGUAGES = (
 def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for each treebank and learner."""
     sets = sorted({part.split("/")[0] for part in data.files})
+    if unknown := set(options["sets"]) - set(sets):
+        raise OptionError(f"sets: there is no {', '.join(sorted(unknown))}; there are: {', '.join(sets)}")
     found = []
-    for name in sets:
-        if options["sets"] and name not in options["sets"]:
-            continue
+    for name in options["sets"] or sets:
         scheme = preset_of(data.files[f"{name}/train"])
         train, test = (len(gold_trees(data.files[f"{name}/{part}"], scheme)) for part in ("train", "dev"))
         size, tested = min(train, options["train"] or train), min(test, options["test_sentences"])
@@ -204,5 +205,5 @@ QUICK = {
 RECIPE = Recipe(
     "languages", "Languages: every treebank, every learner",
     "Tables 2 and 4 of Narayan and Cohen (2016), Optimizing spectral learning for parsing, on the treebanks of a folder.",
-    find_treebanks, OPTIONS, QUICK, cells, measure, sections,
+    find_treebanks, OPTIONS, QUICK, cells, measure, sections, {"methods": NAMES},
 )  # fmt: skip

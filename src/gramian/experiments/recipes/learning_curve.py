@@ -80,7 +80,7 @@ def sections(results: Results) -> list[Section]:
 
 
 OPTIONS = {
-    "preset": "penn", "shares": [0.05, 0.1, 0.25, 0.5, 1.0], "sizes": [], "states": 16, "test_sentences": 500,
+    "preset": "auto", "shares": [0.05, 0.1, 0.25, 0.5, 1.0], "sizes": [], "states": 16, "test_sentences": 500,
     "methods": ["pcfg", "spectral-cluster", "spectral-moments", "em", "split-merge", "spectral-em"],
 }  # fmt: skip
 QUICK = {
@@ -91,5 +91,5 @@ QUICK = {
 RECIPE = Recipe(
     "learning-curve", "Learning curve: trees against F1 and time",
     "Every learner on more and more of the same treebank, scored on its dev part. Trees are drawn anew for every seed.",
-    find_treebank, OPTIONS, QUICK, cells, measure, sections,
+    find_treebank, OPTIONS, QUICK, cells, measure, sections, {"methods": LABELS},
 )  # fmt: skip

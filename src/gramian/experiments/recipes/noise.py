@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gramian.chart.ensemble import COMBINATIONS
 from gramian.experiments.data import Data, find_treebank, split_trees
 from gramian.experiments.measure import expected_seconds, parse_and_score, several
 from gramian.experiments.plan import Cell, Options, Recipe, Task
@@ -114,7 +115,7 @@ def sections(results: Results) -> list[Section]:
 
 
 OPTIONS = {
-    "preset": "penn", "schemes": list(NAMES), "level": 0.1, "models": [1, 2, 4, 8, 16], "combinations": ["product", "sum", "coverage"],
+    "preset": "auto", "schemes": list(NAMES), "level": 0.1, "models": [1, 2, 4, 8, 16], "combinations": ["product", "sum", "coverage"],
     "states": 16, "train": 0, "test_sentences": 500,
 }  # fmt: skip
 QUICK = {"models": [1, 2, 4], "combinations": ["product"], "states": 8, "train": 600, "test_sentences": 60}
@@ -123,5 +124,5 @@ RECIPE = Recipe(
     "noise", "Noise: models against F1",
     "Many models of one treebank, made different by seeds and noise, combined as one (Narayan and Cohen 2015, Diversity in "
     "spectral learning for natural language parsing).",
-    find_treebank, OPTIONS, QUICK, cells, measure, sections,
+    find_treebank, OPTIONS, QUICK, cells, measure, sections, {"schemes": NAMES, "combinations": COMBINATIONS},
 )  # fmt: skip

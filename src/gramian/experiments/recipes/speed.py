@@ -127,7 +127,7 @@ def _by_length(times: list[tuple[float, float]]) -> list[tuple[float, Spread]]:
 
 
 OPTIONS = {
-    "preset": "penn", "states": [1, 2, 4, 8, 16, 24, 32, 64], "kinds": ["low", "whole"], "train": 0, "test_sentences": 500,
+    "preset": "auto", "states": [1, 2, 4, 8, 16, 24, 32, 64], "kinds": ["low", "whole"], "train": 0, "test_sentences": 500,
     "longest": 100,
 }  # fmt: skip
 QUICK = {"states": [1, 8, 16], "train": 600, "test_sentences": 60}
@@ -135,5 +135,5 @@ QUICK = {"states": [1, 8, 16], "train": 600, "test_sentences": 60}
 RECIPE = Recipe(
     "speed", "Speed: words and states against milliseconds",
     "Grammars with more and more states parse the same sentences, with whole rule tensors and with rules of low rank.",
-    find_treebank, OPTIONS, QUICK, cells, measure, sections,
+    find_treebank, OPTIONS, QUICK, cells, measure, sections, {"kinds": KINDS},
 )  # fmt: skip

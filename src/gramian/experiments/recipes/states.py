@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from gramian.experiments.data import Data, find_treebank, preset_of, split_trees
+from gramian.experiments.data import Data, find_treebank, split_trees
 from gramian.experiments.measure import (
     cluster_cache,
     compact,
@@ -39,8 +39,6 @@ SEARCHES = ("likelihood", "greedy", "beam")
 def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for each way to choose."""
     scheme = options["preset"]
-    if scheme == "auto":
-        scheme = preset_of(next(iter(data.files.values())))
     train, test = (len(part) for part in split_trees(data.files, scheme))
     size, tested = min(train, options["train"] or train), min(test, options["test_sentences"])
     found = []
@@ -162,5 +160,5 @@ RECIPE = Recipe(
     "states", "States: how many each label gets",
     "Rules by count, singular values and held-out likelihood against the searches of Narayan and Cohen (2016), Optimizing spectral "
     "learning for parsing.",
-    find_treebank, OPTIONS, QUICK, cells, measure, sections,
+    find_treebank, OPTIONS, QUICK, cells, measure, sections, {"ways": WAYS},
 )  # fmt: skip

@@ -143,7 +143,7 @@ def sections(results: Results) -> list[Section]:
 
 
 OPTIONS = {
-    "preset": "penn", "states": [8, 16, 20, 32], "ranks": [2, 8], "gates": [1e-8, 1e-6, 1e-5, 1e-3, 0.1], "iterations": 15,
+    "preset": "auto", "states": [8, 16, 20, 32], "ranks": [2, 8], "gates": [1e-8, 1e-6, 1e-5, 1e-3, 0.1], "iterations": 15,
     "train": 0, "test_sentences": 300, "longest": 40,
 }  # fmt: skip
 QUICK = {

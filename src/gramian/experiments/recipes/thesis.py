@@ -246,7 +246,7 @@ def _comparison_section(results: Results) -> Section:
 
 
 OPTIONS = {
-    "preset": "penn", "shares": [0.05, 0.1, 0.25, 0.5, 0.75, 1.0], "sizes": [], "states": [1, 2, 4, 8, 16, 24, 32],
+    "preset": "auto", "shares": [0.05, 0.1, 0.25, 0.5, 0.75, 1.0], "sizes": [], "states": [1, 2, 4, 8, 16, 24, 32],
     "states_size": 10_000, "comparison_states": [8, 16, 24, 32], "comparison_size": 0, "test_sentences": 1000,
 }  # fmt: skip
 QUICK = {

@@ -13,7 +13,7 @@ from gramian.automata.formats import read_strings
 from gramian.automata.study import CurvePoint, baseline_points, em_curve, spectral_curve
 from gramian.automata.tagset import universal_tag
 from gramian.errors import OptionError
-from gramian.experiments.data import Data, find_treebank, gold_trees
+from gramian.experiments.data import Data, find_treebank, gold_trees, preset_of
 from gramian.experiments.plan import Cell, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table
 from gramian.files import peek_text
@@ -31,7 +31,7 @@ def _strings(path: str, tagset: str) -> Sequences:
         if tagset != "whole":
             raise OptionError('only trees have universal tags; try the setting tagsets = ["whole"]')
         return read_strings(path)
-    trees = gold_trees(path, "penn")
+    trees = gold_trees(path, preset_of(path))
     if tagset == "whole":
         return Sequences.from_strings([tree.normal.tags for tree in trees])
     return Sequences.from_strings([[universal_tag(tag) for tag in tree.normal.tags] for tree in trees])
@@ -50,6 +50,9 @@ def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for the baselines, for each basis, and for each number of states of EM."""
     found = []
     limit = options["train"]
+    for basis in options["bases"]:
+        if basis != "symbols" and not (basis.isascii() and basis.isdecimal() and int(basis)):
+            raise OptionError(f'bases: "symbols", or a number of substrings such as "50", not {basis!r}')
     for tagset in options["tagsets"]:
         number = min(len(_parts(data.files, tagset)[0]), limit or 10**9)
         common = {"tagset": tagset, "train": limit}
@@ -166,5 +169,5 @@ QUICK = {
 RECIPE = Recipe(
     "wfa", "Weighted automata: states against word error rate",
     "Figures 3 to 5 of Balle, Carreras, Luque and Quattoni (2014), Spectral learning of weighted automata, on the tags of a treebank.",
-    find_treebank, OPTIONS, QUICK, cells, measure, sections,
+    find_treebank, OPTIONS, QUICK, cells, measure, sections, {"tagsets": TAGSETS},
 )  # fmt: skip

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gramian.ensemble import Member
-from gramian.ensemble import candidates as module
-from gramian.ensemble.candidates import candidate_task, f1_score, score_candidate, search_by_f1
+from gramian.ensemble import state_search as module
 from gramian.ensemble.folds import fold_trees
+from gramian.ensemble.state_search import candidate_task, f1_score, score_candidate, search_by_f1
 from gramian.ensemble.train import data_key
 from gramian.errors import InputError
 from gramian.learn import SpectralClustering
