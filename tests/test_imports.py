@@ -16,7 +16,7 @@ BASE = {"errors", "files", "tensors"}
 MAY_IMPORT = {
     "errors": set(),
     "files": {"errors"},
-    "tensors": set(),
+    "tensors": {"errors", "files"},
     "trees": BASE,
     "corpus": BASE | {"trees"},
     "features": BASE | {"trees", "corpus"},

@@ -25,7 +25,7 @@ from typing import IO, BinaryIO, TypeAlias, cast
 
 from gramian.errors import InputError
 
-__all__ = ["Source", "TextLines", "expand", "open_text", "peek_text", "source_name", "writing"]
+__all__ = ["Source", "TextLines", "expand", "open_text", "peek_text", "source_name", "write_bytes", "writing"]
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[str] | IO[bytes]"
 
@@ -239,6 +239,12 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
                 f"cannot be written ({error.strerror})", str(target), hint="making room, or another folder"
             ) from None
         raise
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write `content` as :func:`writing` does: whole or not at all."""
+    with writing(path) as out:
+        cast(io.TextIOWrapper, out).buffer.write(content)
 
 
 def _umask() -> int:

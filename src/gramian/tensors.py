@@ -1,18 +1,45 @@
-"""What model files of all kinds share: the checksum over their content, and tables of weights without their zeros."""
+"""What model files of all kinds share: how they are written, the checksum over their content, and tables of weights without zeros."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["checksum", "pack_weights", "unpack_weights"]
+from gramian.errors import GramianError, ModelFileError
+from gramian.files import write_bytes
+
+__all__ = ["checksum", "pack_weights", "unpack_weights", "write_tensors"]
 
 Tensors = Mapping[str, npt.NDArray[Any]]
+
+
+def write_tensors(path: str | os.PathLike[str], tensors: Tensors, key: str, header: str) -> None:
+    """Write a safetensors file with one entry of metadata; it appears whole or not at all.
+
+    One only: safetensors does not keep the order of several, and equal models are to give equal bytes.
+
+    Raises
+    ------
+    gramian.errors.ModelFileError
+        If the file cannot be written.
+    """
+    from safetensors.numpy import save
+
+    data = save(dict(tensors), {key: header})
+    try:
+        write_bytes(path, data)
+    except GramianError as error:
+        raise ModelFileError(str(error)) from None
+    except OSError as error:
+        raise ModelFileError(
+            f"{path}: cannot be written ({error.strerror}); try: another name or folder"
+        ) from None
 
 
 def checksum(header: Mapping[str, Any] | None, tensors: Tensors) -> str:

@@ -5,18 +5,16 @@ A file is written in one rename; reading it runs no code, and checks it against 
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import GramianError, ModelFileError
-from gramian.files import writing
-from gramian.tensors import checksum
+from gramian.errors import ModelFileError
+from gramian.tensors import checksum, write_tensors
 
 __all__ = ["read_model", "write_model"]
 
@@ -29,18 +27,10 @@ def write_model(
     path: str | os.PathLike[str], kind: str, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]
 ) -> None:
     """Write `arrays` and the JSON-able `header` under `kind`; the file appears whole or not at all."""
-    from safetensors.numpy import save
-
-    # One metadata key only: safetensors does not keep the order of several, and equal models give equal bytes.
     about = {"kind": kind, "version": _VERSION, **header}
     tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     about["checksum"] = checksum(about, tensors)
-    data = save(tensors, {_KEY: json.dumps(about, sort_keys=True)})
-    try:
-        with writing(path) as out:
-            cast(io.TextIOWrapper, out).buffer.write(data)
-    except (GramianError, OSError) as error:
-        raise ModelFileError(f"{path}: the model cannot be written here ({error})") from None
+    write_tensors(path, tensors, _KEY, json.dumps(about, sort_keys=True))
 
 
 def read_model(

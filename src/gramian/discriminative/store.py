@@ -6,21 +6,19 @@ its checksum, and makes no array larger than the file stands for.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian import __version__
 from gramian.discriminative.model import Expert, SpanModel
-from gramian.errors import GramianError, ModelFileError
-from gramian.files import writing
+from gramian.errors import ModelFileError
 from gramian.grammar.model import Model
-from gramian.tensors import checksum, pack_weights, unpack_weights
+from gramian.tensors import checksum, pack_weights, unpack_weights, write_tensors
 
 __all__ = ["expert_of", "load", "pack", "save", "unpack"]
 
@@ -78,16 +76,9 @@ def save(model: SpanModel, path: str | os.PathLike[str]) -> None:
     gramian.errors.ModelFileError
         If the file cannot be written.
     """
-    from safetensors.numpy import save as to_bytes
-
     tensors = pack(model)
     header = {"version": _VERSION, "gramian": __version__, "checksum": checksum(None, tensors)}
-    data = to_bytes(tensors, {_KEY: json.dumps(header, sort_keys=True)})
-    try:
-        with writing(path) as out:
-            cast(io.TextIOWrapper, out).buffer.write(data)
-    except (GramianError, OSError) as error:
-        raise ModelFileError(f"{path}: the model cannot be written here ({error})") from None
+    write_tensors(path, tensors, _KEY, json.dumps(header, sort_keys=True))
 
 
 def load(path: str | os.PathLike[str]) -> SpanModel:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from gramian.experiments.results import Figure, Line
+from gramian.files import write_bytes
 
 __all__ = ["draw"]
 
@@ -45,10 +44,10 @@ def draw(figure: Figure, folder: Path) -> str:
             axes.legend(fontsize=9.5)
         text = io.StringIO()
         canvas.savefig(text, format="svg", metadata={"Date": None})
-        _write_bytes(folder / f"{figure.name}.svg", text.getvalue().encode())
+        write_bytes(folder / f"{figure.name}.svg", text.getvalue().encode())
         image = io.BytesIO()
         canvas.savefig(image, format="png", dpi=160)
-        _write_bytes(folder / f"{figure.name}.png", image.getvalue())
+        write_bytes(folder / f"{figure.name}.png", image.getvalue())
     return _inline(text.getvalue(), figure.name)
 
 
@@ -110,15 +109,3 @@ def _inline(svg: str, name: str) -> str:
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{name}-", svg)
     return svg.replace("<svg", '<svg role="img"', 1)
-
-
-def _write_bytes(path: Path, content: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

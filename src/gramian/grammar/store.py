@@ -9,7 +9,6 @@ describes the format.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 from collections.abc import Mapping
@@ -18,19 +17,18 @@ from functools import cache
 from math import prod
 from pathlib import Path
 from types import UnionType
-from typing import Any, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian import __version__
-from gramian.errors import GramianError, ModelFileError, OptionError
-from gramian.files import writing
+from gramian.errors import ModelFileError, OptionError
 from gramian.grammar.calibration import Calibration
 from gramian.grammar.check import check
 from gramian.grammar.lpcfg import LPCFG
 from gramian.grammar.model import Model
-from gramian.tensors import checksum
+from gramian.tensors import checksum, write_tensors
 
 __all__ = ["default_model_path", "load_model", "save_model"]
 
@@ -58,8 +56,6 @@ def save_model(model: Model, path: str | os.PathLike[str], *, half: bool = False
     gramian.errors.ModelFileError
         If the file cannot be written.
     """
-    from safetensors.numpy import save
-
     tensors: Tensors = {}
     grammars = [_encode(grammar, str(number), tensors, half) for number, grammar in enumerate(model.grammars)]
     header: dict[str, Any] = {
@@ -92,12 +88,7 @@ def save_model(model: Model, path: str | os.PathLike[str], *, half: bool = False
         text = json.dumps(header, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise OptionError(f"what a model file says about its model must fit into JSON: {error}") from None
-    data = save(tensors, {_KEY: text})
-    try:
-        with writing(path) as out:
-            cast(io.TextIOWrapper, out).buffer.write(data)
-    except (GramianError, OSError) as error:
-        raise ModelFileError(f"{path}: the model cannot be written here ({error})") from None
+    write_tensors(path, tensors, _KEY, text)
 
 
 def default_model_path() -> Path:

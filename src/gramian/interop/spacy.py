@@ -4,7 +4,7 @@ The attributes have the names that benepar (Kitaev & Klein 2018) gave them, so t
 What is kept in the document are plain lists, so that documents with trees are written, read and sent between processes.
 """
 
-from __future__ import annotations
+# Annotations are not postponed in this module: older versions of spaCy read those of factories as they stand.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -106,7 +106,7 @@ class GramianComponent:
         """Call `handler` for documents that cannot be parsed, as ``nlp.set_error_handler`` wishes."""
         self._on_error = handler
 
-    def _parse(self, sentences: list[list[Token]]) -> Iterator[ParseResult]:
+    def _parse(self, sentences: list[list[Token]]) -> "Iterator[ParseResult]":
         as_penn = self.parser.model.options.get("tokens", "penn") == "penn"
         words = ([_word(token, as_penn) for token in sentence] for sentence in sentences)
         return self.parser.parse_many(words, jobs=self.jobs)
@@ -144,7 +144,7 @@ def _word(token: Token, as_penn: bool) -> str:
     return str(token.text.translate(_NOT_IN_WORDS))
 
 
-def _keep(doc: Doc, sentences: list[list[Token]], results: Iterator[ParseResult]) -> None:
+def _keep(doc: Doc, sentences: list[list[Token]], results: "Iterator[ParseResult]") -> None:
     """Put trees into a document: of every sentence its nodes from the root down, left to right."""
     kept: dict[str, Any] = {"n_tokens": len(doc), "sentences": []}
     for tokens, result in zip(

@@ -44,7 +44,7 @@ def unpack(tensors: Tensors) -> RerankModel:
     LookupError, TypeError, ValueError
         If they stand for none.
     """
-    (k,), (base,) = tensors["k"].tolist(), tensors["base"].tolist()
+    k, base = tensors["k"].item(), float(tensors["base"].item())
     frequent = tuple(bytes(tensors["frequent"]).decode().split("\0")) if tensors["frequent"].size else ()
     found = json.loads(bytes(tensors["heads"]).decode())
     heads = None

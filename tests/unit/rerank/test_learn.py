@@ -186,6 +186,11 @@ def test_a_damaged_reranker_is_told(fold, learnt, name, value):
     Parser(Model(fold.model.grammar, reranker=damaged), rerank=False)
 
 
+def test_a_share_of_another_shape_is_the_same_share(fold, learnt):
+    flat = pack(learnt.model_)
+    assert unpack(flat | {"base": flat["base"].reshape(1, 1)}).base == unpack(flat).base
+
+
 def test_bad_options_are_told(fold):
     sentences = list(read_candidates(fold_candidates(fold, k=2)))
     with pytest.raises(OptionError, match="power of two"):
