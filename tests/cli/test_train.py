@@ -217,6 +217,17 @@ def test_bad_trees(train, tmp_path, content, message):
         (("trees.mrg", "-o", "m", "--preset", "klingon"), "there is no preset 'klingon'"),
         (("trees.mrg", "-o", "m", "--heads", "absent.heads"), "absent.heads: cannot be opened"),
         (("trees.mrg", "-o", "m", "--keep-best"), "--keep-best needs --dev"),
+        (
+            ("trees.mrg", "-o", "m", "--method", "pcfg", "--states", "8"),
+            "--states goes with --method best or",
+        ),
+        (("trees.mrg", "-o", "m", "--cycles", "2"), "--cycles goes with --method split-merge, not best"),
+        (("trees.mrg", "-o", "m", "--method", "split-merge", "--search", "beam"), "--search goes with"),
+        (
+            ("trees.mrg", "-o", "m", "--method", "spectral-em", "--noise", "dropout"),
+            "--noise goes with --models 2",
+        ),
+        (("trees.mrg", "-o", "m", "--budget", "3"), "--budget goes with --search"),
         (("trees.mrg", "-o", "m", "--method", "magic"), "'magic' is not one of"),
         (("trees.mrg", "-o", "m", "--states", "-3"), "Invalid value for '--states'"),
         (("trees.mrg",), "Missing option"),
@@ -390,6 +401,6 @@ def test_confidences_are_calibrated_on_trees_held_out(train, capsys, monkeypatch
         main()
     assert "a grammar, calibrated, " in capsys.readouterr().out
     for more in (("--method", "pcfg"), ("--keep-best", "--dev", "trees.mrg")):
-        code, _, err = train("trees.mrg", "-o", "no.model", *options, *more)
+        code, _, err = train("trees.mrg", "-o", "no.model", "--models", "1", "--calibrate", *more)
         assert code == 2
         assert "--calibrate goes without" in err

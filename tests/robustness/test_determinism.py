@@ -63,15 +63,13 @@ def test_models_do_not_depend_on_jobs_nor_on_the_run(bank, tmp_path, options):
             str(bank),
             "-o",
             str(output),
-            "--states",
-            "3",
             "-q",
             "--jobs",
             str(jobs),
             *options,
         ]
-        if "pcfg" in options:
-            arguments[arguments.index("3")] = "0"
+        if "pcfg" not in options:
+            arguments += ["--states", "3"]
         result = CliRunner().invoke(app, arguments)
         assert result.exit_code == 0, result.output
         found.append(output.read_bytes())

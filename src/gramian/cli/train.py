@@ -20,8 +20,16 @@ Method: TypeAlias = Literal[
     "best", "spectral-em", "spectral-cluster", "spectral-moments", "em", "split-merge", "pcfg"
 ]
 
+_SPECTRAL = ("best", "spectral-em", "spectral-cluster", "spectral-moments")
+_METHODS = {  # that options are for
+    "states": (*_SPECTRAL, "em", "split-merge"), "allocation": (*_SPECTRAL, "em"), "growth": (*_SPECTRAL, "em"),
+    "search": (*_SPECTRAL, "em"), "features": _SPECTRAL, "lexicon": _SPECTRAL[:3], "merge": _SPECTRAL[:2],
+    "iterations": (*_SPECTRAL[:2], "em"), "start": ("em",), "cycles": ("split-merge",),
+}  # fmt: skip
+
 
 def train(
+    context: typer.Context,
     trees: str = typer.Argument(help="Bracketed trees: a file, a folder, or - for stdin."),
     output: str = typer.Option(..., "--output", "-o", help="Model file to write."),
     method: Method = typer.Option(
@@ -130,6 +138,12 @@ def train(
         _check_writable(output)
     if not models:
         models = 2 if method == "best" and direction in (None, "both") and not keep_best else 1
+    several = models > 1 or expert or search or rerank or calibrate  # things to learn, each a task of its own
+    _check_fitting(context, method, {
+        "budget": ("--search", search), "judge": ("--search", search), "folds": ("--rerank", rerank),
+        "noise": ("--models 2 or more", models > 1),
+        "scheduler": ("--models 2 or more, --expert, --search, --rerank or --calibrate", several),
+    })  # fmt: skip
     directions = _directions(direction, models)
     spooled = _spooled() if trees == "-" else None  # the trees are read more than once
     path = spooled.name if spooled else trees
@@ -186,7 +200,7 @@ def train(
     if attribution is not None:
         data["attribution"] = attribution
     words = _tagged_words(tagged, bank, quiet)
-    if models > 1 or expert or search or rerank or calibrate:
+    if several:
         from gramian.cli.train_many import Bundle, member_tasks, train_many
 
         learner.head_rules(bank)  # an error of theirs is better told now
@@ -200,7 +214,7 @@ def train(
             from gramian.cli.train_search import search_numbers
 
             numbers, options["search"] = search_numbers(
-                learner, member_tasks(bundle, learner, _used(learner))[0], method=search, budget=budget, judge=judge,
+                member_tasks(bundle, learner, _used(learner))[0], method=search, budget=budget, judge=judge,
                 output=output, jobs=jobs, scheduler=scheduler, quiet=quiet,
             )  # fmt: skip
             learner.set_params(states=numbers)
@@ -245,13 +259,26 @@ def train(
         say(f"wrote {output}: {time.perf_counter() - began:.1f} s in all")
 
 
+def _check_fitting(context: typer.Context, method: str, partners: dict[str, tuple[str, object]]) -> None:
+    """Raise an error if an option was given that would do nothing: of another method, or without its partner."""
+
+    def given(name: str) -> bool:
+        source = context.get_parameter_source(name)
+        return source is not None and source.name == "COMMANDLINE"
+
+    for name, methods in _METHODS.items():
+        if given(name) and method not in methods:
+            raise OptionError(f"--{name} goes with --method {' or '.join(methods)}, not {method}")
+    for name, (partner, there) in partners.items():
+        if given(name) and not there:
+            raise OptionError(f"--{name.replace('_', '-')} goes with {partner}")
+
+
 def _learner(options: dict[str, Any], start: str | None, jobs: int, tell: Any) -> Any:
     """Return the learner that a method names, with its own defaults where no option is given."""
     from gramian import learn
 
     method, states, iterations = options["method"], options["states"], options["iterations"]
-    if start is not None and method != "em":
-        raise OptionError(f"--start goes with --method em, not {method}")
     common: dict[str, Any] = {"heads": options["heads"], "jobs": jobs, "say": tell}
     if method == "pcfg":
         return learn.PCFG(**common)

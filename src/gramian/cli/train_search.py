@@ -6,20 +6,15 @@ import time
 from typing import Any
 
 from gramian.cli.talk import say
-from gramian.errors import OptionError
 
 
 def search_numbers(
-    learner: Any, task: dict[str, Any], *, method: Any, budget: int, judge: str | None, output: str, jobs: int,
+    task: dict[str, Any], *, method: Any, budget: int, judge: str | None, output: str, jobs: int,
     scheduler: str | None, quiet: bool,
 ) -> tuple[dict[str, int], dict[str, Any]]:  # fmt: skip
     """Search, with a log beside the model; return the numbers of states by label, and what to note in the model."""
     from gramian.ensemble.state_search import candidate_task, search_by_f1
 
-    if not hasattr(learner, "allocation"):
-        raise OptionError(
-            "--search goes with the methods best, spectral-em, spectral-cluster, spectral-moments and em"
-        )
     began = time.perf_counter()
     common = candidate_task(task, judge)
     found, numbers = search_by_f1(
