@@ -37,10 +37,12 @@ table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabul
 th, td { padding: .28rem .7rem .28rem 0; border-bottom: 1px solid #e9ebee; text-align: right; white-space: nowrap; }
 th { font-weight: 600; vertical-align: bottom; white-space: normal; min-width: 4.5rem; }
 th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
+@media (max-width: 40rem) { td:first-child { white-space: normal; min-width: 7rem; } }
 .published table { color: #5b616b; }
 .failed { border-left: 4px solid #b3261e; padding: .2rem .9rem; background: #fdf3f2; }
 details { margin: .6rem 0; }
 summary { cursor: pointer; }
+li code { overflow-wrap: anywhere; }
 pre { overflow-x: auto; background: #f6f7f9; padding: .8rem; font-size: .82rem; line-height: 1.45; }
 .note { font-size: .88rem; color: #4a4f57; }
 @media print { nav { display: none; } details > * { display: block; } }

@@ -25,6 +25,7 @@ from gramian.experiments.plan import Cell, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table
 from gramian.learn import Observations
 from gramian.learn.search import FoundStates, held_out_score, search_states, states_by_singular_values
+from gramian.trees.labels import unescape_label
 
 __all__ = ["RECIPE"]
 
@@ -124,7 +125,8 @@ def sections(results: Results) -> list[Section]:
             lines.append(Line(WAYS[way], points))
     labels = list(dict.fromkeys(name for way in ways for name in results.runs(way)[0]["chosen"]))
     chosen: list[list[Entry]] = [
-        [label, *(results.runs(way)[0]["chosen"].get(label) for way in ways)] for label in labels
+        [unescape_label(label), *(results.runs(way)[0]["chosen"].get(label) for way in ways)]
+        for label in labels
     ]
     parts: list[Table | Figure] = [
         Table(
