@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -69,6 +70,34 @@ def test_a_disk_that_is_full(bank, tmp_path):
     }  # all of them larger
     for path in tmp_path.rglob("*.json"):
         json.loads(path.read_text())
+
+
+def on_a_small_disk(folder, command):
+    """Run a command with a disk of 16 KB mounted on `folder`, which it alone sees, and list what it leaves there."""
+    script = (
+        f'mount -t tmpfs -o size=16k none "{folder}" && {{ "$@"; code=$?; ls -A "{folder}"; exit $code; }}'
+    )
+    return subprocess.run(
+        ["unshare", "-rm", "sh", "-c", script, "sh", *map(str, command)], capture_output=True, text=True
+    )
+
+
+def test_a_disk_that_is_small(bank, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if shutil.which("unshare") is None or on_a_small_disk(disk, ["true"]).returncode != 0:
+        pytest.skip("nothing can be mounted here")
+    bank.write_text(TREES * 2000)
+    (tmp_path / "sentences").write_text("the dog barks .\n" * 300)
+    for arguments in (
+        ("convert", bank, "--to", "tokens"),
+        ("parse", tmp_path / "sentences", "-m", MODEL),
+        ("train", bank, "--method", "pcfg", "--attribution", "someone " * 3000),
+    ):
+        done = on_a_small_disk(disk, [sys.executable, "-m", "gramian", *arguments, "-o", disk / "out", "-q"])
+        told(done, "out: cannot be written (No space left on device)")
+        # Trees that are finished stay for the next run.
+        assert [name[:5] for name in done.stdout.split()] == [".out."] * (arguments[0] == "parse")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
