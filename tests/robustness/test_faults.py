@@ -88,7 +88,7 @@ def test_a_disk_that_is_small(bank, tmp_path):
     if shutil.which("unshare") is None or on_a_small_disk(disk, ["true"]).returncode != 0:
         pytest.skip("nothing can be mounted here")
     bank.write_text(TREES * 2000)
-    (tmp_path / "sentences").write_text("the dog barks .\n" * 300)
+    (tmp_path / "sentences").write_text("the dog barks .\n" * 1000)
     for arguments in (
         ("convert", bank, "--to", "tokens"),
         ("parse", tmp_path / "sentences", "-m", MODEL),
