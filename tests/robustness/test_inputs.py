@@ -161,6 +161,7 @@ def test_records_nested_too_deeply():
         ("thesis", "test_sentences = 0", "test_sentences is a number from 1"),
         ("thesis", 'preset = "magic"', "there is no preset 'magic'"),
         ("wfa", 'bases = ["many"]', "a number of substrings"),
+        ("wfa", f'bases = ["{DIGITS}"]', "a number of substrings"),
     ],
 )  # fmt: skip
 def test_settings(tmp_path, recipe, text, message):

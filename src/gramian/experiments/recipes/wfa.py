@@ -5,6 +5,7 @@ Strings are the tags of a treebank, as they are and as twelve universal parts of
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -51,8 +52,8 @@ def cells(data: Data, options: Options) -> list[Cell]:
     found = []
     limit = options["train"]
     for basis in options["bases"]:
-        if basis != "symbols" and not (basis.isascii() and basis.isdecimal() and int(basis)):
-            raise OptionError(f'bases: "symbols", or a number of substrings such as "50", not {basis!r}')
+        if basis != "symbols" and not re.fullmatch("[1-9][0-9]{0,8}", basis):
+            raise OptionError(f'bases: "symbols", or a number of substrings such as "50", not {basis[:20]!r}')
     for tagset in options["tagsets"]:
         number = min(len(_parts(data.files, tagset)[0]), limit or 10**9)
         common = {"tagset": tagset, "train": limit}
