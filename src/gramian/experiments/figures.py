@@ -61,8 +61,10 @@ def _draw_lines(axes: Any, figure: Figure) -> None:
     if figure.log_x:
         axes.set_xscale("log", base=10)
         places: list[float] = []
-        for place in sorted({x for line in shown for x, _ in line.points}):
-            if not places or place > 1.6 * places[-1]:  # nearer ones would be written over each other
+        found = sorted({x for line in shown for x, _ in line.points})
+        for place in found:
+            # Nearer ones would be written over each other.
+            if not places or place > max(1.6, (found[-1] / found[0]) ** (1 / 7.5)) * places[-1]:
                 places.append(place)
         axes.set_xticks(places, [f"{place:,g}" for place in places])
         axes.minorticks_off()
