@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from gramian.cli.talk import say
+from gramian.cli.talk import say, telling_warnings
 
 if TYPE_CHECKING:
     from gramian.experiments.plan import Plan
@@ -42,7 +42,8 @@ def experiment(
         raise OptionError(f"say what to run it on; try: gramian experiment {recipe} TREES")
     from gramian.experiments.plan import make_plan
 
-    made = make_plan(recipe, data, config=config, quick=quick, seeds=seeds)
+    with telling_warnings(quiet):
+        made = make_plan(recipe, data, config=config, quick=quick, seeds=seeds)
     folder = Path(out or f"runs/{recipe}-{Path(data).resolve().name.split('.')[0]}{'-quick' * quick}")
     if plan or not quiet:
         _print_plan(made, folder, jobs, only)

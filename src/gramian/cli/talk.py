@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import TypeVar
 
-__all__ = ["counted", "say"]
+__all__ = ["counted", "say", "telling_warnings"]
 
 _T = TypeVar("_T")
 
@@ -15,6 +17,16 @@ _T = TypeVar("_T")
 def say(message: str) -> None:
     """Print a message on stderr."""
     print(message, file=sys.stderr)
+
+
+@contextmanager
+def telling_warnings(quiet: bool) -> Iterator[None]:
+    """Say what is warned of meanwhile, or, if `quiet`, do not."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in () if quiet else caught:
+        say(f"gramian: {warning.message}")
 
 
 def counted(things: Iterable[_T], noun: str) -> Iterator[_T]:

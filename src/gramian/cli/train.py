@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
-from gramian.cli.talk import say
+from gramian.cli.talk import say, telling_warnings
 from gramian.errors import OptionError
 
 if TYPE_CHECKING:
@@ -126,7 +126,6 @@ def train(
     """Learn a grammar from bracketed trees and write it to a model file."""
     import json
     import time
-    import warnings
 
     from gramian.corpus import Shape, Treebank
     from gramian.files import writing
@@ -150,15 +149,12 @@ def train(
     if preset == "auto":
         preset = _detected(path, quiet)
     shape = Shape(directions[0], horizontal, vertical)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with telling_warnings(quiet):
         bank = Treebank.read(
             path, options=named_preset(preset), shape=shape,
             heads=HeadRules.named("collins" if heads == "auto" else heads) if directions[0] == "head" else None,
             broken="skip" if skip_broken else "raise",
         )  # fmt: skip
-    for warning in () if quiet else caught:
-        say(f"gramian: {warning.message}")
     options: dict[str, Any] = {
         "method": method, "states": states, "allocation": allocation, "growth": growth, "features": features,
         "lexicon": lexicon, "iterations": iterations, "cycles": cycles, "merge": merge,

@@ -66,7 +66,7 @@ def _draw_lines(axes: Any, figure: Figure) -> None:
             # Nearer ones would be written over each other.
             if not places or place > max(1.6, (found[-1] / found[0]) ** (1 / 7.5)) * places[-1]:
                 places.append(place)
-        axes.set_xticks(places, [f"{place:,g}" for place in places])
+        axes.set_xticks(places, [f"{float(f'{place:.3g}'):,g}" for place in places])
         axes.minorticks_off()
     if figure.log_y:
         axes.set_yscale("log")
