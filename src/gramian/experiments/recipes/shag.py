@@ -48,8 +48,9 @@ def cells(data: Data, options: Options) -> list[Cell]:
             found.append(Cell(f"{name}/{states}", settings, 3 + 0.2 * states, repeats=variant.has_seed))
     head, _, side = options["picture"].partition(" ")
     if head:
+        side = side or "left"
         settings = {
-            "picture": head, "side": side or "left", "train": options["train"], "symbols": options["symbols"],
+            "picture": head, "side": side, "train": options["train"], "symbols": options["symbols"],
             "clusters": options["clusters"], "states": min(9, max(options["states"])),
         }  # fmt: skip
         found.append(Cell(f"picture/{head}/{side}", settings, 10.0, repeats=False))
@@ -81,13 +82,22 @@ def _picture(settings: dict[str, Any], train: list[Sentence]) -> dict[str, Any]:
     sequences = head_sequences(
         mapping.names, [mapping(sentence.tokens) for sentence in trees.sentences], trees.heads
     )
-    place = settings["picture"], LEFT if settings["side"] == "left" else RIGHT
-    if place not in sequences.samples:
-        raise OptionError(f"no word has the symbol {place[0]!r}; try another in the setting picture")
+    side = LEFT if settings["side"] == "left" else RIGHT
+    modifiers = {
+        head: int(sample.lengths.sum())
+        for (head, where), sample in sequences.samples.items()
+        if where == side
+    }
+    head = settings["picture"]
+    if head == "auto":
+        head = max(modifiers, key=modifiers.__getitem__)
+    if head not in modifiers:
+        raise OptionError(f"no word has the symbol {head!r}; try another in the setting picture")
+    place = head, side
     grammar = spectral(sequences, states=settings["states"])
     automaton = grammar.automaton(*place)
     machine = dfa_approximation(automaton, sequences.samples[place], settings["clusters"], n_prefixes=50)
-    return {"states_drawn": machine.n_states, "sentences": {"svg": draw_automaton(machine)}}
+    return {"states_drawn": machine.n_states, "head": head, "sentences": {"svg": draw_automaton(machine)}}
 
 
 def sections(results: Results) -> list[Section]:
@@ -149,9 +159,9 @@ def sections(results: Results) -> list[Section]:
     )
     found = [Section("States against attachment", "Tags alone are read, as in the paper.", parts)]
     for cell in results.cells("picture/"):
-        settings = results.settings(cell)
-        svg = results.runs(cell)[0]["sentences"]["svg"]
-        name = f"{settings['picture']}, {settings['side']} modifiers"
+        run = results.runs(cell)[0]
+        svg = run["sentences"]["svg"]
+        name = f"{run['head']}, {results.settings(cell)['side']} modifiers"
         text = "A deterministic automaton drawn from the state vectors of a learnt one; in red, the probability of a stop."
         found.append(
             Section(
@@ -163,7 +173,7 @@ def sections(results: Results) -> list[Section]:
 
 OPTIONS = {
     "variants": list(VARIANTS), "states": [1, 2, 3, 5, 7, 9, 12, 15, 20], "symbols": "auto", "single_root": False, "train": 0,
-    "test_sentences": 0, "picture": "NN left", "clusters": 10,
+    "test_sentences": 0, "picture": "auto", "clusters": 10,
 }  # fmt: skip
 QUICK = {
     "variants": ["DET", "DET+F", "symbols, mass 0", "extended, factor 10", "EM, 10 steps"], "states": [1, 5, 9], "train": 400,
