@@ -1,6 +1,6 @@
 """Kill commands at random moments and start them again: the result is that of an undisturbed run, and nothing half-written is seen.
 
-    python -m benchmarks.kill_tests [train search ensemble experiment parse ...] [--times 20] [--seed 0] [--trees 150]
+    python -m benchmarks.kill_tests [train search ensemble rerank experiment parse ...] [--times 20] [--seed 0] [--trees 150]
 
 Each command runs on trees sampled from a made-up English, is killed (SIGKILL) after a random share of the time that it takes
 undisturbed, and started again, until it has been killed so many times; then it is left to finish. Whenever it finishes, its
@@ -78,6 +78,12 @@ def commands(folder: Path, trees: int) -> dict[str, tuple[Command, Callable[[Pat
             small,
         ),
         "ensemble": (command_line("train", bank, "--models", "4", *clusters, "--expert", *learnt), small),
+        "rerank": (
+            command_line(
+                "train", bank, "--rerank", "--folds", "2", "--calibrate", "--models", "1", *clusters, *learnt
+            ),
+            small,
+        ),
         "experiment": (command_line("experiment", "learning-curve", bank, *planned), without_times),
         "parse": (command_line("parse", text, "-m", model, "--tokens", "-o", "{}/result", "-q"), small),
     }
