@@ -218,8 +218,8 @@ def test_bad_trees(train, tmp_path, content, message):
         (("trees.mrg", "-o", "m", "--heads", "absent.heads"), "absent.heads: cannot be opened"),
         (("trees.mrg", "-o", "m", "--keep-best"), "--keep-best needs --dev"),
         (
-            ("trees.mrg", "-o", "m", "--method", "pcfg", "--states", "8"),
-            "--states goes with --method best or",
+            ("trees.mrg", "-o", "m", "--method", "pcfg", "--growth", "1"),
+            "--growth goes with",
         ),
         (("trees.mrg", "-o", "m", "--cycles", "2"), "--cycles goes with --method split-merge, not best"),
         (("trees.mrg", "-o", "m", "--method", "split-merge", "--search", "beam"), "--search goes with"),

@@ -22,7 +22,7 @@ Method: TypeAlias = Literal[
 
 _SPECTRAL = ("best", "spectral-em", "spectral-cluster", "spectral-moments")
 _METHODS = {  # that options are for
-    "states": (*_SPECTRAL, "em", "split-merge"), "allocation": (*_SPECTRAL, "em"), "growth": (*_SPECTRAL, "em"),
+    "allocation": (*_SPECTRAL, "em"), "growth": (*_SPECTRAL, "em"),
     "search": (*_SPECTRAL, "em"), "features": _SPECTRAL, "lexicon": _SPECTRAL[:3], "merge": _SPECTRAL[:2],
     "iterations": (*_SPECTRAL[:2], "em"), "start": ("em",), "cycles": ("split-merge",),
 }  # fmt: skip
