@@ -126,9 +126,6 @@ class Basis:
         place: Literal["anywhere", "ends"] = "anywhere" if statistic == "substring" else "ends"
         wide = cls.frequent(sample, pool or 4 * size, max_length=max_length, place=place)
         matrix = hankel_blocks(sample, wide, statistic).matrix
-        matrix.indices, matrix.indptr = (  # older versions of SciPy match with these alone
-            part.astype(np.int32) for part in (matrix.indices, matrix.indptr)
-        )
         partner = maximum_bipartite_matching(matrix, perm_type="column")
         rows = np.flatnonzero(partner >= 0)
         columns = partner[rows]

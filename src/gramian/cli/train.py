@@ -20,11 +20,12 @@ Method: TypeAlias = Literal[
     "best", "spectral-em", "spectral-cluster", "spectral-moments", "em", "split-merge", "pcfg"
 ]
 
-_SPECTRAL = ("best", "spectral-em", "spectral-cluster", "spectral-moments")
-_METHODS = {  # that options are for
-    "allocation": (*_SPECTRAL, "em"), "growth": (*_SPECTRAL, "em"),
-    "search": (*_SPECTRAL, "em"), "features": _SPECTRAL, "lexicon": _SPECTRAL[:3], "merge": _SPECTRAL[:2],
-    "iterations": (*_SPECTRAL[:2], "em"), "start": ("em",), "cycles": ("split-merge",),
+_POLISHED = ("best", "spectral-em")
+_CLUSTERED = (*_POLISHED, "spectral-cluster")
+_SPECTRAL = (*_CLUSTERED, "spectral-moments")
+_METHODS_WITH = {
+    "allocation": (*_SPECTRAL, "em"), "growth": (*_SPECTRAL, "em"), "search": (*_SPECTRAL, "em"), "features": _SPECTRAL,
+    "lexicon": _CLUSTERED, "merge": _POLISHED, "iterations": (*_POLISHED, "em"), "start": ("em",), "cycles": ("split-merge",),
 }  # fmt: skip
 
 
@@ -262,12 +263,12 @@ def _check_fitting(context: typer.Context, method: str, partners: dict[str, tupl
         source = context.get_parameter_source(name)
         return source is not None and source.name == "COMMANDLINE"
 
-    for name, methods in _METHODS.items():
+    for name, methods in _METHODS_WITH.items():
         if given(name) and method not in methods:
             raise OptionError(f"--{name} goes with --method {' or '.join(methods)}, not {method}")
     for name, (partner, there) in partners.items():
         if given(name) and not there:
-            raise OptionError(f"--{name.replace('_', '-')} goes with {partner}")
+            raise OptionError(f"--{name} goes with {partner}")
 
 
 def _learner(options: dict[str, Any], start: str | None, jobs: int, tell: Any) -> Any:

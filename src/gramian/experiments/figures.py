@@ -62,9 +62,9 @@ def _draw_lines(axes: Any, figure: Figure) -> None:
         axes.set_xscale("log", base=10)
         places: list[float] = []
         found = sorted({x for line in shown for x, _ in line.points})
+        apart = max(1.6, (found[-1] / found[0]) ** (1 / 7.5)) if found else 1.6
         for place in found:
-            # Nearer ones would be written over each other.
-            if not places or place > max(1.6, (found[-1] / found[0]) ** (1 / 7.5)) * places[-1]:
+            if not places or place > apart * places[-1]:  # nearer ones would be written over each other
                 places.append(place)
         axes.set_xticks(places, [f"{float(f'{place:.3g}'):,g}" for place in places])
         axes.minorticks_off()
