@@ -23,7 +23,7 @@ test: lint
 	$(BIN)/python -m pytest -n 2
 
 test-lowest test-newest: $(STAMP)  # in an environment of its own, with the lowest versions that pyproject.toml allows, or the newest
-	$(BIN)/python -m benchmarks.bounds $(@:test-%=%) -n 2
+	$(BIN)/python -m tools.bounds $(@:test-%=%) -n 2
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

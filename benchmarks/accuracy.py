@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks import machine
 
 if TYPE_CHECKING:
-    from gramian.grammar.model import Model
+    from gramian.parsing.model import Model
 
 ARGUMENTS = ("train.mrg", "dev.mrg")
 
@@ -47,7 +47,7 @@ def task(
     trees: str, preset: str, states: int, lexicon: str, seed: int, direction: str, name: str
 ) -> dict[str, Any]:
     """Return the task of training a member."""
-    from gramian.ensemble.train import data_key
+    from gramian.training.members import data_key
 
     return {
         "trees": trees, "tagged": None, "data": [data_key(trees)], "preset": preset, "horizontal": 0, "vertical": 1, "skip_broken": False,
@@ -59,7 +59,7 @@ def task(
 @cache
 def member(*what: Any) -> tuple[Any, float]:
     """Return what a member's training returns, and its CPU seconds; members are shared between methods."""
-    from gramian.ensemble.train import train_member
+    from gramian.training.members import train_member
 
     began = time.process_time()
     return train_member(task(*what)), time.process_time() - began
@@ -67,13 +67,13 @@ def member(*what: Any) -> tuple[Any, float]:
 
 def reranker(members: list[tuple[Any, ...]], symbols: Any) -> tuple[Any, float]:
     """Return a reranker of members that are trained on folds, as a model holds it, and the CPU seconds of all that."""
-    from gramian.ensemble.folds import held_out
-    from gramian.ensemble.reranking import fold_candidates
     from gramian.learn import PCFG
-    from gramian.rerank import MaxEntReranker
-    from gramian.rerank.candidates import CANDIDATES
-    from gramian.rerank.scored import read_candidates
-    from gramian.rerank.store import pack
+    from gramian.loglinear import MaxEntReranker
+    from gramian.loglinear.rerank_candidates import CANDIDATES
+    from gramian.loglinear.rerank_scored import read_candidates
+    from gramian.loglinear.rerank_store import pack
+    from gramian.training.folds import held_out
+    from gramian.training.reranking import fold_candidates
 
     began = time.process_time()
     found = held_out(fold_candidates, {"k": CANDIDATES}, [task(*what) for what in members], FOLDS)
@@ -84,8 +84,8 @@ def reranker(members: list[tuple[Any, ...]], symbols: Any) -> tuple[Any, float]:
 
 def bundle(method: str, options: argparse.Namespace, seed: int) -> tuple[Model, float]:
     """Return the model of a method that has several members, and the CPU seconds of learning it."""
-    from gramian.ensemble.train import expert_of, model_of
-    from gramian.grammar.model import Model
+    from gramian.parsing.model import Model
+    from gramian.training.members import expert_of, model_of
 
     size, states = BUNDLES[method], options.states or 32
     first = 0 if method == "many" else 2 * seed
@@ -131,7 +131,7 @@ def main() -> None:
     from gramian import Parser
     from gramian.corpus import Treebank
     from gramian.evaluate import GoldBrackets
-    from gramian.grammar.model import Model
+    from gramian.parsing.model import Model
     from gramian.trees import normalise, preset, read_trees
 
     bank = Treebank.read(options.train, options=preset(options.preset))

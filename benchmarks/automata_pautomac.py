@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks import machine
 from gramian.automata import read_strings
-from gramian.automata.formats import read_solution
 from gramian.automata.methods import METHODS, learn
-from gramian.evaluate.sequences import pautomac_score
+from gramian.automata.string_formats import read_solution
+from gramian.evaluate.sequence_scores import pautomac_score
 
 
 def main() -> None:

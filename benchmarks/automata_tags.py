@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks import machine
 from gramian.automata import Sequences
-from gramian.automata.study import baseline_points, em_curve, spectral_curve
 from gramian.automata.tagset import universal_tag
+from gramian.experiments.tag_study import baseline_points, em_curve, spectral_curve
 from gramian.trees import read_conllu
 
 ARGUMENTS = ("train.conllu", "dev.conllu")

@@ -57,7 +57,7 @@ def main() -> None:
 
     from gramian import Parser
     from gramian.evaluate import GoldBrackets, judged, reliability
-    from gramian.grammar.store import load_model
+    from gramian.parsing.model_store import load_model
     from gramian.trees import normalise, preset, read_trees
 
     model = load_model(options.model)

@@ -14,7 +14,9 @@ import time
 from typing import Any
 
 from benchmarks import machine
-from gramian.dependency import DependencyParser, SHAGParser, inference, reference
+from gramian.dependency import DependencyParser, SHAGParser
+from gramian.dependency import half_constituent_reference as reference
+from gramian.dependency import half_constituents as inference
 from gramian.trees import Sentence, read_conllu
 
 ARGUMENTS = ("train.conllu", "dev.conllu")

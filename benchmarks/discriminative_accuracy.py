@@ -43,15 +43,15 @@ def main() -> None:
     parser.add_argument("--save", help="write the span CRF to this file")
     options = parser.parse_args()
 
+    from gramian.chart.chart_parser import ChartParser
     from gramian.chart.decode import decode
-    from gramian.chart.inference import ChartParser
     from gramian.chart.readout import to_tree
     from gramian.corpus import Treebank
-    from gramian.discriminative import Expert, SpanCRF, save
     from gramian.evaluate import GoldBrackets
     from gramian.learn import SpectralEM
+    from gramian.loglinear import Expert, SpanCRF, save
+    from gramian.parsing.words import WordTable
     from gramian.trees import normalise, preset, read_trees
-    from gramian.words import WordTable
 
     bank = Treebank.read(options.train, options=preset(options.preset))
     gold = [(tree, normalise(tree, preset(options.preset)).tree) for tree in read_trees(options.dev)]

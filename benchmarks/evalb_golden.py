@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from gramian.evaluate import Parameters, Status, score
-from gramian.evaluate.report import evalb_listing
+from gramian.evaluate.listing import evalb_listing
 from gramian.trees import read_trees
 
 

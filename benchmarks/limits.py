@@ -1,4 +1,4 @@
-"""What charts cost against what :mod:`gramian.limits` foretells, for sentences of growing length.
+"""What charts cost against what :mod:`gramian.parsing.limits` foretells, for sentences of growing length.
 
     python benchmarks/limits.py MODEL TOKENS
 
@@ -13,10 +13,10 @@ import resource
 import sys
 import time
 
-from gramian.chart.inference import ChartParser, Pruning
-from gramian.grammar.store import load_model
-from gramian.limits import expected_bytes, expected_seconds
-from gramian.words import WordTable
+from gramian.chart.chart_parser import ChartParser, Pruning
+from gramian.parsing.limits import expected_bytes, expected_seconds
+from gramian.parsing.model_store import load_model
+from gramian.parsing.words import WordTable
 
 BEAMS = {"narrow": Pruning(beam=0.1), "usual": Pruning(), "wide": Pruning(1e-5, 5e-7, 1e-7)}
 LENGTHS = {"narrow": (50, 100, 200, 400), "usual": (25, 50, 100, 200, 300), "wide": (25, 50, 100)}

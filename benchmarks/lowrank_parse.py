@@ -25,12 +25,12 @@ from gramian.chart import coarse_kernels, fine_kernels
 from gramian.corpus import Treebank
 from gramian.evaluate import GoldBrackets
 from gramian.grammar import LPCFG
-from gramian.grammar.lowrank import compress
-from gramian.grammar.model import Model
-from gramian.grammar.shared import compress_shared
-from gramian.grammar.store import load_model, save_model
+from gramian.grammar.compress.lowrank import compress
+from gramian.grammar.compress.shared import compress_shared
 from gramian.learn import SpectralEM
-from gramian.parser import Parser
+from gramian.parsing.model import Model
+from gramian.parsing.model_store import load_model, save_model
+from gramian.parsing.parser import Parser
 from gramian.trees import Tree, normalise, preset, read_trees
 
 ARGUMENTS = ("train.mrg", "dev.mrg")

@@ -24,16 +24,16 @@ from typing import Any
 
 import numpy as np
 
-import gramian.result
+import gramian.parsing.result
 from benchmarks import machine
 from gramian.chart import coarse_kernels, fine_kernels
+from gramian.chart.chart_parser import ChartParser, Forest, Pruning
 from gramian.chart.decode import DECODERS
-from gramian.chart.inference import ChartParser, Forest, Pruning
 from gramian.evaluate import GoldBrackets
-from gramian.parser import Parser, load
+from gramian.parsing.parser import Parser, load
+from gramian.parsing.words import WordTable
 from gramian.trees import Tree, normalise, preset, read_trees
 from gramian.trees.tree import escape_word
-from gramian.words import WordTable
 
 ARGUMENTS = ("model.grammar", "dev.mrg")
 
@@ -44,9 +44,9 @@ STAGES: tuple[tuple[Any, str, str], ...] = (
     (WordTable, "score", "lexicon"),
     (coarse_kernels, "pruned_forest", "coarse"),
     (fine_kernels, "fine_forest", "fine"),
-    (gramian.result, "decode", "decode"),
-    (gramian.result, "confidences", "confidences"),
-    (gramian.result, "to_tree", "tree"),
+    (gramian.parsing.result, "decode", "decode"),
+    (gramian.parsing.result, "confidences", "confidences"),
+    (gramian.parsing.result, "to_tree", "tree"),
 )
 
 

@@ -22,7 +22,7 @@ from benchmarks import machine
 from gramian import learn
 from gramian.corpus import Shape, Treebank
 from gramian.evaluate import GoldBrackets
-from gramian.parser import Parser
+from gramian.parsing.parser import Parser
 from gramian.trees import HeadRules, Tree, normalise, preset, read_trees
 
 ARGUMENTS = ("train.mrg", "dev.mrg", "--quick")

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from gramian.dependency import DependencyParser
-from gramian.dependency.words import read_words
+from gramian.dependency.tagged_words import read_words
 from made_up_english import sample
 
 FOLDER = Path("runs/demo")

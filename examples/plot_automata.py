@@ -12,7 +12,7 @@ et al. (2014), figures 3 to 5: spectral learning with a small and a large basis,
 import matplotlib.pyplot as plt
 
 from gramian.automata import Sequences
-from gramian.automata.study import baseline_points, em_curve, spectral_curve
+from gramian.experiments.tag_study import baseline_points, em_curve, spectral_curve
 from made_up_english import sample
 
 train = Sequences.from_strings(tree.tags for tree in sample(2000, seed=1))

@@ -11,7 +11,7 @@ need? The curves of Balle, Carreras, Luque & Quattoni (2014, figures 8-10), on a
 
 import matplotlib.pyplot as plt
 
-from gramian.dependency.study import attachment_study
+from gramian.experiments.attachment_study import attachment_study
 from gramian.trees import HeadRules, to_dependencies
 from made_up_english import sample
 

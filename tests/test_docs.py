@@ -38,9 +38,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     from gramian.corpus import Treebank
-    from gramian.grammar.model import Model
-    from gramian.grammar.store import save_model
     from gramian.learn import SpectralClustering
+    from gramian.parsing.model import Model
+    from gramian.parsing.model_store import save_model
     from made_up_english import sample
 
     for name in ("tests", "examples"):

@@ -12,55 +12,24 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "gramian"
 
 # Each room and the rooms it may look into. `errors` is open to all, nobody looks into cli, web, interop, experiments.
-BASE = {"errors", "files", "tensors"}
+BASE = {"errors", "io", "jit"}
+GRAMMARS = BASE | {"trees", "corpus", "grammar", "chart"}
 MAY_IMPORT = {
     "errors": set(),
-    "files": {"errors"},
-    "tensors": {"errors", "files"},
+    "jit": set(),
+    "io": {"errors"},
     "trees": BASE,
     "corpus": BASE | {"trees"},
     "features": BASE | {"trees", "corpus"},
+    "evaluate": BASE | {"trees"},
     "grammar": BASE | {"trees", "corpus"},
     "chart": BASE | {"trees", "corpus", "grammar"},
-    "learn": BASE | {"trees", "corpus", "features", "grammar", "chart"},
-    "discriminative": BASE | {"trees", "corpus", "grammar", "chart", "learn"},
-    "evaluate": BASE | {"trees"},
-    "rerank": BASE | {"trees", "corpus", "grammar", "chart", "learn", "discriminative", "evaluate"},
+    "learn": GRAMMARS | {"features"},
+    "loglinear": GRAMMARS | {"learn", "evaluate"},
+    "parsing": GRAMMARS | {"loglinear"},
+    "training": GRAMMARS | {"features", "learn", "evaluate", "loglinear", "parsing"},
     "automata": BASE | {"evaluate"},
-    "dependency": BASE | {"trees", "automata", "evaluate"},
-    "parallel": BASE,
-    "tokenise": BASE,
-    "words": BASE | {"trees", "corpus", "grammar"},
-    "limits": BASE | {"trees", "corpus", "grammar", "chart"},
-    "result": BASE | {"trees", "corpus", "grammar", "chart"},
-    "parser": BASE
-    | {
-        "trees",
-        "corpus",
-        "grammar",
-        "chart",
-        "tokenise",
-        "words",
-        "limits",
-        "result",
-        "discriminative",
-        "rerank",
-    },
-    "ensemble": BASE
-    | {
-        "trees",
-        "corpus",
-        "features",
-        "grammar",
-        "chart",
-        "learn",
-        "evaluate",
-        "parser",
-        "parallel",
-        "words",
-        "discriminative",
-        "rerank",
-    },
+    "dependency": BASE | {"trees", "automata", "evaluate", "loglinear"},
 }
 ON_TOP = {"cli", "web", "interop", "experiments", "__main__", "__init__"}
 HEAVY = ("numpy", "scipy", "numba", "sklearn", "nltk", "conllu", "safetensors", "rich")

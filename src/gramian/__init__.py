@@ -1,35 +1,17 @@
 """gramian: learn grammars and automata by spectral methods, and parse with them.
 
-Only names live here; each is imported when first used, so that ``import gramian`` stays cheap.
+Names are imported when first used, so that ``import gramian`` stays cheap; ``__init__.pyi`` lists them.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
-from typing import Any
+
+import lazy_loader
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "ParseResult": "gramian.result",
-    "Parser": "gramian.parser",
-    "Tree": "gramian.trees",
-    "load": "gramian.parser",
-    "read_trees": "gramian.trees",
-}
-
-__all__ = ["ParseResult", "Parser", "Tree", "__version__", "load", "read_trees"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'gramian' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def _find_room_for_compiled_code() -> None:

@@ -11,11 +11,11 @@ import pytest
 
 from gramian.cli import main
 from gramian.corpus import Treebank
-from gramian.grammar.lowrank import compared
-from gramian.grammar.model import Model
-from gramian.grammar.store import load_model, save_model
+from gramian.grammar.compress.lowrank import compared
 from gramian.learn import EM
-from gramian.parser import load
+from gramian.parsing.model import Model
+from gramian.parsing.model_store import load_model, save_model
+from gramian.parsing.parser import load
 from gramian.trees import Tree
 
 TREES = [

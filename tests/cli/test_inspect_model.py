@@ -10,9 +10,9 @@ import pytest
 
 from gramian.cli import main
 from gramian.corpus import Treebank
-from gramian.grammar.model import Model
-from gramian.grammar.store import save_model
 from gramian.learn import EM
+from gramian.parsing.model import Model
+from gramian.parsing.model_store import save_model
 from gramian.trees import Tree
 
 TREES = ["(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .))", "(S (NP (PRP it)) (VP (VBZ runs)) (. !))"]
@@ -115,7 +115,7 @@ def test_a_damaged_model(inspect, model, tmp_path):
 
 
 def test_models_of_other_kinds(inspect, tmp_path):
-    from gramian.automata.store import write_model
+    from gramian.automata.automata_store import write_model
 
     path = tmp_path / "sequences"
     write_model(path, "wfa", {"states": 3, "about": {"method": "spectral"}}, {"initial": np.ones(3)})

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from gramian.cli import main
-from gramian.ensemble import reranking
-from gramian.grammar.store import load_model
-from gramian.parser import Parser
+from gramian.parsing.model_store import load_model
+from gramian.parsing.parser import Parser
+from gramian.training import reranking
 
 NOUNS = ("man", "woman", "child", "king", "queen")
 

@@ -13,8 +13,8 @@ import pytest
 
 from gramian.cli import main
 from gramian.errors import ModelFileError
-from gramian.grammar.store import load_model
-from gramian.parser import Parser
+from gramian.parsing.model_store import load_model
+from gramian.parsing.parser import Parser
 from gramian.trees import Tree
 
 SUBJECTS = ("(NP (PRP it))", "(NP (DT the) (NN cat))", "(NP (DT a) (JJ big) (NN dog))", "(NP (NNS cats))")
@@ -87,7 +87,7 @@ def test_every_method_writes_a_model_that_loads(train, tmp_path, method):
 
 
 def test_the_model_parses(train, tmp_path):
-    from gramian.parser import Parser
+    from gramian.parsing.parser import Parser
 
     assert train("trees.mrg", "-o", "model", "--method", "spectral-em", "--iterations", "1", "-q")[0] == 0
     result = Parser(load_model(tmp_path / "model")).parse(["the", "big", "cat", "sees", "it", "."])
@@ -320,7 +320,7 @@ def test_several_models(train, capsys, monkeypatch):
 
 def test_several_models_go_on_where_they_were(train, monkeypatch):
     options = ("trees.mrg", "-o", "many.model", "--models", "3", "--states", "2", "--iterations", "1")
-    from gramian import ensemble
+    from gramian import training as ensemble
 
     taught = []
     learn_one = ensemble.train_member

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gramian.evaluate import Parameters, Status, score
-from gramian.evaluate.report import evalb_listing
+from gramian.evaluate.listing import evalb_listing
 from gramian.trees import read_trees
 
 HERE = Path(__file__).parent / "evalb"

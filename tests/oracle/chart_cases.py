@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from hypothesis import strategies as st
 
-from gramian.chart.inference import Forest
+from gramian.chart.chart_parser import Forest
 from gramian.grammar import LPCFG, Lexicon
 from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import WordScores

@@ -20,8 +20,8 @@ from chart_cases import (
 from hypothesis import assume, given, settings
 from scipy.special import logsumexp
 
-from gramian.chart import reference
-from gramian.chart.inference import ChartParser, Pruning
+from gramian.chart import chart_reference as reference
+from gramian.chart.chart_parser import ChartParser, Pruning
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
 

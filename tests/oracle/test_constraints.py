@@ -8,10 +8,10 @@ from chart_cases import Case, ambiguous_case, binarised_tree, cases, enumerate_d
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
-from gramian.chart import reference
+from gramian.chart import chart_reference as reference
+from gramian.chart.chart_parser import ChartParser, Pruning
 from gramian.chart.constraints import Constraints, Span
 from gramian.chart.decode import decode
-from gramian.chart.inference import ChartParser, Pruning
 from gramian.chart.readout import to_tree
 from gramian.errors import OptionError
 from gramian.trees import Tree, debinarise

@@ -21,10 +21,10 @@ from chart_cases import (
 from hypothesis import assume, given, reject, settings
 from scipy import stats
 
-from gramian.chart import reference
+from gramian.chart import chart_reference as reference
+from gramian.chart.chart_parser import ChartParser, Forest, Pruning
 from gramian.chart.decode import DECODERS, decode
 from gramian.chart.derivations import log_posteriors, sample, viterbi
-from gramian.chart.inference import ChartParser, Forest, Pruning
 from gramian.chart.k_best import k_best
 from gramian.chart.readout import Decoded, confidences, state_posterior, to_tree
 from gramian.errors import OptionError

@@ -11,9 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_decode import EXACT, Enumeration
 
+from gramian.chart.chart_parser import ChartParser
+from gramian.chart.combine import COMBINATIONS, EnsembleChart
 from gramian.chart.decode import decode
-from gramian.chart.ensemble import COMBINATIONS, EnsembleChart
-from gramian.chart.inference import ChartParser
 from gramian.chart.readout import confidences, label_posteriors, label_table, to_tree
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG

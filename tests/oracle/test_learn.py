@@ -9,9 +9,10 @@ from learn_cases import Case, big_case, cases, counts_by_enumeration, random_tab
 
 from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
-from gramian.learn import inference, reference
-from gramian.learn.inference import TreeInference
+from gramian.learn import tree_inference as inference
+from gramian.learn import tree_inference_reference as reference
 from gramian.learn.tables import LatentTables, Layout
+from gramian.learn.tree_inference import TreeInference
 from gramian.trees import Tree
 
 PARTS = ("binary", "unary", "lexical", "root")

@@ -11,12 +11,12 @@ from chart_cases import Case, cases, enumerate_derivations, forest_edges, gramma
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gramian.chart import reference
-from gramian.chart.inference import ChartParser, Pruning
+from gramian.chart import chart_reference as reference
+from gramian.chart.chart_parser import ChartParser, Pruning
 from gramian.grammar import LPCFG
-from gramian.grammar.decompose import compare, fit_probabilities, fit_signed
+from gramian.grammar.compress.decompose import compare, fit_probabilities, fit_signed
+from gramian.grammar.compress.lowrank import compress
 from gramian.grammar.factors import Factors
-from gramian.grammar.lowrank import compress
 
 EXACT = Pruning(beam=0, item=0, edge=0, fine=0)
 

@@ -10,10 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_ensemble import joint_words, with_other_states
 
-from gramian.chart.ensemble import EnsembleChart
-from gramian.chart.inference import ChartParser, Pruning
+from gramian.chart.chart_parser import ChartParser, Pruning
+from gramian.chart.combine import EnsembleChart
 from gramian.grammar import LPCFG
-from gramian.grammar.merge import halves, merged
+from gramian.grammar.merged_states import halves, merged
 
 EXACT = Pruning(beam=0, item=0, edge=0, fine=0)
 

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gramian.discriminative import kernels, reference, state_kernels
-from gramian.discriminative.forests import Contexts, Skeleton
-from gramian.discriminative.views import TAG, WordForms
+from gramian.loglinear import span_kernels as kernels
+from gramian.loglinear import span_reference as reference
+from gramian.loglinear import span_state_kernels as state_kernels
+from gramian.loglinear.span_forests import Contexts, Skeleton
+from gramian.loglinear.word_views import TAG, WordForms
 
 SYMBOLS = ("@A", "A", "B|A", "x", "y")
 N_PHRASES, N_SYMBOLS = 3, 5  # the others are tags

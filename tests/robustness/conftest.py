@@ -1,4 +1,4 @@
-"""The generators of benchmarks/fuzz and the made-up English of examples/ serve the tests here, too."""
+"""The generators of tools/fuzz and the made-up English of examples/ serve the tests here, too."""
 
 import sys
 from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 from tiny_grammar import FIXTURES
 
 from gramian.cli import app
-from gramian.parser import load
+from gramian.parsing.parser import load
 
 SENTENCES = ["the dog saw a cat with a telescope .", "a dog barks .", "", "the cat ( saw", "dog " * 30]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tiny_grammar import FIXTURES
 
-from gramian.cli.resume import resumed
+from gramian.io.resume import resumed
 
 MODEL = str(FIXTURES / "version-1.grammar")
 TREES = "(S (NP (DT the) (NN dog)) (VP (VB barks)) (. .))\n(S (NP (NN cat)) (VP (VB saw) (NP (DT a) (NN dog))) (. .))\n"
@@ -147,7 +147,7 @@ def refuse(event, arguments):
 
 sys.addaudithook(refuse)
 from gramian.cli import app
-from gramian.parser import load
+from gramian.parsing.parser import load
 
 trees, model = sys.argv[1:]
 app(["train", trees, "-o", model, "--method", "spectral-cluster", "--states", "2", "-q"], standalone_mode=False)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gramian.automata.formats import read_solution, read_strings, read_targets
+from gramian.automata.string_formats import read_solution, read_strings, read_targets
 from gramian.cli.records import read_record
 from gramian.errors import GramianError, InputError, OptionError
 from gramian.experiments.plan import make_plan
@@ -23,7 +23,7 @@ DIGITS = "9" * 5000  # more than Python turns into a number
 
 @cache
 def parser(name):
-    from benchmarks.fuzz.__main__ import PARSERS
+    from tools.fuzz.__main__ import PARSERS
 
     return PARSERS[name]()
 
@@ -185,7 +185,7 @@ def test_a_weight_of_a_tag_beyond_all_numbers():
 
 
 def test_empty_lines_without_end(tmp_path):
-    from gramian.files import peek_text
+    from gramian.io.files import peek_text
 
     file = tmp_path / "tagged.txt"
     file.write_text("\n" * 100_000 + "the/D dog/N\n")

@@ -21,15 +21,15 @@ from tiny_grammar import FIXTURES, tiny_grammar, tiny_model
 
 from gramian.automata import PDFA, WFA, Mixture, load_sequence_model
 from gramian.errors import GramianError, ModelFileError, OptionError
-from gramian.grammar import store as grammars
-from gramian.grammar.model import Model
-from gramian.parser import Parser
-from gramian.tensors import checksum
+from gramian.io.tensors import checksum
+from gramian.parsing import model_store as grammars
+from gramian.parsing.model import Model
+from gramian.parsing.parser import Parser
 
 
 @cache
 def parser(name):
-    from benchmarks.fuzz.__main__ import PARSERS
+    from tools.fuzz.__main__ import PARSERS
 
     return PARSERS[name]()
 
@@ -152,7 +152,7 @@ def test_loading_allocates_no_more_than_the_file_stands_for(tmp_path):
 
 LOADING = """
 import sys
-from gramian.grammar.store import load_model
+from gramian.parsing.model_store import load_model
 path = sys.argv[1]
 load_model(path)
 seen = []

@@ -24,9 +24,9 @@ def models(tmp_path_factory):
     from gramian.automata import PNFAEM, Sequences
     from gramian.corpus import Treebank
     from gramian.dependency import SHAGParser
-    from gramian.grammar.model import Model
-    from gramian.grammar.store import save_model
     from gramian.learn import SpectralClustering
+    from gramian.parsing.model import Model
+    from gramian.parsing.model_store import save_model
     from gramian.trees import Sentence, Token
     from made_up_english import sample
 
@@ -55,7 +55,7 @@ def models(tmp_path_factory):
 @pytest.fixture(scope="session")
 def service(models):
     from gramian.web.explore import Explorer
-    from gramian.web.sequences import AutomatonView, DependencyView
+    from gramian.web.sequence_views import AutomatonView, DependencyView
     from gramian.web.service import Service
 
     return Service(

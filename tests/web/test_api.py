@@ -11,7 +11,7 @@ import pytest
 import gramian
 import gramian.web
 from gramian.automata import WFA
-from gramian.chart.inference import Pruning
+from gramian.chart.chart_parser import Pruning
 from gramian.evaluate import score
 from gramian.grammar.describe import describe
 from gramian.trees import Tree

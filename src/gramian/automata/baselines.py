@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
 from gramian.automata.pdfa import PDFA
-from gramian.automata.sequences import Sequences, Strings, Symbol
+from gramian.automata.strings import Sequences, Strings, Symbol
 from gramian.errors import OptionError
 
 __all__ = ["NGram"]

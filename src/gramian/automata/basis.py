@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gramian.automata.sequences import Sequences, Symbol
+from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.wfa import Statistic
 from gramian.errors import OptionError
 

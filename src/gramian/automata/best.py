@@ -20,7 +20,7 @@ from gramian.automata.baselines import NGram
 from gramian.automata.contest import ROUNDS, Round, Runner, compete, run
 from gramian.automata.mixture import Mixture, mixture_weights
 from gramian.automata.pdfa import PDFA
-from gramian.automata.sequences import Sequences, Strings, Symbol
+from gramian.automata.strings import Sequences, Strings, Symbol
 from gramian.automata.trie import PrefixForest, single_threaded_products
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.automata.basis import Basis
-from gramian.automata.em import climb
 from gramian.automata.gibbs import run_chain
 from gramian.automata.hankel import hankel_blocks
 from gramian.automata.pnfa import Structure, random_pnfa
+from gramian.automata.pnfa_em import climb
 from gramian.automata.repair import cluster_to_pnfa, softened
-from gramian.automata.sequences import Sequences
 from gramian.automata.spectral import SpectralFactors, spectral_factors
+from gramian.automata.strings import Sequences
 from gramian.automata.trie import PrefixForest
 from gramian.automata.wfa import WFA
 

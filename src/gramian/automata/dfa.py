@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gramian.automata.model import SequenceModel
 from gramian.automata.pdfa import PDFA
-from gramian.automata.sequences import Sequences
+from gramian.automata.sequence_model import SequenceModel
+from gramian.automata.strings import Sequences
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
 
@@ -51,7 +51,7 @@ def dfa_approximation(
 
     Examples
     --------
-    >>> from gramian.automata.em import PNFAEM
+    >>> from gramian.automata.pnfa_em import PNFAEM
     >>> sample = Sequences.from_strings(["ab" * (i % 4) for i in range(100)])
     >>> learnt = PNFAEM(2, random_state=1).fit(sample)
     >>> dfa_approximation(learnt.wfa_, sample, 2).successor

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.automata import kernels
+from gramian.automata import automata_kernels as kernels
 from gramian.automata.basis import Basis
-from gramian.automata.sequences import Sequences, Symbol
+from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.wfa import Statistic
 from gramian.errors import OptionError
 

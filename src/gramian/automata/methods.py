@@ -7,11 +7,11 @@ from typing import Literal
 
 from gramian.automata.baselines import NGram
 from gramian.automata.best import BestModel, best_order
-from gramian.automata.em import PNFAEM
 from gramian.automata.mixture import Mixture
 from gramian.automata.pdfa import PDFA
-from gramian.automata.sequences import Sequences
+from gramian.automata.pnfa_em import PNFAEM
 from gramian.automata.spectral import SpectralWFA
+from gramian.automata.strings import Sequences
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
 

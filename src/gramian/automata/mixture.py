@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.automata.automata_store import read_model, write_model
 from gramian.automata.pdfa import PDFA
-from gramian.automata.sequences import Sequences, Strings, Symbol
-from gramian.automata.store import read_model, write_model
+from gramian.automata.strings import Sequences, Strings, Symbol
 from gramian.automata.wfa import WFA
 from gramian.errors import ModelFileError, OptionError
 

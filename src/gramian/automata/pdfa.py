@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.automata import kernels
+from gramian.automata import automata_kernels as kernels
+from gramian.automata.automata_store import read_model, write_model
 from gramian.automata.sampling import random_walks
-from gramian.automata.sequences import Sequences, Strings, Symbol
-from gramian.automata.store import read_model, write_model
+from gramian.automata.strings import Sequences, Strings, Symbol
 from gramian.automata.wfa import WFA
 from gramian.errors import ModelFileError, OptionError
 

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gramian.automata.sequences import Sequences, Symbol
+from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
 

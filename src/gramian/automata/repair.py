@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.automata.em import climb
 from gramian.automata.pnfa import MoveCounts, Structure, random_pnfa
-from gramian.automata.sequences import Sequences
+from gramian.automata.pnfa_em import climb
+from gramian.automata.strings import Sequences
 from gramian.automata.trie import PrefixForest, single_threaded_products
 from gramian.automata.wfa import WFA
 

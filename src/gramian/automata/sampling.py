@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gramian.automata.sequences import Sequences, Symbol
+from gramian.automata.strings import Sequences, Symbol
 
 __all__ = ["random_walks"]
 

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 
 from gramian.automata.basis import Basis
 from gramian.automata.hankel import HankelBlocks, hankel_blocks, hankel_blocks_of
-from gramian.automata.sequences import Sequences, Strings, Symbol
+from gramian.automata.strings import Sequences, Strings, Symbol
 from gramian.automata.wfa import WFA, DivergenceError, Statistic
 from gramian.errors import OptionError
 

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from gramian.automata import kernels
+from gramian.automata import automata_kernels as kernels
 from gramian.automata.pnfa import MoveCounts
-from gramian.automata.sequences import Sequences, Symbol
+from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
 

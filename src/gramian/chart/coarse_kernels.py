@@ -4,12 +4,15 @@
 posteriors and lists hyperedges; :func:`keep_likely` drops the rest. Items are numbered children before parents.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls
+
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numba import njit
+
+from gramian.jit import kernel
 
 __all__ = ["coarse_edges", "coarse_inside", "keep_likely", "pruned_forest"]
 
@@ -17,15 +20,15 @@ _LOG_TWO = math.log(2)
 _NOTHING = -(1 << 60)
 
 
-@njit(cache=True, nogil=True)
-def cell_number(start, end, n):  # type: ignore[no-untyped-def]
+@kernel
+def cell_number(start, end, n):
     """Number of the span [start, end) among all spans of n words, ordered by width, then start."""
     width = end - start
     return (width - 1) * n - (width - 1) * (width - 2) // 2 + start
 
 
-@njit(cache=True, nogil=True)
-def _powers():  # type: ignore[no-untyped-def]
+@kernel
+def _powers():
     """Return 1, 1/2, 1/4 and so on, down to what does not count."""
     power = np.ones(400, np.float64)
     for place in range(1, 400):
@@ -33,15 +36,15 @@ def _powers():  # type: ignore[no-untyped-def]
     return power
 
 
-@njit(cache=True, nogil=True)
-def _grown(array, size):  # type: ignore[no-untyped-def]
+@kernel
+def _grown(array, size):
     larger = np.empty(2 * array.shape[0], array.dtype)
     larger[:size] = array[:size]
     return larger
 
 
-@njit(cache=True, nogil=True)
-def coarse_inside(  # type: ignore[no-untyped-def]
+@kernel
+def coarse_inside(
     n, tag_start, tag_symbol, tag_score, n_symbols, n_phrases,
     left_start, rule_right, rule_parent, rule_weight, unary_start, unary_parent, unary_weight, can_be_right,
     before, after, before_scale, after_scale, beam, guess, allowed, allowed_symbols,
@@ -110,7 +113,7 @@ def coarse_inside(  # type: ignore[no-untyped-def]
                         cell_child_first[left_cell] < cell_first[left_cell + 1]
                         and cell_child_first[right_cell] < cell_right_end[right_cell]
                     ):
-                        reference = max(reference, cell_scale[left_cell] + cell_scale[right_cell])
+                        reference = max(reference, int(cell_scale[left_cell] + cell_scale[right_cell]))
                 if reference == _NOTHING:
                     continue
             # A guess of the posterior is value * before * after * exp(scale).
@@ -199,8 +202,8 @@ def coarse_inside(  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
-def coarse_edges(  # type: ignore[no-untyped-def]
+@kernel
+def coarse_edges(
     n, item_symbol, item_inside, cell_first, cell_child_first, cell_right_end, cell_scale, posterior, n_symbols, n_phrases,
     pair_start, rule_parent, rule_weight, unary_start, unary_parent, unary_weight, item_threshold, edge_threshold,
     edge_parent, edge_left, edge_right, edge_rule, edge_share, edge_posterior,
@@ -301,8 +304,8 @@ def coarse_edges(  # type: ignore[no-untyped-def]
     return n_edges
 
 
-@njit(cache=True, nogil=True)
-def keep_likely(  # type: ignore[no-untyped-def]
+@kernel
+def keep_likely(
     posterior, item_threshold, edge_parent, edge_left, edge_right, edge_rule, edge_share, edge_posterior
 ):
     """Drop items below the threshold and edges that touch them; number the rest anew.
@@ -363,8 +366,8 @@ def keep_likely(  # type: ignore[no-untyped-def]
     return item_old, edge_first, new_left, new_right, new_rule, new_share, new_posterior
 
 
-@njit(cache=True, nogil=True)
-def outside_guesses(n, tag_start, tag_symbol, tag_score, n_phrases, before_table, after_table):  # type: ignore[no-untyped-def]
+@kernel
+def outside_guesses(n, tag_start, tag_symbol, tag_score, n_phrases, before_table, after_table):
     """Guess what stands around each symbol from a chain of tags (Caraballo & Charniak 1998).
 
     Returns
@@ -420,13 +423,13 @@ def outside_guesses(n, tag_start, tag_symbol, tag_score, n_phrases, before_table
     return before, after, before_scale, after_scale
 
 
-@njit(cache=True, nogil=True)
-def pruned_forest(  # type: ignore[no-untyped-def]
+@kernel
+def pruned_forest(
     n, tag_start, tag_symbol, tag_score, grammar, allowed, allowed_symbols, beam, guess, item_threshold, edge_threshold,
 ):  # fmt: skip
     """Fill the coarse chart of a sentence and prune it.
 
-    `grammar` is a :class:`gramian.chart.inference.GrammarArrays`; `tag_score` is rescaled in place.
+    `grammar` is a :class:`gramian.chart.chart_parser.GrammarArrays`; `tag_score` is rescaled in place.
 
     Returns
     -------

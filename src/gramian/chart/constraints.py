@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from gramian.chart.inference import Allowed
+from gramian.chart.chart_parser import Allowed
 from gramian.chart.readout import label_table
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.chart import decode_kernels as kernels
+from gramian.chart.chart_parser import ChartParser, Forest
 from gramian.chart.derivations import viterbi
-from gramian.chart.inference import ChartParser, Forest
 from gramian.chart.readout import Decoded, label_posteriors, label_table
 from gramian.errors import OptionError
 

@@ -1,22 +1,23 @@
 """Numba kernels that look for the best tree in a finished forest by the posteriors of its items and edges.
 
-The arrays are those of a :class:`gramian.chart.inference.Forest`. Where a model has negative weights,
+The arrays are those of a :class:`gramian.chart.chart_parser.Forest`. Where a model has negative weights,
 absolute values stand for posteriors; what has no posterior, or not a number, stands in no tree.
 
 They keep the interpreter's lock: each takes microseconds, and handing the lock over to another thread and back takes longer.
 """
 
-# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
+# mypy: allow-untyped-defs, allow-untyped-calls
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from gramian.jit import kernel
 
 __all__ = ["best_tree", "label_posteriors", "node_confidences", "read_tree", "recall_scores"]
 
 
-@njit(cache=True)
+@kernel
 def label_posteriors(item_symbol, item_cell, item_posterior, label_first, label_number, n_cells, n_labels):
     """Sum the posteriors of the items of a span that have a label, shape (n_cells, n_labels).
 
@@ -35,7 +36,7 @@ def label_posteriors(item_symbol, item_cell, item_posterior, label_first, label_
     return table
 
 
-@njit(cache=True)
+@kernel
 def recall_scores(
     penalty, item_symbol, item_cell, root_posterior, edge_posterior, n_phrase_labels, label_first, label_number,
     table,
@@ -59,7 +60,7 @@ def recall_scores(
     return item_score, edge_score, root_score
 
 
-@njit(cache=True)
+@kernel
 def best_tree(n_phrases, item_symbol, edge_first, edge_left, edge_right, item_score, edge_score, root_score):
     """Find the tree with the highest sum of scores.
 
@@ -90,7 +91,7 @@ def best_tree(n_phrases, item_symbol, edge_first, edge_left, edge_right, item_sc
     return total, choice, root, score
 
 
-@njit(cache=True)
+@kernel
 def read_tree(root, choice, edge_left, edge_right, n_words):
     """Return the items under `root` and the edge taken at each, parents first, left before right."""
     items = np.empty(3 * n_words, np.int32)
@@ -114,7 +115,7 @@ def read_tree(root, choice, edge_left, edge_right, n_words):
     return items[:count].copy(), edges[:count].copy()
 
 
-@njit(cache=True)
+@kernel
 def node_confidences(items, item_symbol, item_cell, label_first, label_number, table):
     """Return the posterior of every label of the items, top-down within a chain."""
     count = 0

@@ -1,25 +1,24 @@
 """Numba kernels over derivations, that is trees with states: the best one, random ones, a tree's probability.
 
-Everywhere `f` is an :class:`Edges`, and `g` the :class:`gramian.chart.inference.GrammarArrays` of the forest's chart.
+Everywhere `f` is an :class:`Edges`, and `g` the :class:`gramian.chart.chart_parser.GrammarArrays` of the forest's chart.
 Where a model has negative weights, absolute values stand for them.
 """
 
-# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
+# mypy: allow-untyped-defs, allow-untyped-calls
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from gramian.jit import kernel, order_free_kernel
 
 __all__ = ["Edges", "best_states", "sampled_root", "tree_log_posterior", "unfold"]
 
-_ORDER_FREE = {"reassoc", "contract", "nsz"}  # sums may be reordered; zero, inf and NaN keep their meaning
-
 
 class Edges(NamedTuple):
-    """Those arrays of a :class:`gramian.chart.inference.Forest` that say what derivations weigh.
+    """Those arrays of a :class:`gramian.chart.chart_parser.Forest` that say what derivations weigh.
 
     Attributes
     ----------
@@ -40,14 +39,14 @@ class Edges(NamedTuple):
     weight: Any
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _log(value):
     """Logarithm of the absolute value; -inf for zero and NaN."""
     size = abs(np.float64(value))
     return np.log(size) if size > 0 else -np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _children(edge, f, values, one):
     """Return the state values of both children; a tag alone has `one` beside it."""
     left, right = f.left[edge], f.right[edge]
@@ -55,12 +54,12 @@ def _children(edge, f, values, one):
     return left_values, values[f.start[right] : f.start[right + 1]] if right >= 0 else one
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _below(edge, f, scale):
     return scale[f.left[edge]] + (scale[f.right[edge]] if f.right[edge] >= 0 else 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _highest(item, f, scale):
     """Return the largest scale among the usable edges of an item."""
     reference = -np.inf
@@ -70,14 +69,14 @@ def _highest(item, f, scale):
     return reference
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rooms(g):
     """Return room for what :func:`_rows` computes on its way and what it returns."""
     widest = np.int64(g.n_states.max())
     return np.empty(widest**2, np.float32), np.empty(widest**3 if g.rank.any() else 0, np.float32)
 
 
-@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
+@order_free_kernel
 def _rows(edge, low, high, states, left_states, right_states, f, g, room, row_room):
     """Return the tensor of an edge's rule for some of the parent's states, flat: parent by left by right states."""
     rule, size = f.rule[edge], left_states * right_states
@@ -104,12 +103,12 @@ def _rows(edge, low, high, states, left_states, right_states, f, g, room, row_ro
     return rows
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _root_ratio(item, f, g):
     return g.root_ratio[g.root_start[f.symbol[item]] : g.root_start[f.symbol[item] + 1]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _root_weight(item, f, g):
     """Return the factor that turns root ratio . inside into the posterior of being the root."""
     ratio = _root_ratio(item, f, g)
@@ -119,7 +118,7 @@ def _root_weight(item, f, g):
     return f.root_posterior[item] / whole if whole != 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _raise_to(factor, values, row):
     """Raise the entries of `row` to factor times values where that is more."""
     for place in range(row.shape[0]):
@@ -127,7 +126,7 @@ def _raise_to(factor, values, row):
         row[place] = value if value > row[place] else row[place]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _largest(cells, values, room):
     """Return the largest product of absolute `cells` and `values`, which are not negative.
 
@@ -144,7 +143,7 @@ def _largest(cells, values, room):
     return products[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_states(n_phrases, f, g):
     """Fill the weight of the best derivation below every state of every item.
 
@@ -199,7 +198,7 @@ def best_states(n_phrases, f, g):
     return best, scale, root, root_state, score
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sampled_root(uniform, f, g):
     """Return a root and its state, drawn from their posterior by a number between 0 and 1; -1 if none."""
     last, last_state = -1, -1
@@ -218,7 +217,7 @@ def sampled_root(uniform, f, g):
     return last, last_state
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def unfold(n_words, root, root_state, values, scale, uniforms, f, g):
     """Expand a root and its state top-down into a tree with states.
 
@@ -275,7 +274,7 @@ def unfold(n_words, root, root_state, values, scale, uniforms, f, g):
     return items[:count].copy(), edges[:count].copy(), states[:count].copy()
 
 
-@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
+@order_free_kernel
 def tree_log_posterior(items, edges, f, g):
     """Return the log-posterior of a tree given the sentence, summed over its states."""
     values = np.zeros(f.inside.shape[0], np.float64)

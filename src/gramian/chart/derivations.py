@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from gramian.chart import derivation_kernels as kernels
-from gramian.chart.inference import ChartParser, Forest
+from gramian.chart.chart_parser import ChartParser, Forest
 from gramian.chart.readout import Decoded
 
 __all__ = ["log_posteriors", "sample", "viterbi"]

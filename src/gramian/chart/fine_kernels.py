@@ -9,18 +9,18 @@ A call or a slice costs as much as the work on one edge. So vectors are named by
 are unsigned: numba would not vectorise loops over places that might be negative.
 """
 
-# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators
+# mypy: allow-untyped-defs, allow-untyped-calls
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from gramian.jit import inlined_kernel, kernel, order_free_kernel
 
 __all__ = ["fine_forest"]
 
-_ORDER_FREE = {"reassoc", "contract", "nsz"}  # sums may be reordered; zero, inf and NaN keep their meaning
 _ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uintp(n) for n in range(5))
 
 
@@ -58,7 +58,7 @@ class Vectors(NamedTuple):
     right_place: Any
 
 
-@njit(cache=True, nogil=True, fastmath=_ORDER_FREE, inline="always")
+@inlined_kernel
 def _dot(x, a, y, b, size):
     total = np.float32(0)
     for i in range(size):
@@ -66,13 +66,13 @@ def _dot(x, a, y, b, size):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_ORDER_FREE, inline="always")
+@inlined_kernel
 def _add(factor, x, a, out, b, size):
     for i in range(size):
         out[b + i] += factor * x[a + i]
 
 
-@njit(cache=True, nogil=True, fastmath=_ORDER_FREE, inline="always")
+@inlined_kernel
 def _project(table, t, rows, x, a, width, out, b):
     """Set ``out = table @ x``, four rows at a time so that `x` is loaded once for all four."""
     row = np.uintp(0)
@@ -95,7 +95,7 @@ def _project(table, t, rows, x, a, width, out, b):
         t += width
 
 
-@njit(cache=True, nogil=True, fastmath=_ORDER_FREE, inline="always")
+@inlined_kernel
 def _add_rows(weights, a, rows, table, t, out, b, width):
     """Add ``weights @ table`` to `out`, four rows at a time."""
     row = np.uintp(0)
@@ -113,7 +113,7 @@ def _add_rows(weights, a, rows, table, t, out, b, width):
         t += width
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rooms(g):
     """Return room for a vector of the highest rank or a matrix of two symbols' states, and for one symbol's states."""
     most = np.int64(0)
@@ -123,7 +123,7 @@ def _rooms(g):
     return np.empty(max(widest * widest, most), np.float32), np.empty(widest, np.float32)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _weigh(first, last, edge_share, v, g):
     """Set the weights of an item's edges, relative to the highest scale among them; return that scale."""
     reference = -np.inf
@@ -139,7 +139,7 @@ def _weigh(first, last, edge_share, v, g):
     return reference
 
 
-@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
+@order_free_kernel
 def _fill_inside(edge_share, v, g):
     """Fill the inside vectors of all phrases; those of tags are already there. Return how many numbers the projections are."""
     room, column = _rooms(g)
@@ -228,7 +228,7 @@ def _fill_inside(edge_share, v, g):
     return end
 
 
-@njit(cache=True, nogil=True, fastmath=_ORDER_FREE)
+@order_free_kernel
 def _fill_outside(threshold, n_projected, item_posterior, edge_posterior, v, g):
     """Fill outside vectors top-down, and the fine posteriors of edges; roots' vectors are already there.
 
@@ -314,7 +314,7 @@ def _fill_outside(threshold, n_projected, item_posterior, edge_posterior, v, g):
                 edge += _ONE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _vectors(item_symbol, edge_first, edge_left, edge_right, edge_rule, g):
     """Return empty vectors for a forest."""
     n_items, n_edges = item_symbol.shape[0], edge_left.shape[0]
@@ -334,7 +334,7 @@ def _vectors(item_symbol, edge_first, edge_left, edge_right, edge_rule, g):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fine_forest(
     item_symbol, item_cell, item_posterior, root_share, edge_first, edge_left, edge_right, edge_rule, edge_share, edge_posterior,
     tag_start, tag_symbol, tag_states, tag_state_start, grammar, threshold,
@@ -390,7 +390,7 @@ def fine_forest(
     return np.log(abs(total)) + reference, v.start, v.inside, v.outside, v.weight, root_posterior
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _root_value(item, item_symbol, v, g):
     """Return the inside value of an item as the root, over its coarse value."""
     first = g.root_start[item_symbol[item]] - v.start[item]

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.chart import decode_kernels as kernels
+from gramian.chart.chart_parser import ChartParser, Forest
 from gramian.chart.decode import RECALL_PENALTY, Scores, scores
-from gramian.chart.inference import ChartParser, Forest
 from gramian.chart.readout import Decoded, label_table
 from gramian.errors import OptionError
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.chart import decode_kernels
-from gramian.chart.inference import ChartParser, Forest
+from gramian.chart.chart_parser import ChartParser, Forest
 from gramian.trees import Tree
 from gramian.trees.labels import is_intermediate, split_chain
 from gramian.trees.tree import phrase, preterminal

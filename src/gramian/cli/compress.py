@@ -12,7 +12,7 @@ from gramian.errors import OptionError
 
 if TYPE_CHECKING:
     from gramian.grammar import LPCFG
-    from gramian.grammar.lowrank import Compression
+    from gramian.grammar.compress.lowrank import Compression
 
 
 def compress(
@@ -45,10 +45,10 @@ def compress(
     import os
     from dataclasses import asdict, replace
 
-    from gramian.grammar import lowrank
-    from gramian.grammar.bound import guarantee
-    from gramian.grammar.shared import compress_shared
-    from gramian.grammar.store import load_model, save_model
+    from gramian.grammar.compress import lowrank
+    from gramian.grammar.compress.bound import guarantee
+    from gramian.grammar.compress.shared import compress_shared
+    from gramian.parsing.model_store import load_model, save_model
 
     products = _rank(rank)
     if not epsilon > 0:
@@ -126,8 +126,8 @@ def _rounded(grammar: LPCFG) -> LPCFG:
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
-    from gramian.grammar.model import Model
-    from gramian.grammar.store import load_model, save_model
+    from gramian.parsing.model import Model
+    from gramian.parsing.model_store import load_model, save_model
 
     with TemporaryDirectory() as folder:
         save_model(Model(grammar), Path(folder, "model"), half=True)

@@ -12,7 +12,7 @@ from gramian.cli.talk import counted, say
 from gramian.errors import InputError, OptionError
 
 if TYPE_CHECKING:
-    from gramian.files import Source
+    from gramian.io.files import Source
     from gramian.trees import NormaliseOptions, Tree
 
 
@@ -59,7 +59,7 @@ def convert(
 
     Trees are brought into normal form first: without empty elements, functions in labels and outer brackets.
     """
-    from gramian.files import writing
+    from gramian.io.files import writing
     from gramian.trees import preset as named_preset
     from gramian.trees.formats import detect_format
 

@@ -56,7 +56,7 @@ def train(
     import sys
     import time
 
-    from gramian.dependency.estimator import SHAGParser
+    from gramian.dependency.shag_parser import SHAGParser
     from gramian.trees import read_conllu
 
     began = time.perf_counter()
@@ -104,9 +104,9 @@ def parse(
     """Parse tagged words; order, comments, multiword ranges and the other columns stay as they are."""
     import time
 
-    from gramian.dependency.parser import DependencyParser
-    from gramian.dependency.words import read_words
-    from gramian.files import writing
+    from gramian.dependency.dependency_parser import DependencyParser
+    from gramian.dependency.tagged_words import read_words
+    from gramian.io.files import writing
 
     parser = DependencyParser.load(model)
     began = time.perf_counter()
@@ -142,11 +142,11 @@ def draw(
     """Draw what an automaton has found: a small deterministic one, with probabilities of moves and stops."""
     from gramian.automata.dfa import dfa_approximation
     from gramian.automata.export import to_dot
-    from gramian.dependency.parser import DependencyParser
-    from gramian.dependency.picture import draw_automaton
-    from gramian.dependency.sequences import head_sequences, projective
+    from gramian.dependency.dependency_parser import DependencyParser
+    from gramian.dependency.dependency_picture import draw_automaton
+    from gramian.dependency.modifiers import head_sequences, projective
     from gramian.dependency.shag import LEFT, RIGHT
-    from gramian.files import writing
+    from gramian.io.files import writing
 
     parser = DependencyParser.load(model)
     symbol, side = None if head == "ROOT" else head, LEFT if direction == "left" else RIGHT

@@ -9,14 +9,14 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from gramian.errors import GramianError
 
 if TYPE_CHECKING:
-    from gramian.parser import Parser
+    from gramian.parsing.parser import Parser
 
 __all__ = ["Finding", "doctor"]
 
@@ -151,7 +151,8 @@ def _cache(name: str) -> Finding:
     """Ask numba where it keeps compiled kernels; a folder that cannot be written it passes over in silence."""
     from gramian.chart.coarse_kernels import cell_number
 
-    place = Path(str(cell_number.stats.cache_path))
+    compiled: Any = cell_number
+    place = Path(str(compiled.stats.cache_path))
     wished = os.environ.get("NUMBA_CACHE_DIR")
     if wished and not place.is_relative_to(Path(wished).absolute()):
         return Finding(
@@ -162,8 +163,8 @@ def _cache(name: str) -> Finding:
 
 
 def _model(name: str, path: str | None, parsers: list[Parser]) -> Finding:
-    from gramian.grammar.store import default_model_path
-    from gramian.parser import load
+    from gramian.parsing.model_store import default_model_path
+    from gramian.parsing.parser import load
 
     place = default_model_path() if path is None else Path(path)
     began = perf_counter()

@@ -44,7 +44,7 @@ def evaluate(
     drop none. Sentences that differ in their words, number or order are an error.
     """
     from gramian.evaluate import METRICS, GoldBrackets
-    from gramian.evaluate.report import (
+    from gramian.evaluate.listing import (
         comparison_table,
         evalb_listing,
         label_table,
@@ -145,7 +145,7 @@ def _read(source: str) -> list[Tree]:
 
 def _read_parses(source: str) -> list[tuple[Tree, list[float]]]:
     from gramian.cli.records import read_parse
-    from gramian.files import open_text
+    from gramian.io.files import open_text
 
     with open_text(source) as lines:
         rows = "".join(lines).split("\n")

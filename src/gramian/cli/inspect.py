@@ -14,7 +14,7 @@ from gramian.errors import OptionError
 
 if TYPE_CHECKING:
     from gramian.errors import InputError
-    from gramian.files import Source
+    from gramian.io.files import Source
     from gramian.trees.survey import DependencySurvey, Lengths, TreebankSurvey
 
 
@@ -38,7 +38,7 @@ def inspect(
         return
     if label is not None:
         raise OptionError("--label is for models; try: gramian inspect MODEL --label NP")
-    from gramian.files import source_name
+    from gramian.io.files import source_name
     from gramian.trees.formats import detect_format
 
     source, kind = detect_format(file)

@@ -14,7 +14,7 @@ from gramian.cli.talk import say
 
 if TYPE_CHECKING:
     from gramian.grammar.describe import Share, SymbolDescription
-    from gramian.grammar.model import Model
+    from gramian.parsing.model import Model
 
 _LONGEST_HEADER = 1 << 28
 _SPECTRUM = 6  # singular values shown
@@ -44,7 +44,7 @@ def inspect_model(file: str, metadata: Mapping[str, str], label: str | None, top
     if "gramian-automata" in metadata:
         _print_other(file, metadata["gramian-automata"], label, as_json)
         return
-    from gramian.grammar.store import load_model
+    from gramian.parsing.model_store import load_model
 
     model = load_model(file)
     if label is not None:
@@ -111,7 +111,7 @@ def _facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[str, An
 
 def _low_rank(model: Model, stored: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return how many rules are of low rank, and what is known of their errors; None if all are whole."""
-    from gramian.grammar.bound import guarantee
+    from gramian.grammar.compress.bound import guarantee
 
     grammar = model.grammar
     if grammar.factors is None:

@@ -20,9 +20,9 @@ from gramian.cli.talk import counted, say
 from gramian.errors import InputError, OptionError
 
 if TYPE_CHECKING:
-    from gramian.chart.inference import Pruning
-    from gramian.files import TextLines
-    from gramian.parser import ParseResult, Sentence
+    from gramian.chart.chart_parser import Pruning
+    from gramian.io.files import TextLines
+    from gramian.parsing.parser import ParseResult, Sentence
 
 Combination: TypeAlias = Literal["product", "sum", "coverage", "hierarchical"]
 Decoder: TypeAlias = Literal["max-recall", "max-rule-product", "max-rule-sum", "variational", "viterbi"]
@@ -81,10 +81,10 @@ def parse(
     if as_json and pretty:
         raise OptionError("trees are written as --json or --pretty, not both")
     _start_numba(announce=not quiet)
-    from gramian.cli.resume import resumed
-    from gramian.files import open_text
-    from gramian.grammar.store import default_model_path
-    from gramian.parser import load
+    from gramian.io.files import open_text
+    from gramian.io.resume import resumed
+    from gramian.parsing.model_store import default_model_path
+    from gramian.parsing.parser import load
 
     parser = load(
         model,
@@ -173,7 +173,7 @@ def _pairs(tokens: list[str], name: str, line: int) -> list[tuple[str, str]]:
 
 def _pruning(text: str) -> Pruning:
     """Read thresholds, ``name=value`` with commas between."""
-    from gramian.chart.inference import Pruning
+    from gramian.chart.chart_parser import Pruning
 
     values = {}
     for part in filter(None, text.split(",")):

@@ -11,7 +11,7 @@ from gramian.errors import InputError, OptionError
 if TYPE_CHECKING:
     from gramian.chart.constraints import Span
     from gramian.grammar import LPCFG
-    from gramian.parser import Plain, Sentence
+    from gramian.parsing.parser import Plain, Sentence
     from gramian.trees import Tree
 
 __all__ = ["read_parse", "read_record"]
@@ -62,7 +62,7 @@ def read_record(text: str, source: str, line: int, grammar: LPCFG | None = None)
         return sentence
 
     from gramian.chart.constraints import Constraints
-    from gramian.parser import Constrained
+    from gramian.parsing.parser import Constrained
 
     constraints = Constraints(*(_spans(name, record.get(name, []), fault) for name in _SPANS))
     if grammar is not None:

@@ -18,9 +18,9 @@ def sample(
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing but errors."),
 ) -> None:
     """Draw trees at random from the distribution of a grammar, one a line."""
-    from gramian.files import writing
     from gramian.grammar.sample import TreeSampler
-    from gramian.grammar.store import load_model
+    from gramian.io.files import writing
+    from gramian.parsing.model_store import load_model
 
     sampler = TreeSampler(load_model(model).grammar, random_state=seed, max_length=max_length)
     with writing(output) as out:

@@ -72,7 +72,7 @@ def serve(
 def _service(models: list[str], dependency: str | None, automaton: str | None, seconds: float) -> Service:
     """Read all models; the bundled one may be missing where something else is there to see."""
     from gramian.web.explore import Explorer
-    from gramian.web.sequences import AutomatonView, DependencyView
+    from gramian.web.sequence_views import AutomatonView, DependencyView
     from gramian.web.service import Service
 
     explorers = [Explorer(path, seconds) for path in models]

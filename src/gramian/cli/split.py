@@ -25,7 +25,7 @@ def split(
     skip_broken: bool = typer.Option(False, "--skip-broken", help="Leave out broken trees, and report each."),
 ) -> None:
     """Cut a treebank into train, dev and test, in order or at random; within a part the order is kept."""
-    from gramian.files import writing
+    from gramian.io.files import writing
     from gramian.trees import read_conllu, read_trees
     from gramian.trees.formats import detect_format
 

@@ -129,7 +129,7 @@ def train(
     import time
 
     from gramian.corpus import Shape, Treebank
-    from gramian.files import writing
+    from gramian.io.files import writing
     from gramian.trees import HeadRules
     from gramian.trees import preset as named_preset
 
@@ -228,9 +228,9 @@ def train(
             Observations(bank, heads=learner.head_rules(bank), jobs=jobs, lexicon=rare_words, tagged=words)
         )
 
-    from gramian.grammar.compact import compacted
-    from gramian.grammar.model import Model
-    from gramian.grammar.store import save_model
+    from gramian.grammar.compress.compact import compacted
+    from gramian.parsing.model import Model
+    from gramian.parsing.model_store import save_model
 
     report = dict(learner.report_)
     # What differs from run to run goes beside the model: the same seed gives the same model file.
@@ -288,7 +288,7 @@ def _learner(options: dict[str, Any], start: str | None, jobs: int, tell: Any) -
     if iterations >= 0 and method in ("best", "spectral-em", "em"):
         common["iterations"] = iterations
     if start is not None:
-        from gramian.grammar.store import load_model
+        from gramian.parsing.model_store import load_model
 
         common["start"] = load_model(start).grammar
     if method == "em":
@@ -417,8 +417,8 @@ def _gold(dev: str, preset: str) -> list[Tree]:
 def _scores(grammar: LPCFG, gold: list[Tree], jobs: int) -> BracketScores:
     """Parse the words of gold trees and score the result."""
     from gramian.evaluate import GoldBrackets
-    from gramian.grammar.model import Model
-    from gramian.parser import Parser
+    from gramian.parsing.model import Model
+    from gramian.parsing.parser import Parser
 
     parser = Parser(Model(grammar))
     predicted = [result.tree for result in parser.parse_many([list(tree.words) for tree in gold], jobs=jobs)]

@@ -13,8 +13,8 @@ from gramian.cli.talk import say
 from gramian.errors import OptionError
 
 if TYPE_CHECKING:
-    from gramian.ensemble import Member
-    from gramian.grammar.model import Model
+    from gramian.parsing.model import Model
+    from gramian.training import Member
     from gramian.trees import Tree
 
 
@@ -43,9 +43,9 @@ class Bundle:
 
 
 def member_tasks(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the task of each grammar for :func:`gramian.ensemble.train.train_member`."""
-    from gramian.ensemble import plan_members
-    from gramian.ensemble.train import data_key
+    """Return the task of each grammar for :func:`gramian.training.members.train_member`."""
+    from gramian.training import plan_members
+    from gramian.training.members import data_key
 
     options = bundle.options
     common = {
@@ -60,12 +60,12 @@ def member_tasks(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> li
 
 def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None:
     """Train all models, those already finished excepted, and write them to one file."""
-    from gramian.ensemble import Member, train_member
-    from gramian.ensemble.calibrate import calibrate
-    from gramian.ensemble.train import whole_model
-    from gramian.files import writing
-    from gramian.grammar.store import save_model
-    from gramian.parallel import Outcome, run_tasks
+    from gramian.io.files import writing
+    from gramian.parsing.model_store import save_model
+    from gramian.training import Member, train_member
+    from gramian.training.calibrate import calibrate
+    from gramian.training.members import whole_model
+    from gramian.training.parallel import Outcome, run_tasks
 
     began = time.perf_counter()
     if bundle.models > 1 and not hasattr(learner, "random_state"):
@@ -127,10 +127,10 @@ def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None
 
 def _scored(model: Model, members: list[Member], bundle: Bundle) -> Model:
     """Parse the trees to score on with each model and with all; note scores and disagreement."""
-    from gramian.ensemble import disagreement
     from gramian.evaluate import GoldBrackets
-    from gramian.grammar.model import Model
-    from gramian.parser import Parser
+    from gramian.parsing.model import Model
+    from gramian.parsing.parser import Parser
+    from gramian.training import disagreement
 
     assert bundle.gold is not None
     words = [list(tree.words) for tree in bundle.gold]

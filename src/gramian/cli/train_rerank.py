@@ -8,20 +8,20 @@ from gramian.cli.talk import say
 
 if TYPE_CHECKING:
     from gramian.cli.train_many import Bundle
-    from gramian.grammar.model import Model
+    from gramian.parsing.model import Model
 
 
 def with_reranker(model: Model, tasks: list[dict[str, Any]], learner: Any, bundle: Bundle) -> Model:
     """Train the same members on folds of the treebank, rank their parses of the rest, and add what is learnt to the model."""
     from dataclasses import replace
 
-    from gramian.ensemble.folds import held_out
-    from gramian.ensemble.reranking import fold_candidates
-    from gramian.parallel import Outcome
-    from gramian.rerank import MaxEntReranker
-    from gramian.rerank.candidates import CANDIDATES
-    from gramian.rerank.scored import read_candidates
-    from gramian.rerank.store import pack
+    from gramian.loglinear import MaxEntReranker
+    from gramian.loglinear.rerank_candidates import CANDIDATES
+    from gramian.loglinear.rerank_scored import read_candidates
+    from gramian.loglinear.rerank_store import pack
+    from gramian.training.folds import held_out
+    from gramian.training.parallel import Outcome
+    from gramian.training.reranking import fold_candidates
 
     folds, done = bundle.rerank, 0
 

@@ -13,7 +13,7 @@ def search_numbers(
     scheduler: str | None, quiet: bool,
 ) -> tuple[dict[str, int], dict[str, Any]]:  # fmt: skip
     """Search, with a log beside the model; return the numbers of states by label, and what to note in the model."""
-    from gramian.ensemble.state_search import candidate_task, search_by_f1
+    from gramian.training.state_search import candidate_task, search_by_f1
 
     began = time.perf_counter()
     common = candidate_task(task, judge)

@@ -132,7 +132,7 @@ def sample(
 ) -> None:
     """Print random strings of a model that is a distribution, one a line."""
     from gramian.automata import load_sequence_model
-    from gramian.automata.formats import format_string
+    from gramian.automata.string_formats import format_string
 
     loaded = load_sequence_model(model)
     if numbered and loaded.alphabet != tuple(range(len(loaded.alphabet))):
@@ -165,11 +165,11 @@ def draw(
     OpenFST text holds the whole model unless --clusters asks for the approximation.
     """
     from gramian.automata import load_sequence_model
+    from gramian.automata.automaton_picture import to_svg
     from gramian.automata.dfa import dfa_approximation
     from gramian.automata.export import to_dot, to_openfst
     from gramian.automata.mixture import Mixture
-    from gramian.automata.picture import to_svg
-    from gramian.files import writing
+    from gramian.io.files import writing
 
     loaded = load_sequence_model(model)
     large = isinstance(loaded, Mixture) or getattr(loaded, "n_states", 0) > 40
@@ -205,8 +205,8 @@ def evaluate(
 ) -> None:
     """Score a model: PAutomaC perplexity with --solution, NDCG with --targets, else perplexity and error rate."""
     from gramian.automata import load_sequence_model
-    from gramian.automata.formats import read_solution, read_targets
-    from gramian.evaluate.sequences import ndcg, next_symbol_scores, pautomac_score
+    from gramian.automata.string_formats import read_solution, read_targets
+    from gramian.evaluate.sequence_scores import ndcg, next_symbol_scores, pautomac_score
 
     if solution is not None and targets is not None:
         raise OptionError("--solution and --targets are two different scores; try: one of them")
@@ -248,9 +248,9 @@ def evaluate(
 def _read(file: str, layout: Layout, tags: Tags) -> Sequences:
     """Read strings, or the tag sequences of a treebank."""
     from gramian.automata import Sequences
-    from gramian.automata.formats import read_strings
+    from gramian.automata.string_formats import read_strings
     from gramian.automata.tagset import universal_tag
-    from gramian.files import peek_text
+    from gramian.io.files import peek_text
     from gramian.trees import read_conllu, read_trees
 
     source, start = peek_text(file)

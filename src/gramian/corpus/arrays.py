@@ -17,10 +17,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gramian.corpus import kernels
+from gramian.corpus import array_kernels as kernels
 from gramian.corpus.encode import TokenCodes
 from gramian.errors import InputError
-from gramian.files import Source, open_text, source_name
+from gramian.io.files import Source, open_text, source_name
 from gramian.trees import (
     PRESETS,
     NormaliseOptions,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from gramian.files import Source, expand, open_text
+from gramian.io.files import Source, expand, open_text
 from gramian.trees.tree import SPACE
 
 __all__ = ["TokenCodes"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gramian.errors import InputError
-from gramian.files import open_text, peek_text
+from gramian.io.files import open_text, peek_text
 from gramian.trees import read_conllu, read_trees
 from gramian.trees.tree import unescape_word
 

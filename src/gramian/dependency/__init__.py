@@ -1,28 +1,8 @@
 """Dependency parsing with split head-automata grammars.
 
-Names are imported when first used: parsing needs no learner.
+Names are imported when first used; ``__init__.pyi`` lists them.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-import importlib
-from typing import Any
-
-_HOME = {
-    "SHAG": "gramian.dependency.shag",
-    "DependencyParse": "gramian.dependency.parser",
-    "DependencyParser": "gramian.dependency.parser",
-    "SHAGParser": "gramian.dependency.estimator",
-}
-
-__all__ = ["SHAG", "DependencyParse", "DependencyParser", "SHAGParser"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
-    raise AttributeError(f"module 'gramian.dependency' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gramian.experiments.results import Figure, Line
-from gramian.files import write_bytes
+from gramian.io.files import write_bytes
 
 __all__ = ["draw"]
 

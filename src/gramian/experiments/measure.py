@@ -16,10 +16,10 @@ from gramian.corpus import Shape, Treebank
 from gramian.evaluate import COLLINS, SPMRL, GoldBrackets
 from gramian.experiments.data import GoldTree
 from gramian.grammar import LPCFG
-from gramian.grammar.compact import compacted
-from gramian.grammar.model import Model
+from gramian.grammar.compress.compact import compacted
 from gramian.learn.search import ClusterCache, FoundStates, search_states
-from gramian.parser import Parser
+from gramian.parsing.model import Model
+from gramian.parsing.parser import Parser
 from gramian.trees import HeadRules, Tree, preset
 from gramian.trees.tree import phrase, preterminal
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from statistics import fmean, stdev
 from typing import Any, TypeAlias
 
-from gramian.parallel import Outcome
+from gramian.training.parallel import Outcome
 
 __all__ = ["Entry", "Figure", "Line", "Picture", "Results", "Section", "Spread", "Table", "fitted_exponent"]
 

@@ -20,8 +20,8 @@ from gramian.errors import MissingExtraError
 from gramian.experiments.plan import Options, Plan, Task, identity, make_plan
 from gramian.experiments.recipes import recipe
 from gramian.experiments.results import Entry, Results, Section
-from gramian.files import writing
-from gramian.parallel import Outcome, TaskFolder, run_tasks
+from gramian.io.files import writing
+from gramian.training.parallel import Outcome, TaskFolder, run_tasks
 
 __all__ = ["Experiment", "Foreseen", "Progress", "foresee", "run_experiment"]
 
@@ -130,7 +130,7 @@ def run_experiment(
     out : path
         Folder for everything. Runs that are finished there are not run again.
     jobs, scheduler
-        As for :func:`gramian.parallel.run_tasks`.
+        As for :func:`gramian.training.parallel.run_tasks`.
     only : str, optional
         Run only the cells of this name or pattern, and these even if they are finished.
     report_only : bool

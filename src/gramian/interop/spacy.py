@@ -22,7 +22,7 @@ except ImportError:
     raise MissingExtraError("spaCy", "spacy", "the component for spaCy") from None
 
 if TYPE_CHECKING:
-    from gramian.parser import ParseResult
+    from gramian.parsing.parser import ParseResult
 
 __all__ = ["GramianComponent", "create"]
 
@@ -51,8 +51,8 @@ class GramianComponent:
     --------
     >>> import spacy
     >>> from gramian.corpus import Treebank
-    >>> from gramian.grammar.model import Model
-    >>> from gramian.grammar.store import save_model
+    >>> from gramian.parsing.model import Model
+    >>> from gramian.parsing.model_store import save_model
     >>> from gramian.learn import PCFG
     >>> from gramian.trees import Tree
     >>> trees = [Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")]
@@ -72,7 +72,7 @@ class GramianComponent:
         self, name: str = "gramian", model: str | None = None, decoder: str = "max-recall", jobs: int = 1
     ) -> None:
         self.name, self.model, self.decoder, self.jobs = name, model, decoder, jobs
-        from gramian.parser import load  # here, since spaCy loads this module for every pipeline
+        from gramian.parsing.parser import load  # here, since spaCy loads this module for every pipeline
 
         self.parser = load(model, decoder=decoder)
         self._on_error: Callable[..., None] | None = None

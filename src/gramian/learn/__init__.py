@@ -1,19 +1,8 @@
-"""Learners: a treebank in arrays goes in, a grammar comes out."""
+"""Learners: a treebank in arrays goes in, a grammar comes out.
 
-from gramian.learn.base import PCFG, Learner
-from gramian.learn.cluster import SpectralClustering
-from gramian.learn.em import EM, SpectralEM
-from gramian.learn.moments import SpectralMoments
-from gramian.learn.observations import Observations
-from gramian.learn.split_merge import SplitMerge
+Names are imported when first used; ``__init__.pyi`` lists them.
+"""
 
-__all__ = [
-    "EM",
-    "PCFG",
-    "Learner",
-    "Observations",
-    "SpectralClustering",
-    "SpectralEM",
-    "SpectralMoments",
-    "SplitMerge",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -17,8 +17,8 @@ from gramian.corpus import Treebank
 from gramian.errors import OptionError
 from gramian.features import INSIDE, OUTSIDE, SETS, feature_matrix
 from gramian.grammar import LPCFG
-from gramian.learn.base import Learner, Report
-from gramian.learn.lexicon import LexiconName
+from gramian.learn.learner import Learner, Report
+from gramian.learn.lexicon_counts import LexiconName
 from gramian.learn.noise import Noise, disturbed, require_noise, thinned
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing

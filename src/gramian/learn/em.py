@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
-from gramian.learn.base import Learner, Report
 from gramian.learn.checkpoint import Checkpoint
 from gramian.learn.cluster import SpectralClustering, spectral_counts
-from gramian.learn.lexicon import LexiconName
+from gramian.learn.learner import Learner, Report
+from gramian.learn.lexicon_counts import LexiconName
 from gramian.learn.merge import merge_similar
 from gramian.learn.noise import Noise
 from gramian.learn.observations import Observations

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from gramian.features import feature_matrix
 from gramian.grammar import LPCFG
-from gramian.learn.base import Learner, Report
 from gramian.learn.cluster import Columns, feature_columns
+from gramian.learn.learner import Learner, Report
 from gramian.learn.observations import Observations
 from gramian.learn.states import Allocation, States
 from gramian.learn.svd import cross_svd

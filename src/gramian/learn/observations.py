@@ -14,13 +14,13 @@ from gramian.corpus.tagged import TaggedWords
 from gramian.corpus.vocab import Vocabulary, suffix_chain
 from gramian.errors import OptionError
 from gramian.features import NodeView
-from gramian.features.heads import head_leaves
+from gramian.features.head_words import head_leaves
 from gramian.grammar import LPCFG
-from gramian.learn.inference import TreeInference
-from gramian.learn.lexicon import LexicalModel, LexiconName
+from gramian.learn.lexicon_counts import LexicalModel, LexiconName
 from gramian.learn.smoothing import Smoothing, estimate_rules, state_shares
 from gramian.learn.states import Allocation, States, allocate_states
 from gramian.learn.tables import LatentTables
+from gramian.learn.tree_inference import TreeInference
 from gramian.trees import HeadRules
 
 __all__ = ["Observations"]
@@ -39,7 +39,7 @@ class Observations:
     jobs : int
         Threads; no result depends on it.
     lexicon : {"auto", "suffix", "tag", "pos"}
-        What rare words share; see :meth:`gramian.learn.lexicon.LexicalModel.named`.
+        What rare words share; see :meth:`gramian.learn.lexicon_counts.LexicalModel.named`.
     tagged : TaggedWords, optional
         Further words with their tags, for the lexicon.
     keep_features : bool

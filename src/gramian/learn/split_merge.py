@@ -8,8 +8,8 @@ import numpy as np
 
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
-from gramian.learn.base import Learner, Report
 from gramian.learn.cluster import count_states
+from gramian.learn.learner import Learner, Report
 from gramian.learn.merge import merge_losses, merged
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing

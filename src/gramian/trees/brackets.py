@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gramian.errors import InputError, OptionError
-from gramian.files import Source, expand, open_text, source_name, writing
+from gramian.io.files import Source, expand, open_text, source_name, writing
 from gramian.trees.records import whole_trees
 from gramian.trees.tree import SPACE, Tree, phrase, preterminal, unescape_word, with_line
 

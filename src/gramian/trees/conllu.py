@@ -17,7 +17,7 @@ from conllu.exceptions import ParseException
 from conllu.parser import parse_dict_value, parse_id_value
 
 from gramian.errors import InputError, OptionError
-from gramian.files import Source, TextLines, expand, open_text, source_name, writing
+from gramian.io.files import Source, TextLines, expand, open_text, source_name, writing
 from gramian.trees.projective import is_projective
 
 __all__ = ["ConlluError", "Sentence", "Token", "read_conllu", "write_conllu"]

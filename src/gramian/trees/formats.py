@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from gramian.errors import InputError
-from gramian.files import Source, peek_text, source_name
+from gramian.io.files import Source, peek_text, source_name
 
 __all__ = ["Format", "detect_format"]
 

@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Literal, TypeAlias, cast
 
 from gramian.errors import InputError
-from gramian.files import Source, open_text
+from gramian.io.files import Source, open_text
 from gramian.trees.conllu import Sentence, Token
 from gramian.trees.tree import Tree
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import accumulate, islice
 
-from gramian.files import TextLines
+from gramian.io.files import TextLines
 from gramian.trees.tree import SPACE
 
 __all__ = ["whole_trees"]

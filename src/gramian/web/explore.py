@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from gramian.chart.ensemble import EnsembleChart
-from gramian.chart.inference import ChartParser, Forest
+from gramian.chart.chart_parser import ChartParser, Forest
+from gramian.chart.combine import EnsembleChart
 from gramian.chart.readout import label_posteriors, label_table, state_posterior
 from gramian.errors import OptionError
 from gramian.grammar.describe import describe
 from gramian.grammar.lexicon import joined
-from gramian.parser import Parser, load
-from gramian.tokenise import tokenise
+from gramian.parsing.parser import Parser, load
+from gramian.parsing.tokenise import tokenise
+from gramian.parsing.words import WordTable
 from gramian.trees import Tree, unescape_word
 from gramian.trees.labels import is_intermediate, unescape_label
 from gramian.web.state_map import state_map
-from gramian.words import WordTable
 
 __all__ = ["Explorer", "Look"]
 

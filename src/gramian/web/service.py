@@ -12,14 +12,14 @@ from typing import Any
 from gramian import __version__
 from gramian.chart.decode import DECODERS
 from gramian.errors import InputError, OptionError
-from gramian.result import ParseResult
+from gramian.parsing.result import ParseResult
 from gramian.trees import Tree
 from gramian.web.explore import Explorer, Look
 from gramian.web.fields import Fields
 from gramian.web.latex import to_forest
-from gramian.web.records import compare, finite, nodes
-from gramian.web.sentences import INPUTS, MOST_WORDS, Typed, read_tree, read_typed
-from gramian.web.sequences import AutomatonView, DependencyView
+from gramian.web.sequence_views import AutomatonView, DependencyView
+from gramian.web.tree_json import compare, finite, nodes
+from gramian.web.typed_sentences import INPUTS, MOST_WORDS, Typed, read_tree, read_typed
 
 __all__ = ["Service"]
 

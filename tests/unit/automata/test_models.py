@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from gramian.automata import PDFA, WFA, Mixture, NGram, Sequences, load_sequence_model
+from gramian.automata.automaton_picture import to_svg
 from gramian.automata.dfa import dfa_approximation
 from gramian.automata.export import to_dot, to_openfst
 from gramian.automata.mixture import mixture_weights
-from gramian.automata.picture import to_svg
 from gramian.errors import ModelFileError, OptionError
 
 STRINGS = ["ab", "abb", "a", "", "ba", "ab", "abab"]

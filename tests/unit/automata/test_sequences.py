@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian.automata import Sequences, read_strings
-from gramian.automata.formats import format_string, read_solution, read_targets
+from gramian.automata.string_formats import format_string, read_solution, read_targets
 from gramian.errors import InputError, OptionError
 
 STRINGS = st.lists(st.lists(st.sampled_from("abcz"), max_size=6).map(tuple), max_size=12)

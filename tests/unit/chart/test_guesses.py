@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from gramian.chart import coarse_kernels
-from gramian.chart.inference import ChartParser, Pruning
+from gramian.chart.chart_parser import ChartParser, Pruning
 from gramian.grammar import LPCFG
-from gramian.grammar.store import load_model
-from gramian.words import WordTable
+from gramian.parsing.model_store import load_model
+from gramian.parsing.words import WordTable
 
 FIXTURE = Path(__file__).parents[1] / "grammar" / "fixtures" / "version-1.grammar"
 WORDS = ["the", "saw", "saw", "glorp", "with", "a", "cat"]

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from toy_treebank import toy_sentences
 
-from gramian.dependency.arcs import kernels
-from gramian.dependency.arcs.labeller import fit_labeller
-from gramian.dependency.arcs.scorer import ArcScorer, fit_arc_scorer
-from gramian.dependency.arcs.tokens import TokenTable
-from gramian.dependency.inference import marginals
-from gramian.dependency.learn import deterministic
-from gramian.dependency.sequences import head_sequences
+from gramian.dependency import arc_kernels as kernels
+from gramian.dependency.arc_labeller import fit_labeller
+from gramian.dependency.arc_scorer import ArcScorer, fit_arc_scorer
+from gramian.dependency.arc_tokens import TokenTable
+from gramian.dependency.half_constituents import marginals
+from gramian.dependency.head_automata import deterministic
+from gramian.dependency.modifiers import head_sequences
 from gramian.dependency.symbols import SymbolMap
 from gramian.trees import Sentence, Token
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from gramian.automata import WFA
-from gramian.dependency.inference import marginals, mbr_tree, viterbi_tree
+from gramian.dependency.half_constituents import marginals, mbr_tree, viterbi_tree
 from gramian.dependency.shag import LEFT, RIGHT, SHAG
 from gramian.errors import OptionError
 from gramian.trees import is_projective

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from gramian.automata import Sequences
-from gramian.dependency.learn import deterministic, expectation_maximisation, spectral
-from gramian.dependency.sequences import HeadSequences
+from gramian.dependency.head_automata import deterministic, expectation_maximisation, spectral
+from gramian.dependency.modifiers import HeadSequences
 from gramian.dependency.shag import LEFT, RIGHT
 from gramian.errors import OptionError
 

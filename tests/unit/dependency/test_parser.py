@@ -5,8 +5,8 @@ import pytest
 from sklearn.base import clone
 from toy_treebank import toy_sentences
 
-from gramian.dependency.estimator import SHAGParser
-from gramian.dependency.parser import DependencyParser
+from gramian.dependency.dependency_parser import DependencyParser
+from gramian.dependency.shag_parser import SHAGParser
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.trees import Sentence, Token, is_projective
 
@@ -166,7 +166,7 @@ def test_damaged_and_foreign_files_are_refused(parser, tmp_path):
 )
 def test_parts_that_do_not_fit_are_refused(parser, tmp_path, name, change):
     # Kernels index without looking, so a file must not bring indices out of range.
-    from gramian.automata.store import read_model, write_model
+    from gramian.automata.automata_store import read_model, write_model
 
     parser.save(tmp_path / "model")
     header, arrays = read_model(tmp_path / "model")

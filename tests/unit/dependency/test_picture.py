@@ -3,8 +3,8 @@ from xml.etree import ElementTree
 from toy_treebank import toy_sentences
 
 from gramian.automata.pdfa import PDFA
-from gramian.dependency.parser import DependencyParse
-from gramian.dependency.picture import draw_automaton, draw_parse
+from gramian.dependency.dependency_parser import DependencyParse
+from gramian.dependency.dependency_picture import draw_automaton, draw_parse
 
 
 def texts(svg):

@@ -5,7 +5,7 @@ import pytest
 
 from gramian.automata import WFA, NGram, Sequences
 from gramian.errors import ScoreError
-from gramian.evaluate.sequences import ndcg, next_symbol_scores, pautomac_score
+from gramian.evaluate.sequence_scores import ndcg, next_symbol_scores, pautomac_score
 
 COIN = WFA([1.0], [0.25], [[[0.5]], [[0.25]]], ("a", "b"))  # always predicts "a"
 

@@ -15,7 +15,7 @@ from gramian.experiments import Cell, Plan, Recipe, Results, Spread, make_plan, 
 from gramian.experiments.data import Data, find_treebank, find_treebanks, sizes, split_trees
 from gramian.experiments.plan import matches
 from gramian.experiments.results import Figure, Line, Section, Table
-from gramian.parallel import Outcome
+from gramian.training.parallel import Outcome
 
 DATA = Data("numbers", {}, "0" * 16)
 OPTIONS = {"numbers": [1, 2, 3], "label": "a <b> & c"}

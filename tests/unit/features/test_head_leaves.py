@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tree_strategies import labelled_trees
 
 from gramian.corpus import Shape, Treebank
-from gramian.features.heads import head_leaves
+from gramian.features.head_words import head_leaves
 from gramian.trees import HeadRules, NormaliseOptions, Tree, head_positions
 from gramian.trees.labels import is_intermediate
 

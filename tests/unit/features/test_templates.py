@@ -8,7 +8,7 @@ import pytest
 from gramian.corpus import Treebank
 from gramian.errors import OptionError
 from gramian.features import INSIDE, OUTSIDE, SETS, NodeView, register_template
-from gramian.features.heads import head_leaves
+from gramian.features.head_words import head_leaves
 from gramian.trees import HeadRules, Tree
 
 TREES = (

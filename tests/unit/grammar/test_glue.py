@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tiny_grammar import low_rank_grammar, tiny_grammar
 
-from gramian.chart.inference import ChartParser, Pruning
+from gramian.chart.chart_parser import ChartParser, Pruning
 from gramian.grammar.glue import END, end_scores, glued, root_label
 
 SENTENCES = [[".", "."], ["the", "dog", "the", "cat", "with"], ["barks", "the", "telescope", "saw"]]

@@ -11,10 +11,10 @@ import pytest
 from gramian.corpus import Treebank
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
-from gramian.grammar.bound import guarantee
 from gramian.grammar.check import check
-from gramian.grammar.lowrank import RANKS, compared, compress, expected_uses
-from gramian.grammar.shared import compress_shared
+from gramian.grammar.compress.bound import guarantee
+from gramian.grammar.compress.lowrank import RANKS, compared, compress, expected_uses
+from gramian.grammar.compress.shared import compress_shared
 from gramian.learn import EM, PCFG
 from gramian.trees import Tree
 

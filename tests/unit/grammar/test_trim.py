@@ -10,9 +10,9 @@ from tiny_grammar import tiny_grammar
 
 from gramian.errors import OptionError
 from gramian.grammar.check import check
-from gramian.grammar.model import Model
-from gramian.grammar.store import save_model
-from gramian.grammar.trim import trimmed
+from gramian.grammar.compress.trim import trimmed
+from gramian.parsing.model import Model
+from gramian.parsing.model_store import save_model
 
 
 def rows(grammar, rule: int) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gramian.grammar import LPCFG, Lexicon
 from gramian.grammar.factors import Factors
-from gramian.grammar.model import Model
+from gramian.parsing.model import Model
 from gramian.trees import Tree
 from gramian.trees.binarise import binarise
 
@@ -155,6 +155,6 @@ def probability(tree: Tree) -> float:
 
 
 if __name__ == "__main__":
-    from gramian.grammar.store import save_model
+    from gramian.parsing.model_store import save_model
 
     save_model(tiny_model(), sys.argv[1])

@@ -14,22 +14,14 @@ from gramian.corpus import Treebank
 from gramian.errors import InputError, OptionError
 from gramian.grammar import LPCFG
 from gramian.grammar.check import check
-from gramian.grammar.model import Model
-from gramian.grammar.store import load_model, save_model
-from gramian.learn import (
-    EM,
-    PCFG,
-    Observations,
-    SpectralClustering,
-    SpectralEM,
-    SpectralMoments,
-    SplitMerge,
-    inference,
-)
+from gramian.learn import EM, PCFG, Observations, SpectralClustering, SpectralEM, SpectralMoments, SplitMerge
+from gramian.learn import tree_inference as inference
 from gramian.learn.em import random_counts, tables_of
-from gramian.learn.lexicon import LexicalModel
+from gramian.learn.lexicon_counts import LexicalModel
 from gramian.learn.smoothing import Smoothing
 from gramian.learn.tables import LatentTables, Layout
+from gramian.parsing.model import Model
+from gramian.parsing.model_store import load_model, save_model
 
 LEARNERS = {
     "pcfg": PCFG(),

@@ -14,7 +14,7 @@ from gramian.errors import OptionError
 from gramian.grammar.lexicon import Lexicon
 from gramian.learn import Observations
 from gramian.learn.cluster import count_states
-from gramian.learn.lexicon import LexicalModel
+from gramian.learn.lexicon_counts import LexicalModel
 from gramian.learn.smoothing import state_shares
 from gramian.learn.tables import LatentTables, Layout
 

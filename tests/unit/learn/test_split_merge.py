@@ -8,7 +8,7 @@ from learn_cases import big_case, sentences
 
 from gramian.learn import Observations, SplitMerge
 from gramian.learn.cluster import count_states
-from gramian.learn.lexicon import LexicalModel
+from gramian.learn.lexicon_counts import LexicalModel
 from gramian.learn.merge import merge_losses, merged, nearest_pairs
 from gramian.learn.smoothing import Smoothing
 from gramian.learn.split_merge import split

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from gramian.chart.ensemble import COMBINATIONS
+from gramian.chart.combine import COMBINATIONS
 from gramian.experiments.data import Data, find_treebank, split_trees
 from gramian.experiments.measure import expected_seconds, parse_and_score, several
 from gramian.experiments.plan import Cell, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table
-from gramian.grammar.model import Model
+from gramian.parsing.model import Model
 
 __all__ = ["RECIPE"]
 

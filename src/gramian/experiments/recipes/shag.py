@@ -6,13 +6,13 @@ from functools import lru_cache
 from typing import Any
 
 from gramian.automata.dfa import dfa_approximation
-from gramian.dependency.learn import spectral
-from gramian.dependency.picture import draw_automaton
-from gramian.dependency.sequences import head_sequences, projective
+from gramian.dependency.dependency_picture import draw_automaton
+from gramian.dependency.head_automata import spectral
+from gramian.dependency.modifiers import head_sequences, projective
 from gramian.dependency.shag import LEFT, RIGHT
-from gramian.dependency.study import VARIANTS, attachment_point
 from gramian.dependency.symbols import SymbolMap
 from gramian.errors import OptionError
+from gramian.experiments.attachment_study import VARIANTS, attachment_point
 from gramian.experiments.data import Data, find_dependencies
 from gramian.experiments.plan import Cell, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Picture, Results, Section, Spread, Table

@@ -34,7 +34,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
 
 def measure(task: Task) -> dict[str, Any]:
     """Learn a grammar, and time every sentence alone."""
-    from gramian.parser import Parser
+    from gramian.parsing.parser import Parser
 
     settings = task["settings"]
     train, test = split_trees(task["files"], settings["preset"])

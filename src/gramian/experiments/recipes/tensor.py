@@ -44,7 +44,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
 
 def measure(task: Task) -> dict[str, Any]:
     """Learn by EM, decompose in every way, and parse with each."""
-    from gramian.grammar.lowrank import compress
+    from gramian.grammar.compress.lowrank import compress
 
     settings = task["settings"]
     train, test = split_trees(task["files"], settings["preset"])

@@ -10,14 +10,14 @@ from functools import lru_cache
 from typing import Any
 
 from gramian.automata import Sequences
-from gramian.automata.formats import read_strings
-from gramian.automata.study import CurvePoint, baseline_points, em_curve, spectral_curve
+from gramian.automata.string_formats import read_strings
 from gramian.automata.tagset import universal_tag
 from gramian.errors import OptionError
 from gramian.experiments.data import Data, find_treebank, gold_trees, preset_of
 from gramian.experiments.plan import Cell, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table
-from gramian.files import peek_text
+from gramian.experiments.tag_study import CurvePoint, baseline_points, em_curve, spectral_curve
+from gramian.io.files import peek_text
 
 __all__ = ["RECIPE"]
 

@@ -1,0 +1,15 @@
+from .baselines import NGram as NGram
+from .basis import Basis as Basis
+from .hankel import HankelBlocks as HankelBlocks
+from .hankel import hankel_blocks as hankel_blocks
+from .mixture import Mixture as Mixture
+from .pdfa import PDFA as PDFA
+from .pnfa_em import PNFAEM as PNFAEM
+from .sequence_model import SequenceModel as SequenceModel
+from .sequence_model import load_sequence_model as load_sequence_model
+from .spectral import SpectralWFA as SpectralWFA
+from .spectral import extract_wfa as extract_wfa
+from .string_formats import read_strings as read_strings
+from .strings import Sequences as Sequences
+from .wfa import WFA as WFA
+from .wfa import DivergenceError as DivergenceError

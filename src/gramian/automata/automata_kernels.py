@@ -1,0 +1,368 @@
+"""Every numba kernel of the automata: plain functions on C-contiguous arrays.
+
+State vectors are rows; ``transitions[s]`` takes the row on its left to the row after symbol ``s``. Symbol -1
+has the zero operator. Vectors are rescaled as they go, so that long strings neither underflow nor overflow.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gramian.jit import kernel
+
+__all__ = [
+    "expectations",
+    "follow",
+    "match_cuts",
+    "node_depths",
+    "sample_paths",
+    "score_paths",
+    "score_strings",
+    "state_vectors",
+    "trie_nodes",
+]
+
+_SMALL = 1e-100
+_LARGE = 1e100
+
+
+@kernel
+def _step(vector, matrix, result):
+    """Set result to vector @ matrix, four rows of the matrix at a time."""
+    n = vector.shape[0]
+    for j in range(n):
+        result[j] = 0.0
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        a, b, c, d = vector[i], vector[i + 1], vector[i + 2], vector[i + 3]
+        if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
+            for j in range(n):
+                result[j] += (
+                    a * matrix[i, j] + b * matrix[i + 1, j] + c * matrix[i + 2, j] + d * matrix[i + 3, j]
+                )
+    for i in range(whole, n):
+        for j in range(n):
+            result[j] += vector[i] * matrix[i, j]
+
+
+@kernel
+def score_strings(initial, final, transitions, symbols, offsets, log_abs, sign):
+    """Fill log|f(x)| and the sign of f(x) for every string x."""
+    n = initial.shape[0]
+    vector = np.empty(n)
+    after = np.empty(n)
+    for row in range(offsets.shape[0] - 1):
+        vector[:] = initial
+        log_scale = 0.0
+        for position in range(offsets[row], offsets[row + 1]):
+            symbol = symbols[position]
+            if symbol < 0:
+                vector[:] = 0.0
+                break
+            _step(vector, transitions[symbol], after)
+            vector, after = after, vector
+            largest = 0.0
+            for i in range(n):
+                largest = max(largest, abs(vector[i]))
+            if largest == 0.0:
+                break
+            if largest < _SMALL or largest > _LARGE:
+                log_scale += math.log(largest)
+                for i in range(n):
+                    vector[i] /= largest
+        value = 0.0
+        for i in range(n):
+            value += vector[i] * final[i]
+        if value == 0.0:
+            log_abs[row] = -np.inf
+            sign[row] = 0.0
+        else:
+            log_abs[row] = math.log(abs(value)) + log_scale
+            sign[row] = 1.0 if value > 0.0 else -1.0
+
+
+@kernel
+def state_vectors(initial, total, restarts, transitions, symbols, offsets, vectors):
+    """Fill the normalised state row before each symbol and at the end of each string.
+
+    Row ``offsets[i] + i + t`` is the state after ``t`` symbols of string ``i``. A row is divided by its
+    product with `total`, the prefix weight; where that is not positive, row ``symbol`` of `restarts` takes
+    its place. Symbol -1 finds the last row of `restarts`.
+    """
+    n = initial.shape[0]
+    row = 0
+    for string in range(offsets.shape[0] - 1):
+        vectors[row] = initial
+        row += 1
+        for position in range(offsets[string], offsets[string + 1]):
+            symbol = symbols[position]
+            mass = 0.0
+            largest = 0.0
+            if symbol >= 0:
+                _step(vectors[row - 1], transitions[symbol], vectors[row])
+                for i in range(n):
+                    mass += vectors[row, i] * total[i]
+                    largest = max(largest, abs(vectors[row, i]))
+            if mass > 1e-12 * largest and np.isfinite(mass):
+                for i in range(n):
+                    vectors[row, i] /= mass
+            else:
+                vectors[row] = restarts[symbol]
+            row += 1
+
+
+@kernel
+def follow(successor, symbols, offsets, states):
+    """Fill the state of a deterministic automaton before each symbol and at the end of each string."""
+    at = 0
+    for row in range(offsets.shape[0] - 1):
+        state = 0
+        states[at] = 0
+        at += 1
+        for position in range(offsets[row], offsets[row + 1]):
+            symbol = symbols[position]
+            state = successor[state, symbol] if state >= 0 and symbol >= 0 else -1
+            states[at] = state
+            at += 1
+
+
+@kernel
+def score_paths(successor, logs, symbols, offsets, result):
+    """Fill the log-probability of every string in a deterministic automaton."""
+    stop = logs.shape[1] - 1
+    for row in range(offsets.shape[0] - 1):
+        state = 0
+        total = 0.0
+        for position in range(offsets[row], offsets[row + 1]):
+            symbol = symbols[position]
+            if symbol < 0 or successor[state, symbol] < 0:
+                state = -1
+                break
+            total += logs[state, symbol]
+            state = successor[state, symbol]
+        result[row] = total + logs[state, stop] if state >= 0 else -np.inf
+
+
+@kernel
+def match_cuts(table, accepted, symbols, offsets, backward, whole, pointers, indices, fill):
+    """Find the basis strings that begin (or, backward, end) at each cut of each string; return how many.
+
+    `table` is the tree of the basis strings and `accepted` the string that ends at a node, or -1. With
+    `whole`, a match must reach the end (backward: the start) of its string. Without `fill` only `pointers`,
+    the number of matches up to each cut, are written.
+    """
+    found = 0
+    cut = 0
+    for row in range(offsets.shape[0] - 1):
+        start, end = offsets[row], offsets[row + 1]
+        for place in range(start, end + 1):
+            node = 0
+            at = place
+            while node >= 0:
+                edge = at == start if backward else at == end
+                if accepted[node] >= 0 and (edge or not whole):
+                    if fill:
+                        indices[found] = accepted[node]
+                    found += 1
+                if edge:
+                    break
+                symbol = symbols[at - 1] if backward else symbols[at]
+                at += -1 if backward else 1
+                node = table[node, symbol] if symbol >= 0 else -1
+            cut += 1
+            pointers[cut] = found
+    return found
+
+
+@kernel
+def trie_nodes(symbols, offsets, weights, parent, symbol, weight):
+    """Fill the prefix tree of lexicographically sorted distinct strings; return its number of nodes.
+
+    Node 0 is the empty prefix; a parent comes before its children. The arrays must hold total length + 1
+    nodes.
+    """
+    longest = 0
+    for row in range(offsets.shape[0] - 1):
+        longest = max(longest, offsets[row + 1] - offsets[row])
+    path = np.zeros(longest + 1, np.int64)  # the node of each prefix of the string before
+    parent[0] = -1
+    symbol[0] = -1
+    weight[0] = 0.0
+    nodes = 1
+    for row in range(offsets.shape[0] - 1):
+        start = offsets[row]
+        length = offsets[row + 1] - start
+        shared = 0
+        if row > 0:
+            before = offsets[row - 1]
+            limit = min(length, start - before)
+            while shared < limit and symbols[before + shared] == symbols[start + shared]:
+                shared += 1
+        for depth in range(shared, length):
+            parent[nodes] = path[depth]
+            symbol[nodes] = symbols[start + depth]
+            weight[nodes] = 0.0
+            path[depth + 1] = nodes
+            nodes += 1
+        weight[path[length]] += weights[row]
+    return nodes
+
+
+@kernel
+def node_depths(parent, depth):
+    """Fill the depth of every node; a parent comes before its children."""
+    for node in range(1, parent.shape[0]):
+        depth[node] = depth[parent[node]] + 1
+
+
+@kernel
+def _forward(initial, transitions, parent, symbol, bounds, block, forward, scale):
+    """Fill the normalised forward row of every node of a prefix tree, and what it was divided by.
+
+    Nodes ``bounds[g]:bounds[g + 1]`` are one group: they have the same depth and the same symbol,
+    ``symbol[g]``, so that one matrix product serves them all. Group 0 is the root.
+    """
+    n = initial.shape[0]
+    for i in range(n):
+        forward[0, i] = initial[i]
+    scale[0] = 1.0
+    for group in range(1, symbol.shape[0]):
+        start, end = bounds[group], bounds[group + 1]
+        for node in range(start, end):
+            above = parent[node]
+            for i in range(n):
+                block[node - start, i] = forward[above, i]
+        np.dot(block[: end - start], transitions[symbol[group]], forward[start:end])
+        for node in range(start, end):
+            total = forward[node, 0]
+            for i in range(1, n):
+                total += forward[node, i]
+            scale[node] = total
+            if total > 0.0:
+                for i in range(n):
+                    forward[node, i] /= total
+
+
+@kernel
+def expectations(
+    initial, final, transitions, transposed, parent, symbol, bounds, weight,
+    block, forward, backward, scale, log_scale, initial_counts, final_counts, products,
+):  # fmt: skip
+    """Add what one prefix tree contributes to the expected counts; return its log-likelihood.
+
+    ``products[s]`` receives the sum over nodes us of the outer products forward(u) x backward(us); times the
+    transition's weight it is the transition's expected count. A backward row carries the weighted strings at
+    and below its node, scaled so that forward(u) . backward(u) is their number.
+    """
+    n = initial.shape[0]
+    _forward(initial, transitions, parent, symbol, bounds, block, forward, scale)
+    log_likelihood = 0.0
+    log_scale[0] = 0.0
+    for node in range(parent.shape[0]):
+        if node > 0:
+            log_scale[node] = log_scale[parent[node]]
+            log_scale[node] += math.log(scale[node]) if scale[node] > 0.0 else -np.inf
+        for i in range(n):
+            backward[node, i] = 0.0
+        if weight[node] > 0.0:
+            ending = 0.0
+            for i in range(n):
+                ending += forward[node, i] * final[i]
+            if ending > 0.0:
+                log_likelihood += weight[node] * (log_scale[node] + math.log(ending))
+                share = weight[node] / ending
+                for i in range(n):
+                    backward[node, i] = share * final[i]
+                    final_counts[i] += share * final[i] * forward[node, i]
+            else:
+                log_likelihood = -np.inf
+    product = np.empty((n, n))
+    for group in range(symbol.shape[0] - 1, 0, -1):
+        start, end = bounds[group], bounds[group + 1]
+        for node in range(start, end):
+            inverse = 1.0 / scale[node] if scale[node] > 0.0 else 0.0
+            above = parent[node]
+            for i in range(n):
+                backward[node, i] *= inverse
+                block[node - start, i] = forward[above, i]
+        np.dot(block[: end - start].T, backward[start:end], product)
+        for i in range(n):
+            for j in range(n):
+                products[symbol[group], i, j] += product[i, j]
+        np.dot(backward[start:end], transposed[symbol[group]], block[: end - start])
+        for node in range(start, end):
+            above = parent[node]
+            for i in range(n):
+                backward[above, i] += block[node - start, i]
+    for i in range(n):
+        initial_counts[i] += initial[i] * backward[0, i]
+    return log_likelihood
+
+
+@kernel
+def sample_paths(
+    initial, final, transitions, transposed, parent, symbol, bounds, weight, node_symbol, uniforms,
+    block, forward, scale, initial_counts, final_counts, counts,
+):  # fmt: skip
+    """Draw a state path for every string of a prefix tree, and add its moves to the counts.
+
+    Forward filtering, then backward sampling; `weight` holds whole numbers, and `uniforms` one number for
+    every state of every string.
+    """
+    _forward(initial, transitions, parent, symbol, bounds, block, forward, scale)
+    sums = np.empty(initial.shape[0] // 8 + 1)
+    used = 0
+    for end in range(parent.shape[0]):
+        for _ in range(int(weight[end])):
+            node = end
+            state = _draw(forward[node], final, uniforms[used], sums)
+            used += 1
+            final_counts[state] += 1.0
+            while node > 0:
+                above = parent[node]
+                taken = node_symbol[node]
+                before = _draw(forward[above], transposed[taken, state], uniforms[used], sums)
+                used += 1
+                counts[taken, before, state] += 1.0
+                state = before
+                node = above
+            initial_counts[state] += 1.0
+
+
+@kernel
+def _draw(left, right, uniform, sums):
+    """Draw an index in proportion to left * right: first the block of eight, then the place in it."""
+    n = left.shape[0]
+    whole = n // 8
+    total = 0.0
+    for block in range(whole):
+        i = 8 * block
+        part = (left[i] * right[i] + left[i + 1] * right[i + 1]) + (
+            left[i + 2] * right[i + 2] + left[i + 3] * right[i + 3]
+        )
+        part += (left[i + 4] * right[i + 4] + left[i + 5] * right[i + 5]) + (
+            left[i + 6] * right[i + 6] + left[i + 7] * right[i + 7]
+        )
+        total += part
+        sums[block] = total
+    rest = 0.0
+    for i in range(8 * whole, n):
+        rest += left[i] * right[i]
+    threshold = uniform * (total + rest)
+    block = 0
+    while block < whole and sums[block] <= threshold:
+        block += 1
+    reached = sums[block - 1] if block > 0 else 0.0
+    likely = 8 * block
+    for i in range(8 * block, min(8 * block + 8, n)):
+        part = left[i] * right[i]
+        if part > 0.0:
+            likely = i  # rounding may leave the threshold unreached: then the last possible place
+            reached += part
+            if reached > threshold:
+                break
+    return min(likely, n - 1)

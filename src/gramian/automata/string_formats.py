@@ -1,0 +1,189 @@
+"""Reading and writing samples of strings: PAutomaC and SPiCe files, and plain lines of symbols.
+
+A PAutomaC (or SPiCe) file opens with the number of strings and the size of the alphabet; each further line is
+a length and so many symbols, integers from 0. A plain file has one string a line, symbols separated by
+blanks; an empty line is the empty string.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.automata.strings import Sequences, Symbol
+from gramian.errors import InputError
+from gramian.io.files import Source, TextLines, open_text
+
+__all__ = ["format_string", "read_solution", "read_strings", "read_targets"]
+
+_WHOLE = re.compile("[0-9]{1,9}")
+_LARGEST_ALPHABET = 1_000_000
+
+
+def read_strings(source: Source) -> Sequences:
+    r"""Read strings; which of the two formats it is shows in the first two lines.
+
+    Examples
+    --------
+    >>> import io
+    >>> list(read_strings(io.BytesIO(b"2 3\n2 0 2\n0\n")))
+    [(0, 2), ()]
+    >>> read_strings(io.BytesIO(b"DT NN VB\nNN\n")).alphabet
+    ('DT', 'NN', 'VB')
+    """
+    with open_text(source) as text:
+        lines = _whole_lines(text)
+        first, second = next(lines, None), next(lines, None)
+        if first is None:
+            raise InputError("there are no strings", text.name, 1, hint="check that the file is not empty")
+        rest: Iterable[str] = lines if second is None else _chain(second, lines)
+        if _is_pautomac(first, second):
+            return _numbered(first, rest, text.name)
+        return Sequences.from_strings(line.split() for line in _chain(first, rest))
+
+
+def format_string(string: Iterable[Symbol], *, numbered: bool = False) -> str:
+    """Return a string as a line of a plain file, or of a PAutomaC file if `numbered`.
+
+    Examples
+    --------
+    >>> format_string(("DT", "NN")), format_string((0, 2), numbered=True)
+    ('DT NN', '2 0 2')
+    """
+    symbols = [str(symbol) for symbol in string]
+    return " ".join([str(len(symbols)), *symbols] if numbered else symbols)
+
+
+def read_solution(source: Source) -> npt.NDArray[np.float64]:
+    """Read a PAutomaC solution: how many numbers, then one number a line, the true probability of a string."""
+    with open_text(source) as text:
+        numbers = [
+            _number(line, text.name, at) for at, line in enumerate(_whole_lines(text), 1) if line.strip()
+        ]
+        if not numbers or len(numbers) - 1 != numbers[0]:
+            raise InputError(
+                f"the first line must say how many of the {max(len(numbers) - 1, 0)} numbers follow",
+                text.name,
+                1,
+                hint="name the file that ends in _solution.txt",
+            )
+    solution = np.asarray(numbers[1:])
+    if (solution < 0).any() or solution.sum() <= 0:
+        raise InputError("probabilities must be positive", text.name, hint="name a file of probabilities")
+    return solution
+
+
+def read_targets(source: Source) -> list[tuple[float, dict[int, float]]]:
+    r"""Read SPiCe targets: for each prefix the best possible score, and the probability of each next symbol.
+
+    Symbol -1 is the end of the string.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_targets(io.BytesIO(b"1.0 3 0.9 -1 0.1\n"))
+    [(1.0, {3: 0.9, -1: 0.1})]
+    """
+    targets = []
+    with open_text(source) as text:
+        for at, line in enumerate(_whole_lines(text), 1):
+            parts = line.split()
+            if not parts:
+                continue
+            try:
+                best, *pairs = map(float, parts)
+                symbols, values = [int(part) for part in parts[1::2]], pairs[1::2]
+                targets.append((best, dict(zip(symbols, values, strict=True))))
+            except ValueError:
+                raise InputError(
+                    "a line must be a number, then pairs of a symbol and its probability",
+                    text.name,
+                    at,
+                    excerpt=line,
+                    hint="name a SPiCe target file",
+                ) from None
+    return targets
+
+
+def _is_pautomac(first: str, second: str | None) -> bool:
+    head = first.split()
+    if len(head) != 2 or not all(map(_WHOLE.fullmatch, head)):
+        return False
+    if second is None:
+        return head[0] == "0"
+    row = second.split()
+    return bool(row) and all(map(_WHOLE.fullmatch, row)) and len(row) - 1 == int(row[0])
+
+
+def _numbered(first: str, lines: Iterable[str], name: str) -> Sequences:
+    count, size = map(int, first.split())
+    if size > _LARGEST_ALPHABET:
+        raise InputError(
+            f"the first line announces {size:,} symbols; there may be {_LARGEST_ALPHABET:,}",
+            name,
+            1,
+            hint="correct the first line",
+        )
+    flat: list[str] = []
+    lengths: list[int] = []
+    for at, line in enumerate(lines, 2):
+        length, *symbols = line.split() or ("",)
+        if not length and len(lengths) == count:
+            continue  # blank lines at the end
+        if not _WHOLE.fullmatch(length) or int(length) != len(symbols):
+            raise InputError(
+                f"a line must be a length and so many symbols; this one has {len(symbols)} after {length!r}",
+                name,
+                at,
+                excerpt=line,
+                hint="check the line against the PAutomaC format",
+            )
+        for symbol in symbols:
+            if not _WHOLE.fullmatch(symbol) or int(symbol) >= size:
+                raise InputError(
+                    f"symbol {symbol!r} is not among 0 to {size - 1}, the alphabet that the first line announces",
+                    name,
+                    at,
+                    excerpt=line,
+                    hint="correct the first line or the symbol",
+                )
+        flat += symbols
+        lengths.append(len(symbols))
+    if len(lengths) != count:
+        raise InputError(
+            f"the first line announces {count} strings, and there are {len(lengths)}",
+            name,
+            1,
+            hint="correct the first line, or copy the file again if it was cut short",
+        )
+    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    return Sequences(np.array(flat, dtype=np.int32), offsets.astype(np.int64), tuple(range(size)))
+
+
+def _number(line: str, name: str, at: int) -> float:
+    try:
+        return float(line)
+    except ValueError:
+        raise InputError(
+            "not a number", name, at, excerpt=line, hint="name the file that ends in _solution.txt"
+        ) from None
+
+
+def _chain(first: str, rest: Iterable[str]) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+def _whole_lines(text: TextLines) -> Iterator[str]:
+    """Join the segments of very long lines, and drop line ends."""
+    held = ""
+    for segment in text:
+        held += segment
+        if held.endswith("\n"):
+            yield held[:-1]
+            held = ""
+    if held:
+        yield held

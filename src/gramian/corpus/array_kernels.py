@@ -1,0 +1,269 @@
+"""Bracket tokens to binarised tree arrays, in compiled code.
+
+A treebank comes in as one integer per bracket token; these kernels find its nodes, drop what normalisation drops, and binarise,
+without making one Python object per node. ``gramian.trees`` does the same on objects and is the oracle in the tests.
+
+Codes: ``2 * label`` opens a bracket, ``2 * word + 1`` is a word, ``-1`` closes. Labels and words are numbered apart.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+import numpy as np
+
+from gramian.jit import kernel
+
+__all__ = ["KIND_INTERMEDIATE", "KIND_PHRASE", "KIND_TAG", "binarise_nodes", "find_nodes", "keep_nodes"]
+
+KIND_PHRASE, KIND_INTERMEDIATE, KIND_TAG = 0, 1, 2
+
+# What find_nodes reports instead of a node count.
+UNBALANCED, NOT_A_TREE = -1, -2
+
+# What a label map says besides the new label: the node goes, but its children stay; or all of it goes.
+SPLICE, DROP = -1, -2
+
+
+@kernel
+def find_nodes(codes, nameless, starts_anew, label, word, parent, tree_start):
+    """Fill preorder node arrays from token codes; return (nodes, trees), or a fault as a negative node count.
+
+    A word must stand alone under its bracket, and only the label `nameless` may stand over nothing. A root's label in `starts_anew`
+    must not come again within its tree: most likely a bracket is missing, and the object reader finds out.
+    OUT: `label`, `word` (-1 for phrases), `parent` (-1 at tree roots), `tree_start` (first node of each tree, one more entry at the end).
+    """
+    n_nodes, n_trees, current, root = 0, 0, -1, -1
+    for position in range(codes.shape[0]):
+        code = codes[position]
+        if code == -1:
+            if current < 0:
+                return UNBALANCED, position
+            if current == n_nodes - 1 and word[current] < 0 and label[current] != nameless:
+                return NOT_A_TREE, position
+            current = parent[current]
+        elif code % 2 == 0:
+            if current < 0:
+                tree_start[n_trees] = n_nodes
+                n_trees += 1
+                root = code // 2
+            elif word[current] >= 0 or (
+                code // 2 == root and starts_anew[root] and codes[position + 1] != -1
+            ):
+                return NOT_A_TREE, position
+            label[n_nodes] = code // 2
+            word[n_nodes] = -1
+            parent[n_nodes] = current
+            current = n_nodes
+            n_nodes += 1
+        else:
+            if current != n_nodes - 1 or current < 0 or word[current] >= 0:
+                return NOT_A_TREE, position
+            word[current] = code // 2
+    if current >= 0:
+        return UNBALANCED, codes.shape[0]
+    tree_start[n_trees] = n_nodes
+    return n_nodes, n_trees
+
+
+@kernel
+def keep_nodes(label, word, parent, phrase_map, tag_map, is_wrapper, merge_same, new_label, kept_parent):
+    """Decide which nodes survive normalisation.
+
+    `phrase_map`, `tag_map` give new labels (DROP: the element is empty); `is_wrapper` marks labels that go at the root.
+    OUT: `new_label` (mapped label of a survivor, else SPLICE or DROP) and `kept_parent` (nearest surviving ancestor or -1).
+    Returns the numbers of (empty leaves dropped, phrases emptied, same-label unaries merged, wrappers dropped).
+    """
+    n_nodes = label.shape[0]
+    children = np.zeros(n_nodes, np.int32)  # surviving direct children, splices resolved
+    only_child = np.full(n_nodes, -1, np.int32)
+    dropped, emptied, merged, wrappers = 0, 0, 0, 0
+    for node in range(n_nodes - 1, -1, -1):
+        above = parent[node]
+        if word[node] >= 0:
+            new_label[node] = tag_map[label[node]]
+            if new_label[node] < 0:
+                new_label[node] = DROP
+                dropped += 1
+            elif above >= 0:
+                children[above] += 1
+                only_child[above] = node
+        elif children[node] == 0:
+            new_label[node] = DROP
+            emptied += node + 1 < n_nodes and parent[node + 1] == node
+        else:
+            mapped = phrase_map[label[node]]
+            child = only_child[node]
+            if (
+                merge_same
+                and mapped >= 0
+                and children[node] == 1
+                and word[child] < 0
+                and new_label[child] == mapped
+            ):
+                mapped = SPLICE
+                merged += 1
+            new_label[node] = mapped
+            if above >= 0:
+                if mapped == SPLICE:
+                    children[above] += children[node]
+                    only_child[above] = only_child[node]
+                else:
+                    children[above] += 1
+                    only_child[above] = node
+    for root in range(n_nodes):
+        node = root
+        while parent[root] < 0 and word[node] < 0 and new_label[node] != DROP and children[node] == 1:
+            if new_label[node] != SPLICE:
+                if not is_wrapper[label[node]]:
+                    break
+                new_label[node] = SPLICE
+                wrappers += 1
+            node = only_child[node]
+    for node in range(n_nodes):
+        above = parent[node]
+        while above >= 0 and new_label[above] == SPLICE:
+            above = parent[above]
+        kept_parent[node] = above
+    return dropped, emptied, merged, wrappers
+
+
+@kernel
+def _intern(table_key, table_value, key, next_value):
+    """Return (value, is_new) for `key` in an open-addressing table whose size is a power of two."""
+    mask = table_key.shape[0] - 1
+    slot = (key * np.int64(0x9E3779B97F4A7C1 | 1)) & mask
+    while table_key[slot] != -1:
+        if table_key[slot] == key:
+            return table_value[slot], False
+        slot = (slot + 1) & mask
+    table_key[slot] = key
+    table_value[slot] = next_value
+    return next_value, True
+
+
+@kernel
+def binarise_nodes(
+    new_label, word, kept_parent, tree_start, n_labels, lean_left, horizontal,
+    key, left, right, out_parent, out_word, start, end, out_tree_start, tree_of, chain_head, chain_tail,
+):  # fmt: skip
+    """Write the binarised trees, children before parents, leaves first; return (nodes, trees, chains) or -1 if chains overflow.
+
+    OUT per node: `key` (kind; label or chain from bit 2; nearest siblings + 1 from bits 22 and 42),
+    `left`, `right` (-1 where absent), `out_parent`, `out_word`, `start`, `end`.
+    OUT per tree: `out_tree_start`, `tree_of` (number of the input tree). OUT per chain: `chain_head` (label), `chain_tail` (chain).
+    Chain numbers below `n_labels` are single labels; the rest index `chain_head`/`chain_tail` from zero.
+    """
+    size = 1
+    while size < 4 * chain_head.shape[0]:
+        size *= 2
+    table_key = np.full(size, -1, np.int64)
+    table_value = np.zeros(size, np.int32)
+    n_chains, n_out, n_out_trees = 0, 0, 0
+    n_trees = tree_start.shape[0] - 1
+    longest = 0
+    for tree in range(n_trees):
+        longest = max(longest, tree_start[tree + 1] - tree_start[tree])
+    first_child = np.empty(longest, np.int32)
+    next_sibling = np.empty(longest, np.int32)
+    chain = np.empty(longest, np.int32)  # chain number of a processed phrase
+    made = np.empty(longest, np.int32)  # its output node
+    sons = np.empty(longest, np.int32)
+    for tree in range(n_trees):
+        base, stop = tree_start[tree], tree_start[tree + 1]
+        first_child[: stop - base] = -1
+        roots, root, tree_first = 0, -1, n_out
+        position = 0
+        for node in range(base, stop):  # leaves in sentence order
+            if word[node] >= 0 and new_label[node] >= 0:
+                key[n_out] = (np.int64(new_label[node]) << 2) | KIND_TAG
+                left[n_out] = -1
+                right[n_out] = -1
+                out_word[n_out] = word[node]
+                start[n_out] = position
+                position += 1
+                end[n_out] = position
+                made[node - base] = n_out
+                n_out += 1
+        for node in range(stop - 1, base - 1, -1):
+            if new_label[node] < 0:
+                continue
+            here = node - base
+            if word[node] < 0:
+                count = 0
+                son = first_child[here]
+                while son >= 0:
+                    sons[count] = son
+                    count += 1
+                    son = next_sibling[son]
+                only = sons[0]
+                if (
+                    count == 1 and word[base + only] < 0
+                ):  # phrase over phrase: extend the chain of the node below
+                    pair = (np.int64(new_label[node]) << 32) | chain[only]
+                    value, is_new = _intern(table_key, table_value, pair, n_labels + n_chains)
+                    if is_new:
+                        if n_chains == chain_head.shape[0]:
+                            return -1, 0, 0
+                        chain_head[n_chains] = new_label[node]
+                        chain_tail[n_chains] = chain[only]
+                        n_chains += 1
+                    chain[here] = value
+                    made[here] = made[only]
+                    key[made[here]] = np.int64(value) << 2
+                else:
+                    chain[here] = new_label[node]
+                    if count == 1:
+                        top = n_out
+                        left[top] = made[only]
+                        right[top] = -1
+                        n_out += 1
+                    else:
+                        accumulated = made[sons[0]] if lean_left else made[sons[count - 1]]
+                        top = -1
+                        for step in range(1, count):
+                            other = sons[step] if lean_left else sons[count - 1 - step]
+                            top = n_out
+                            n_out += 1
+                            if lean_left:
+                                left[top] = accumulated
+                                right[top] = made[other]
+                            else:
+                                left[top] = made[other]
+                                right[top] = accumulated
+                            key[top] = (np.int64(new_label[node]) << 2) | KIND_INTERMEDIATE
+                            for back in range(min(horizontal, count - 1 - step)):
+                                sibling = (
+                                    sons[step + 1 + back] if lean_left else sons[count - 2 - step - back]
+                                )
+                                key[top] |= np.int64(new_label[base + sibling] + 1) << (22 + 20 * back)
+                            accumulated = top
+                            start[top] = start[left[top]]
+                            end[top] = end[right[top]]
+                            out_word[top] = -1
+                    key[top] = np.int64(new_label[node]) << 2
+                    start[top] = start[left[top]]
+                    end[top] = end[left[top] if right[top] < 0 else right[top]]
+                    out_word[top] = -1
+                    made[here] = top
+            above = kept_parent[node]
+            if above < 0:
+                roots += 1
+                root = here
+            else:
+                next_sibling[here] = first_child[above - base]
+                first_child[above - base] = here
+        if roots != 1:  # nothing left
+            n_out = tree_first
+            continue
+        out_parent[made[root]] = -1
+        for node in range(tree_first, n_out):
+            if left[node] >= 0:
+                out_parent[left[node]] = node
+            if right[node] >= 0:
+                out_parent[right[node]] = node
+        out_tree_start[n_out_trees] = tree_first
+        tree_of[n_out_trees] = tree
+        n_out_trees += 1
+    out_tree_start[n_out_trees] = n_out
+    return n_out, n_out_trees, n_chains

@@ -1,0 +1,73 @@
+"""One tree for one sentence, whatever the grammar says about it.
+
+Spectral automata may have marginals that are no distribution, or a partition that is not positive. Then the mean of their
+marginals, cut to 0..1, and of those of a smoothed DET+F grammar is decoded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gramian.dependency.half_constituents import marginals, mbr_tree, viterbi_tree
+from gramian.dependency.shag import SHAG, Array, Symbols
+
+__all__ = ["Decoded", "Decoder", "decode"]
+
+Decoder = Literal["mbr", "viterbi"]
+
+
+@dataclass(frozen=True, eq=False)
+class Decoded:
+    """A tree.
+
+    Attributes
+    ----------
+    heads : int32 array of shape (N,)
+        Head of each word, counted from 1; 0 is the root.
+    confidences : array of shape (N,)
+        Marginal of each word's arc, between 0 and 1.
+    backed_off : bool
+        Whether the back-off grammar had to help.
+    """
+
+    heads: Symbols
+    confidences: Array
+    backed_off: bool
+
+
+def decode(
+    grammar: SHAG,
+    backoff: SHAG,
+    sentence: Symbols,
+    factors: Array | None = None,
+    *,
+    decoder: Decoder = "mbr",
+    single_root: bool = True,
+) -> Decoded:
+    """Find the tree of a sentence.
+
+    Parameters
+    ----------
+    grammar, backoff : SHAG
+        Over the same symbols; `backoff` gives every projective tree a positive weight.
+    sentence, factors, single_root
+        As for :func:`~gramian.dependency.half_constituents.marginals`.
+    decoder : "mbr" or "viterbi"
+        The tree with the most certain arcs, or the best tree with its best state sequences.
+    """
+    found = marginals(grammar, sentence, factors, single_root=single_root)
+    arcs, backed_off = found.arcs, not found.is_distribution
+    if backed_off:
+        grammar = backoff
+        arcs = marginals(backoff, sentence, factors, single_root=single_root).arcs
+        if found.sign != 0.0:
+            arcs = (arcs + np.clip(found.arcs, 0.0, 1.0)) / 2.0
+    if decoder == "mbr":
+        heads = mbr_tree(arcs, single_root=single_root)
+    else:
+        heads, _ = viterbi_tree(grammar, sentence, factors, single_root=single_root)
+    confidences = np.clip(arcs[heads, np.arange(1, len(sentence))], 0.0, 1.0)
+    return Decoded(heads, confidences, backed_off)

@@ -1,0 +1,224 @@
+"""A trained dependency parser: tagged words in, trees with relations and confidences out.
+
+Each sentence goes through inside-outside and minimum Bayes risk decoding (or Viterbi). It always gets a tree: where
+the grammar's marginals are no distribution, as happens with spectral automata, a smoothed DET+F grammar helps; a sentence
+beyond `max_length` words is cut into pieces. `status` says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Literal
+
+import numpy as np
+
+from gramian.dependency.arc_labeller import Labeller
+from gramian.dependency.arc_scorer import ArcScorer
+from gramian.dependency.arc_tokens import TokenTable
+from gramian.dependency.crossing import restored
+from gramian.dependency.dependency_decode import Decoder, decode
+from gramian.dependency.shag import SHAG, Symbols
+from gramian.dependency.symbols import SymbolFunction, SymbolMap
+from gramian.errors import OptionError
+from gramian.trees import Sentence, Token
+
+__all__ = ["DependencyParse", "DependencyParser", "Status"]
+
+Status = Literal["parsed", "backed off", "cut"]
+
+_CHUNK = 32
+
+
+@dataclass(frozen=True)
+class DependencyParse:
+    """The parse of one sentence.
+
+    Attributes
+    ----------
+    words : Sentence
+        What was parsed, with whatever arcs it came with.
+    heads : tuple of int
+        Head of each word, counted from 1; 0 is the root.
+    relations : tuple of str
+        Relation of each word to its head.
+    confidences : tuple of float
+        Marginal of each word's arc, between 0 and 1; where arcs cross, of the arc before it was let down.
+    status : "parsed", "backed off" or "cut"
+        Whether the grammar gave the parse, or needed the help of the back-off grammar, or parsed pieces.
+    """
+
+    words: Sentence
+    heads: tuple[int, ...]
+    relations: tuple[str, ...]
+    confidences: tuple[float, ...]
+    status: Status
+
+    def sentence(self, *, confidence: bool = False) -> Sentence:
+        """Return the words with these arcs; comments, ranges and the other columns stay, but DEPS is emptied.
+
+        Parameters
+        ----------
+        confidence : bool
+            Whether MISC gets ``Confidence=0.987``.
+        """
+        tokens = []
+        rows = zip(self.words.tokens, self.heads, self.relations, self.confidences, strict=True)
+        for t, head, relation, value in rows:
+            misc = t.misc
+            if confidence:
+                misc = f"Confidence={value:.3f}" if misc == "_" else f"{misc}|Confidence={value:.3f}"
+            tokens.append(Token(t.id, t.form, t.lemma, t.upos, t.xpos, t.feats, head, relation, "_", misc))
+        return Sentence(tuple(tokens), self.words.comments, self.words.extras, self.words.line)
+
+    def svg(self) -> str:
+        """Draw the arcs above the words, coloured by confidence; notebooks do so by themselves."""
+        from gramian.dependency.dependency_picture import draw_parse
+
+        return draw_parse(self)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+@dataclass(frozen=True, eq=False)
+class DependencyParser:
+    """A grammar of automata with all that parsing needs; :class:`~gramian.dependency.SHAGParser` learns it.
+
+    Attributes
+    ----------
+    symbols : SymbolMap
+        From words to the symbols of the grammars.
+    grammar, backoff : SHAG
+        The grammar, and one that gives every projective tree a positive weight.
+    table : TokenTable
+        From words to the features of arcs.
+    labeller : Labeller
+    scorer : ArcScorer or None
+        Factors on arcs, if the grammar was trained with them.
+    single_root : bool
+        Whether exactly one word of a sentence is attached to the root.
+    about : mapping
+        How the parser was trained, for people.
+    """
+
+    symbols: SymbolMap
+    grammar: SHAG
+    backoff: SHAG
+    table: TokenTable
+    labeller: Labeller
+    scorer: ArcScorer | None = None
+    single_root: bool = True
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def parse(
+        self, sentence: Sentence, *, decoder: Decoder = "mbr", max_length: int = 400
+    ) -> DependencyParse:
+        """Parse one sentence; its arcs, if it has any, are not looked at.
+
+        Parameters
+        ----------
+        sentence : Sentence
+            FORM, UPOS and XPOS are read.
+        decoder : "mbr" or "viterbi"
+            The tree with the most certain arcs, or the best tree with its best state sequences.
+        max_length : int
+            A longer sentence is parsed in pieces of so many words, whose tops hang on the first piece's.
+        """
+        if decoder not in ("mbr", "viterbi"):
+            raise OptionError(f"decoder: got {decoder!r}; try one of: mbr, viterbi")
+        if max_length < 1:
+            raise OptionError(f"max_length: got {max_length}; try: 1 or more")
+        if len(sentence) <= max_length:
+            return self._parse(sentence, decoder)
+        heads: list[int] = []
+        relations: list[str] = []
+        confidences: list[float] = []
+        for start in range(0, len(sentence), max_length):
+            piece = self._parse(Sentence(sentence.tokens[start : start + max_length]), decoder)
+            top = heads.index(0) + 1 if heads else 0
+            heads += [head + start if head else top for head in piece.heads]
+            relations += piece.relations
+            confidences += [
+                value if head or not start else 0.0
+                for head, value in zip(piece.heads, piece.confidences, strict=True)
+            ]
+        return DependencyParse(sentence, tuple(heads), tuple(relations), tuple(confidences), "cut")
+
+    def _parse(self, sentence: Sentence, decoder: Decoder) -> DependencyParse:
+        tokens = self.table.encode(sentence.tokens)
+        factors = self.scorer.factors(tokens) if self.scorer is not None else None
+        symbols = self.grammar.encode(self.symbols(sentence.tokens))
+        found = decode(
+            self.grammar, self.backoff, symbols, factors, decoder=decoder, single_root=self.single_root
+        )
+        with_root: Symbols = np.concatenate([np.full(1, -1, np.int32), found.heads])
+        heads, relations = restored(found.heads.tolist(), self.labeller.label(tokens, with_root))
+        return DependencyParse(
+            sentence,
+            heads,
+            relations,
+            tuple(found.confidences.tolist()),
+            "backed off" if found.backed_off else "parsed",
+        )
+
+    def parse_all(
+        self,
+        sentences: Iterable[Sentence],
+        *,
+        threads: int = 1,
+        decoder: Decoder = "mbr",
+        max_length: int = 400,
+    ) -> Iterator[DependencyParse]:
+        """Parse sentences as they come, in order; `threads` of them at a time, with the same results.
+
+        See :meth:`parse` for the other parameters.
+        """
+        if threads < 1:
+            raise OptionError(f"threads: got {threads}; try: 1 or more")
+
+        def work(chunk: list[Sentence]) -> list[DependencyParse]:
+            return [self.parse(sentence, decoder=decoder, max_length=max_length) for sentence in chunk]
+
+        source = iter(sentences)
+        chunks = iter(lambda: list(islice(source, _CHUNK)), [])
+        if threads == 1:
+            for chunk in chunks:
+                yield from work(chunk)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            pending: deque[Future[list[DependencyParse]]] = deque()
+            try:
+                for chunk in chunks:
+                    pending.append(pool.submit(work, chunk))
+                    if len(pending) > 2 * threads:
+                        yield from pending.popleft().result()
+                while pending:
+                    yield from pending.popleft().result()
+            finally:
+                for future in pending:
+                    future.cancel()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model file: safetensors with a JSON header."""
+        from gramian.dependency.dependency_store import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, symbols: SymbolFunction | None = None) -> DependencyParser:
+        """Read a file that :meth:`save` wrote.
+
+        Parameters
+        ----------
+        path : path
+        symbols : callable, optional
+            Needed where the parser was trained with a function for its symbols, since files hold no code.
+        """
+        from gramian.dependency.dependency_store import load
+
+        return load(path, symbols)

@@ -1,0 +1,114 @@
+"""Inference in one sentence: marginals of all arcs, and the trees they give.
+
+The minimum Bayes risk tree maximises the sum of the logarithms of its arcs' marginals (Balle, Carreras,
+Luque & Quattoni 2014, equation 2); the Viterbi tree is the best one together with its state sequences.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from gramian.dependency import dependency_decode_kernels as decode_kernels
+from gramian.dependency import half_constituent_kernels as kernels
+from gramian.dependency.shag import SHAG, Array, Symbols
+from gramian.errors import OptionError
+
+__all__ = ["Marginals", "best_tree", "marginals", "mbr_tree", "viterbi_tree"]
+
+_FLOOR = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Marginals:
+    """What inside-outside says about a sentence.
+
+    Attributes
+    ----------
+    sign : float
+        Of the partition Z, the sum of the weights of all projective trees; 0 where Z is zero or not a number.
+    log_partition : float
+        log abs(Z).
+    arcs : array of shape (N + 1, N + 1)
+        Marginal of each arc ``[head, modifier]``; zero where `sign` is 0. Each column but the first sums to one.
+    """
+
+    sign: float
+    log_partition: float
+    arcs: Array
+
+    @property
+    def is_distribution(self) -> bool:
+        """Whether Z is positive and no marginal is larger than one by a twentieth, or as small below zero."""
+        return self.sign > 0.0 and bool(np.abs(self.arcs).max() <= 1.05)
+
+
+def marginals(
+    grammar: SHAG, sentence: Symbols, weights: Array | None = None, *, single_root: bool = True
+) -> Marginals:
+    """Compute Z and the marginals of all arcs.
+
+    Parameters
+    ----------
+    grammar : SHAG
+    sentence : int32 array of shape (N + 1,)
+        Symbols of the root and of the words, as :meth:`SHAG.encode` gives them.
+    weights : array of shape (N + 1, N + 1), optional
+        A factor on each arc ``[head, modifier]``; zero forbids the arc.
+    single_root : bool
+        Whether the root takes exactly one word.
+
+    Examples
+    --------
+    >>> from gramian.automata import WFA
+    >>> any_number = WFA([1.0], [0.5], [[[0.5]]], ("a",))
+    >>> grammar = SHAG.from_automata(("a",), {}, {0: any_number, 1: any_number})
+    >>> marginals(grammar, grammar.encode(["a", "a"])).arcs[0]
+    array([0. , 0.5, 0.5])
+    """
+    size = len(sentence)
+    arcs = np.empty((size, size))
+    if weights is None:
+        weights = np.ones((size, size))
+    scaled, log_scale = kernels.posterior(
+        grammar.initial, grammar.final, grammar.operators, grammar.rows, sentence, weights, single_root, arcs
+    )
+    if scaled == 0.0:
+        return Marginals(0.0, -math.inf, arcs)
+    return Marginals(math.copysign(1.0, scaled), math.log(abs(scaled)) + log_scale, arcs)
+
+
+def best_tree(scores: Array, *, single_root: bool = True) -> Symbols:
+    """Return the head of each word in the projective tree with the largest sum of ``scores[head, modifier]``."""
+    heads = np.empty(len(scores), np.int32)
+    decode_kernels.eisner(scores, single_root, heads)
+    return heads[1:]
+
+
+def mbr_tree(arcs: Array, *, single_root: bool = True) -> Symbols:
+    """Return the heads of the tree whose arcs have the largest product of marginals."""
+    return best_tree(np.log(np.maximum(arcs, _FLOOR)), single_root=single_root)
+
+
+def viterbi_tree(
+    grammar: SHAG, sentence: Symbols, weights: Array | None = None, *, single_root: bool = True
+) -> tuple[Symbols, float]:
+    """Return the heads of the best tree with its best states, and the logarithm of their weight.
+
+    Raises
+    ------
+    OptionError
+        If the grammar has negative weights, for which there is no best state sequence.
+    """
+    if not grammar.is_nonnegative:
+        raise OptionError("Viterbi needs automata without negative weights; try: MBR decoding")
+    size = len(sentence)
+    heads = np.empty(size, np.int32)
+    if weights is None:
+        weights = np.ones((size, size))
+    value = decode_kernels.viterbi(
+        grammar.initial, grammar.final, grammar.operators, grammar.rows, sentence, weights, single_root, heads
+    )
+    return heads[1:], float(value)

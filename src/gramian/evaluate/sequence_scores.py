@@ -1,0 +1,181 @@
+"""Scores of sequence models: word error rate, perplexity, the PAutomaC score and SPiCe's NDCG.
+
+A model is anything with an ``alphabet``, ``log_score`` and ``next_scores`` (see
+:mod:`gramian.automata.sequence_model`), and strings are :class:`~gramian.automata.strings.Sequences`. A string of
+length t makes t + 1 events: each symbol given what stands before it, and STOP at the end (Balle et al. 2014,
+section 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian import __version__
+from gramian.errors import ScoreError
+
+__all__ = ["NextSymbolScores", "PautomacScore", "ndcg", "next_symbol_scores", "pautomac_score"]
+
+Array = npt.NDArray[np.float64]
+
+_BLOCK = 1000  # strings whose predictions are held at once
+
+
+@dataclass(frozen=True)
+class NextSymbolScores:
+    """How well a model predicts what comes next.
+
+    Attributes
+    ----------
+    events : int
+        Symbols and STOPs predicted.
+    errors : int
+        Events where another symbol scored higher.
+    log_likelihood : float
+        Natural logarithm of the probability of all strings; -inf if one is impossible.
+    """
+
+    events: int
+    errors: int
+    log_likelihood: float
+
+    @property
+    def word_error_rate(self) -> float:
+        """Share of wrong predictions, in percent."""
+        return 100.0 * self.errors / self.events if self.events else 0.0
+
+    @property
+    def perplexity(self) -> float:
+        """Inverse geometric mean of the events' probabilities."""
+        return float(np.exp(-self.log_likelihood / self.events)) if self.events else 1.0
+
+    def signature(self, metric: str = "wer") -> str:
+        """Return how the score was computed, to be quoted beside its value."""
+        return f"{metric}|events:symbols+stop|prefix:gold|version:{__version__}"
+
+
+def next_symbol_scores(model: Any, strings: Any) -> NextSymbolScores:
+    """Predict every symbol of `strings`, and the end of each, from the gold prefix.
+
+    Examples
+    --------
+    >>> from gramian.automata import NGram, Sequences
+    >>> sample = Sequences.from_strings(["ab", "ab", "b"])
+    >>> scores = next_symbol_scores(NGram(2).fit(sample).pdfa_, sample)
+    >>> scores.events, scores.errors
+    (8, 1)
+    """
+    sample = strings.recode(model.alphabet)
+    stop = len(model.alphabet)
+    events = errors = 0
+    for first in range(0, len(sample), _BLOCK):
+        part = sample.take(np.arange(first, min(first + _BLOCK, len(sample))))
+        predicted = model.next_scores(part).argmax(axis=1)
+        gold = np.full(len(predicted), stop)
+        inner = np.ones(len(gold), bool)
+        inner[part.offsets[1:] + np.arange(len(part))] = False
+        gold[inner] = part.symbols
+        events += len(gold)
+        errors += int(np.count_nonzero(predicted != gold))
+    return NextSymbolScores(events, errors, float(model.log_score(sample).sum()))
+
+
+@dataclass(frozen=True)
+class PautomacScore:
+    """The score of the PAutomaC competition (Verwer, Eyraud and de la Higuera 2012).
+
+    Attributes
+    ----------
+    perplexity : float
+        ``2 ** -sum(p log2 q)`` with the model's scores q normalised over the test strings.
+    target : float
+        The same with the true probabilities p in the place of q: the lowest value there is.
+    not_positive : int
+        Test strings to which the model gives no positive score; a negative one counts by its absolute value.
+    """
+
+    perplexity: float
+    target: float
+    not_positive: int
+
+    @property
+    def gap(self) -> float:
+        """How far the perplexity is above the target."""
+        return self.perplexity - self.target
+
+    def signature(self) -> str:
+        """Return how the score was computed, to be quoted beside its value."""
+        return f"pautomac|normalised:test|negative:absolute|version:{__version__}"
+
+
+def pautomac_score(model: Any, strings: Any, solution: npt.ArrayLike) -> PautomacScore:
+    """Compare a model's scores of `strings` with their true probabilities.
+
+    Examples
+    --------
+    >>> from gramian.automata import WFA, Sequences
+    >>> coin = WFA([1.0], [0.5], [[[0.5]]], ("a",))
+    >>> score = pautomac_score(coin, Sequences.from_strings(["", "a"], "a"), [2 / 3, 1 / 3])
+    >>> round(score.perplexity, 4), round(score.target, 4)
+    (1.8899, 1.8899)
+    """
+    truth = np.asarray(solution, np.float64)
+    if len(truth) != len(strings):
+        raise ScoreError(
+            f"{len(strings)} test strings but {len(truth)} true probabilities; "
+            "try: the solution file of the same problem"
+        )
+    truth = truth / truth.sum()
+    if hasattr(model, "signed_log_score"):
+        logs, sign = model.signed_log_score(strings)
+        not_positive = int(np.count_nonzero(sign <= 0))
+    else:
+        logs = model.log_score(strings)
+        not_positive = int(np.count_nonzero(np.isneginf(logs)))
+    seen = truth > 0
+    target = -float(truth[seen] @ np.log(truth[seen]))
+    largest = logs.max()
+    if not np.isfinite(largest):
+        return PautomacScore(float("inf"), float(np.exp(target)), not_positive)
+    normaliser = largest + np.log(np.exp(logs - largest).sum())
+    cross = -float(truth[seen] @ (logs[seen] - normaliser))
+    return PautomacScore(float(np.exp(cross)), float(np.exp(target)), not_positive)
+
+
+def ndcg(
+    model: Any, prefixes: Any, targets: Sequence[tuple[float, dict[int, float]]], *, at: int = 5
+) -> float:
+    """Return the mean normalised discounted cumulative gain of the `at` best next symbols, SPiCe's score.
+
+    Parameters
+    ----------
+    targets : sequence of (float, dict)
+        For each prefix the gain of the best ranking, and the probability of each next symbol; -1 is STOP.
+
+    Examples
+    --------
+    >>> from gramian.automata import NGram, Sequences
+    >>> model = NGram(2).fit(Sequences.from_strings([[0, 1], [0]], (0, 1))).pdfa_
+    >>> ndcg(model, Sequences.from_strings([[]], (0, 1)), [(1.0, {0: 1.0})])
+    1.0
+    """
+    if len(targets) != len(prefixes):
+        raise ScoreError(
+            f"{len(prefixes)} prefixes but {len(targets)} targets; try: the target file of the same problem"
+        )
+    sample = prefixes.recode(model.alphabet)
+    names = np.array([*model.alphabet, -1])
+    discounts = 1.0 / np.log2(np.arange(2, at + 2))
+    total = 0.0
+    for first in range(0, len(sample), _BLOCK):
+        part = sample.take(np.arange(first, min(first + _BLOCK, len(sample))))
+        scores = model.next_scores(part)[part.offsets[1:] + np.arange(len(part))]
+        ranked = names[np.argsort(-scores, axis=1, kind="stable")[:, :at]]
+        for row, (best, gains) in zip(ranked.tolist(), targets[first : first + _BLOCK], strict=True):
+            gain = sum(gains.get(symbol, 0.0) * share for symbol, share in zip(row, discounts, strict=False))
+            total += gain / best if best > 0 else 1.0
+    return float(total / len(sample)) if len(sample) else 0.0

@@ -1,0 +1,10 @@
+from .plan import Cell as Cell
+from .plan import Plan as Plan
+from .plan import Recipe as Recipe
+from .plan import make_plan as make_plan
+from .recipes import RECIPES as RECIPES
+from .recipes import recipe as recipe
+from .results import Results as Results
+from .results import Spread as Spread
+from .run import Experiment as Experiment
+from .run import run_experiment as run_experiment

@@ -1,0 +1,155 @@
+"""Word error rate against the number of states: the data of figures 3 to 5 of Balle et al. (2014).
+
+Figure 3 has the basis of symbols beside the n-gram baselines, figure 4 bases of frequent substrings, figure 5
+EM; each for twelve and for 45 tags. Every function takes the strings to learn from and the strings to
+predict, and returns the points of a curve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from time import process_time
+from typing import Literal
+
+from gramian.automata.baselines import NGram
+from gramian.automata.basis import Basis
+from gramian.automata.hankel import hankel_blocks
+from gramian.automata.pnfa_em import PNFAEM
+from gramian.automata.repair import cluster_to_pnfa, refine
+from gramian.automata.sequence_model import SequenceModel
+from gramian.automata.spectral import spectral_factors
+from gramian.automata.strings import Sequences
+from gramian.evaluate.sequence_scores import next_symbol_scores
+
+__all__ = ["CurvePoint", "baseline_points", "em_curve", "spectral_curve"]
+
+_BASELINES = ("unigram", "bigram", "trigram")
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """One learnt model on a curve.
+
+    Attributes
+    ----------
+    curve : str
+        What was varied beside the number of states, in words.
+    n_states : int
+    word_error_rate : float
+        Wrong next-symbol predictions in percent, STOP included.
+    seconds : float
+        Processor time of learning; points of a spectral curve share one decomposition, and each bears its
+        whole time.
+    """
+
+    curve: str
+    n_states: int
+    word_error_rate: float
+    seconds: float
+
+
+def baseline_points(train: Sequences, test: Sequences) -> list[CurvePoint]:
+    """Return the error of unigram, bigram and trigram; the longest context seen decides (back-off).
+
+    Examples
+    --------
+    >>> strings = Sequences.from_strings(["ab" * (i % 4) for i in range(40)])
+    >>> [(point.curve, point.n_states) for point in baseline_points(strings, strings)]
+    [('unigram', 1), ('bigram', 4), ('trigram', 7)]
+    """
+    points = []
+    for order, name in enumerate(_BASELINES, 1):
+        began = process_time()
+        model = NGram(order, smoothing="none").fit(train).pdfa_
+        points.append(_point(name, model.n_states, model, test, process_time() - began))
+    return points
+
+
+def spectral_curve(
+    train: Sequences,
+    test: Sequences,
+    states: Iterable[int],
+    *,
+    basis_size: int | Literal["symbols"] = 500,
+    max_length: int = 4,
+    scaled: bool = False,
+    repair: Literal["em"] | None = None,
+    random_state: int = 0,
+) -> list[CurvePoint]:
+    """Return the error of spectral automata of several ranks, cut from one decomposition.
+
+    Parameters
+    ----------
+    states : iterable of int
+        Ranks; those above the rank of the Hankel block are left out.
+    basis_size : int or "symbols"
+        So many frequent substrings, or the symbols and the empty string.
+    repair : "em" or None
+        Automata as they come, or made into distributions by clustering and EM.
+
+    Examples
+    --------
+    >>> strings = Sequences.from_strings(["ab" * (i % 4) for i in range(40)])
+    >>> [(point.n_states, point.word_error_rate) for point in spectral_curve(strings, strings, [1, 5])]
+    [(1, 62.5), (5, 18.75)]
+    """
+    began = process_time()
+    if basis_size == "symbols":
+        name, basis = "symbols", Basis.symbols(train.alphabet)
+    else:
+        name, basis = f"{basis_size} substrings", Basis.frequent(train, basis_size, max_length=max_length)
+    name = f"spectral, {name}{', scaled' if scaled else ''}{', EM' if repair else ''}"
+    ranks = sorted(set(states))
+    factors = spectral_factors(
+        hankel_blocks(train, basis), ranks[-1], scaled=scaled, solver="auto", seed=random_state
+    )
+    shared = process_time() - began
+    points = []
+    for rank in ranks:
+        if rank > len(factors.singular_values):
+            break
+        began = process_time()
+        model = factors.truncated(rank).convert("substring", "string")
+        if repair is not None:
+            clustered = cluster_to_pnfa(model, train, random_state=random_state)
+            model = refine(clustered, train, random_state=random_state)
+        points.append(_point(name, rank, model, test, shared + process_time() - began))
+    return points
+
+
+def em_curve(
+    train: Sequences,
+    test: Sequences,
+    states: Iterable[int],
+    *,
+    iterations: int = 100,
+    n_restarts: int = 1,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> list[CurvePoint]:
+    """Return the error of EM from random starts.
+
+    Examples
+    --------
+    >>> strings = Sequences.from_strings(["ab" * (i % 4) for i in range(40)])
+    >>> [point.n_states for point in em_curve(strings, strings, [1, 2], iterations=3)]
+    [1, 2]
+    """
+    points = []
+    for n in sorted(set(states)):
+        began = process_time()
+        learner = PNFAEM(
+            n,
+            n_restarts=n_restarts,
+            max_iterations=iterations,
+            pseudo_count=1e-3,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        ).fit(train)
+        points.append(_point(f"EM, {iterations} iterations", n, learner.wfa_, test, process_time() - began))
+    return points
+
+
+def _point(curve: str, n_states: int, model: SequenceModel, test: Sequences, seconds: float) -> CurvePoint:
+    return CurvePoint(curve, n_states, next_symbol_scores(model, test).word_error_rate, seconds)

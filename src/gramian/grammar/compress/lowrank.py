@@ -1,0 +1,341 @@
+"""Rule tensors of low rank, for parsing in time linear in the number of states (Cohen and Collins 2012).
+
+A rule's tensor becomes a sum of few products, ``T[h1, h2, h3] = sum over q of U[q, h1] V[q, h2] W[q, h3]``, so that contracting it with two
+vectors costs rank times the number of states instead of its cube. By default the factors are probabilities, fitted by maximum likelihood
+to the tensor weighted by the shares of the parent's states: the result is again a grammar whose rules sum to one. Signed
+factors by alternating least squares are what the paper has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import OptionError
+from gramian.grammar.compress.decompose import Triple, compare, fit_probabilities, fit_signed
+from gramian.grammar.factors import Factors
+from gramian.grammar.lpcfg import LPCFG
+
+__all__ = ["RANKS", "Compression", "compared", "compress", "expected_uses"]
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Reals: TypeAlias = npt.NDArray[np.float64]
+Measure: TypeAlias = Literal["relative", "absolute"]
+
+RANKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+"""The ranks that are tried one after the other."""
+
+_LEAST_WEIGHT = 1e-7  # of a state, however rare
+_NEGLIGIBLE = 1e-6  # error at which a rule needs no more products
+_NEW = 0.01  # uses in a sentence that every rule is granted: new text uses what training hardly saw
+_OVERHEAD = 1000  # multiplications that take as long as what an edge costs anyway
+_EDGES_PER_ITEM = 4  # after pruning, about
+
+
+@dataclass(frozen=True)
+class Compression:
+    """A grammar with rules of low rank, and how far it is from the one it came from.
+
+    Attributes
+    ----------
+    source, grammar : LPCFG
+        Before and after.
+    uses : ndarray of float64, shape (R,)
+        How often each binary rule is used in an average sentence of the grammar.
+    divergence : ndarray of float64, shape (R,)
+        Of probabilities, how many nats of log-likelihood one use of each rule costs; of signed factors, the squared
+        error relative to the squared norm, both weighted by the shares of the parent's states.
+    frobenius : ndarray of float64, shape (R,)
+        Norm of the error of each rule's tensor.
+    """
+
+    source: LPCFG
+    grammar: LPCFG
+    uses: Reals
+    divergence: Reals
+    frobenius: Reals
+
+    @property
+    def loss(self) -> float:
+        """What an average sentence loses: of probabilities, nats of log-likelihood."""
+        return float(self.uses @ self.divergence)
+
+    @property
+    def gamma(self) -> float:
+        """The largest error of a rule's tensor, which :func:`~gramian.grammar.compress.bound.guarantee` takes."""
+        return float(self.frobenius.max(initial=0.0))
+
+    @property
+    def parameters(self) -> tuple[int, int]:
+        """How many numbers the binary rules are, before and after."""
+        before, after = (
+            one.binary.size + (0 if one.factors is None else one.factors.values.size)
+            for one in (self.source, self.grammar)
+        )
+        return before, after
+
+    @property
+    def speed(self) -> float:
+        """How many times faster state vectors are computed, as far as counting multiplications can tell."""
+        before, after = (float(self.uses @ (_work(one) + _OVERHEAD)) for one in (self.source, self.grammar))
+        return before / after if after > 0 else 1.0
+
+    def error(self, measure: Measure = "relative") -> Reals:
+        """Return what a gate bounds, for each rule; see :func:`compress`."""
+        return self.frobenius if measure == "absolute" else (self.uses + _NEW) * self.divergence
+
+    def within(self, gate: float, measure: Measure = "relative") -> Compression:
+        """Return the compression in which rules whose error is beyond the gate are as they were before."""
+        beyond = self.error(measure) > gate
+        n_rules, factors = len(beyond), self.grammar.factors
+        if factors is None or not beyond.any():
+            return self
+        fitted: list[Triple | None] = []
+        for rule in range(n_rules):
+            held = factors.rank[rule] > 0 and not beyond[rule]
+            fitted.append(_triple(self.grammar, rule) if held else None)
+        errors = np.stack([self.divergence, self.frobenius], axis=1)
+        errors[beyond] = 0
+        return _assembled(self.source, fitted, self.uses, errors, signed=not self.grammar.is_probabilistic)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the main facts, in the form of a model file's report."""
+        ranks = np.zeros(len(self.uses), np.int32)
+        if self.grammar.factors is not None:
+            ranks = self.grammar.factors.rank
+        before, after = self.parameters
+        return {
+            "factors": "probabilities" if self.grammar.is_probabilistic else "signed",
+            "rules by rank": {
+                str(rank) if rank else "whole": int((ranks == rank).sum())
+                for rank in np.unique(ranks).tolist()
+            },
+            "rule parameters": {"before": before, "after": after},
+            "loss": round(self.loss, 6),
+            "gamma": self.gamma,
+            "predicted speed-up": round(self.speed, 2),
+        }
+
+
+def compress(
+    grammar: LPCFG,
+    rank: int | Literal["auto"] = "auto",
+    *,
+    gate: float | None = None,
+    measure: Measure = "relative",
+    signed: bool = False,
+    max_rank: int = 32,
+    starts: int = 2,
+    random_state: int = 0,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Compression:
+    """Approximate the rule tensors of a grammar by tensors of low rank.
+
+    A rule whose factors would take more numbers than its block is left as it is.
+
+    Parameters
+    ----------
+    grammar : LPCFG
+    rank : int or "auto"
+        How many products a rule gets, or fewer where fewer suffice. "auto" takes for each rule the smallest of :data:`RANKS`
+        whose error is within the gate, or `max_rank` if none is.
+    gate : float, optional
+        The largest error of a rule. With "auto", 1e-3 by default; with a given rank, rules beyond it keep their blocks,
+        and by default there is no gate.
+    measure : {"relative", "absolute"}
+        What the gate bounds: how often an average sentence uses the rule, plus 0.01, times the divergence (see
+        :class:`Compression`); or the Frobenius norm of the error, as in the paper.
+    signed : bool
+        Whether factors are fitted by alternating least squares and may be negative. Grammars of observable operators need it.
+    max_rank : int
+        The largest rank that "auto" tries.
+    starts : int
+        How often least squares begin anew; the best result counts.
+    random_state : int
+        For the starts of least squares; everything else is free of chance.
+    jobs : int
+        Threads; the result does not depend on it.
+    progress : callable, optional
+        Called now and then with how many rules are done, and how many there are.
+
+    References
+    ----------
+    Shay B. Cohen and Michael Collins (2012). Tensor decomposition for fast parsing with latent-variable PCFGs. NIPS.
+
+    Examples
+    --------
+    >>> from gramian.corpus import Treebank
+    >>> from gramian.learn import EM
+    >>> from gramian.trees import Tree
+    >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps) (ADVP (RB well))))")] * 40)
+    >>> grammar = EM(states=4, allocation="all", iterations=2).fit(bank).grammar_
+    >>> small = compress(grammar, rank=2)
+    >>> small.parameters, small.grammar.factors.rank.tolist()
+    ((192, 72), [2, 2, 2])
+    """
+    if rank != "auto" and (not isinstance(rank, int) or rank < 1):
+        raise OptionError(f"rank is a number from 1 on, or 'auto', not {rank!r}")
+    if measure not in ("relative", "absolute"):
+        raise OptionError(f"measure is 'relative' or 'absolute', not {measure!r}")
+    if gate is not None and not gate >= 0:
+        raise OptionError(f"gate is 0 or more, not {gate!r}")
+    if max_rank < 1 or starts < 1 or jobs < 1:
+        raise OptionError(
+            f"max_rank, starts and jobs are 1 or more, not {max_rank!r}, {starts!r} and {jobs!r}"
+        )
+    if not (grammar.is_probabilistic or signed):
+        raise OptionError(
+            "a grammar of observable operators has no probabilities to fit; try: signed factors"
+        )
+    if rank == "auto" and gate is None:
+        gate = 1e-3
+    limit = max_rank if rank == "auto" else rank
+    ladder = (*(r for r in RANKS if r < limit), limit)
+    uses = expected_uses(grammar)
+    plan = _Plan(grammar, uses, ladder, rank == "auto", gate, measure, signed, starts, random_state)
+    fitted: list[Triple | None] = []
+    errors = np.zeros((len(uses), 2))
+    with ThreadPoolExecutor(jobs) as threads:
+        rules = range(len(uses))
+        done: Iterable[_Fit] = map(plan.fit, rules) if jobs == 1 else threads.map(plan.fit, rules)
+        for rule, fit in enumerate(done):
+            fitted.append(fit.factors)
+            errors[rule] = fit.divergence, fit.frobenius
+            if progress is not None and rule % 50 == 0:
+                progress(rule, len(uses))
+    return _assembled(grammar, fitted, uses, errors, signed)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """The factors of a rule and their errors; None if its block is to be kept."""
+
+    factors: Triple | None = None
+    divergence: float = 0.0
+    frobenius: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What to try for each rule."""
+
+    grammar: LPCFG
+    uses: Reals
+    ladder: tuple[int, ...]
+    automatic: bool
+    gate: float | None
+    measure: str
+    signed: bool
+    starts: int
+    random_state: int
+
+    def fit(self, rule: int) -> _Fit:
+        block, weight = _block(self.grammar, rule)
+        ranks = [rank for rank in self.ladder if rank * sum(block.shape) < block.size]
+        all_fit = len(ranks) == len(self.ladder)
+        if not ranks or not (all_fit or self.automatic):
+            return _Fit()
+
+        def error(divergence: float, frobenius: float) -> float:
+            return (self.uses[rule] + _NEW) * divergence if self.measure == "relative" else frobenius
+
+        goal = self.gate if self.automatic and self.gate is not None else _NEGLIGIBLE
+
+        def enough(factors: Triple, divergence: float | None = None) -> bool:
+            if divergence is not None and self.measure == "relative":
+                return error(divergence, 0.0) <= goal
+            return error(*compare(block, weight, factors, self.signed)) <= goal
+
+        if self.signed:
+            random = np.random.default_rng([self.random_state, rule])
+            found = fit_signed(block, ranks if self.automatic else ranks[-1:], enough, self.starts, random)
+        else:
+            found = fit_probabilities(block, weight, ranks, enough)
+        if found is None:
+            return _Fit()
+        errors = compare(block, weight, found, self.signed)
+        # With "auto", a rule beyond the gate is kept whole only if a larger rank would take as many numbers as its block.
+        if self.gate is not None and not (self.automatic and all_fit) and error(*errors) > self.gate:
+            return _Fit()
+        return _Fit(found, *errors)
+
+
+def _block(grammar: LPCFG, rule: int) -> tuple[Floats, Floats]:
+    """Return a rule's tensor, and the shares of its parent's states."""
+    # A copy: kernels are compiled anew for arrays that cannot be written to.
+    prior = grammar.prior(grammar.binary_rules[rule, 0])
+    return np.array(grammar.binary_block(rule)), np.maximum(prior, np.float32(_LEAST_WEIGHT))
+
+
+def _triple(grammar: LPCFG, rule: int) -> Triple:
+    """Return U, V and W of a rule of low rank, its weight included."""
+    factors = grammar.factors or Factors.none(len(grammar.binary_rules))
+    u, v, w = factors.matrices(rule, grammar.n_states[grammar.binary_rules[rule]])
+    return factors.weight[rule] * u, v, w
+
+
+def expected_uses(grammar: LPCFG) -> Reals:
+    """Return how often each binary rule is used in an average sentence of the grammar."""
+    n, coarse = grammar.n_symbols, grammar.coarse
+    step = np.zeros((n, n))
+    for rules, weight in ((grammar.binary_rules, coarse.binary), (grammar.unary_rules, coarse.unary)):
+        for child in rules[:, 1:].T:
+            np.add.at(step, (rules[:, 0], child), weight)
+    visits = np.eye(n)
+    for _ in range(10):  # trees of up to a thousand levels
+        visits, step = visits + visits @ step, step @ step
+    return np.asarray((coarse.root @ visits)[grammar.binary_rules[:, 0]] * coarse.binary)
+
+
+def _assembled(
+    grammar: LPCFG, fitted: list[Triple | None], uses: Reals, errors: Reals, signed: bool
+) -> Compression:
+    """Put the factors, and the blocks of the rules without, into a grammar."""
+    n_rules = len(fitted)
+    rank, start = np.zeros(n_rules, np.int32), np.zeros((n_rules, 3), np.int64)
+    pieces, blocks, used = [np.empty(0, np.float32)], [np.empty(0, np.float32)], 0
+    for rule, found in enumerate(fitted):
+        if found is None:
+            blocks.append(grammar.binary_block(rule).ravel())
+            continue
+        rank[rule] = len(found[0])
+        for side, factor in enumerate(found):
+            start[rule, side] = used
+            used += factor.size
+            pieces.append(factor.ravel())
+    factors = Factors(rank, np.ones(n_rules, np.float32), start, np.concatenate(pieces))
+    small = replace(grammar, binary=np.concatenate(blocks), factors=factors if rank.any() else None)
+    if signed and small.factors is not None:  # they are no longer probabilities, so these are kept
+        coarse = grammar.coarse
+        small = replace(
+            small, binary_weight=coarse.binary, unary_weight=coarse.unary, root_weight=coarse.root
+        )
+    return Compression(grammar, small, uses, errors[:, 0], errors[:, 1])
+
+
+def compared(source: LPCFG, grammar: LPCFG) -> Compression:
+    """Measure a grammar of the same rules against the one it came from, however it came about."""
+    errors = np.zeros((len(source.binary_rules), 2))
+    for rule in range(len(errors)):
+        block, weight = _block(source, rule)
+        errors[rule] = compare(block, weight, grammar.binary_block(rule), not grammar.is_probabilistic)
+    return Compression(source, grammar, expected_uses(source), errors[:, 0], errors[:, 1])
+
+
+def _work(grammar: LPCFG) -> npt.NDArray[np.int64]:
+    """Return how many multiplications each binary rule takes."""
+    states = grammar.n_states[grammar.binary_rules].astype(np.int64)
+    if grammar.factors is None:
+        return states.prod(axis=1)
+    rank = grammar.factors.rank
+    # A matrix that several rules share is multiplied by an item's vector once for all of them.
+    _, place, count = np.unique(grammar.factors.start, return_inverse=True, return_counts=True)
+    is_shared = (count[place] > 1).reshape(states.shape)
+    projections = np.where(is_shared, states // _EDGES_PER_ITEM, states).sum(axis=1)
+    return np.where(rank > 0, rank * (projections + 1), states.prod(axis=1))

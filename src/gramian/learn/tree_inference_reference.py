@@ -1,0 +1,65 @@
+"""Inside-outside over observed trees, one node at a time: slow and readable, the oracle of the kernels.
+
+Equations as in Matsuzaki et al. (2005): inside vectors bottom-up, outside vectors top-down, and the expected count of a rule with states
+is outside times parameter times inside, divided by the probability of the tree.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gramian.corpus import Treebank
+from gramian.learn.tables import LatentTables
+from gramian.learn.tree_inference import Expectation
+
+__all__ = ["expect"]
+
+
+def expect(bank: Treebank, tables: LatentTables) -> Expectation:
+    """Return expected counts and log-likelihoods of trees short enough not to underflow.
+
+    Parameters
+    ----------
+    bank : Treebank
+        The treebank whose productions `tables` are laid out for.
+    tables : LatentTables
+    """
+    layout, counts = tables.layout, tables.layout.zeros(np.float64)
+    production = layout.productions.node_production
+    likelihood = np.empty(bank.n_trees)
+    for tree in range(bank.n_trees):
+        nodes = range(bank.tree_start[tree], bank.tree_start[tree + 1])
+        root = nodes[-1]
+        inside: dict[int, np.ndarray] = {}
+        for node in nodes:
+            left, right, rule = bank.left[node], bank.right[node], production[node]
+            if bank.word[node] >= 0:
+                inside[node] = tables.lexical[layout.lexical_start[rule] : layout.lexical_start[rule + 1]]
+            elif right < 0:
+                inside[node] = tables.unary_block(rule) @ inside[left]
+            else:
+                inside[node] = np.einsum("ijk,j,k", tables.binary_block(rule), inside[left], inside[right])
+        at_root = slice(layout.root_start[bank.label[root]], layout.root_start[bank.label[root] + 1])
+        probability = float(tables.root[at_root] @ inside[root])
+        with np.errstate(divide="ignore"):
+            likelihood[tree] = np.log(probability)
+        if probability == 0:
+            continue
+        outside = {root: tables.root[at_root]}
+        counts.root[at_root] += outside[root] * inside[root] / probability
+        for node in reversed(nodes):
+            left, right, rule, above = bank.left[node], bank.right[node], production[node], outside[node]
+            if bank.word[node] >= 0:
+                here = slice(layout.lexical_start[rule], layout.lexical_start[rule + 1])
+                counts.lexical[here] += above * inside[node] / probability
+            elif right < 0:
+                block = tables.unary_block(rule)
+                outside[left] = above @ block
+                counts.unary_block(rule)[:] += above[:, None] * block * inside[left] / probability
+            else:
+                block = tables.binary_block(rule)
+                outside[left] = np.einsum("ijk,i,k", block, above, inside[right])
+                outside[right] = np.einsum("ijk,i,j", block, above, inside[left])
+                product = np.einsum("ijk,i,j,k->ijk", block, above, inside[left], inside[right])
+                counts.binary_block(rule)[:] += product / probability
+    return Expectation(counts, likelihood)

@@ -1,0 +1,106 @@
+"""The best trees of a sentence under a model, as arrays: what a reranker chooses from.
+
+They come from the forest that the model's grammars and expert made together. Half are those with the highest log-odds of brackets, half
+those with the highest product of rules: trees that differ in more than their least certain bracket.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.chart.chart_parser import ChartParser, Forest
+from gramian.chart.decode import scores
+from gramian.chart.k_best import distinct_trees, trees_in_order
+from gramian.chart.readout import Decoded, confidences, label_posteriors, label_table
+from gramian.loglinear import rerank_kernels as kernels
+
+__all__ = ["CANDIDATES", "DENSE", "Candidates", "candidates"]
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float32]
+
+DENSE = ("expected brackets", "log-odds of brackets", "log-posterior of rules", "phrases", "first")
+"""What the model itself says about a tree: see :func:`candidates`."""
+
+CANDIDATES = 50
+"""How many trees of a sentence a reranker chooses from, if nothing else is said."""
+
+_LEAST = 1e-4  # log-odds are not taken of posteriors nearer to 0 or 1
+_LEAST_RULE = 1e-6
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Trees of one sentence.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Labels of phrases, then tags.
+    n_phrase_labels : int
+        How many of `names` are phrases'.
+    tree_start : ndarray of int32, shape (n + 1,)
+        Where each tree's nodes begin.
+    label : ndarray of int32
+        Of every node, parents before children, left before right.
+    arity : ndarray of int32
+        How many children it has; 0 for a tag.
+    dense : ndarray of float32, shape (n, len(DENSE))
+        What the model says about each tree.
+    """
+
+    names: tuple[str, ...]
+    n_phrase_labels: int
+    tree_start: Ints
+    label: Ints
+    arity: Ints
+    dense: Floats
+
+    def __len__(self) -> int:
+        return len(self.tree_start) - 1
+
+
+def candidates(chart: ChartParser, forest: Forest, k: int) -> tuple[Candidates, list[Decoded]]:
+    """Return up to `k` of the best trees of a forest, as arrays and as the chart has them; the default decoder's tree comes first.
+
+    Of each tree the model tells the expected number of right brackets, less one half for each bracket; the sum of the log-odds of its
+    brackets; the sum of the log-posteriors of its rules and tags; how many phrases it has; and whether it comes first.
+    """
+    table = label_table(chart.grammar.symbols, chart.grammar.n_phrases)
+    rules, recall = scores(chart, forest, "max-rule-product"), scores(chart, forest)
+    odds = kernels.odds_scores(
+        forest.item_symbol, forest.item_cell, table.first, table.number, label_posteriors(chart, forest), _LEAST
+    )  # fmt: skip
+    ranked: list[Decoded] = []
+    seen: set[Any] = set()
+    for by, most in ((recall, 1), (replace(recall, item=odds), 1 + k // 2), (rules, k)):
+        trees = distinct_trees(chart, forest, trees_in_order(chart, forest, by), seen)
+        ranked += islice(trees, max(0, min(most, k) - len(ranked)))
+    item, edge, root = (
+        np.maximum(part, np.log(_LEAST_RULE)) for part in (rules.item, rules.edge, rules.root)
+    )
+    parts, dense = [], np.zeros((len(ranked), len(DENSE)), np.float32)
+    for place, tree in enumerate(ranked):
+        label, arity = kernels.unfolded(
+            tree.items, tree.edges, forest.item_symbol, forest.edge_right, table.first, table.number
+        )
+        parts.append((label, arity))
+        is_phrase = arity > 0
+        posterior = confidences(chart, forest, tree)[is_phrase]
+        sure = np.clip(posterior, _LEAST, 1 - _LEAST)
+        dense[place] = (
+            np.sum(posterior - 0.5), np.sum(np.log(sure / (1 - sure))),
+            item[tree.items].sum() + edge[tree.edges[tree.edges >= 0]].sum() + root[tree.items[0]],
+            is_phrase.sum(), place == 0,
+        )  # fmt: skip
+    sizes = [len(label) for label, _ in parts]
+    empty = [np.empty(0, np.int32)]
+    return Candidates(
+        table.names, table.n_phrase_labels, np.cumsum([0, *sizes], dtype=np.int32),
+        np.concatenate(empty + [label for label, _ in parts]), np.concatenate(empty + [arity for _, arity in parts]), dense,
+    ), ranked  # fmt: skip

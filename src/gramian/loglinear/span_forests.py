@@ -1,0 +1,158 @@
+"""The trees a sentence may have: what the coarse chart leaves, with the right tree put in where it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.chart.chart_parser import Forest
+from gramian.corpus import Treebank
+from gramian.loglinear import span_state_kernels as state_kernels
+from gramian.trees.labels import is_intermediate, split_chain
+
+__all__ = ["Contexts", "Skeleton", "States", "gold_forest", "skeleton"]
+
+Ints = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+
+
+class Skeleton(NamedTuple):
+    """Items and edges of a forest, children before parents.
+
+    Attributes
+    ----------
+    item_symbol, item_begin, item_end : ndarray of int32, shape (n_items,)
+        Symbol, first word, and position after the last word.
+    is_root : ndarray of bool, shape (n_items,)
+        Whether a tree may end here.
+    edge_first : ndarray of int32, shape (n_items + 1,)
+        An item's edges.
+    edge_left, edge_right : ndarray of int32, shape (n_edges,)
+        Child items; `edge_right` is -1 for a phrase over a tag.
+    """
+
+    item_symbol: Ints
+    item_begin: Ints
+    item_end: Ints
+    is_root: Bools
+    edge_first: Ints
+    edge_left: Ints
+    edge_right: Ints
+
+
+class States(NamedTuple):
+    """The items of a forest, split by context.
+
+    The context of an item is the label of the phrase above it; of an intermediate item, the symbol beside it.
+
+    Attributes
+    ----------
+    first_state : ndarray of int32, shape (n_items,)
+        An item's first state, -1 for none.
+    next_state : ndarray of int32, shape (n_states,)
+        The next state of the same item, -1 after the last.
+    context : ndarray of int32, shape (n_states,)
+        0 at the root.
+    left_state, right_state : ndarray of int32, shape (n_edges,)
+        The children's states under an edge, -1 where there is no child.
+    state_pair : ndarray of int32, shape (n_states + 1,)
+        Where the pairs of a state with each of its item's edges begin.
+    """
+
+    first_state: Ints
+    next_state: Ints
+    context: Ints
+    left_state: Ints
+    right_state: Ints
+    state_pair: Ints
+
+
+class Contexts:
+    """Splits the items of forests by context.
+
+    Parameters
+    ----------
+    symbols : sequence of str
+        Of the binarised treebank.
+    """
+
+    def __init__(self, symbols: Sequence[str]) -> None:
+        lowest = [split_chain(symbol.removeprefix("@").partition("[")[0])[-1] for symbol in symbols]
+        numbers = {label: number for number, label in enumerate(dict.fromkeys(lowest))}
+        self._label = np.array([numbers[label] for label in lowest], np.int32)
+        self._is_intermediate = np.array([is_intermediate(symbol) for symbol in symbols], np.bool_)
+
+    def states(self, forest: Skeleton) -> States:
+        """Return the states of a forest whose symbols are numbered as those given."""
+        return States(*state_kernels.find_states(forest, self._label, self._is_intermediate))
+
+
+def skeleton(forest: Forest) -> Skeleton:
+    """Return what a CRF sees of a chart's forest; items and edges keep their order."""
+    return Skeleton(
+        forest.item_symbol, forest.item_first_word, forest.item_end, forest.root_posterior != 0,
+        forest.edge_first, forest.edge_left, forest.edge_right,
+    )  # fmt: skip
+
+
+def gold_forest(forest: Skeleton | None, bank: Treebank, tree: int) -> tuple[Skeleton, Ints, Ints]:
+    """Put a tree of a treebank into a forest.
+
+    Parameters
+    ----------
+    forest : Skeleton or None
+        With the treebank's symbols; None is a forest without trees.
+    bank : Treebank
+    tree : int
+
+    Returns
+    -------
+    forest : Skeleton
+    items, edges : ndarray of int32
+        Those of the tree.
+    """
+    first, last = int(bank.tree_start[tree]), int(bank.tree_start[tree + 1])
+    label, begin, end = bank.label[first:last], bank.start[first:last], bank.end[first:last]
+    inner = bank.word[first:last] < 0
+    left, right = bank.left[first:last][inner] - first, bank.right[first:last][inner] - first
+    n_phrases = bank.n_phrases
+
+    def keys(symbol: Ints, begin: Ints, end: Ints) -> npt.NDArray[np.int64]:
+        """Order by width, tags before phrases, then by place and symbol."""
+        width = end.astype(np.int64) - begin
+        return (((width * 2 + (symbol < n_phrases)) << 16 | begin) << 16) | symbol
+
+    tree_keys = keys(label, begin, end)
+    old = np.empty(0, np.int64) if forest is None else keys(*forest[:3])
+    items = np.union1d(old, tree_keys)
+    tree_place = np.searchsorted(items, tree_keys)
+    tree_edges = _columns(
+        tree_place[inner], tree_place[left], np.where(right >= 0, tree_place[np.maximum(right, 0)], -1)
+    )
+    edges = np.sort(tree_edges)
+    roots = np.zeros(len(items), np.bool_)
+    if forest is not None:
+        place = np.searchsorted(items, old)
+        parent = np.repeat(place, np.diff(forest.edge_first))
+        below = np.where(forest.edge_right >= 0, place[forest.edge_right], -1)
+        edges = np.union1d(_columns(parent, place[forest.edge_left], below), tree_edges)
+        roots[place] = forest.is_root
+    roots[tree_place[-1]] = True
+    edge_parent, edge_left, edge_right = edges >> 42, (edges >> 21) & 0x1FFFFF, (edges & 0x1FFFFF) - 1
+    symbol = (items & 0xFFFF).astype(np.int32)
+    start = ((items >> 16) & 0xFFFF).astype(np.int32)
+    merged = Skeleton(
+        symbol, start, (start + (items >> 33)).astype(np.int32), roots,
+        np.searchsorted(edge_parent, np.arange(len(items) + 1)).astype(np.int32),
+        edge_left.astype(np.int32), edge_right.astype(np.int32),
+    )  # fmt: skip
+    return merged, tree_place.astype(np.int32), np.searchsorted(edges, tree_edges).astype(np.int32)
+
+
+def _columns(
+    parent: npt.NDArray[np.int64], left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    return (parent << 42) | (left << 21) | (right + 1)

@@ -1,0 +1,144 @@
+"""From posteriors to confidences: a curve that says how often a label of a given posterior is right.
+
+A model is surer of its trees than it should be, or less sure; the beta curve of Kull, Silva Filho and Flach (2017), a logistic
+regression on the logarithms of a posterior and of what it lacks to one, mends both ends. Curves are learnt from trees that a model
+has not seen; see :mod:`gramian.training.calibrate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.trees import Tree
+
+__all__ = ["Calibration", "Curve"]
+
+_LEAST = 1e-6  # posteriors are taken to lie this far from 0 and 1
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Log-odds of being right: ``low * log(p) - high * log(1 - p) + shift``; it never falls.
+
+    Attributes
+    ----------
+    low, high : float
+        Slopes towards posteriors of 0 and of 1, not below 0.
+    shift : float
+
+    Examples
+    --------
+    >>> Curve()([0.2, 0.9]).round(3)
+    array([0.2, 0.9])
+    >>> Curve(low=0.5, high=0.5)([0.2, 0.9]).round(3)  # less sure at both ends
+    array([0.333, 0.75 ])
+    """
+
+    low: float = 1.0
+    high: float = 1.0
+    shift: float = 0.0
+
+    def __call__(self, posteriors: Sequence[float] | Floats) -> Floats:
+        """Return how probable it is that labels of these posteriors are right."""
+        logs = _logarithms(np.asarray(posteriors, np.float64))
+        odds = logs @ (self.low, self.high) + self.shift
+        return 1 / (1 + np.exp(-odds))
+
+    @classmethod
+    def fit(cls, posteriors: Sequence[float] | Floats, right: Sequence[bool] | npt.NDArray[np.bool_]) -> Self:
+        """Learn a curve: the likeliest one, drawn a little towards leaving all as it is.
+
+        Parameters
+        ----------
+        posteriors : sequence of float
+        right : sequence of bool
+            Whether each came true.
+
+        Examples
+        --------
+        >>> curve = Curve.fit([0.9] * 1000 + [0.2] * 1000, [True] * 700 + [False] * 300 + [True] * 300 + [False] * 700)
+        >>> curve([0.2, 0.9]).round(2)
+        array([0.3, 0.7])
+        """
+        from scipy.optimize import minimize
+        from scipy.special import expit
+
+        logs = _logarithms(np.asarray(posteriors, np.float64))
+        columns = np.column_stack([logs, np.ones(len(logs))])
+        sign = np.where(right, 1.0, -1.0)
+        identity = np.array([1.0, 1.0, 0.0])
+
+        def loss(weights: Floats) -> tuple[float, Floats]:
+            margin = sign * (columns @ weights)
+            away = weights - identity
+            value = float(np.logaddexp(0, -margin).sum() + away @ away / 2)
+            return value, away - (sign * expit(-margin)) @ columns
+
+        found = minimize(
+            loss, identity, jac=True, method="L-BFGS-B", bounds=[(0, None), (0, None), (None, None)]
+        )
+        return cls(*(float(f"{weight:.6g}") for weight in found.x))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The curves of a model's phrases and of its tags; None for those whose posteriors are left as they are.
+
+    Examples
+    --------
+    >>> tree = Tree.parse("(NP (NN time))")
+    >>> [round(sure, 3) for sure in Calibration(phrases=Curve(shift=-1.0)).confidences(tree, [0.5, 0.5])]
+    [0.269, 0.5]
+    """
+
+    phrases: Curve | None = None
+    tags: Curve | None = None
+
+    def confidences(self, tree: Tree, posteriors: Sequence[float]) -> tuple[float, ...]:
+        """Return the confidences of a tree's nodes, in the order of its subtrees.
+
+        A posterior of 0 marks a makeshift and stays; what models with negative parameters have above 1 counts as 1.
+        """
+        if self.phrases is self.tags is None:
+            return tuple([min(1.0, value) for value in posteriors])
+        values = np.array(posteriors, np.float64)
+        is_tag = np.array([node.word is not None for node in tree.subtrees()])
+        for curve, chosen in ((self.phrases, ~is_tag & (values > 0)), (self.tags, is_tag & (values > 0))):
+            if curve is not None:
+                values[chosen] = curve(values[chosen])
+        return tuple(np.minimum(values, 1.0).tolist())
+
+    def as_dict(self) -> dict[str, dict[str, float] | None]:
+        """Return what a model file holds."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Mapping[str, Any] | None]) -> Self:
+        """Return what :meth:`as_dict` stands for.
+
+        Raises
+        ------
+        LookupError, TypeError, ValueError
+            If it stands for nothing.
+        """
+        return cls(**{name: None if one is None else _curve(one) for name, one in record.items()})
+
+
+def _curve(record: Mapping[str, Any]) -> Curve:
+    curve = Curve(**{name: float(value) for name, value in record.items()})
+    if not all(map(isfinite, (curve.low, curve.high, curve.shift))) or min(curve.low, curve.high) < 0:
+        raise ValueError(f"this is no curve of confidences: {curve}")
+    return curve
+
+
+def _logarithms(posteriors: Floats) -> Floats:
+    inside = np.clip(posteriors, _LEAST, 1 - _LEAST)
+    return np.column_stack([np.log(inside), -np.log1p(-inside)])

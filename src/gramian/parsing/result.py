@@ -1,0 +1,148 @@
+"""What a parse is: the tree, how sure the parser is of it, and how it was found; read from a chart's forest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+from gramian.chart.chart_parser import ChartParser, Forest
+from gramian.chart.decode import decode
+from gramian.chart.derivations import log_posteriors
+from gramian.chart.k_best import k_best
+from gramian.chart.readout import Decoded, confidences, to_tree
+from gramian.trees import Tree
+from gramian.trees.tree import phrase
+
+__all__ = ["Alternative", "ParseResult", "Reranker", "Status", "read_result", "without_end"]
+
+Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "empty"]
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One of the best trees of a sentence.
+
+    Attributes
+    ----------
+    tree : Tree
+    log_prob : float
+        Natural logarithm of the probability of the tree with its words.
+    """
+
+    tree: Tree
+    log_prob: float
+
+
+@dataclass(frozen=True)
+class ParseResult:
+    """A sentence's tree, and how sure the parser is of it.
+
+    Attributes
+    ----------
+    tree : Tree
+        ``Tree("")`` if there are no words.
+    status : str
+        ``"parsed"``; ``"narrow"``: with a narrower beam, to keep within limits; ``"wide"``: with a wider beam,
+        since the usual one left no tree; ``"glued"``: phrases side by side, since the grammar has no tree;
+        ``"parts"``: parsed in parts, to keep within limits; ``"flat"``: no phrases but the root; ``"empty"``: no
+        words.
+    log_prob : float
+        Natural logarithm of the probability of the words, summed over all trees that were not pruned; of a glued
+        sentence, under the grammar that allows for sequences of phrases; ``-inf`` of a flat tree.
+    confidences : tuple of float
+        For every node of the tree, in the order of :meth:`~gramian.trees.Tree.subtrees`, the probability that its
+        label stands over these words, calibrated if the model is; 0 where a node is a makeshift.
+    words : tuple of str
+    offsets : tuple of (int, int), optional
+        Where the words stand in the text, if text was given.
+    seconds : float
+    alternatives : tuple of Alternative
+        The best k trees, if more than one was asked for; the first is `tree`.
+    """
+
+    tree: Tree
+    status: Status
+    log_prob: float
+    confidences: tuple[float, ...]
+    words: tuple[str, ...]
+    offsets: tuple[tuple[int, int], ...] | None = None
+    seconds: float = 0.0
+    alternatives: tuple[Alternative, ...] = ()
+
+    @property
+    def spans(self) -> list[tuple[str, int, int, float]]:
+        """Label, first word, end and confidence of every node."""
+        return [(*span, sure) for span, sure in zip(self.tree.spans(), self.confidences, strict=True)]
+
+    def _repr_svg_(self) -> str:
+        """Draw the tree in a notebook, phrases coloured by their confidence."""
+        values = {(label, start, end): sure for label, start, end, sure in self.spans} if self.words else None
+        return self.tree.svg(values=values)
+
+
+class Reranker(Protocol):
+    """Whoever has an order of its own for the best trees, such as :class:`gramian.loglinear.RerankModel`."""
+
+    def ranked(self, chart: ChartParser, forest: Forest, words: Sequence[str], k: int) -> list[Decoded]:
+        """Return the best `k` trees of a forest."""
+
+
+def read_result(
+    chart: ChartParser,
+    forest: Forest,
+    words: list[str],
+    log_words: float,
+    status: Status,
+    k: int,
+    decoder: str,
+    reranker: Reranker | None = None,
+) -> ParseResult | None:
+    """Return the best tree or trees of a forest, or None if none has a probability."""
+    alternatives: tuple[Alternative, ...] = ()
+    best: Decoded | None
+    if k == 1 and reranker is None:
+        best = decode(chart, forest, decoder)
+    else:
+        ranked = (
+            k_best(chart, forest, k, decoder)
+            if reranker is None
+            else reranker.ranked(chart, forest, words, k)
+        )
+        best = ranked[0] if ranked else None
+    if k > 1:
+        base = forest.log_ratio + log_words
+        alternatives = tuple(
+            [
+                Alternative(to_tree(chart, forest, one, words), base + log_posterior)
+                for one, log_posterior in zip(ranked, log_posteriors(chart, forest, ranked), strict=True)
+            ]
+        )
+    if best is None:
+        return None
+    return ParseResult(
+        alternatives[0].tree if alternatives else to_tree(chart, forest, best, words),
+        status,
+        forest.log_ratio + log_words,
+        tuple(confidences(chart, forest, best).tolist()),
+        tuple(words),
+        alternatives=alternatives,
+    )
+
+
+def without_end(result: ParseResult) -> ParseResult:
+    """Take the closing word of a glued grammar away, and the root if it stands over one phrase."""
+    tree = _without_last(result.tree)
+    below = result.confidences[1:-1]
+    return replace(
+        result,
+        tree=tree,
+        confidences=below if tree is result.tree.children[0] else (0.0, *below),
+        words=result.words[:-1],
+        alternatives=tuple([replace(one, tree=_without_last(one.tree)) for one in result.alternatives]),
+    )
+
+
+def _without_last(tree: Tree) -> Tree:
+    parts = tree.children[:-1]
+    return parts[0] if len(parts) == 1 and parts[0].children else phrase(tree.label, parts)

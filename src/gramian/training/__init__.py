@@ -1,0 +1,8 @@
+"""From trees to a model: members that differ, folds, calibration, reranking, search; the only caller of :mod:`gramian.training.parallel`.
+
+Names are imported when first used; ``__init__.pyi`` lists them.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,338 @@
+"""One map over independent tasks: one after the other, in local processes, or on a Dask cluster.
+
+Results are the same and come in the same order wherever tasks run, as long as a task holds all it depends on, its seed included. With a
+folder, every finished task is one file there, written in one rename: what was finished is never done again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from threading import Thread
+from time import perf_counter, sleep
+from typing import Any, Literal
+
+from gramian.errors import GramianError, InputError, MissingExtraError, OptionError
+from gramian.io.files import writing
+
+__all__ = ["Outcome", "TaskError", "TaskFolder", "run_tasks", "task_key"]
+
+_TRIES = 3  # how often a task may lose its worker
+_ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a task.
+
+    Attributes
+    ----------
+    task : object
+        Its input.
+    value : object
+        What the function returned; None if it failed.
+    error : str
+        Why it failed, with the traceback; empty if it did not.
+    seconds : float
+        How long it took.
+    kept : bool
+        Whether it had been finished before.
+    """
+
+    task: Any
+    value: Any = None
+    error: str = ""
+    seconds: float = 0.0
+    kept: bool = False
+
+
+class TaskError(GramianError):
+    """Some tasks failed; all others were finished first.
+
+    Attributes
+    ----------
+    failures : list of Outcome
+    """
+
+    def __init__(self, failures: Sequence[Outcome]) -> None:
+        self.failures = list(failures)
+        first = self.failures[0]
+        super().__init__(
+            f"{len(self.failures)} of the tasks failed; the first was {_shortened(first.task)}\n{first.error.rstrip()}"
+        )
+
+
+def task_key(task: Any) -> str:
+    """Return a name for a task that depends on nothing but its content.
+
+    Examples
+    --------
+    >>> task_key({"states": 8, "seed": 1}) == task_key({"seed": 1, "states": 8})
+    True
+    """
+    try:
+        text = json.dumps(task, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"a task that is kept in a folder is made of JSON values; this is not: {_shortened(task)}"
+        ) from None
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:24]
+
+
+class TaskFolder:
+    """Finished tasks on disk, one JSON file each, named by the task's key.
+
+    Parameters
+    ----------
+    path : str or Path
+        Made if it is not there.
+    key : callable
+        What of a task names it and is kept with its result; all of it by default.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as path:
+    ...     folder = TaskFolder(path)
+    ...     folder.keep(Outcome({"n": 3}, value=9, seconds=0.5))
+    ...     print(folder.find({"n": 3}).value, folder.find({"n": 4}))
+    9 None
+    """
+
+    def __init__(self, path: str | Path, key: Callable[[Any], Any] = lambda task: task) -> None:
+        self.path, self._key = Path(path), key
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot be made ({error.strerror})", str(path), hint="another folder") from None
+
+    def file(self, task: Any) -> Path:
+        """Return where the result of a task is or would be."""
+        return self.path / f"{task_key(self._key(task))}.json"
+
+    def find(self, task: Any) -> Outcome | None:
+        """Return the outcome of a task that was finished before; a damaged file counts as none."""
+        try:
+            stored = json.loads(self.file(task).read_text(encoding="utf-8"))
+            return Outcome(task, stored["result"], seconds=stored["seconds"], kept=True)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def keep(self, outcome: Outcome) -> None:
+        """Write the outcome of a task."""
+        try:
+            text = json.dumps(
+                {"task": self._key(outcome.task), "seconds": outcome.seconds, "result": outcome.value},
+                ensure_ascii=False, allow_nan=False,
+            )  # fmt: skip
+        except (TypeError, ValueError) as error:
+            raise OptionError(
+                f"a result that is kept in a folder is made of JSON values; that of {_shortened(outcome.task)} is not: {error}"
+            ) from None
+        with writing(self.file(outcome.task)) as file:
+            file.write(text + "\n")
+
+
+def run_tasks(
+    function: Callable[[Any], Any],
+    tasks: Sequence[Any],
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    folder: TaskFolder | str | Path | None = None,
+    watch: Callable[[Outcome], None] | None = None,
+    failures: Literal["raise", "return"] = "raise",
+) -> list[Outcome]:
+    """Run a function on every task.
+
+    Parameters
+    ----------
+    function : callable
+        Takes a task. For processes and clusters it is a function of a module that the workers can import.
+    tasks : sequence
+    jobs : int
+        Local processes; 1 runs the tasks in this one.
+    scheduler : str, optional
+        Address of a Dask scheduler (``"tcp://host:8786"``), whose workers run the tasks instead.
+    folder : TaskFolder or path, optional
+        Where finished tasks are kept, and looked for first. Tasks and results are then made of JSON values.
+    watch : callable, optional
+        Called with each outcome as it comes, those kept from before first.
+    failures : {"raise", "return"}
+        What happens, once all other tasks are finished, if some failed. A task whose worker dies is tried again, three
+        times in all; one that raises is not.
+
+    Returns
+    -------
+    list of Outcome
+        In the order of the tasks.
+
+    Raises
+    ------
+    TaskError
+        If tasks failed.
+
+    Examples
+    --------
+    >>> [outcome.value for outcome in run_tasks(abs, [-1, 2, -3])]
+    [1, 2, 3]
+    """
+    if jobs < 1:
+        raise OptionError(f"jobs is 1 or more, not {jobs}")
+    if failures not in ("raise", "return"):
+        raise OptionError(f"failures is 'raise' or 'return', not {failures!r}")
+    store = TaskFolder(folder) if isinstance(folder, str | Path) else folder
+    outcomes: dict[int, Outcome] = {}
+
+    def note(place: int, outcome: Outcome) -> None:
+        if store is not None and not outcome.kept and not outcome.error:
+            store.keep(outcome)
+        outcomes[place] = outcome
+        if watch is not None:
+            watch(outcome)
+
+    for place, task in enumerate(tasks):
+        if store is not None and (found := store.find(task)) is not None:
+            note(place, found)
+    left = {place: task for place, task in enumerate(tasks) if place not in outcomes}
+    if scheduler is not None:
+        runs = _on_cluster(function, left, scheduler)
+    elif jobs > 1 and len(left) > 1:
+        runs = _in_processes(function, left, jobs)
+    else:
+        runs = ((place, _attempt(function, task)) for place, task in left.items())
+    for place, outcome in runs if left else ():
+        note(place, outcome)
+    failed = [outcomes[place] for place in sorted(outcomes) if outcomes[place].error]
+    if failed and failures == "raise":
+        raise TaskError(failed)
+    return [outcomes[place] for place in range(len(tasks))]
+
+
+def _attempt(function: Callable[[Any], Any], task: Any) -> Outcome:
+    """Run one task where it is; an error becomes part of the outcome."""
+    began = perf_counter()
+    try:
+        value = function(task)
+    except GramianError as error:
+        return Outcome(task, error=str(error), seconds=perf_counter() - began)
+    except Exception:
+        return Outcome(task, error=traceback.format_exc(), seconds=perf_counter() - began)
+    return Outcome(task, value, seconds=perf_counter() - began)
+
+
+def _in_processes(
+    function: Callable[[Any], Any], tasks: Mapping[int, Any], jobs: int
+) -> Iterator[tuple[int, Outcome]]:
+    """Run tasks in processes of this machine; yield as they finish.
+
+    A process that dies takes its pool with it. Tasks that were running then may be guilty or not, so each of them is tried alone.
+    """
+    waiting, suspects, lost = deque(tasks), deque[int](), dict.fromkeys(tasks, 0)
+    while waiting or suspects:
+        running: dict[Any, int] = {}
+        solitary = False
+        with _pool(jobs) as (pool, broken, wait):
+
+            def submit(queue: deque[int], pool: Any = pool, running: dict[Any, int] = running) -> None:
+                future = pool.submit(_attempt, function, tasks[queue[0]])
+                running[future] = queue.popleft()  # only now: a broken pool takes nothing
+
+            try:
+                while waiting or suspects or running:
+                    if suspects and not running:
+                        submit(suspects)
+                        solitary = True
+                    while waiting and not solitary and len(running) < jobs:
+                        submit(waiting)
+                    for future in wait(running, return_when="FIRST_COMPLETED").done:
+                        if future.exception() is None:
+                            yield running.pop(future), future.result()
+                    for future in running:
+                        if future.done():
+                            future.result()  # raises: the pool is broken
+                    solitary = solitary and bool(running)
+            except broken:
+                for place in sorted(running.values()):
+                    lost[place] += 1
+                    if solitary and lost[place] >= _TRIES:
+                        yield place, Outcome(tasks[place], error=_DIED)
+                    else:
+                        suspects.append(place)
+
+
+_DIED = f"the process that ran it died {_TRIES} times; was it killed, or out of memory?"
+
+
+@contextmanager
+def _pool(jobs: int) -> Iterator[tuple[Any, Any, Any]]:
+    """Give a pool of processes, the error it breaks with, and how to wait for its futures; stop it whatever happens."""
+    try:
+        from concurrent.futures import wait
+        from concurrent.futures.process import BrokenProcessPool
+
+        from joblib.externals.loky import ProcessPoolExecutor
+    except ModuleNotFoundError:
+        raise MissingExtraError("joblib", "train", "running tasks in several processes") from None
+    pool = ProcessPoolExecutor(jobs, env=_ONE_THREAD, initializer=_follow, initargs=(os.getpid(),))
+    try:
+        yield pool, BrokenProcessPool, wait
+    finally:
+        pool.shutdown(wait=True, kill_workers=True)
+
+
+def _follow(parent: int) -> None:
+    """Let this worker end when the process that started it is gone, even if that was killed."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            sleep(1)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def _on_cluster(
+    function: Callable[[Any], Any], tasks: Mapping[int, Any], scheduler: str
+) -> Iterator[tuple[int, Outcome]]:
+    """Run tasks on the workers of a Dask scheduler; yield as they finish. Dask itself gives the tasks of lost workers to others."""
+    try:
+        from distributed import Client, as_completed
+    except ModuleNotFoundError:
+        raise MissingExtraError("dask.distributed", "cluster", "running tasks on a cluster") from None
+    try:
+        client = Client(scheduler, timeout="10s", set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise OptionError(
+            f"no Dask scheduler answers at {scheduler} ({type(error).__name__}); try: dask scheduler, and its address"
+        ) from None
+    with client:
+        futures = {
+            client.submit(partial(_attempt, function), task, pure=False): place
+            for place, task in tasks.items()
+        }
+        try:
+            for future in as_completed(list(futures), loop=client.loop):
+                place = futures.pop(future)
+                try:
+                    yield place, future.result()
+                except Exception as error:  # its workers died, or cannot import the function
+                    yield place, Outcome(tasks[place], error=f"{type(error).__name__}: {error}")
+                future.release()
+        finally:
+            client.cancel(list(futures))
+
+
+def _shortened(task: Any, most: int = 200) -> str:
+    text = repr(task)
+    return text if len(text) <= most else f"{text[:most]} ..."

@@ -1,0 +1,119 @@
+"""What people type, as the parser takes it: text, tokens, tokens with tags, or a tree in brackets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gramian.errors import InputError, OptionError
+from gramian.parsing.tokenise import tokenise
+from gramian.trees import Tree, normalise, parse_bracketed, preset
+from gramian.trees.tree import SPACE
+
+__all__ = ["INPUTS", "MOST_WORDS", "Typed", "read_tree", "read_typed"]
+
+INPUTS = ("auto", "text", "tokens", "tagged", "brackets")
+MOST_WORDS = 2000
+_DEEPEST = 400  # nodes on the way down a tree
+_SPACES = str.maketrans(SPACE, " " * len(SPACE))
+
+
+@dataclass(frozen=True)
+class Typed:
+    """A sentence as it was typed.
+
+    Attributes
+    ----------
+    text : str or None
+        Text that is yet to be cut into words.
+    words : tuple of str
+        Otherwise the words, with their tags and their tree, if these were typed.
+    tags : tuple of str or None
+    gold : Tree or None
+    """
+
+    text: str | None = None
+    words: tuple[str, ...] = ()
+    tags: tuple[str, ...] | None = None
+    gold: Tree | None = None
+
+    @property
+    def sentence(self) -> str | list[str] | list[tuple[str, str]]:
+        """What :meth:`gramian.Parser.parse` takes; the tags of a tree are not given away."""
+        if self.text is not None:
+            return self.text
+        if self.tags is None or self.gold is not None:
+            return list(self.words)
+        return list(zip(self.words, self.tags, strict=True))
+
+
+def read_typed(text: str, kind: str = "auto", normal_form: str = "penn") -> Typed:
+    """Read what was typed.
+
+    Parameters
+    ----------
+    text : str
+    kind : str
+        One of :data:`INPUTS`; ``"auto"`` takes what begins with a bracket and can be read as a tree for one, all else for
+        text.
+    normal_form : str
+        The preset that brings a tree into the form of the model's trees.
+
+    Examples
+    --------
+    >>> read_typed("dogs/NNS bark/VBP", "tagged").tags
+    ('NNS', 'VBP')
+    >>> print(read_typed("(ROOT (S (NP-SBJ (NNS dogs)) (VP (VBP bark))))").gold)
+    (S (NP (NNS dogs)) (VP (VBP bark)))
+    """
+    if kind not in INPUTS:
+        raise OptionError(f"input is one of {', '.join(INPUTS)}, not {kind!r}")
+    typed = _read(text, kind, normal_form)
+    count = len(typed.words if typed.text is None else tokenise(typed.text))
+    if count > MOST_WORDS:
+        raise InputError(
+            f"{count:,} words are too many to look at", "sentence", hint=f"type up to {MOST_WORDS:,}"
+        )
+    return typed
+
+
+def _read(text: str, kind: str, normal_form: str) -> Typed:
+    if kind == "auto":
+        try:
+            return _tree(text, normal_form) if text.lstrip().startswith("(") else Typed(text)
+        except InputError:
+            return Typed(text)
+    if kind == "brackets":
+        return _tree(text, normal_form)
+    if kind == "text":
+        return Typed(text)
+    tokens = [token for token in text.translate(_SPACES).split(" ") if token]
+    if kind == "tokens":
+        return Typed(words=tuple(tokens))
+    pairs = [_pair(token) for token in tokens]
+    return Typed(words=tuple(word for word, _ in pairs), tags=tuple(tag for _, tag in pairs))
+
+
+def _pair(token: str) -> tuple[str, str]:
+    word, slash, tag = token.rpartition("/")
+    if not (word and slash and tag):
+        raise InputError(f"{token!r} is not a token with its tag", "sentence", hint="write token/TAG")
+    return word, tag
+
+
+def read_tree(text: str) -> Tree:
+    """Read one tree that is not too deep to be shown."""
+    trees = parse_bracketed(text)
+    if len(trees) != 1:
+        raise InputError(f"one tree is wanted, {len(trees)} were found", "sentence", hint="type one tree")
+    if trees[0].height > _DEEPEST:
+        raise InputError(
+            f"the tree is more than {_DEEPEST} nodes deep", "sentence", hint="type a flatter one"
+        )
+    return trees[0]
+
+
+def _tree(text: str, normal_form: str) -> Typed:
+    gold = normalise(read_tree(text), preset(normal_form)).tree
+    if gold.is_empty:
+        raise InputError("the tree has no words", "sentence", hint="type a tree over words")
+    return Typed(words=gold.words, tags=gold.tags, gold=gold)

@@ -1,0 +1,218 @@
+"""One map, three ways to run it: the same results in the same order, and nothing finished is done again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gramian.errors import OptionError
+from gramian.training.parallel import Outcome, TaskError, TaskFolder, run_tasks, task_key
+
+TASKS = [{"number": number} for number in range(6)]
+
+
+def squared(task):
+    return task["number"] ** 2
+
+
+def fails_at_three(task):
+    if task["number"] == 3:
+        raise ValueError("three is too many")
+    return squared(task)
+
+
+def dies_once(task):
+    """Kill the process that runs it half-way, the first time; note which processes have tried."""
+    marker = Path(task["folder"]) / f"{task['number']}.tried"
+    tried = marker.exists()
+    with marker.open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    if task["number"] == task["victim"] and not tried:
+        time.sleep(0.2)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return squared(task)
+
+
+def always_dies(task):
+    if task["number"] == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return squared(task)
+
+
+def values(outcomes):
+    return [outcome.value for outcome in outcomes]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_come_in_the_order_of_the_tasks(jobs):
+    assert values(run_tasks(squared, TASKS, jobs=jobs)) == [0, 1, 4, 9, 16, 25]
+    assert run_tasks(squared, [], jobs=jobs) == []
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_failed_task_is_reported_with_its_input_after_the_others(jobs, tmp_path):
+    with pytest.raises(
+        TaskError, match=r"(?s)1 of the tasks failed.*'number': 3.*three is too many"
+    ) as caught:
+        run_tasks(fails_at_three, TASKS, jobs=jobs, folder=tmp_path)
+    assert [failure.task for failure in caught.value.failures] == [{"number": 3}]
+    assert len(list(tmp_path.glob("*.json"))) == 5
+    outcomes = run_tasks(fails_at_three, TASKS, jobs=jobs, folder=tmp_path, failures="return")
+    assert [outcome.kept for outcome in outcomes] == [True, True, True, False, True, True]
+    assert "three is too many" in outcomes[3].error
+
+
+def test_what_is_finished_is_not_done_again(tmp_path):
+    done = []
+
+    def counted(task):
+        done.append(task["number"])
+        return squared(task)
+
+    run_tasks(counted, TASKS[:3], folder=tmp_path)
+    seen = []
+    assert values(run_tasks(counted, TASKS, folder=tmp_path, watch=seen.append)) == [0, 1, 4, 9, 16, 25]
+    assert done == [0, 1, 2, 3, 4, 5]
+    assert [outcome.kept for outcome in seen] == [True] * 3 + [False] * 3
+
+
+def test_an_interrupted_run_goes_on(tmp_path):
+    def interrupted(task):
+        if task["number"] == 4:
+            raise KeyboardInterrupt
+        return squared(task)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_tasks(interrupted, TASKS, folder=tmp_path)
+    assert sum(outcome.kept for outcome in run_tasks(squared, TASKS, folder=tmp_path)) == 4
+
+
+def test_a_damaged_or_half_written_file_counts_as_none(tmp_path):
+    folder = TaskFolder(tmp_path)
+    folder.keep(Outcome(TASKS[2], 4))
+    folder.file(TASKS[2]).write_text('{"task": {"numb', encoding="utf-8")
+    assert folder.find(TASKS[2]) is None
+    assert values(run_tasks(squared, TASKS[2:3], folder=folder)) == [4]
+    assert json.loads(folder.file(TASKS[2]).read_text(encoding="utf-8"))["result"] == 4
+    assert [file.name for file in tmp_path.iterdir()] == [folder.file(TASKS[2]).name]
+
+
+def test_a_key_may_leave_out_what_does_not_matter(tmp_path):
+    folder = TaskFolder(tmp_path, key=lambda task: task["number"])
+    run_tasks(squared, [{"number": 5, "path": "here"}], folder=folder)
+    assert run_tasks(squared, [{"number": 5, "path": "there"}], folder=folder)[0].kept
+
+
+def test_keys_tell_tasks_apart():
+    assert len({task_key(task) for task in TASKS}) == len(TASKS)
+    with pytest.raises(OptionError, match="JSON"):
+        task_key({"a set": {1}})
+
+
+def test_a_process_that_dies_has_its_task_tried_again(tmp_path):
+    tasks = [{"number": number, "victim": 2, "folder": str(tmp_path)} for number in range(4)]
+    assert values(run_tasks(dies_once, tasks, jobs=2)) == [0, 1, 4, 9]
+    assert len(set((tmp_path / "2.tried").read_text().split())) == 2
+
+
+def test_a_task_that_kills_every_process_is_given_up_and_its_neighbours_are_not():
+    outcomes = run_tasks(always_dies, TASKS[:4], jobs=2, failures="return")
+    assert values(outcomes) == [0, None, 4, 9]
+    assert "died 3 times" in outcomes[1].error
+
+
+def rests(task):
+    """Say which process runs it, and take long."""
+    Path(task["folder"], str(os.getpid())).touch()
+    time.sleep(600)
+
+
+def test_workers_end_when_their_master_is_killed(tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from test_parallel import rests; from gramian.training.parallel import run_tasks\n"
+        "run_tasks(rests, [{'folder': sys.argv[1], 'n': n} for n in range(2)], jobs=2)"
+    )
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    master = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], env=environment, stderr=subprocess.DEVNULL
+    )
+    try:
+        wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
+    finally:
+        master.kill()
+        master.wait()
+    workers = [int(file.name) for file in tmp_path.iterdir()]
+    wait_until(lambda: not any(is_running(worker) for worker in workers))
+
+
+def is_running(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    # A process that has ended, but whose new parent has not noticed, is no longer running.
+    status = Path(f"/proc/{process}/stat")
+    return not (status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+def test_bad_options():
+    with pytest.raises(OptionError, match="jobs is 1 or more"):
+        run_tasks(squared, TASKS, jobs=0)
+    pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
+    with pytest.raises(OptionError, match="no Dask scheduler answers at nowhere"):
+        run_tasks(squared, TASKS, scheduler="nowhere://x")
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """A scheduler and two worker processes of one thread, without nannies: what dies stays dead."""
+    pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
+    root = Path(__file__).parents[len(__name__.split(".")) - 1]  # whence this module is imported
+    environment = os.environ | {"PYTHONPATH": str(root)}
+    contact = str(tmp_path / "scheduler.json")
+
+    def start(role, *arguments):
+        command = [sys.executable, "-m", "dask", role, "--no-dashboard", *arguments]
+        return subprocess.Popen(
+            command, env=environment, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
+
+    scheduler = start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", contact)
+    processes = [scheduler]
+    try:
+        wait_until(lambda: Path(contact).exists() and Path(contact).read_text().rstrip().endswith("}"))
+        workers = [
+            start("worker", "--scheduler-file", contact, "--no-nanny", "--nthreads", "1") for _ in range(2)
+        ]
+        processes += workers
+        yield json.loads(Path(contact).read_text(encoding="utf-8"))["address"], workers
+    finally:
+        for process in reversed(processes):
+            process.kill()
+            process.wait()
+
+
+def wait_until(ready, seconds=120):
+    began = time.monotonic()
+    while not ready():
+        assert time.monotonic() - began < seconds, "not ready in time"
+        time.sleep(0.05)
+
+
+def test_a_cluster_gives_the_same_results_though_a_worker_is_killed(cluster, tmp_path):
+    address, workers = cluster
+    tasks = [{"number": number, "victim": 2, "folder": str(tmp_path)} for number in range(6)]
+    outcomes = run_tasks(dies_once, tasks, scheduler=address, folder=tmp_path / "finished")
+    assert values(outcomes) == values(run_tasks(squared, tasks)) == [0, 1, 4, 9, 16, 25]
+    killed = [worker.pid for worker in workers if worker.poll() is not None]
+    alive = [worker.pid for worker in workers if worker.poll() is None]
+    assert [len(killed), len(alive)] == [1, 1]
+    assert (tmp_path / "2.tried").read_text().split() == [*map(str, killed + alive)]
+    assert all(outcome.kept for outcome in run_tasks(dies_once, tasks, folder=tmp_path / "finished"))
