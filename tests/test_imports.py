@@ -16,20 +16,21 @@ BASE = {"errors", "io", "jit"}
 GRAMMARS = BASE | {"trees", "corpus", "grammar", "chart"}
 MAY_IMPORT = {
     "errors": set(),
+    "base": {"errors"},
     "jit": set(),
     "io": {"errors"},
     "trees": BASE,
     "corpus": BASE | {"trees"},
-    "features": BASE | {"trees", "corpus"},
+    "features": BASE | {"base", "trees", "corpus"},
     "evaluate": BASE | {"trees"},
     "grammar": BASE | {"trees", "corpus"},
     "chart": BASE | {"trees", "corpus", "grammar"},
-    "learn": GRAMMARS | {"features"},
-    "loglinear": GRAMMARS | {"learn", "evaluate"},
+    "learn": GRAMMARS | {"base", "features"},
+    "loglinear": GRAMMARS | {"base", "learn", "evaluate"},
     "parsing": GRAMMARS | {"loglinear"},
-    "training": GRAMMARS | {"features", "learn", "evaluate", "loglinear", "parsing"},
-    "automata": BASE | {"evaluate"},
-    "dependency": BASE | {"trees", "automata", "evaluate", "loglinear"},
+    "training": GRAMMARS | {"base", "features", "learn", "evaluate", "loglinear", "parsing"},
+    "automata": BASE | {"base", "evaluate"},
+    "dependency": BASE | {"base", "trees", "automata", "evaluate", "loglinear"},
 }
 ON_TOP = {"cli", "web", "interop", "experiments", "__main__", "__init__"}
 HEAVY = ("numpy", "scipy", "numba", "sklearn", "nltk", "conllu", "safetensors", "rich")

@@ -1,0 +1,389 @@
+"""What every estimator shares: declared parameters that ``fit`` checks, progress, threads, and a report.
+
+Estimators follow scikit-learn: the constructor only stores, ``fit`` checks every parameter against the class's ``_constraints`` and
+learns, learnt attributes end in ``_``. Progress goes to the loggers under ``"gramian"``.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from gramian.errors import MissingExtraError, OptionError
+
+try:
+    from sklearn.base import BaseEstimator
+    from threadpoolctl import threadpool_limits
+except ModuleNotFoundError:  # pragma: no cover - only without the extra
+    raise MissingExtraError("scikit-learn", "train", "learning a model") from None
+
+__all__ = [
+    "Anything",
+    "Boolean",
+    "Constraint",
+    "Each",
+    "Either",
+    "Estimator",
+    "Function",
+    "InstanceOf",
+    "Jobs",
+    "MappingOf",
+    "Number",
+    "OneOf",
+    "Report",
+    "Whole",
+    "check_options",
+    "number_of_jobs",
+    "or_none",
+    "progress_shown",
+]
+
+
+class Constraint:
+    """What values a parameter may have. Subclasses say of what kind, and what else of a value of that kind is wrong."""
+
+    kind = "anything"
+
+    def _is_kind(self, value: object) -> bool:
+        """Tell whether a value is of the right kind, whatever its size."""
+        return True
+
+    def _wanted(self, value: Any) -> str | None:
+        """Return what a value of the right kind must be and is not; None if it is right."""
+        return None
+
+    def _about_parts(self, name: str, value: Any) -> str | None:
+        """Return the complaint about the first bad part of a value of the right kind."""
+        return None
+
+    def complaint(self, name: str, value: object) -> str | None:
+        """Return the sentence about a bad value, None for a good one.
+
+        Examples
+        --------
+        >>> Whole(1).complaint("n_states", 0)
+        'n_states must be at least 1, got 0'
+        >>> Either(Whole(1), OneOf("auto")).complaint("n_states", "atuo")
+        "n_states must be a whole number or auto, got 'atuo'"
+        """
+        wanted = self._wanted(value) if self._is_kind(value) else self.kind
+        if wanted is None:
+            return self._about_parts(name, value)
+        text = repr(value)
+        return f"{name} must be {wanted}, got {text if len(text) <= 80 else text[:77] + '...'}"
+
+
+class Anything(Constraint):
+    """A parameter that is checked elsewhere, or by nobody."""
+
+
+class Boolean(Constraint):
+    """True or false."""
+
+    kind = "true or false"
+
+    def _is_kind(self, value: object) -> bool:
+        return isinstance(value, bool | np.bool_)
+
+
+class Number(Constraint):
+    """A finite number within bounds: `least` and `most` may be reached, `above` and `below` not."""
+
+    kind = "a finite number"
+
+    def __init__(
+        self,
+        least: float | None = None,
+        most: float | None = None,
+        *,
+        above: float | None = None,
+        below: float | None = None,
+    ) -> None:
+        self.least, self.most, self.above, self.below = least, most, above, below
+
+    def _is_kind(self, value: object) -> bool:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+    def _wanted(self, value: Any) -> str | None:
+        bounds = [
+            ("at least", self.least, self.least is None or value >= self.least),
+            ("above", self.above, self.above is None or value > self.above),
+            ("at most", self.most, self.most is None or value <= self.most),
+            ("less than", self.below, self.below is None or value < self.below),
+        ]
+        if all(is_kept for _, _, is_kept in bounds):
+            return None
+        return " and ".join(f"{word} {bound}" for word, bound, _ in bounds if bound is not None)
+
+
+class Whole(Number):
+    """A whole number within bounds."""
+
+    kind = "a whole number"
+
+    def _is_kind(self, value: object) -> bool:
+        return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+class Jobs(Whole):
+    """A number of threads or processes; see :func:`number_of_jobs`."""
+
+    def _is_kind(self, value: object) -> bool:
+        return value is None or super()._is_kind(value)
+
+    def _wanted(self, value: Any) -> str | None:
+        return None if value is None or value == -1 or value >= 1 else "at least 1, or -1 for all processors"
+
+
+class OneOf(Constraint):
+    """One of a few values."""
+
+    def __init__(self, *choices: object) -> None:
+        self.choices = choices
+        self.kind = ("one of " if len(choices) > 1 else "") + ", ".join(map(str, choices))
+
+    def _is_kind(self, value: object) -> bool:
+        return any(type(value) is type(choice) and value == choice for choice in self.choices)
+
+
+class InstanceOf(Constraint):
+    """An object of some class; the options of an option object are checked one by one."""
+
+    def __init__(self, *types: type) -> None:
+        self.types = types
+        names = [one.__name__ for one in types]
+        self.kind = " or ".join(f"{'an' if name[0] in 'AEIOU' else 'a'} {name}" for name in names)
+
+    def _is_kind(self, value: object) -> bool:
+        return isinstance(value, self.types)
+
+    def _about_parts(self, name: str, value: Any) -> str | None:
+        constraints = getattr(value, "_constraints", {}) if is_dataclass(value) else {}
+        return next(_complaints(constraints, _fields(value), f"{name}."), None) if constraints else None
+
+
+class Function(Constraint):
+    """Something that can be called."""
+
+    kind = "a function"
+
+    def _is_kind(self, value: object) -> bool:
+        return callable(value)
+
+
+class Each(Constraint):
+    """A sequence, not empty, of values that all obey one constraint."""
+
+    kind = "a sequence of values"
+
+    def __init__(self, constraint: Constraint) -> None:
+        self.constraint = constraint
+
+    def _is_kind(self, value: object) -> bool:
+        return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and len(value) > 0
+
+    def _about_parts(self, name: str, value: Any) -> str | None:
+        found = (self.constraint.complaint(f"{name}[{place}]", item) for place, item in enumerate(value))
+        return next((one for one in found if one is not None), None)
+
+
+class MappingOf(Constraint):
+    """A mapping whose values all obey one constraint."""
+
+    kind = "a mapping"
+
+    def __init__(self, constraint: Constraint) -> None:
+        self.constraint = constraint
+
+    def _is_kind(self, value: object) -> bool:
+        return isinstance(value, Mapping)
+
+    def _about_parts(self, name: str, value: Any) -> str | None:
+        found = (self.constraint.complaint(f"{name}[{key!r}]", item) for key, item in value.items())
+        return next((one for one in found if one is not None), None)
+
+
+class Either(Constraint):
+    """A value that obeys one of several constraints; the first whose kind it is decides."""
+
+    def __init__(self, *constraints: Constraint) -> None:
+        self.constraints = constraints
+        self.kind = " or ".join(one.kind for one in constraints)
+
+    def _is_kind(self, value: object) -> bool:
+        return any(one._is_kind(value) for one in self.constraints)
+
+    def _about_parts(self, name: str, value: Any) -> str | None:
+        return next(one for one in self.constraints if one._is_kind(value)).complaint(name, value)
+
+
+def or_none(constraint: Constraint) -> Either:
+    """Return the constraint of a parameter that may also be None."""
+    return Either(constraint, OneOf(None))
+
+
+def check_options(options: object) -> None:
+    """Raise an error about the first bad value of an option object (a dataclass with ``_constraints``)."""
+    for complaint in _complaints(options._constraints, _fields(options)):  # type: ignore[attr-defined]
+        raise OptionError(complaint)
+
+
+def _complaints(
+    constraints: Mapping[str, Constraint], values: Mapping[str, object], prefix: str = ""
+) -> Iterator[str]:
+    for name, value in values.items():
+        complaint = constraints[name].complaint(prefix + name, value)
+        if complaint is not None:
+            yield complaint
+
+
+def _fields(options: Any) -> dict[str, Any]:
+    return {field.name: getattr(options, field.name) for field in fields(options)}
+
+
+def number_of_jobs(n_jobs: int | None) -> int:
+    """Return how many threads a parameter `n_jobs` stands for: None for one, -1 for as many as there are processors."""
+    if n_jobs != -1:
+        return n_jobs or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def progress_shown(verbose: bool = True) -> Iterator[None]:
+    """Show on stderr what is logged under ``"gramian"`` meanwhile, if `verbose` and nobody else handles it."""
+    logger = logging.getLogger("gramian")
+    if not verbose or logger.hasHandlers():
+        yield
+        return
+    handler, level = logging.StreamHandler(), logger.level
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
+
+
+class Report:
+    """Seconds of each stage, and whatever else an estimator tells; becomes part of the model file.
+
+    Parameters
+    ----------
+    name : str
+        Of the logger that is told when a stage ends or something is worth telling.
+    """
+
+    def __init__(self, name: str = "gramian") -> None:
+        self.facts: dict[str, Any] = {}
+        self.seconds: dict[str, float] = {}
+        self._log = logging.getLogger(name)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time a stage and tell when it ends."""
+        began = time.perf_counter()
+        yield
+        took = time.perf_counter() - began
+        self.seconds[name] = round(self.seconds.get(name, 0.0) + took, 3)
+        self.say(f"{name}: {took:.1f} s")
+
+    def say(self, line: str) -> None:
+        """Log a line."""
+        self._log.info("%s", line)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON can hold it."""
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        megabytes = peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+        return {**self.facts, "seconds": self.seconds, "peak memory (MB)": round(megabytes)}
+
+
+class Estimator(BaseEstimator):  # type: ignore[misc]
+    """Base of all estimators.
+
+    A subclass declares ``_constraints`` for the parameters of its constructor, beside those declared here and by its other parents,
+    and does what ``fit`` does within ``with self._fitting() as report``. Option objects are frozen dataclasses that declare
+    ``_constraints`` of their own; their fields are parameters too (``smoothing__rule``).
+
+    Examples
+    --------
+    >>> class Mean(Estimator):
+    ...     _constraints = {"power": Number(above=0)}
+    ...     def __init__(self, power=1.0, *, verbose=False):
+    ...         self.power, self.verbose = power, verbose
+    ...     def fit(self, numbers, y=None):
+    ...         with self._fitting() as report:
+    ...             self.model_ = float(np.mean(np.abs(numbers) ** self.power) ** (1 / self.power))
+    ...         return self
+    >>> Mean(power=2).fit([3, 4, 5]).model_ > 4
+    True
+    >>> Mean(power=-1).fit([3, 4, 5])
+    Traceback (most recent call last):
+    gramian.errors.OptionError: power must be above 0, got -1
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "n_jobs": Jobs(),
+        "verbose": Boolean(),
+        "random_state": Whole(0),
+    }
+
+    @classmethod
+    def parameter_constraints(cls) -> dict[str, Constraint]:
+        """Return the constraint of every parameter of the constructor."""
+        declared: dict[str, Constraint] = {}
+        for parent in reversed(cls.__mro__):
+            declared |= vars(parent).get("_constraints", {})
+        return {name: declared[name] for name in cls._get_param_names()}
+
+    def check_parameters(self) -> None:
+        """Raise an error about the first parameter with a bad value."""
+        for complaint in _complaints(self.parameter_constraints(), self.get_params(deep=False)):
+            raise OptionError(complaint)
+
+    @contextmanager
+    def _fitting(self) -> Iterator[Report]:
+        """Check the parameters, then show progress if `verbose` says so, and keep linear algebra to one thread meanwhile.
+
+        Linear algebra in several threads would change the order of sums, and so the model.
+        """
+        self.check_parameters()
+        with progress_shown(getattr(self, "verbose", False)), threadpool_limits(1):
+            yield Report(type(self).__module__)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; `deep`: with the fields of option objects."""
+        found: dict[str, Any] = super().get_params(deep)
+        if deep:
+            for name, value in list(found.items()):
+                if hasattr(value, "_constraints") and is_dataclass(value):
+                    found |= {f"{name}__{field}": item for field, item in _fields(value).items()}
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, or fields of option objects."""
+        whole = {name: value for name, value in params.items() if "__" not in name}
+        super().set_params(**whole)
+        for name in params.keys() - whole.keys():
+            own, _, field = name.partition("__")
+            options = getattr(self, own, None)
+            if not is_dataclass(options) or isinstance(options, type):
+                super().set_params(**{name: params[name]})
+            elif field in _fields(options):
+                setattr(self, own, replace(options, **{field: params[name]}))
+            else:
+                raise ValueError(f"{own} has no option {field}: {name}; it has {', '.join(_fields(options))}")
+        return self
