@@ -44,7 +44,7 @@ def to_svg(model: WFA | PDFA, threshold: float = 0.03, *, labels: int = 3) -> st
     >>> to_svg(WFA([1.0], [0.5], [[[0.5]]], ("a",))).startswith("<svg")
     True
     """
-    wfa = model.to_wfa() if isinstance(model, PDFA) else model
+    wfa = model.to_wfa()
     n = wfa.n_states
     if n > _MOST:
         raise OptionError(f"picture: {n} states are too many to see; try: a DFA approximation, or DOT")

@@ -98,7 +98,7 @@ class _Level:
 
 def _levels(sample: Sequences, order: int) -> list[_Level]:
     k = len(sample.alphabet)
-    distinct, weights = sample.merged()
+    distinct, weights = sample.distinct()
     # Every string between START (k) and STOP (k): an event is what follows a START or a symbol.
     lengths = distinct.lengths + 2
     ends = np.cumsum(lengths)

@@ -153,7 +153,7 @@ def _most_frequent(
     sample: Sequences, size: int, max_length: int, place: Literal["anywhere", "start", "end"]
 ) -> Sequences:
     """Return the `size` most frequent strings up to a length: by count, then length, then order."""
-    distinct, weights = sample.merged()
+    distinct, weights = sample.distinct()
     k = len(sample.alphabet)
     weight = np.repeat(weights, distinct.lengths)
     left = np.arange(len(distinct.symbols)) - np.repeat(distinct.offsets[:-1], distinct.lengths)

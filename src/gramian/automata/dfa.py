@@ -60,23 +60,17 @@ def dfa_approximation(
     """
     if n_clusters < 1 or len(sample) == 0:
         raise OptionError("DFA approximation: needs at least one cluster and one string; try: n_clusters=10")
-    distinct, weights = sample.recode(model.alphabet).merged()
+    distinct, weights = sample.recode(model.alphabet).distinct()
     vectors = model.state_vectors(distinct) if isinstance(model, WFA) else model.next_scores(distinct)
     cluster = _clusters(_unit(vectors), distinct, weights, n_clusters, n_prefixes)
     k = len(model.alphabet)
-    starts, ends = (
-        distinct.offsets[:-1] + np.arange(len(distinct)),
-        distinct.offsets[1:] + np.arange(len(distinct)),
-    )
-    inner = np.ones(len(cluster), bool)
-    inner[ends] = False
-    before = np.flatnonzero(inner)
+    before = distinct.inner_cuts
     n = int(cluster.max()) + 1
     moves = np.zeros((n, k, n))
     share = np.repeat(weights, distinct.lengths)
     np.add.at(moves, (cluster[before], distinct.symbols, cluster[before + 1]), share)
-    stops = np.bincount(cluster[ends], weights, n).astype(np.float64)
-    moves, stops, start = _merged(moves, stops, int(cluster[starts[0]]), minimum_share)
+    stops = np.bincount(cluster[distinct.last_cuts], weights, n).astype(np.float64)
+    moves, stops, start = _made_deterministic(moves, stops, int(cluster[0]), minimum_share)
     used = moves.sum(axis=2)
     successor = np.where(used > 0, moves.argmax(axis=2), -1)
     table = np.column_stack([used, stops])
@@ -116,7 +110,9 @@ def _clusters(unit: Array, distinct: Sequences, weights: Array, n_clusters: int,
     return np.asarray(nearest[place], np.int64)
 
 
-def _merged(moves: Array, stops: Array, start: int, minimum_share: float) -> tuple[Array, Array, int]:
+def _made_deterministic(
+    moves: Array, stops: Array, start: int, minimum_share: float
+) -> tuple[Array, Array, int]:
     """Merge states that are targets of one state and symbol, until there are none."""
     while True:
         total = moves.sum(axis=2, keepdims=True)

@@ -57,7 +57,7 @@ def to_dot(model: WFA | PDFA, threshold: float = 0.01) -> str:
       0 -> 0 [label="a 0.5"];
     }
     """
-    wfa = model.to_wfa() if isinstance(model, PDFA) else model
+    wfa = model.to_wfa()
     lines = ["digraph automaton {", "  rankdir=LR;", "  node [shape=circle];"]
     for state, weight in enumerate(wfa.initial.tolist()):
         if abs(weight) > threshold:

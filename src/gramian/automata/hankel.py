@@ -70,20 +70,14 @@ def hankel_blocks(sample: Sequences, basis: Basis, statistic: Statistic = "subst
     """
     if statistic not in ("string", "prefix", "substring"):
         raise OptionError(f"statistic: got {statistic!r}; try one of: string, prefix, substring")
-    if len(sample) == 0:
-        raise OptionError("training strings: there are none; try: a file with at least one string")
     k = len(sample.alphabet)
-    distinct, weights = sample.merged()
+    distinct, weights = sample.to_learn_from().distinct()
     share = weights / weights.sum()
     before = _matches(basis.prefixes, distinct, backward=True, whole=statistic != "substring")
     after = _matches(basis.suffixes, distinct, backward=False, whole=statistic == "string")
     cut_share = np.repeat(share, distinct.lengths + 1)
     weighted = sparse.diags_array(cut_share) @ after
-    ends = distinct.offsets[1:] + np.arange(len(distinct))
-    starts = distinct.offsets[:-1] + np.arange(len(distinct))
-    inner = np.ones(len(cut_share), bool)
-    inner[ends] = False
-    rows = np.flatnonzero(inner)
+    starts, rows, ends = distinct.first_cuts, distinct.inner_cuts, distinct.last_cuts
     # Prefix u before symbol s becomes row (s, u) of the stacked block.
     with_symbol = before[rows]
     n = len(basis.prefixes)
@@ -137,7 +131,7 @@ def hankel_blocks_of(
 def _matches(strings: Sequences, sample: Sequences, *, backward: bool, whole: bool) -> sparse.csr_array:
     """Return which basis strings begin at (or, backward, end at) each cut; `whole`: and reach the string's end."""
     table, accepted = _automaton(strings, backward)
-    cuts = len(sample.symbols) + len(sample)
+    cuts = sample.n_cuts
     pointers = np.zeros(cuts + 1, np.int64)
     arguments = (table, accepted, sample.symbols, sample.offsets, backward, whole, pointers)
     found = kernels.match_cuts(*arguments, np.empty(0, np.int64), False)

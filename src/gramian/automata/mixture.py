@@ -6,18 +6,17 @@ score strings in a fraction of the time.
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.automata.automata_store import read_model, write_model
 from gramian.automata.pdfa import PDFA
+from gramian.automata.sequence_model import SequenceModel
 from gramian.automata.strings import Sequences, Strings, Symbol
 from gramian.automata.wfa import WFA
-from gramian.errors import ModelFileError, OptionError
+from gramian.errors import OptionError
 
 __all__ = ["Mixture", "mixture_weights"]
 
@@ -25,7 +24,7 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Mixture:
+class Mixture(SequenceModel):
     """A convex combination of distributions over strings.
 
     Attributes
@@ -43,8 +42,10 @@ class Mixture:
     (array([0.3]), array([0.3]))
     """
 
+    kind: ClassVar[str] = "mixture"
     parts: tuple[WFA | PDFA, ...]
     weights: Array
+    alphabet: tuple[Symbol, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", tuple(self.parts))
@@ -55,11 +56,7 @@ class Mixture:
             raise OptionError("Mixture: the parts have different alphabets; try: training them with one")
         if not (self.weights > 0).all() or abs(self.weights.sum() - 1.0) > 1e-9:
             raise OptionError("Mixture: weights must be positive and sum to 1; try: weights / weights.sum()")
-
-    @property
-    def alphabet(self) -> tuple[Symbol, ...]:
-        """The symbols."""
-        return self.parts[0].alphabet
+        object.__setattr__(self, "alphabet", self.parts[0].alphabet)
 
     def log_score(self, strings: Strings) -> Array:
         """Return the log-probability of every string."""
@@ -97,7 +94,7 @@ class Mixture:
 
     def to_wfa(self) -> WFA:
         """Return the automaton with the states of all parts side by side."""
-        parts = [part.to_wfa() if isinstance(part, PDFA) else part for part in self.parts]
+        parts = [part.to_wfa() for part in self.parts]
         n = sum(part.n_states for part in parts)
         transitions = np.zeros((len(self.alphabet), n, n))
         start = 0
@@ -108,47 +105,41 @@ class Mixture:
         initial = np.concatenate([w * part.initial for w, part in zip(self.weights, parts, strict=True)])
         return WFA(initial, np.concatenate([part.final for part in parts]), transitions, self.alphabet)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file (safetensors with a JSON header)."""
-        arrays: dict[str, npt.NDArray[Any]] = {"weights": self.weights}
-        kinds = []
-        for number, part in enumerate(self.parts):
-            kinds.append("wfa" if isinstance(part, WFA) else "pdfa")
-            arrays.update({f"{number}.{name}": array for name, array in part.arrays().items()})
-        write_model(path, "mixture", {"alphabet": self.alphabet, "parts": kinds}, arrays)
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        named = {
+            f"{number}.{name}": array
+            for number, part in enumerate(self.parts)
+            for name, array in part._arrays().items()
+        }
+        return {"weights": self.weights, **named}
+
+    def _header(self) -> dict[str, Any]:
+        return {**super()._header(), "parts": [part.kind for part in self.parts]}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Mixture:
-        """Read a file that :meth:`save` wrote."""
-        header, arrays = read_model(path, "mixture")
-        kinds: dict[str, type[WFA | PDFA]] = {"wfa": WFA, "pdfa": PDFA}
-        try:
-            parts = []
-            for number, kind in enumerate(header["parts"]):
-                own = {
-                    name.partition(".")[2]: array
-                    for name, array in arrays.items()
-                    if name.partition(".")[0] == str(number)
-                }
-                parts.append(kinds[kind](**own, alphabet=tuple(header["alphabet"])))
-            return cls(tuple(parts), arrays["weights"])
-        except (KeyError, TypeError, OptionError) as error:
-            raise ModelFileError(f"{path}: the parts do not fit together; try: training it again") from error
+    def _from_parts(cls, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        kinds: dict[str, type[WFA | PDFA]] = {WFA.kind: WFA, PDFA.kind: PDFA}
+        own: list[dict[str, npt.NDArray[Any]]] = [{} for _ in header["parts"]]
+        for name, array in arrays.items():
+            number, dot, part = name.partition(".")
+            if dot:
+                own[int(number)][part] = array
+        parts = [
+            kinds[kind]._from_parts(header, some) for kind, some in zip(header["parts"], own, strict=True)
+        ]
+        return cls(tuple(parts), arrays["weights"])
 
 
 def prefix_logs(sample: Sequences, predictions: Array) -> Array:
     """Return the log-probability of every prefix, given the conditional probabilities of what follows it."""
-    ends = sample.offsets[1:] + np.arange(len(sample))
-    inner = np.ones(len(predictions), bool)
-    inner[ends] = False
+    inner = sample.inner_cuts
     taken = np.zeros(len(predictions))
     with np.errstate(divide="ignore"):
         # Symbol -1, outside the alphabet, would read the STOP column; such a step says nothing.
         chosen = predictions[inner, sample.symbols]
-        taken[np.flatnonzero(inner) + 1] = np.where(sample.symbols < 0, 0.0, np.log(np.maximum(chosen, 0.0)))
-    starts = sample.offsets[:-1] + np.arange(len(sample))
+        taken[inner + 1] = np.where(sample.symbols < 0, 0.0, np.log(np.maximum(chosen, 0.0)))
     running = np.cumsum(np.where(np.isneginf(taken), -1e9, taken))
-    logs = running - np.repeat(running[starts], sample.lengths + 1)
+    logs = running - np.repeat(running[sample.first_cuts], sample.lengths + 1)
     return np.where(logs < -1e8, -np.inf, logs)
 
 

@@ -5,19 +5,18 @@ n-gram models and the DFA approximation of an automaton are of this kind. State 
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.automata import automata_kernels as kernels
-from gramian.automata.automata_store import read_model, write_model
 from gramian.automata.sampling import random_walks
+from gramian.automata.sequence_model import SequenceModel
 from gramian.automata.strings import Sequences, Strings, Symbol
 from gramian.automata.wfa import WFA
-from gramian.errors import ModelFileError, OptionError
+from gramian.errors import OptionError
 
 __all__ = ["PDFA"]
 
@@ -25,7 +24,7 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class PDFA:
+class PDFA(SequenceModel):
     """A probabilistic deterministic automaton.
 
     Attributes
@@ -45,6 +44,7 @@ class PDFA:
     array([0.25])
     """
 
+    kind: ClassVar[str] = "pdfa"
     successor: npt.NDArray[np.int32]
     probability: Array
     alphabet: tuple[Symbol, ...]
@@ -77,7 +77,7 @@ class PDFA:
     def states(self, strings: Strings) -> npt.NDArray[np.int32]:
         """Return the state before each symbol and at the end of each string, -1 where there is none."""
         sample = Sequences.of(strings, self.alphabet)
-        states = np.empty(len(sample.symbols) + len(sample), np.int32)
+        states = np.empty(sample.n_cuts, np.int32)
         kernels.follow(self.successor, sample.symbols, sample.offsets, states)
         return states
 
@@ -116,21 +116,5 @@ class PDFA:
         transitions[symbol, state, self.successor[state, symbol]] = self.probability[state, symbol]
         return WFA(np.eye(n)[0], self.probability[:, -1], transitions, self.alphabet)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays by name, as a model file holds them."""
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {"successor": self.successor, "probability": self.probability}
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file (safetensors with a JSON header)."""
-        write_model(path, "pdfa", {"alphabet": self.alphabet}, self.arrays())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> PDFA:
-        """Read a file that :meth:`save` wrote."""
-        header, arrays = read_model(path, "pdfa")
-        try:
-            return cls(arrays["successor"], arrays["probability"], tuple(header["alphabet"]))
-        except (KeyError, TypeError, OptionError) as error:
-            raise ModelFileError(
-                f"{path}: the automaton's parts do not fit; try: training it again"
-            ) from error

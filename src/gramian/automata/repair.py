@@ -85,13 +85,9 @@ def cluster_to_pnfa(
     counts = MoveCounts(np.zeros(n), np.zeros(n), np.zeros((k, n, n)))
     for part, weights, vectors in _state_vectors(model, sample):
         state = clusters.predict(_whitened(drawn, vectors))
-        starts, ends = part.offsets[:-1] + np.arange(len(part)), part.offsets[1:] + np.arange(len(part))
-        inner = np.ones(len(state), bool)
-        inner[ends] = False
-        before = np.flatnonzero(inner)
-        np.add.at(counts.initial, state[starts], weights)
-        np.add.at(counts.final, state[ends], weights)
-        moves = (part.symbols, state[before], state[before + 1])
+        np.add.at(counts.initial, state[part.first_cuts], weights)
+        np.add.at(counts.final, state[part.last_cuts], weights)
+        moves = (part.symbols, state[part.inner_cuts], state[part.inner_cuts + 1])
         np.add.at(counts.transitions, moves, np.repeat(weights, part.lengths))
     return counts.estimate(sample.alphabet, structure, pseudo_count)
 
@@ -132,17 +128,15 @@ def softened(model: WFA, noise: WFA, share: float = 0.1) -> WFA:
 
 def _state_vectors(model: WFA, sample: Sequences) -> Iterator[tuple[Sequences, Array, Array]]:
     """Yield distinct strings, how often each occurs, and the normalised state vectors along them."""
-    distinct, weights = sample.merged()
-    block = np.cumsum(distinct.lengths + 1) // _BLOCK
-    firsts = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
-    for first, last in zip(firsts, [*firsts[1:], len(distinct)], strict=True):
-        part = distinct.take(np.arange(first, last))
-        yield part, weights[first:last], model.state_vectors(part)
+    distinct, weights = sample.distinct()
+    for block in distinct.blocks(_BLOCK):
+        part = distinct.take(block)
+        yield part, weights[block], model.state_vectors(part)
 
 
 def _drawn(model: WFA, sample: Sequences, rng: np.random.Generator) -> Array:
     """Draw state vectors in proportion to how often the strings pass through them; those of weight one only."""
-    total = float(len(sample.symbols) + len(sample))
+    total = float(sample.n_cuts)
     drawn = []
     for part, weights, vectors in _state_vectors(model, sample):
         share = np.repeat(weights, part.lengths + 1)

@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 import os
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.automata.automata_store import read_model
+from gramian.automata.automata_store import read_model, write_model
 from gramian.automata.strings import Sequences, Strings, Symbol
-from gramian.errors import ModelFileError
+from gramian.errors import ModelFileError, OptionError
+
+if TYPE_CHECKING:
+    from gramian.automata.wfa import WFA
 
 __all__ = ["SequenceModel", "load_sequence_model"]
 
 Array = npt.NDArray[np.float64]
 
 
-class SequenceModel(Protocol):
-    """A function on strings that also predicts how a string goes on."""
+class SequenceModel(ABC):
+    """A function on strings that also predicts how a string goes on.
 
-    @property
-    def alphabet(self) -> tuple[Symbol, ...]:
-        """The symbols, in the order of the columns of :meth:`next_scores`."""
+    Attributes
+    ----------
+    alphabet : tuple of str or int
+        The symbols, in the order of the columns of :meth:`next_scores`.
+    """
 
+    kind: ClassVar[str]
+    alphabet: tuple[Symbol, ...]
+
+    @abstractmethod
     def log_score(self, strings: Strings) -> Array:
         """Return the log-weight of every string; -inf where the weight is not positive."""
 
+    @abstractmethod
     def next_scores(self, strings: Strings) -> Array:
         """Return scores of what follows each prefix of each string, one row a prefix, in order of length.
 
@@ -34,11 +46,39 @@ class SequenceModel(Protocol):
         distribution are conditional probabilities.
         """
 
+    @abstractmethod
     def sample(self, n_strings: int, *, random_state: int = 0, max_length: int = 10_000) -> Sequences:
-        """Draw strings; the model must be a distribution."""
+        """Draw strings; one that reaches `max_length` symbols is cut there. The model must be a distribution."""
+
+    @abstractmethod
+    def to_wfa(self) -> WFA:
+        """Return the same function as one weighted automaton."""
+
+    @abstractmethod
+    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays by name, as a model file holds them."""
+
+    def _header(self) -> dict[str, Any]:
+        """Return what a model file holds beside the arrays."""
+        return {"alphabet": self.alphabet}
+
+    @classmethod
+    def _from_parts(cls, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
+        """Put a model together from what a file holds."""
+        build: Callable[..., Self] = cls
+        return build(**arrays, alphabet=tuple(header["alphabet"]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file."""
+        """Write a model file (safetensors with a JSON header)."""
+        write_model(path, self.kind, self._header(), self._arrays())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a file that :meth:`save` wrote."""
+        model = load_sequence_model(path)
+        if not isinstance(model, cls):
+            raise ModelFileError(f"{path}: holds a {model.kind}, not a {cls.kind}; try: load_sequence_model")
+        return model
 
 
 def load_sequence_model(path: str | os.PathLike[str]) -> SequenceModel:
@@ -47,10 +87,15 @@ def load_sequence_model(path: str | os.PathLike[str]) -> SequenceModel:
     from gramian.automata.pdfa import PDFA
     from gramian.automata.wfa import WFA
 
-    kinds: dict[str, type[WFA | PDFA | Mixture]] = {"wfa": WFA, "pdfa": PDFA, "mixture": Mixture}
-    header, _ = read_model(path)
+    kinds: dict[str, type[SequenceModel]] = {model.kind: model for model in (WFA, PDFA, Mixture)}
+    header, arrays = read_model(path)
     if header["kind"] not in kinds:
         raise ModelFileError(
             f"{path}: holds a model of unknown kind {header['kind']!r}; try: upgrading gramian"
         )
-    return kinds[header["kind"]].load(path)
+    try:
+        return kinds[header["kind"]]._from_parts(header, arrays)
+    except (LookupError, TypeError, ValueError, OptionError) as error:
+        raise ModelFileError(
+            f"{path}: the parts of the model do not fit together; try: training it again"
+        ) from error

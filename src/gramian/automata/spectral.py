@@ -284,11 +284,7 @@ def _likelihood(model: WFA, judges: Sequences, least: float = 1e-4) -> float:
         return float(model.log_score(judges).sum())
     scores = np.maximum(model.next_scores(judges), least)
     scores /= scores.sum(axis=1, keepdims=True)
-    gold = np.full(len(scores), model.n_symbols)
-    inner = np.ones(len(scores), bool)
-    inner[judges.offsets[1:] + np.arange(len(judges))] = False
-    gold[inner] = judges.symbols
-    return float(np.log(scores[np.arange(len(gold)), gold]).sum())
+    return float(np.log(scores[np.arange(len(scores)), judges.events()]).sum())
 
 
 def extract_wfa(
@@ -339,7 +335,7 @@ def _diagnostics(
         mass = raw.total_mass()
     except DivergenceError:
         mass = float("nan")
-    distinct, weights = sample.merged()
+    distinct, weights = sample.distinct()
     negative = float(weights @ (raw.score(distinct) < 0.0) / weights.sum())
     return SpectralDiagnostics(raw.n_states, shape, values, raw.spectral_radius, mass, negative)
 

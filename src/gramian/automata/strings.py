@@ -85,6 +85,42 @@ class Sequences:
         """Length of each string."""
         return np.diff(self.offsets)
 
+    @property
+    def n_cuts(self) -> int:
+        """Number of cuts: a string of length t has t + 1, before each symbol and at its end."""
+        return len(self.symbols) + len(self)
+
+    @property
+    def last_cuts(self) -> npt.NDArray[np.int64]:
+        """The cut at the end of each string, among the cuts of all strings."""
+        return self.offsets[1:] + np.arange(len(self))
+
+    @property
+    def first_cuts(self) -> npt.NDArray[np.int64]:
+        """The cut at the start of each string."""
+        return self.offsets[:-1] + np.arange(len(self))
+
+    @property
+    def inner_cuts(self) -> npt.NDArray[np.int64]:
+        """The cut before each symbol."""
+        return np.arange(len(self.symbols)) + np.repeat(np.arange(len(self)), self.lengths)
+
+    def events(self) -> npt.NDArray[np.int64]:
+        """Return what follows each cut: a symbol or, at the end of a string, STOP, whose number comes after the symbols'."""
+        following = np.full(self.n_cuts, len(self.alphabet))
+        following[self.inner_cuts] = self.symbols
+        return following
+
+    def to_learn_from(self) -> Sequences:
+        """Return the sample itself if there are strings in it and their symbols are known."""
+        if len(self) == 0:
+            raise OptionError("training strings: there are none; try: a file with at least one string")
+        if self.symbols.min(initial=0) < 0:
+            raise OptionError(
+                "training strings: a symbol is not in the alphabet; try: adding it to the alphabet"
+            )
+        return self
+
     def recode(self, alphabet: tuple[Symbol, ...]) -> Sequences:
         """Return the same strings over another alphabet; symbols it lacks become -1."""
         if alphabet == self.alphabet:
@@ -93,12 +129,9 @@ class Sequences:
         table = np.asarray([*(index.get(symbol, -1) for symbol in self.alphabet), -1], np.int32)
         return Sequences(table[self.symbols], self.offsets, alphabet)
 
-    def take(self, rows: npt.ArrayLike) -> Sequences:
-        """Return the strings at the positions `rows` (indices or a boolean mask), in that order."""
-        rows = np.asarray(rows)
-        if rows.dtype == np.bool_:
-            rows = np.flatnonzero(rows)
-        rows = rows.astype(np.int64, copy=False)
+    def take(self, rows: npt.ArrayLike | slice) -> Sequences:
+        """Return the strings at the positions `rows` (indices or a slice), in that order."""
+        rows = np.arange(len(self))[rows] if isinstance(rows, slice) else np.asarray(rows, np.int64)
         offsets = _offsets(self.lengths[rows])
         positions = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], np.diff(offsets))
         return Sequences(self.symbols[positions], offsets, self.alphabet)
@@ -123,7 +156,7 @@ class Sequences:
         cut = cut if at_most is None else min(cut, at_most)
         return self.take(order[cut:] if cut < len(self) else order), self.take(order[:cut])
 
-    def merged(self) -> tuple[Sequences, npt.NDArray[np.float64]]:
+    def distinct(self) -> tuple[Sequences, npt.NDArray[np.float64]]:
         """Return the distinct strings in lexicographic order, and how often each occurs."""
         # Big-endian bytes sort as the symbol indices do; the shift makes -1 the smallest.
         keys = (self.symbols.astype(np.int64) + 1).astype(">u4").tobytes()
@@ -132,11 +165,16 @@ class Sequences:
         for start, end in pairwise(bounds):
             key = keys[start:end]
             counts[key] = counts.get(key, 0) + 1
-        distinct = sorted(counts)
-        symbols = np.frombuffer(b"".join(distinct), ">u4").astype(np.int64) - 1
-        lengths = np.fromiter((len(key) // 4 for key in distinct), np.int64, len(distinct))
-        weights = np.fromiter((counts[key] for key in distinct), np.float64, len(distinct))
+        found = sorted(counts)
+        symbols = np.frombuffer(b"".join(found), ">u4").astype(np.int64) - 1
+        lengths = np.fromiter((len(key) // 4 for key in found), np.int64, len(found))
+        weights = np.fromiter((counts[key] for key in found), np.float64, len(found))
         return Sequences(symbols.astype(np.int32), _offsets(lengths), self.alphabet), weights
+
+    def blocks(self, n_cuts: int) -> Iterator[slice]:
+        """Yield runs of strings that have about `n_cuts` cuts each."""
+        firsts = np.flatnonzero(np.diff(np.cumsum(self.lengths + 1) // n_cuts, prepend=-1)).tolist()
+        yield from map(slice, firsts, [*firsts[1:], len(self)])
 
 
 Strings = Sequences | Iterable[Sequence[Symbol]]

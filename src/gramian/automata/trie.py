@@ -21,7 +21,6 @@ from gramian.automata import automata_kernels as kernels
 from gramian.automata.pnfa import MoveCounts
 from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.wfa import WFA
-from gramian.errors import OptionError
 
 __all__ = ["PrefixForest", "PrefixTree", "single_threaded_products"]
 
@@ -78,20 +77,8 @@ class PrefixForest:
     @classmethod
     def from_sample(cls, sample: Sequences) -> PrefixForest:
         """Merge equal strings and equal prefixes of `sample`."""
-        if len(sample) == 0:
-            raise OptionError("training strings: there are none; try: a file with at least one string")
-        if len(sample.symbols) and sample.symbols.min() < 0:
-            raise OptionError(
-                "training strings: a symbol is not in the alphabet; try: adding it to the alphabet"
-            )
-        distinct, weights = sample.merged()
-        chunk = np.cumsum(distinct.lengths + 1) // _TREE_SIZE
-        starts = np.flatnonzero(np.diff(chunk, prepend=-1))
-        ends = [*starts[1:].tolist(), len(distinct)]
-        trees = tuple(
-            _tree(distinct.take(np.arange(a, b)), weights[a:b])
-            for a, b in zip(starts.tolist(), ends, strict=True)
-        )
+        distinct, weights = sample.to_learn_from().distinct()
+        trees = tuple(_tree(distinct.take(block), weights[block]) for block in distinct.blocks(_TREE_SIZE))
         return cls(trees, sample.alphabet, len(sample))
 
     @property

@@ -6,18 +6,17 @@ functions of Lemma 1 (string, prefix, substring), change of basis, minimisation.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.automata import automata_kernels as kernels
-from gramian.automata.automata_store import read_model, write_model
 from gramian.automata.sampling import random_walks
+from gramian.automata.sequence_model import SequenceModel
 from gramian.automata.strings import Sequences, Strings, Symbol
-from gramian.errors import GramianError, ModelFileError, OptionError
+from gramian.errors import GramianError, OptionError
 
 __all__ = ["WFA", "DivergenceError", "Statistic"]
 
@@ -30,7 +29,7 @@ class DivergenceError(GramianError):
 
 
 @dataclass(frozen=True, eq=False)
-class WFA:
+class WFA(SequenceModel):
     """A weighted finite automaton with real weights.
 
     Attributes
@@ -55,6 +54,7 @@ class WFA:
     True
     """
 
+    kind: ClassVar[str] = "wfa"
     initial: Array
     final: Array
     transitions: Array
@@ -91,12 +91,6 @@ class WFA:
         summed = self.transitions.sum(axis=0)
         return float(np.abs(np.linalg.eigvals(summed)).max()) if np.isfinite(summed).all() else float("inf")
 
-    def encode(self, strings: Strings) -> Sequences:
-        """Return `strings` as indices into this automaton's alphabet."""
-        if isinstance(strings, Sequences):
-            return strings.recode(self.alphabet)
-        return Sequences.from_strings(strings, self.alphabet)
-
     def score(self, strings: Strings) -> Array:
         """Return f(x) for every string x; a string with a symbol outside the alphabet scores 0."""
         log_abs, sign = self.signed_log_score(strings)
@@ -126,7 +120,7 @@ class WFA:
 
     def state_vectors(self, strings: Strings) -> Array:
         """Return the normalised state row of each prefix of each string, as :meth:`next_scores` describes."""
-        sample = self.encode(strings)
+        sample = Sequences.of(strings, self.alphabet)
         total = self.prefix_weights()
         average = np.linalg.lstsq(
             np.eye(self.n_states) - self.transitions.sum(axis=0).T, self.initial, rcond=None
@@ -135,7 +129,7 @@ class WFA:
         mass = restarts @ total
         restarts /= np.where(mass > 0, mass, 1.0)[:, None]
         restarts[mass <= 0] = restarts[-1] if mass[-1] > 0 else self.initial
-        vectors = np.empty((len(sample.symbols) + len(sample), self.n_states))
+        vectors = np.empty((sample.n_cuts, self.n_states))
         kernels.state_vectors(
             self.initial, total, restarts, self.transitions, sample.symbols, sample.offsets, vectors
         )
@@ -152,7 +146,7 @@ class WFA:
 
     def signed_log_score(self, strings: Strings) -> tuple[Array, Array]:
         """Return log|f(x)| and the sign of f(x) for every string x, safe for long strings."""
-        sample = self.encode(strings)
+        sample = Sequences.of(strings, self.alphabet)
         log_abs, sign = np.empty(len(sample)), np.empty(len(sample))
         kernels.score_strings(
             self.initial, self.final, self.transitions, sample.symbols, sample.offsets, log_abs, sign
@@ -283,24 +277,12 @@ class WFA:
             max_length,
         )
 
-    def arrays(self) -> dict[str, Array]:
-        """Return the arrays by name, as a model file holds them."""
+    def to_wfa(self) -> WFA:
+        """Return this automaton."""
+        return self
+
+    def _arrays(self) -> dict[str, Array]:
         return {"initial": self.initial, "final": self.final, "transitions": self.transitions}
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file (safetensors with a JSON header)."""
-        write_model(path, "wfa", {"alphabet": self.alphabet}, self.arrays())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> WFA:
-        """Read a file that :meth:`save` wrote."""
-        header, arrays = read_model(path, "wfa")
-        try:
-            return cls(arrays["initial"], arrays["final"], arrays["transitions"], tuple(header["alphabet"]))
-        except (KeyError, TypeError, OptionError) as error:
-            raise ModelFileError(
-                f"{path}: the automaton's parts do not fit together; try: training it again"
-            ) from error
 
 
 def _reachable(start: Array, transitions: Array, tolerance: float) -> Array:

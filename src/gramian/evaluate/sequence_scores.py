@@ -70,15 +70,11 @@ def next_symbol_scores(model: Any, strings: Any) -> NextSymbolScores:
     (8, 1)
     """
     sample = strings.recode(model.alphabet)
-    stop = len(model.alphabet)
     events = errors = 0
     for first in range(0, len(sample), _BLOCK):
         part = sample.take(np.arange(first, min(first + _BLOCK, len(sample))))
         predicted = model.next_scores(part).argmax(axis=1)
-        gold = np.full(len(predicted), stop)
-        inner = np.ones(len(gold), bool)
-        inner[part.offsets[1:] + np.arange(len(part))] = False
-        gold[inner] = part.symbols
+        gold = part.events()
         events += len(gold)
         errors += int(np.count_nonzero(predicted != gold))
     return NextSymbolScores(events, errors, float(model.log_score(sample).sum()))
@@ -173,7 +169,7 @@ def ndcg(
     total = 0.0
     for first in range(0, len(sample), _BLOCK):
         part = sample.take(np.arange(first, min(first + _BLOCK, len(sample))))
-        scores = model.next_scores(part)[part.offsets[1:] + np.arange(len(part))]
+        scores = model.next_scores(part)[part.last_cuts]
         ranked = names[np.argsort(-scores, axis=1, kind="stable")[:, :at]]
         for row, (best, gains) in zip(ranked.tolist(), targets[first : first + _BLOCK], strict=True):
             gain = sum(gains.get(symbol, 0.0) * share for symbol, share in zip(row, discounts, strict=False))

@@ -19,7 +19,7 @@ STRINGS = st.lists(st.lists(st.sampled_from("abcz"), max_size=6).map(tuple), max
 @given(STRINGS)
 def test_merging_counts_equal_strings(strings: list[tuple[str, ...]]) -> None:
     sample = Sequences.from_strings(strings, "abc")  # z is unknown
-    distinct, weights = sample.merged()
+    distinct, weights = sample.distinct()
     shown = [tuple(s if s in "abc" else None for s in string) for string in strings]
     assert dict(zip(distinct, weights, strict=True)) == Counter(shown)
     codes = [tuple("abc".find(s) if s else -1 for s in string) for string in distinct]
