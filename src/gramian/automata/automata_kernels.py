@@ -9,12 +9,17 @@ has the zero operator. Vectors are rescaled as they go, so that long strings nei
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from gramian.jit import kernel
 
 __all__ = [
+    "PrefixTree",
+    "Weights",
+    "Workspace",
     "expectations",
     "follow",
     "match_cuts",
@@ -28,6 +33,51 @@ __all__ = [
 
 _SMALL = 1e-100
 _LARGE = 1e100
+
+Array = npt.NDArray[np.float64]
+
+
+class Weights(NamedTuple):
+    """The weights of an automaton; ``transposed[s]`` is the transpose of ``transitions[s]``. All of one precision."""
+
+    initial: npt.NDArray[np.floating]
+    final: npt.NDArray[np.floating]
+    transitions: npt.NDArray[np.floating]
+    transposed: npt.NDArray[np.floating]
+
+
+class PrefixTree(NamedTuple):
+    """The distinct prefixes of some strings, by length and then by last symbol; node 0 is the empty prefix.
+
+    Attributes
+    ----------
+    parent, symbol : int32 array of shape (n_nodes,)
+        The prefix without its last symbol, and that symbol (-1 at the root).
+    weight : float64 array of shape (n_nodes,)
+        How many strings end at the node.
+    group_symbol : int32 array of shape (n_groups,)
+    group_bounds : int64 array of shape (n_groups + 1,)
+        Nodes ``group_bounds[g]:group_bounds[g + 1]`` have one length and the last symbol ``group_symbol[g]``.
+    n_path_states : int
+        States on the paths of all strings: their lengths, each plus one, summed.
+    """
+
+    parent: npt.NDArray[np.int32]
+    symbol: npt.NDArray[np.int32]
+    weight: Array
+    group_symbol: npt.NDArray[np.int32]
+    group_bounds: npt.NDArray[np.int64]
+    n_path_states: int
+
+
+class Workspace(NamedTuple):
+    """Rows for the largest group and for every node of a tree, and numbers for every node."""
+
+    block: npt.NDArray[np.floating]
+    forward: npt.NDArray[np.floating]
+    backward: npt.NDArray[np.floating]
+    scale: npt.NDArray[np.floating]
+    log_scale: npt.NDArray[np.floating]
 
 
 @kernel
@@ -148,13 +198,14 @@ def score_paths(successor, logs, symbols, offsets, result):
 
 
 @kernel
-def match_cuts(table, accepted, symbols, offsets, backward, whole, pointers, indices, fill):
+def match_cuts(table, accepted, symbols, offsets, backward, whole, pointers, indices):
     """Find the basis strings that begin (or, backward, end) at each cut of each string; return how many.
 
     `table` is the tree of the basis strings and `accepted` the string that ends at a node, or -1. With
-    `whole`, a match must reach the end (backward: the start) of its string. Without `fill` only `pointers`,
-    the number of matches up to each cut, are written.
+    `whole`, a match must reach the end (backward: the start) of its string. `pointers` receives the number of
+    matches up to each cut, and `indices`, unless it is empty, the matches.
     """
+    fill = indices.shape[0] > 0
     found = 0
     cut = 0
     for row in range(offsets.shape[0] - 1):
@@ -220,12 +271,14 @@ def node_depths(parent, depth):
 
 
 @kernel
-def _forward(initial, transitions, parent, symbol, bounds, block, forward, scale):
+def _forward(weights, tree, work):
     """Fill the normalised forward row of every node of a prefix tree, and what it was divided by.
 
-    Nodes ``bounds[g]:bounds[g + 1]`` are one group: they have the same depth and the same symbol,
-    ``symbol[g]``, so that one matrix product serves them all. Group 0 is the root.
+    One matrix product serves all nodes of a group. Group 0 is the root.
     """
+    initial, transitions = weights.initial, weights.transitions
+    parent, symbol, bounds = tree.parent, tree.group_symbol, tree.group_bounds
+    block, forward, scale = work.block, work.forward, work.scale
     n = initial.shape[0]
     for i in range(n):
         forward[0, i] = initial[i]
@@ -248,18 +301,19 @@ def _forward(initial, transitions, parent, symbol, bounds, block, forward, scale
 
 
 @kernel
-def expectations(
-    initial, final, transitions, transposed, parent, symbol, bounds, weight,
-    block, forward, backward, scale, log_scale, initial_counts, final_counts, products,
-):  # fmt: skip
+def expectations(weights, tree, work, counts):
     """Add what one prefix tree contributes to the expected counts; return its log-likelihood.
 
-    ``products[s]`` receives the sum over nodes us of the outer products forward(u) x backward(us); times the
-    transition's weight it is the transition's expected count. A backward row carries the weighted strings at
+    ``counts.transitions[s]`` receives the sum over nodes us of the outer products forward(u) x backward(us); times
+    the transition's weight it is the transition's expected count. A backward row carries the weighted strings at
     and below its node, scaled so that forward(u) . backward(u) is their number.
     """
+    initial, final, transposed = weights.initial, weights.final, weights.transposed
+    parent, symbol, bounds, weight = tree.parent, tree.group_symbol, tree.group_bounds, tree.weight
+    block, forward, backward = work.block, work.forward, work.backward
+    scale, log_scale = work.scale, work.log_scale
     n = initial.shape[0]
-    _forward(initial, transitions, parent, symbol, bounds, block, forward, scale)
+    _forward(weights, tree, work)
     log_likelihood = 0.0
     log_scale[0] = 0.0
     for node in range(parent.shape[0]):
@@ -277,7 +331,7 @@ def expectations(
                 share = weight[node] / ending
                 for i in range(n):
                     backward[node, i] = share * final[i]
-                    final_counts[i] += share * final[i] * forward[node, i]
+                    counts.final[i] += share * final[i] * forward[node, i]
             else:
                 log_likelihood = -np.inf
     product = np.empty((n, n))
@@ -292,45 +346,43 @@ def expectations(
         np.dot(block[: end - start].T, backward[start:end], product)
         for i in range(n):
             for j in range(n):
-                products[symbol[group], i, j] += product[i, j]
+                counts.transitions[symbol[group], i, j] += product[i, j]
         np.dot(backward[start:end], transposed[symbol[group]], block[: end - start])
         for node in range(start, end):
             above = parent[node]
             for i in range(n):
                 backward[above, i] += block[node - start, i]
     for i in range(n):
-        initial_counts[i] += initial[i] * backward[0, i]
+        counts.initial[i] += initial[i] * backward[0, i]
     return log_likelihood
 
 
 @kernel
-def sample_paths(
-    initial, final, transitions, transposed, parent, symbol, bounds, weight, node_symbol, uniforms,
-    block, forward, scale, initial_counts, final_counts, counts,
-):  # fmt: skip
+def sample_paths(weights, tree, work, uniforms, counts):
     """Draw a state path for every string of a prefix tree, and add its moves to the counts.
 
-    Forward filtering, then backward sampling; `weight` holds whole numbers, and `uniforms` one number for
-    every state of every string.
+    Forward filtering, then backward sampling; the tree's weights are whole numbers, and `uniforms` has one number
+    for every state of every string.
     """
-    _forward(initial, transitions, parent, symbol, bounds, block, forward, scale)
-    sums = np.empty(initial.shape[0] // 8 + 1)
+    forward, parent = work.forward, tree.parent
+    _forward(weights, tree, work)
+    sums = np.empty(weights.initial.shape[0] // 8 + 1)
     used = 0
     for end in range(parent.shape[0]):
-        for _ in range(int(weight[end])):
+        for _ in range(int(tree.weight[end])):
             node = end
-            state = _draw(forward[node], final, uniforms[used], sums)
+            state = _draw(forward[node], weights.final, uniforms[used], sums)
             used += 1
-            final_counts[state] += 1.0
+            counts.final[state] += 1.0
             while node > 0:
                 above = parent[node]
-                taken = node_symbol[node]
-                before = _draw(forward[above], transposed[taken, state], uniforms[used], sums)
+                taken = tree.symbol[node]
+                before = _draw(forward[above], weights.transposed[taken, state], uniforms[used], sums)
                 used += 1
-                counts[taken, before, state] += 1.0
+                counts.transitions[taken, before, state] += 1.0
                 state = before
                 node = above
-            initial_counts[state] += 1.0
+            counts.initial[state] += 1.0
 
 
 @kernel

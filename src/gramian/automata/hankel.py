@@ -134,9 +134,9 @@ def _matches(strings: Sequences, sample: Sequences, *, backward: bool, whole: bo
     cuts = sample.n_cuts
     pointers = np.zeros(cuts + 1, np.int64)
     arguments = (table, accepted, sample.symbols, sample.offsets, backward, whole, pointers)
-    found = kernels.match_cuts(*arguments, np.empty(0, np.int64), False)
+    found = kernels.match_cuts(*arguments, np.empty(0, np.int64))
     indices = np.empty(found, np.int64)
-    kernels.match_cuts(*arguments, indices, True)
+    kernels.match_cuts(*arguments, indices)
     # Small where they fit: half the memory, and older versions of SciPy know graphs with these alone.
     index = np.int32 if found < 1 << 31 else np.int64
     places = indices.astype(index), pointers.astype(index)

@@ -8,8 +8,7 @@ one over next states, which is a hidden Markov model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +26,7 @@ Structure = Literal["joint", "factored"]
 _NEGLIGIBLE = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class MoveCounts:
+class MoveCounts(NamedTuple):
     """How often each state began a string, ended one, and each transition was taken.
 
     Attributes

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from gramian.automata import automata_kernels as kernels
+from gramian.automata.automata_kernels import PrefixTree, Weights, Workspace
 from gramian.automata.pnfa import MoveCounts
 from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.wfa import WFA
@@ -27,36 +28,6 @@ __all__ = ["PrefixForest", "PrefixTree", "single_threaded_products"]
 _T = TypeVar("_T")
 _LANES = 8
 _TREE_SIZE = 1 << 15  # symbols: bounds the memory of a pass, and leaves room for large matrix products
-
-
-@dataclass(frozen=True, eq=False)
-class PrefixTree:
-    """The distinct prefixes of some strings, by length and then by last symbol; node 0 is the empty prefix.
-
-    Attributes
-    ----------
-    parent, symbol : int32 array of shape (n_nodes,)
-        The prefix without its last symbol, and that symbol (-1 at the root).
-    weight : float64 array of shape (n_nodes,)
-        How many strings end at the node.
-    group_symbol : int32 array of shape (n_groups,)
-    group_bounds : int64 array of shape (n_groups + 1,)
-        Nodes ``group_bounds[g]:group_bounds[g + 1]`` have one length and the last symbol ``group_symbol[g]``.
-    n_path_states : int
-        States on the paths of all strings: their lengths, each plus one, summed.
-    """
-
-    parent: npt.NDArray[np.int32]
-    symbol: npt.NDArray[np.int32]
-    weight: npt.NDArray[np.float64]
-    group_symbol: npt.NDArray[np.int32]
-    group_bounds: npt.NDArray[np.int64]
-    n_path_states: int
-
-    @property
-    def largest_group(self) -> int:
-        """Number of nodes in the largest group."""
-        return int(np.diff(self.group_bounds).max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,47 +59,29 @@ class PrefixForest:
 
     def expected_counts(self, model: WFA, n_jobs: int = 1) -> tuple[float, MoveCounts]:
         """Return the log-likelihood under `model`, and the expected counts of its moves (the E step)."""
-        transposed = np.ascontiguousarray(model.transitions.transpose(0, 2, 1))
+        weights = _weights(model, np.float64)
 
         def lane(first: int) -> tuple[float, MoveCounts]:
             trees = self.trees[first::_LANES]
-            counts = _no_counts(model)
-            block, forward, scale = _workspace(trees, model.n_states, np.float64)
-            backward, log_scale = np.empty_like(forward), np.empty_like(scale)
-            total = 0.0
-            for tree in trees:
-                total += kernels.expectations(
-                    model.initial, model.final, model.transitions, transposed,
-                    tree.parent, tree.group_symbol, tree.group_bounds, tree.weight,
-                    block, forward, backward, scale, log_scale,
-                    counts.initial, counts.final, counts.transitions,
-                )  # fmt: skip
-            return total, counts
+            work, counts = _workspace(trees, model.n_states, np.float64), _no_counts(model)
+            return sum(kernels.expectations(weights, tree, work, counts) for tree in trees), counts
 
         results = self._run(lane, n_jobs)
-        counts = _summed([counts for _, counts in results])
-        counts = MoveCounts(counts.initial, counts.final, counts.transitions * model.transitions)
+        initial, final, products = _summed([counts for _, counts in results])
+        counts = MoveCounts(initial, final, products * model.transitions)
         return sum(total for total, _ in results), counts
 
     def sampled_counts(self, model: WFA, rng: np.random.Generator, n_jobs: int = 1) -> MoveCounts:
         """Draw a state path for every string from its posterior under `model`; return the counts of moves."""
         # Single precision is enough to draw from, and twice as fast.
-        initial, final, transitions = (
-            array.astype(np.float32) for array in (model.initial, model.final, model.transitions)
-        )
-        transposed = np.ascontiguousarray(transitions.transpose(0, 2, 1))
+        weights = _weights(model, np.float32)
         uniforms = [rng.random(tree.n_path_states) for tree in self.trees]
 
         def lane(first: int) -> MoveCounts:
             trees = self.trees[first::_LANES]
-            counts = _no_counts(model)
-            workspace = _workspace(trees, model.n_states, np.float32)
+            work, counts = _workspace(trees, model.n_states, np.float32), _no_counts(model)
             for tree, numbers in zip(trees, uniforms[first::_LANES], strict=True):
-                kernels.sample_paths(
-                    initial, final, transitions, transposed,
-                    tree.parent, tree.group_symbol, tree.group_bounds, tree.weight, tree.symbol, numbers,
-                    *workspace, counts.initial, counts.final, counts.transitions,
-                )  # fmt: skip
+                kernels.sample_paths(weights, tree, work, numbers, counts)
             return counts
 
         return _summed(self._run(lane, n_jobs))
@@ -154,13 +107,18 @@ def single_threaded_products() -> Iterator[None]:
         yield
 
 
-def _workspace(
-    trees: tuple[PrefixTree, ...], n_states: int, dtype: type[np.floating[Any]]
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-    """Rows for the largest group and for the largest tree, and a number for each of its nodes."""
-    size = max(len(tree.parent) for tree in trees)
-    block = np.empty((max(tree.largest_group for tree in trees), n_states), dtype)
-    return block, np.empty((size, n_states), dtype), np.empty(size, dtype)
+def _weights(model: WFA, dtype: type[np.floating[Any]]) -> Weights:
+    transitions = model.transitions.astype(dtype)
+    transposed = np.ascontiguousarray(transitions.transpose(0, 2, 1))
+    return Weights(model.initial.astype(dtype), model.final.astype(dtype), transitions, transposed)
+
+
+def _workspace(trees: tuple[PrefixTree, ...], n_states: int, dtype: type[np.floating[Any]]) -> Workspace:
+    """Room for the largest of the trees."""
+    rows = max(len(tree.parent) for tree in trees), n_states
+    group = max(int(np.diff(tree.group_bounds).max()) for tree in trees), n_states
+    block, forward, backward = (np.empty(shape, dtype) for shape in (group, rows, rows))
+    return Workspace(block, forward, backward, *np.empty((2, rows[0]), dtype))
 
 
 def _no_counts(model: WFA) -> MoveCounts:
@@ -169,12 +127,10 @@ def _no_counts(model: WFA) -> MoveCounts:
 
 
 def _summed(counts: list[MoveCounts]) -> MoveCounts:
-    total = counts[0]
     for more in counts[1:]:
-        total.initial[...] += more.initial
-        total.final[...] += more.final
-        total.transitions[...] += more.transitions
-    return total
+        for total, part in zip(counts[0], more, strict=True):
+            total += part
+    return counts[0]
 
 
 def _tree(strings: Sequences, weights: npt.NDArray[np.float64]) -> PrefixTree:
