@@ -14,10 +14,70 @@ gap therefore scales all trees of a sentence alike, which keeps the charts in ra
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from gramian.jit import order_free_kernel
+
+Array = npt.NDArray[np.float64]
+
+
+class Problem(NamedTuple):
+    """A grammar and a sentence of N words.
+
+    Attributes
+    ----------
+    initial, final : (A, n)
+        Initial and final vectors of all automata of the grammar.
+    operators : (R, n, n)
+        All transition operators of the grammar; row 0 is the zero operator.
+    automata : (2, N + 1)
+        Row of `initial` for each direction and position.
+    arcs : (N + 1, N + 1)
+        ``arcs[head, modifier]`` is a row of `operators`.
+    weights : (N + 1, N + 1)
+        Factor on each arc (1 for the plain grammar, 0 forbids the arc).
+    single_root : bool
+        Whether position 0 takes exactly one modifier.
+    """
+
+    initial: Array
+    final: Array
+    operators: Array
+    automata: npt.NDArray[np.int32]
+    arcs: npt.NDArray[np.int32]
+    weights: Array
+    single_root: bool
+
+
+class Charts(NamedTuple):
+    """Values of all items, or the partition's gradients by them; times the factors of the gaps they cover.
+
+    Attributes
+    ----------
+    trapezoid : (2, N + 1, N + 1, n)
+        Inside vectors of ``[direction, head, modifier]``.
+    ended : (2, N + 1, N + 1)
+        Trapezoids whose head takes no further modifier.
+    finished : (2, N + 1, N + 1)
+        Completed half-constituents as ``[direction, head, end]``; right ones times the factor of the gap next to `end` too.
+    finished_by_end : (2, N + 1, N + 1)
+        Completed half-constituents as ``[direction, end, head]``; ``[1, N, 0]`` is the sum over all trees.
+    between, between_by_end : (N + 1, N + 1)
+        The right half of one word and the left half of the next, by ``[first, last]`` and ``[last, first]``.
+    gap : (N + 1,)
+        Factor given to the gap between positions k and k + 1; 1 for the last.
+    """
+
+    trapezoid: Array
+    ended: Array
+    finished: Array
+    finished_by_end: Array
+    between: Array
+    between_by_end: Array
+    gap: Array
 
 
 @order_free_kernel
@@ -29,39 +89,10 @@ def _dot(left, right):
 
 
 @order_free_kernel
-def inside(
-    initial, final, operators, automata, arcs, weights, single_root,
-    trapezoid, ended, finished, finished_by_end, between, between_by_end, gap,
-):  # fmt: skip
-    """Fill the inside charts of one sentence; return the logarithm of the factor taken out.
-
-    Parameters
-    ----------
-    initial, final : IN (A, n) float64
-        Initial and final vectors of all automata of the grammar.
-    operators : IN (R, n, n) float64
-        All transition operators of the grammar; row 0 is the zero operator.
-    automata : IN (2, N + 1) int32
-        Row of `initial` for each direction and position.
-    arcs : IN (N + 1, N + 1) int32
-        ``arcs[head, modifier]`` is a row of `operators`.
-    weights : IN (N + 1, N + 1) float64
-        Factor on each arc (1 for the plain grammar, 0 forbids the arc).
-    single_root : IN bool
-        Whether position 0 takes exactly one modifier.
-    trapezoid : OUT (2, N + 1, N + 1, n) float64
-        Inside vectors of ``[direction, head, modifier]``, times the factors of the gaps they cover, as all that follow.
-    ended : OUT (2, N + 1, N + 1) float64
-        Trapezoids whose head takes no further modifier.
-    finished : OUT (2, N + 1, N + 1) float64
-        Completed half-constituents as ``[direction, head, end]``; right ones times the factor of the gap next to `end` too.
-    finished_by_end : OUT (2, N + 1, N + 1) float64
-        Completed half-constituents as ``[direction, end, head]``; ``[1, N, 0]`` is the sum over all trees.
-    between, between_by_end : OUT (N + 1, N + 1) float64
-        The right half of one word and the left half of the next, by ``[first, last]`` and ``[last, first]``.
-    gap : OUT (N + 1,) float64
-        Factor given to the gap between positions k and k + 1; 1 for the last.
-    """
+def inside(problem, charts):
+    """Fill the inside charts of one sentence; return the logarithm of the factor taken out."""
+    initial, final, operators, automata, arcs, weights, single_root = problem
+    trapezoid, ended, finished, finished_by_end, between, between_by_end, gap = charts
     size = automata.shape[1]
     n = initial.shape[1]
     v = np.empty(n)
@@ -146,17 +177,14 @@ def inside(
 
 
 @order_free_kernel
-def outside(
-    initial, final, operators, automata, arcs, weights, single_root,
-    trapezoid, ended, finished, finished_by_end, between, between_by_end, gap,
-    d_trapezoid, d_ended, d_finished, d_finished_by_end, d_between, d_between_by_end,
-    marginals,
-):  # fmt: skip
-    """Run `inside` backwards: outside values of all items, and the marginals of all arcs.
+def outside(problem, charts, gradients, marginals):
+    """Run `inside` backwards: outside values of all items, and the marginals ``[head, modifier]`` of all arcs.
 
-    The six ``d_`` charts (OUT, same shapes as the inside charts) must come in filled with zeros.
-    `marginals` (OUT, (N + 1, N + 1)) holds ``[head, modifier]``.
+    `gradients` (OUT, charts of the same shapes) must come in filled with zeros.
     """
+    initial, final, operators, automata, arcs, weights, single_root = problem
+    trapezoid, ended, finished, finished_by_end, between, between_by_end, gap = charts
+    d_trapezoid, d_ended, d_finished, d_finished_by_end, d_between, d_between_by_end, _ = gradients
     size = automata.shape[1]
     n = final.shape[1]
     u = np.empty(n)
@@ -226,13 +254,29 @@ def _look_up(rows, sentence, automata, arcs):
 
 
 @order_free_kernel
+def _zeros(size, n):
+    """Charts of a sentence of `size` positions and automata of n states, filled with zeros."""
+    both = (2, size, size)
+    flat = (size, size)
+    return Charts(
+        np.zeros((2, size, size, n)),
+        np.zeros(both),
+        np.zeros(both),
+        np.zeros(both),
+        np.zeros(flat),
+        np.zeros(flat),
+        np.zeros(size),
+    )
+
+
+@order_free_kernel
 def posterior(initial, final, operators, rows, sentence, weights, single_root, marginals):
     """Marginals of all arcs of one sentence; return the scaled partition and the logarithm of its scale.
 
     Parameters
     ----------
     initial, final, operators, weights, single_root
-        As for `inside`.
+        As in a `Problem`.
     rows : IN (A, K) int32
         Row of `operators` for each automaton and modifier symbol.
     sentence : IN (N + 1,) int32
@@ -245,25 +289,12 @@ def posterior(initial, final, operators, rows, sentence, weights, single_root, m
     automata = np.empty((2, size), np.int32)
     arcs = np.empty((size, size), np.int32)
     _look_up(rows, sentence, automata, arcs)
-    trapezoid = np.empty((2, size, size, n))
-    ended = np.empty((2, size, size))
-    finished = np.empty((2, size, size))
-    finished_by_end = np.empty((2, size, size))
-    between = np.empty((size, size))
-    between_by_end = np.empty((size, size))
-    gap = np.empty(size)
-    log_scale = inside(
-        initial, final, operators, automata, arcs, weights, single_root,
-        trapezoid, ended, finished, finished_by_end, between, between_by_end, gap,
-    )  # fmt: skip
-    partition = finished_by_end[1, size - 1, 0]
+    problem = Problem(initial, final, operators, automata, arcs, weights, single_root)
+    charts = _zeros(size, n)
+    log_scale = inside(problem, charts)
+    partition = charts.finished_by_end[1, size - 1, 0]
     if partition == 0.0 or not math.isfinite(partition):
         marginals[:] = 0.0
         return 0.0, 0.0
-    outside(
-        initial, final, operators, automata, arcs, weights, single_root,
-        trapezoid, ended, finished, finished_by_end, between, between_by_end, gap,
-        np.zeros_like(trapezoid), np.zeros_like(ended), np.zeros_like(finished), np.zeros_like(finished),
-        np.zeros_like(between), np.zeros_like(between), marginals,
-    )  # fmt: skip
+    outside(problem, charts, _zeros(size, n), marginals)
     return partition, log_scale
