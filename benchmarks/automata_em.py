@@ -45,7 +45,7 @@ def with_gramian(sample: Sequences, states: int, iterations: int, structure: str
     """Return the CPU seconds of an iteration, and of what comes before: merging equal strings and prefixes."""
 
     def seconds(number: int) -> float:
-        learner = PNFAEM(states, max_iterations=number, tolerance=-np.inf, structure=structure, n_jobs=1)
+        learner = PNFAEM(states, max_iter=number, tolerance=-1e300, structure=structure, n_jobs=1)
         began = time.process_time()
         learner.fit(sample)
         assert len(learner.log_likelihoods_) == number

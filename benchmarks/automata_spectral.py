@@ -18,7 +18,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks import machine
-from gramian.automata import Basis, NGram, Sequences, SpectralWFA, hankel_blocks, read_strings
+from gramian.automata import Basis, BasisOptions, NGram, Sequences, SpectralWFA, hankel_blocks, read_strings
 from gramian.automata.spectral import spectral_factors
 
 
@@ -68,10 +68,10 @@ def main() -> None:
     options = parser.parse_args()
     sample = read_strings(options.strings)
     if options.sampled:
-        sample = NGram(3).fit(sample).pdfa_.sample(options.sampled)
+        sample = NGram(3).fit(sample).model_.sample(options.sampled)
     part = sample.take(np.arange(min(options.reference, len(sample))))
     with threadpool_limits(1):
-        learner = SpectralWFA(options.states, basis_size=options.basis, repair=None)
+        learner = SpectralWFA(options.states, basis=BasisOptions(size=options.basis), repair=None)
         learner.fit(part)  # compiles
         whole = machine.cpu_seconds(lambda: learner.fit(sample), 3)
         stages = {}

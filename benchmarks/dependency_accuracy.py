@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import machine
-from gramian.dependency import SHAGParser
+from gramian.dependency import HeadBasis, SHAGParser
 from gramian.evaluate.attachments import attachment_scores
 from gramian.trees import read_conllu
 
@@ -26,7 +26,7 @@ ARGUMENTS = ("train.conllu", "dev.conllu")
 METHODS: dict[str, dict[str, Any]] = {
     "det": {"method": "det", "single_root": False},
     "det+f": {"method": "det+f", "single_root": False},
-    "symbols": {"method": "spectral", "basis": "symbols", "mass": 0.0005},
+    "symbols": {"method": "spectral", "basis": HeadBasis("symbols", mass=0.0005)},
     "spectral": {"method": "spectral"},
     "em": {"method": "em"},
     "conditional": {"method": "conditional"},
@@ -49,11 +49,11 @@ def main() -> None:
         scores, seconds, ways = [], [], Counter[str]()
         for seed in range(options.seeds if method in SEEDED else 1):
             began = time.process_time()
-            learner = SHAGParser(**METHODS[method], states=options.states, n_jobs=1, random_state=seed).fit(
+            learner = SHAGParser(**METHODS[method], n_states=options.states, n_jobs=1, random_state=seed).fit(
                 train
             )
             seconds.append(time.process_time() - began)
-            parses = list(learner.parser_.parse_all(dev))
+            parses = list(learner.model_.parse_many(dev))
             ways.update(parse.status for parse in parses)
             scores.append(attachment_scores(dev, [parse.sentence() for parse in parses]))
         result = {

@@ -25,18 +25,18 @@ ARGUMENTS = ("train.conllu", "dev.conllu")
 def speeds(
     parser: DependencyParser, sentences: list[Sentence], threads: int, repeats: int = 5
 ) -> dict[str, Any]:
-    list(parser.parse_all(sentences[:5]))  # compiles
+    list(parser.parse_many(sentences[:5]))  # compiles
 
     def wall(count: int) -> float:
         best = float("inf")
         for _ in range(repeats):
             began = time.perf_counter()
-            for _ in parser.parse_all(sentences, threads=count):
+            for _ in parser.parse_many(sentences, n_jobs=count):
                 pass
             best = min(best, time.perf_counter() - began)
         return best
 
-    seconds = machine.cpu_seconds(lambda: list(parser.parse_all(sentences)), repeats)
+    seconds = machine.cpu_seconds(lambda: list(parser.parse_many(sentences)), repeats)
     one, several = wall(1), wall(threads)
     return {
         "sentences a cpu second": round(len(sentences) / seconds),
@@ -72,7 +72,7 @@ def main() -> None:
         "benchmark": "dependency_speed", "sentences": len(dev), "words a sentence": round(sum(map(len, dev)) / len(dev), 1),
     }  # fmt: skip
     for method, name in (("em", "automata"), ("conditional", "conditional")):
-        parser = SHAGParser(method, states=options.states, epochs=options.epochs).fit(train).parser_
+        parser = SHAGParser(method, n_states=options.states, epochs=options.epochs).fit(train).model_
         result[name] = speeds(parser, dev, options.threads)
         if method == "em":
             result["charts"] = charts(parser, dev)

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from gramian.dependency import DependencyParser
-from gramian.dependency.tagged_words import read_words
+from gramian.trees import read_conllu
 from made_up_english import sample
 
 FOLDER = Path("runs/demo")
@@ -57,7 +57,8 @@ def main() -> None:
     command("dep", "draw", "NN", "left", "-m", "em.dep", "--treebank", "train.conllu", "-o", "automaton.svg")
     parser = DependencyParser.load(FOLDER / "conditional.dep")
     unsure = min(
-        parser.parse_all(read_words(FOLDER / "test.conllu")), key=lambda parse: min(parse.confidences)
+        parser.parse_many(read_conllu(FOLDER / "test.conllu", arcs=False)),
+        key=lambda parse: min(parse.confidences),
     )
     (FOLDER / "arcs.svg").write_text(unsure.svg(), encoding="utf-8")
     print(f"\n{FOLDER / 'automaton.svg'}: what stands left of a noun, as a small automaton.")

@@ -12,12 +12,13 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "gramian"
 
 # Each room and the rooms it may look into. `errors` is open to all, nobody looks into cli, web, interop, experiments.
-BASE = {"errors", "io", "jit"}
+BASE = {"errors", "io", "jit", "threads"}
 GRAMMARS = BASE | {"trees", "corpus", "grammar", "chart"}
 MAY_IMPORT = {
     "errors": set(),
     "base": {"errors"},
     "jit": set(),
+    "threads": {"errors"},
     "io": {"errors"},
     "trees": BASE,
     "corpus": BASE | {"trees"},

@@ -104,7 +104,7 @@ def test_parse_to_a_file_with_confidence(folder):
         "-o",
         target,
         "--confidence",
-        "--threads",
+        "--jobs",
         "2",
     )
     assert result.exit_code == 0, result.output

@@ -172,7 +172,7 @@ def test_learning_converges_to_the_truth() -> None:
     model = pnfa(1, 2)
     far, near = (
         np.abs(
-            SpectralWFA(2, repair=None).fit(model.sample(m)).wfa_.score(words(3)) - model.score(words(3))
+            SpectralWFA(2, repair=None).fit(model.sample(m)).model_.score(words(3)) - model.score(words(3))
         ).max()
         for m in (300, 100_000)
     )

@@ -86,7 +86,7 @@ def test_automata_do_not_depend_on_the_run(tmp_path):
     for name, learner in (("em", PNFAEM(3, random_state=4)), ("spectral", SpectralWFA(3))):
         paths = [tmp_path / f"{name}-{number}" for number in range(2)]
         for path in paths:
-            learner.fit(sample).wfa_.save(path)
+            learner.fit(sample).model_.save(path)
         assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
@@ -98,6 +98,6 @@ def test_dependency_parsers_do_not_depend_on_threads_nor_on_the_run(tmp_path):
     found = []
     for number, jobs in enumerate((1, 2, 1)):
         path = Path(tmp_path / str(number))
-        SHAGParser(states=2, iterations=3, epochs=1, n_jobs=jobs).fit(toy_sentences(12)).save(path)
+        SHAGParser(n_states=2, max_iter=3, epochs=1, n_jobs=jobs).fit(toy_sentences(12)).save(path)
         found.append(path.read_bytes())
     assert found[0] == found[1] == found[2]

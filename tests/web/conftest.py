@@ -48,7 +48,7 @@ def models(tmp_path_factory):
     ]  # fmt: skip
     SHAGParser("em", states=2, iterations=5).fit(sentences).save(folder / "dependency.model")
     tags = Sequences.from_strings([list(tree.tags) for tree in trees[:200]])
-    PNFAEM(3, random_state=0).fit(tags).wfa_.save(folder / "tags.wfa")
+    PNFAEM(3, random_state=0).fit(tags).model_.save(folder / "tags.wfa")
     return {path.name.partition(".")[0]: str(path) for path in folder.iterdir()}
 
 

@@ -287,7 +287,7 @@ def dependency() -> tuple[Make, Read]:
     ]
     write: dict[str, Callable[[Path], None]] = {}
     for method in ("det+f", "em", "conditional"):
-        ready = SHAGParser(method, states=2, iterations=2, epochs=1, n_jobs=1).fit(sentences).parser_
+        ready = SHAGParser(method, n_states=2, max_iter=2, epochs=1, n_jobs=1).fit(sentences).model_
         small = replace(
             ready,
             labeller=replace(ready.labeller, weights=ready.labeller.weights[: 1 << 10].copy()),

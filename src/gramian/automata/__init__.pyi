@@ -1,5 +1,7 @@
 from .baselines import NGram as NGram
 from .basis import Basis as Basis
+from .basis import BasisOptions as BasisOptions
+from .best import BestModel as BestModel
 from .hankel import HankelBlocks as HankelBlocks
 from .hankel import hankel_blocks as hankel_blocks
 from .mixture import Mixture as Mixture

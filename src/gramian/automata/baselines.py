@@ -9,15 +9,15 @@ are.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 
 from gramian.automata.pdfa import PDFA
-from gramian.automata.strings import Sequences, Strings, Symbol
-from gramian.errors import OptionError
+from gramian.automata.sequence_learner import SequenceLearner
+from gramian.automata.strings import Sequences, Symbol
+from gramian.base import Constraint, OneOf, Whole
 
 __all__ = ["NGram"]
 
@@ -25,7 +25,7 @@ Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class NGram(BaseEstimator):  # type: ignore[misc]
+class NGram(SequenceLearner):
     """An n-gram model with the start and the end of strings.
 
     Parameters
@@ -38,15 +38,21 @@ class NGram(BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    pdfa_ : PDFA
+    model_ : PDFA
         The model learnt; its states are contexts.
 
     Examples
     --------
-    >>> model = NGram(2, smoothing="none").fit(["ab", "aab"]).pdfa_
+    >>> model = NGram(2, smoothing="none").fit(["ab", "aab"]).model_
     >>> np.exp(model.log_score(["ab", "aab", "b"])).round(3)
     array([0.667, 0.222, 0.   ])
     """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "order": Whole(1),
+        "smoothing": OneOf("kneser-ney", "none"),
+    }
+    model_: PDFA
 
     def __init__(
         self,
@@ -55,29 +61,19 @@ class NGram(BaseEstimator):  # type: ignore[misc]
         smoothing: Literal["kneser-ney", "none"] = "kneser-ney",
         alphabet: tuple[Symbol, ...] | None = None,
     ) -> None:
-        self.order = order
-        self.smoothing = smoothing
-        self.alphabet = alphabet
+        self.order, self.smoothing, self.alphabet = order, smoothing, alphabet
 
-    def fit(self, strings: Strings, y: None = None) -> Self:
-        """Count contexts in `strings`."""
-        if self.order < 1:
-            raise OptionError(f"order: got {self.order}; try: 1 or more")
-        if self.smoothing not in ("kneser-ney", "none"):
-            raise OptionError(f"smoothing: got {self.smoothing!r}; try one of: kneser-ney, none")
-        sample = Sequences.of(strings, self.alphabet)
+    def _learn(self, sample: Sequences) -> PDFA:
         k = len(sample.alphabet)
         levels = _levels(sample, self.order)
         backgrounds = np.full((1, k + 1), 1.0 / (k + 1))
         tables = []
         for level in levels:
-            table = _predictions(level, backgrounds, smooth=self.smoothing == "kneser-ney")
-            tables.append(table)
-            backgrounds = table
-        self.pdfa_ = PDFA(_successors(levels, k), np.vstack(tables), sample.alphabet).started_at(
-            _start(levels, k)
-        )
-        return self
+            backgrounds = _predictions(level, backgrounds, smooth=self.smoothing == "kneser-ney")
+            tables.append(backgrounds)
+        # Strings begin in the context that is START alone.
+        start = 0 if len(levels) == 1 else 1 + int(np.flatnonzero(levels[1].oldest == k)[0])
+        return PDFA(_successors(levels, k), np.vstack(tables), sample.alphabet).started_at(start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,8 +177,3 @@ def _successors(levels: list[_Level], k: int) -> npt.NDArray[np.int32]:
             table = np.where(known, firsts[length + 1] + at, table)
         tables.append(table)
     return np.vstack(tables).astype(np.int32)
-
-
-def _start(levels: list[_Level], k: int) -> int:
-    """Return the state of the context that is START alone."""
-    return 0 if len(levels) == 1 else 1 + int(np.flatnonzero(levels[1].oldest == k)[0])

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.wfa import Statistic
+from gramian.base import Constraint, Either, OneOf, Whole
 from gramian.errors import OptionError
 
-__all__ = ["Basis"]
+__all__ = ["Basis", "BasisOptions"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +93,14 @@ class Basis:
             the prefixes and endings for the suffixes.
         """
         if size < 1 or max_length < 0:
-            raise OptionError(f"basis: size {size}, longest string {max_length}; try: at least 1 and 0")
+            raise OptionError(
+                f"size must be at least 1 and max_length at least 0, got {size} and {max_length}"
+            )
         if place == "anywhere":
             both = _most_frequent(sample, size, max_length, "anywhere")
             return cls(both, both)
         if place != "ends":
-            raise OptionError(f"place: got {place!r}; try one of: anywhere, ends")
+            raise OptionError(f"place must be one of anywhere, ends, got {place!r}")
         return cls(
             _most_frequent(sample, size, max_length, "start"), _most_frequent(sample, size, max_length, "end")
         )
@@ -147,6 +150,48 @@ class Basis:
         strings = [*self.prefixes, *((*u, s) for u in self.prefixes for s in self.alphabet)]
         closed = Sequences.from_strings(dict.fromkeys(strings), self.alphabet)
         return Basis(closed, self.suffixes)
+
+
+@dataclass(frozen=True)
+class BasisOptions:
+    """How a basis is chosen from a sample.
+
+    Parameters
+    ----------
+    kind : "frequent", "ends", "symbols" or "matching"
+        The most frequent substrings; the most frequent beginnings and endings; the symbols and the empty
+        string; a maximum matching of frequent strings.
+    size : int or "auto"
+        Number of prefixes and of suffixes, but of symbols; "auto" lets
+        :class:`~gramian.automata.SpectralWFA` try several if it chooses the number of states too, and is 500
+        otherwise.
+    max_length : int
+        The longest string of the basis.
+
+    Examples
+    --------
+    >>> sample = Sequences.from_strings(["ab", "abab"])
+    >>> list(BasisOptions("ends").choose(sample, 3).suffixes)
+    [(), ('b',), ('a', 'b')]
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "kind": OneOf("frequent", "ends", "symbols", "matching"),
+        "size": Either(Whole(1), OneOf("auto")),
+        "max_length": Whole(0),
+    }
+    kind: Literal["frequent", "ends", "symbols", "matching"] = "frequent"
+    size: int | Literal["auto"] = "auto"
+    max_length: int = 4
+
+    def choose(self, sample: Sequences, size: int, statistic: Statistic = "substring") -> Basis:
+        """Return the basis of `size` strings."""
+        if self.kind == "symbols":
+            return Basis.symbols(sample.alphabet)
+        if self.kind == "matching":
+            return Basis.matching(sample, size, statistic=statistic, max_length=self.max_length)
+        place: Literal["anywhere", "ends"] = "ends" if self.kind == "ends" else "anywhere"
+        return Basis.frequent(sample, size, max_length=self.max_length, place=place)
 
 
 def _most_frequent(

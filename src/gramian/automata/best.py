@@ -7,25 +7,24 @@ the mixture weights that suit the held-out strings best, and are then run, or co
 from __future__ import annotations
 
 import logging
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 
 from gramian.automata.baselines import NGram
 from gramian.automata.contest import ROUNDS, Round, Runner, compete, run
 from gramian.automata.mixture import Mixture, mixture_weights
 from gramian.automata.pdfa import PDFA
-from gramian.automata.strings import Sequences, Strings, Symbol
-from gramian.automata.trie import PrefixForest, single_threaded_products
+from gramian.automata.sequence_learner import SequenceLearner
+from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.trie import PrefixForest
 from gramian.automata.wfa import WFA
-from gramian.errors import OptionError
+from gramian.base import number_of_jobs
 
-__all__ = ["BestModel", "Trial", "best_order"]
+__all__ = ["BestModel", "Contestant", "best_order"]
 
 Array = npt.NDArray[np.float64]
 
@@ -40,7 +39,7 @@ _LEAST_SHARE = 0.02  # in the mixture
 
 
 @dataclass(frozen=True)
-class Trial:
+class Contestant:
     """One model that competed.
 
     Attributes
@@ -59,7 +58,7 @@ class Trial:
     weight: float
 
 
-class BestModel(BaseEstimator):  # type: ignore[misc]
+class BestModel(SequenceLearner):
     """A mixture of automata and an n-gram model, chosen and weighed on a slice of the training strings.
 
     Parameters
@@ -71,14 +70,16 @@ class BestModel(BaseEstimator):  # type: ignore[misc]
     alphabet : sequence of str or int, optional
         The symbols; without it, those of the training strings.
     n_jobs : int, optional
-        Threads; without it, one for each processor. The result does not depend on it.
+        Threads; -1 for one a processor. The result does not depend on it.
+    verbose : bool
+        Show progress.
     random_state : int
 
     Attributes
     ----------
     model_ : Mixture, WFA or PDFA
         The distribution learnt; a mixture unless one model has all the weight.
-    trials_ : tuple of Trial
+    contestants_ : tuple of Contestant
         What competed, the best first.
 
     Examples
@@ -89,6 +90,8 @@ class BestModel(BaseEstimator):  # type: ignore[misc]
     True
     """
 
+    model_: Mixture | WFA | PDFA
+
     def __init__(
         self,
         n_states: int | Literal["auto"] = "auto",
@@ -96,57 +99,43 @@ class BestModel(BaseEstimator):  # type: ignore[misc]
         held_out: float = 0.1,
         alphabet: tuple[Symbol, ...] | None = None,
         n_jobs: int | None = None,
+        verbose: bool = False,
         random_state: int = 0,
     ) -> None:
-        self.n_states = n_states
-        self.held_out = held_out
-        self.alphabet = alphabet
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self.n_states, self.held_out, self.alphabet = n_states, held_out, alphabet
+        self.n_jobs, self.verbose, self.random_state = n_jobs, verbose, random_state
 
-    def fit(self, strings: Strings, y: None = None) -> Self:
-        """Learn from `strings`."""
-        if self.n_states != "auto" and self.n_states < 1:
-            raise OptionError(f"n_states: got {self.n_states}; try: a number from 1, or 'auto'")
-        sample = Sequences.of(strings, self.alphabet)
+    def _learn(self, sample: Sequences) -> Mixture | WFA | PDFA:
         forest = PrefixForest.from_sample(sample)
         kept, judges = sample.split(self.held_out, seed=self.random_state, at_most=_MOST_JUDGES)
         order, order_logs = best_order(kept, judges)
-        with single_threaded_products(), ThreadPoolExecutor(self.n_jobs or os.cpu_count() or 1) as pool:
-            early = kept.take(np.arange(min(len(kept), _MOST_EARLY)))
+        with ThreadPoolExecutor(number_of_jobs(self.n_jobs)) as pool:
+            early = kept.take(slice(_MOST_EARLY))
             runners, dropped = compete(early, judges, self._ladder(sample), pool, self.random_state)
-            weights = mixture_weights(np.stack([*(_logs(runner) for runner in runners), order_logs]))
+            weights = mixture_weights(np.stack([*(runner.held_out for runner in runners), order_logs]))
             weights = np.where(weights < _LEAST_SHARE, 0.0, weights)
             weights /= weights.sum()
             _log.info("last round, on all strings")
 
-            def finish(pair: tuple[int, Runner]) -> Runner:
-                lane, runner = pair
-                stage = _last_round(forest, runner.n_states)
-                after = run(runner, forest, stage, seed=(self.random_state, len(ROUNDS), lane))
-                _log.debug("last round: %s, %d states", after.name, after.n_states)
-                return after
+            def finish(lane: int) -> Runner:
+                stage = _last_round(forest, runners[lane].n_states)
+                return run(runners[lane], forest, stage, seed=(self.random_state, len(ROUNDS), lane))
 
-            chosen = [(lane, runner) for lane, runner in enumerate(runners) if weights[lane] > 0]
+            chosen = np.flatnonzero(weights[:-1]).tolist()
             final = list(pool.map(finish, chosen))
         parts: list[WFA | PDFA] = []
         shares: list[float] = []
-        for (lane, _), runner in zip(chosen, final, strict=True):
+        for lane, runner in zip(chosen, final, strict=True):
             parts += runner.samples
             shares += [float(weights[lane]) / len(runner.samples)] * len(runner.samples)
         if weights[-1] > 0:
-            parts.append(NGram(order).fit(sample).pdfa_)
+            parts.append(NGram(order).fit(sample).model_)
             shares.append(float(weights[-1]))
-        self.model_: Mixture | WFA | PDFA = (
-            parts[0] if len(parts) == 1 else Mixture(tuple(parts), np.array(shares))
-        )
-        trials = [
-            *(Trial(r.name, r.n_states, r.mean, float(w)) for r, w in zip(runners, weights, strict=False)),
-            Trial(f"{order}-gram", 0, float(order_logs.mean()), float(weights[-1])),
-            *(Trial(r.name, r.n_states, r.mean, 0.0) for r in dropped),
-        ]
-        self.trials_ = tuple(sorted(trials, key=lambda trial: -trial.held_out))
-        return self
+        ngram = Contestant(f"{order}-gram", 0, float(order_logs.mean()), float(weights[-1]))
+        shown = zip([*runners, *dropped], [*weights[:-1].tolist(), *[0.0] * len(dropped)], strict=True)
+        chains = [Contestant(one.name, one.n_states, one.mean, weight) for one, weight in shown]
+        self.contestants_ = tuple(sorted([*chains, ngram], key=lambda one: -one.held_out))
+        return parts[0] if len(parts) == 1 else Mixture(tuple(parts), np.array(shares))
 
     def _ladder(self, sample: Sequences) -> tuple[int, ...]:
         if self.n_states != "auto":
@@ -157,14 +146,9 @@ class BestModel(BaseEstimator):  # type: ignore[misc]
 
 def best_order(kept: Sequences, judges: Sequences) -> tuple[int, Array]:
     """Return the order of the n-gram model that gives `judges` the highest likelihood, and their log-scores."""
-    logs = [NGram(order).fit(kept).pdfa_.log_score(judges) for order in _ORDERS]
+    logs = [NGram(order).fit(kept).model_.log_score(judges) for order in _ORDERS]
     best = int(np.argmax([values.mean() for values in logs]))
     return _ORDERS[best], logs[best]
-
-
-def _logs(runner: Runner) -> Array:
-    assert runner.held_out is not None
-    return runner.held_out
 
 
 def _last_round(forest: PrefixForest, n_states: int) -> Round:

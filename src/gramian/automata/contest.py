@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -18,8 +18,8 @@ from gramian.automata.basis import Basis
 from gramian.automata.gibbs import run_chain
 from gramian.automata.hankel import hankel_blocks
 from gramian.automata.pnfa import Structure, random_pnfa
-from gramian.automata.pnfa_em import climb
-from gramian.automata.repair import cluster_to_pnfa, softened
+from gramian.automata.pnfa_em import climb, softened
+from gramian.automata.repair import cluster_to_pnfa
 from gramian.automata.spectral import SpectralFactors, spectral_factors
 from gramian.automata.strings import Sequences
 from gramian.automata.trie import PrefixForest
@@ -60,7 +60,7 @@ class Runner:
     start: Start
     model: WFA
     samples: tuple[WFA, ...] = ()
-    held_out: Array | None = None
+    held_out: Array = field(default_factory=lambda: np.array([-np.inf]))
 
     @property
     def name(self) -> str:
@@ -70,7 +70,7 @@ class Runner:
     @property
     def mean(self) -> float:
         """Mean log-probability of a held-out string."""
-        return float(self.held_out.mean()) if self.held_out is not None else float("-inf")
+        return float(self.held_out.mean())
 
 
 def compete(
@@ -101,16 +101,14 @@ def compete(
             lane, runner = pair
             after = _judged(run(runner, forest, stage, seed=(seed, number, lane)), judges)
             _log.debug(
-                "round %d of %d: %s, %d states, held-out log-probability %.4f",
-                number + 1, len(ROUNDS), after.name, after.n_states, after.mean,
-            )  # fmt: skip
+                "round %d: %s, %d states, held-out %.4f", number, after.name, after.n_states, after.mean
+            )
             return after
 
         runners = sorted(pool.map(go, enumerate(runners)), key=lambda runner: -runner.mean)
-        _log.info(
-            "round %d of %d: %d chains; best %s, %d states, held-out log-probability %.4f",
-            number + 1, len(ROUNDS), len(runners), runners[0].name, runners[0].n_states, runners[0].mean,
-        )  # fmt: skip
+        best = runners[0]
+        standing = f"best {best.name}, {best.n_states} states, held-out log-probability {best.mean:.4f}"
+        _log.info("round %d of %d: %d chains; %s", number + 1, len(ROUNDS), len(runners), standing)
         dropped = runners[stage.survivors :] + dropped
         runners = runners[: stage.survivors]
     return runners, dropped
@@ -121,7 +119,7 @@ def run(runner: Runner, forest: PrefixForest, stage: Round, *, seed: tuple[int, 
     start, _ = climb(
         forest,
         runner.model,
-        max_iterations=stage.climbs,
+        max_iter=stage.climbs,
         tolerance=1e-6,
         pseudo_count=_PSEUDO_COUNT,
         structure=runner.structure,

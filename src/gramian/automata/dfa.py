@@ -54,7 +54,7 @@ def dfa_approximation(
     >>> from gramian.automata.pnfa_em import PNFAEM
     >>> sample = Sequences.from_strings(["ab" * (i % 4) for i in range(100)])
     >>> learnt = PNFAEM(2, random_state=1).fit(sample)
-    >>> dfa_approximation(learnt.wfa_, sample, 2).successor
+    >>> dfa_approximation(learnt.model_, sample, 2).successor
     array([[ 1, -1],
            [-1,  0]], dtype=int32)
     """

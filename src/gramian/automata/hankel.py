@@ -69,7 +69,7 @@ def hankel_blocks(sample: Sequences, basis: Basis, statistic: Statistic = "subst
            [1.5, 1.5]])
     """
     if statistic not in ("string", "prefix", "substring"):
-        raise OptionError(f"statistic: got {statistic!r}; try one of: string, prefix, substring")
+        raise OptionError(f"statistic must be one of string, prefix, substring, got {statistic!r}")
     k = len(sample.alphabet)
     distinct, weights = sample.to_learn_from().distinct()
     share = weights / weights.sum()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Literal
 
+import numpy as np
+
 from gramian.automata.baselines import NGram
 from gramian.automata.best import BestModel, best_order
 from gramian.automata.mixture import Mixture
@@ -51,39 +53,31 @@ def learn(
     >>> learn(sample, "ngram", 2).n_states
     4
     """
-    if n_states != "auto" and n_states < 1:
-        raise OptionError(f"states: got {n_states}; try: a number from 1, or auto")
     if method == "best":
         return BestModel(n_states, n_jobs=n_jobs, random_state=random_state).fit(sample).model_
     if method == "spectral":
         fitted = SpectralWFA(n_states, repair=None, random_state=random_state).fit(sample)
         found = fitted.diagnostics_
-        _log.info(
-            "%d states; total mass %.4f; %.1f %% of the training strings score below zero",
-            found.n_states, found.total_mass, 100 * found.negative_share,
-        )  # fmt: skip
-        return fitted.wfa_
+        _log.info("%d states; total mass %.4f", found.n_states, found.total_mass)
+        _log.info("%.1f %% of the training strings score below zero", 100 * found.negative_share)
+        return fitted.model_
     if method == "spectral-em":
-        estimator = SpectralWFA(n_states, repair="em", n_jobs=n_jobs, random_state=random_state)
-        return estimator.fit(sample).wfa_
+        return SpectralWFA(n_states, n_jobs=n_jobs, random_state=random_state).fit(sample).model_
     if method == "em":
         return _em(sample, n_states, n_jobs, random_state)
     if method == "ngram":
         order = best_order(*sample.split(0.1, seed=random_state))[0] if n_states == "auto" else n_states
-        return NGram(order).fit(sample).pdfa_
-    raise OptionError(f"method: got {method!r}; try one of: {', '.join(METHODS)}")
+        return NGram(order).fit(sample).model_
+    raise OptionError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
 
 
 def _em(sample: Sequences, n_states: int | Literal["auto"], n_jobs: int | None, random_state: int) -> WFA:
     estimator = PNFAEM(n_restarts=2, pseudo_count=1e-3, n_jobs=n_jobs, random_state=random_state)
     if n_states == "auto":
         kept, judges = sample.split(0.1, seed=random_state)
-        best = float("-inf")
+        values = []
         for n in _LADDER:
-            tried = estimator.set_params(n_states=n, max_iterations=50).fit(kept).wfa_
-            value = float(tried.log_score(judges).mean())
-            _log.info("EM with %d states: held-out log-probability %.4f", n, value)
-            if value > best:
-                best, n_states = value, n
-    fitted: PNFAEM = estimator.set_params(n_states=n_states, max_iterations=100).fit(sample)
-    return fitted.wfa_
+            values.append(estimator.set_params(n_states=n, max_iter=50).fit(kept).score(judges))
+            _log.info("EM with %d states: held-out log-probability %.4f", n, values[-1])
+        n_states = _LADDER[int(np.argmax(values))]
+    return estimator.set_params(n_states=n_states, max_iter=100).fit(sample).model_

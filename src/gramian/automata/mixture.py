@@ -105,11 +105,12 @@ class Mixture(SequenceModel):
         initial = np.concatenate([w * part.initial for w, part in zip(self.weights, parts, strict=True)])
         return WFA(initial, np.concatenate([part.final for part in parts]), transitions, self.alphabet)
 
-    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays by name, as a model file holds them."""
         named = {
             f"{number}.{name}": array
             for number, part in enumerate(self.parts)
-            for name, array in part._arrays().items()
+            for name, array in part.arrays().items()
         }
         return {"weights": self.weights, **named}
 

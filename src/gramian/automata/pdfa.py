@@ -116,5 +116,6 @@ class PDFA(SequenceModel):
         transitions[symbol, state, self.successor[state, symbol]] = self.probability[state, symbol]
         return WFA(np.eye(n)[0], self.probability[:, -1], transitions, self.alphabet)
 
-    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays by name, as a model file holds them."""
         return {"successor": self.successor, "probability": self.probability}

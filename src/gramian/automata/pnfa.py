@@ -15,9 +15,8 @@ import numpy.typing as npt
 
 from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.wfa import WFA
-from gramian.errors import OptionError
 
-__all__ = ["MoveCounts", "Structure", "check_structure", "random_pnfa"]
+__all__ = ["MoveCounts", "Structure", "random_pnfa"]
 
 Array = npt.NDArray[np.float64]
 Structure = Literal["joint", "factored"]
@@ -120,9 +119,3 @@ def random_pnfa(
     return MoveCounts(rng.standard_exponential(n_states), final, transitions).estimate(
         sample.alphabet, structure
     )
-
-
-def check_structure(structure: str) -> None:
-    """Raise OptionError unless `structure` is one of the two."""
-    if structure not in ("joint", "factored"):
-        raise OptionError(f"structure: got {structure!r}; try one of: joint, factored")

@@ -9,20 +9,21 @@ Cohen 2015 do for grammars); it is the better start for EM.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from gramian.automata.pnfa import MoveCounts, Structure, random_pnfa
-from gramian.automata.pnfa_em import climb
+from gramian.automata.pnfa_em import climb, softened
 from gramian.automata.strings import Sequences
-from gramian.automata.trie import PrefixForest, single_threaded_products
+from gramian.automata.trie import PrefixForest
 from gramian.automata.wfa import WFA
+from gramian.base import number_of_jobs
 
-__all__ = ["clip_to_pnfa", "cluster_to_pnfa", "refine", "softened"]
+__all__ = ["clip_to_pnfa", "cluster_to_pnfa", "refine"]
 
 Array = npt.NDArray[np.float64]
 
@@ -41,7 +42,7 @@ def clip_to_pnfa(model: WFA, sample: Sequences, *, random_state: int = 0) -> WFA
     --------
     >>> from gramian.automata.spectral import SpectralWFA
     >>> sample = Sequences.from_strings(["ab" * (i % 3) for i in range(30)])
-    >>> raw = SpectralWFA(5, repair=None).fit(sample).wfa_
+    >>> raw = SpectralWFA(5, repair=None).fit(sample).model_
     >>> clip_to_pnfa(raw, sample).score(["", "abab", "b"]).round(2)
     array([0.33, 0.33, 0.  ])
     """
@@ -75,7 +76,7 @@ def cluster_to_pnfa(
     --------
     >>> from gramian.automata.spectral import SpectralWFA
     >>> sample = Sequences.from_strings(["ab" * (i % 3) for i in range(30)])
-    >>> raw = SpectralWFA(5, repair=None).fit(sample).wfa_
+    >>> raw = SpectralWFA(5, repair=None).fit(sample).model_
     >>> cluster_to_pnfa(raw, sample, 5, pseudo_count=0.0).score(["", "abab", "b"]).round(2)
     array([0.33, 0.33, 0.  ])
     """
@@ -96,34 +97,23 @@ def refine(
     start: WFA,
     sample: Sequences,
     *,
-    max_iterations: int = 150,
+    max_iter: int = 150,
     pseudo_count: float = 5e-3,
     n_jobs: int | None = None,
     random_state: int = 0,
 ) -> WFA:
     """Return the PNFA that EM reaches from `start`."""
     noise = random_pnfa(sample, start.n_states, np.random.default_rng(random_state))
-    with single_threaded_products():
+    with threadpool_limits(1, "blas"):
         model, _ = climb(
             PrefixForest.from_sample(sample),
             softened(start, noise),
-            max_iterations=max_iterations,
+            max_iter=max_iter,
             tolerance=1e-5,
             pseudo_count=pseudo_count,
-            n_jobs=n_jobs or os.cpu_count() or 1,
-            name=f"EM with {start.n_states} states from a spectral start",
+            n_jobs=number_of_jobs(n_jobs),
         )
     return model
-
-
-def softened(model: WFA, noise: WFA, share: float = 0.1) -> WFA:
-    """Return a PNFA between two of the same size, so that no transition of `model` is closed to EM."""
-    return WFA(
-        (1 - share) * model.initial + share * noise.initial,
-        (1 - share) * model.final + share * noise.final,
-        (1 - share) * model.transitions + share * noise.transitions,
-        model.alphabet,
-    )
 
 
 def _state_vectors(model: WFA, sample: Sequences) -> Iterator[tuple[Sequences, Array, Array]]:

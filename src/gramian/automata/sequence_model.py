@@ -55,7 +55,7 @@ class SequenceModel(ABC):
         """Return the same function as one weighted automaton."""
 
     @abstractmethod
-    def _arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays by name, as a model file holds them."""
 
     def _header(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class SequenceModel(ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file (safetensors with a JSON header)."""
-        write_model(path, self.kind, self._header(), self._arrays())
+        write_model(path, self.kind, self._header(), self.arrays())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -11,17 +11,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
 
-from gramian.automata.basis import Basis
+from gramian.automata.basis import Basis, BasisOptions
 from gramian.automata.hankel import HankelBlocks, hankel_blocks, hankel_blocks_of
-from gramian.automata.strings import Sequences, Strings, Symbol
+from gramian.automata.sequence_learner import SequenceLearner
+from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.wfa import WFA, DivergenceError, Statistic
-from gramian.errors import OptionError
+from gramian.base import Boolean, Constraint, Either, InstanceOf, Number, OneOf
 
 __all__ = ["SpectralDiagnostics", "SpectralWFA", "extract_wfa", "spectral_factors"]
 
@@ -58,6 +58,18 @@ class SpectralDiagnostics:
     total_mass: float
     negative_share: float
 
+    @classmethod
+    def of(cls, raw: WFA, factors: SpectralFactors, sample: Sequences) -> Self:
+        """Look at an automaton that was cut from `factors`."""
+        try:
+            mass = raw.total_mass()
+        except DivergenceError:
+            mass = float("nan")
+        distinct, weights = sample.distinct()
+        negative = float(weights @ (raw.score(distinct) < 0.0) / weights.sum())
+        values = factors.singular_values
+        return cls(raw.n_states, factors.basis_shape, values, raw.spectral_radius, mass, negative)
+
 
 @dataclass(frozen=True, eq=False)
 class SpectralFactors:
@@ -65,6 +77,7 @@ class SpectralFactors:
 
     wfa: WFA
     singular_values: Array
+    basis_shape: tuple[int, int]
 
     def truncated(self, n_states: int) -> WFA:
         """Return the automaton of a smaller rank."""
@@ -92,12 +105,11 @@ def spectral_factors(
     left, values, right = left[:, kept], values[kept], right[:, kept]
     inverse = left.T / values[:, None]
     moved = (stacked @ right).reshape(-1, p, len(values))
-    return SpectralFactors(
-        WFA(suffix_values @ right, inverse @ prefix_values, inverse @ moved, blocks.basis.alphabet), values
-    )
+    wfa = WFA(suffix_values @ right, inverse @ prefix_values, inverse @ moved, blocks.basis.alphabet)
+    return SpectralFactors(wfa, values, blocks.basis.shape)
 
 
-class SpectralWFA(BaseEstimator):  # type: ignore[misc]
+class SpectralWFA(SequenceLearner):
     """A weighted automaton by spectral learning.
 
     Parameters
@@ -106,14 +118,8 @@ class SpectralWFA(BaseEstimator):  # type: ignore[misc]
         The rank; "auto" takes the one that gives held-out strings the highest likelihood.
     statistic : "substring", "prefix" or "string"
         What is counted; long strings and short basis strings want substrings.
-    basis : "frequent", "ends", "symbols", "matching" or Basis
-        The most frequent substrings; the most frequent beginnings and endings; the symbols and the empty
-        string; a maximum matching of frequent strings; or any basis.
-    basis_size : int or "auto"
-        Number of prefixes and of suffixes; "auto" tries several if `n_states` is "auto" too, and is 500
-        otherwise.
-    max_length : int
-        The longest string of the basis.
+    basis : BasisOptions or Basis
+        How the basis is chosen; or any basis.
     scaled : bool
         Divide rows and columns by the square root of their frequency; helps next-symbol prediction.
     minimum_mass : float
@@ -128,12 +134,14 @@ class SpectralWFA(BaseEstimator):  # type: ignore[misc]
     alphabet : sequence of str or int, optional
         The symbols; without it, those of the training strings.
     n_jobs : int, optional
-        Threads of repair by EM.
+        Threads of repair by EM; -1 for one a processor.
+    verbose : bool
+        Show progress.
     random_state : int
 
     Attributes
     ----------
-    wfa_ : WFA
+    model_ : WFA
         The automaton learnt, computing string weights whatever was counted.
     diagnostics_ : SpectralDiagnostics
         Of the automaton before repair.
@@ -141,21 +149,29 @@ class SpectralWFA(BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> strings = ["ab" * (i % 3) for i in range(30)]
-    >>> raw = SpectralWFA(5, basis_size=10, repair=None).fit(strings)
-    >>> raw.wfa_.score(["", "ab", "ba"]).round(2)
+    >>> raw = SpectralWFA(5, basis=BasisOptions(size=10), repair=None).fit(strings)
+    >>> raw.model_.score(["", "ab", "ba"]).round(2)
     array([0.33, 0.33, 0.  ])
-    >>> SpectralWFA(5, basis_size=10).fit(strings).wfa_.is_probabilistic()
+    >>> SpectralWFA(5).fit(strings).model_.is_probabilistic()
     True
     """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "statistic": OneOf("substring", "prefix", "string"),
+        "basis": Either(InstanceOf(BasisOptions), InstanceOf(Basis)),
+        "scaled": Boolean(),
+        "minimum_mass": Number(0, 1),
+        "repair": OneOf("em", "cluster", "clip", None),
+        "solver": OneOf("auto", "dense", "sparse", "randomised"),
+    }
+    model_: WFA
 
     def __init__(
         self,
         n_states: int | Literal["auto"] = "auto",
         *,
         statistic: Statistic = "substring",
-        basis: str | Basis = "frequent",
-        basis_size: int | Literal["auto"] = "auto",
-        max_length: int = 4,
+        basis: BasisOptions | Basis = BasisOptions(),
         scaled: bool = False,
         minimum_mass: float = 0.0,
         repair: Literal["clip", "cluster", "em"] | None = "em",
@@ -163,67 +179,29 @@ class SpectralWFA(BaseEstimator):  # type: ignore[misc]
         held_out: float = 0.1,
         alphabet: tuple[Symbol, ...] | None = None,
         n_jobs: int | None = None,
+        verbose: bool = False,
         random_state: int = 0,
     ) -> None:
-        self.n_states = n_states
-        self.statistic = statistic
-        self.basis = basis
-        self.basis_size = basis_size
-        self.max_length = max_length
-        self.scaled = scaled
-        self.minimum_mass = minimum_mass
-        self.repair = repair
-        self.solver = solver
-        self.held_out = held_out
-        self.alphabet = alphabet
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        self.n_states, self.held_out, self.alphabet = n_states, held_out, alphabet
+        self.statistic, self.basis, self.scaled = statistic, basis, scaled
+        self.minimum_mass, self.repair, self.solver = minimum_mass, repair, solver
+        self.n_jobs, self.verbose, self.random_state = n_jobs, verbose, random_state
 
-    def fit(self, strings: Strings, y: None = None) -> Self:
-        """Learn from `strings`."""
-        self._check()
-        sample = Sequences.of(strings, self.alphabet)
-        if sample.symbols.min(initial=0) < 0:
-            raise OptionError(
-                "training strings: a symbol is not in the alphabet; try: adding it to the alphabet"
-            )
+    def _learn(self, sample: Sequences) -> WFA:
         size, rank = self._choose(sample)
         factors = self._factors(sample, size, rank)
         values = factors.singular_values
         heavy = int(np.count_nonzero(values >= self.minimum_mass * values.sum()))
         counted = factors.truncated(max(1, min(rank, heavy, len(values))))
         raw = counted.convert(self.statistic, "string")
-        self.diagnostics_ = _diagnostics(raw, values, factors, self._basis(sample, size).shape, sample)
-        self.wfa_ = self._repaired(raw, sample)
-        return self
-
-    def _check(self) -> None:
-        if self.n_states != "auto" and not (
-            isinstance(self.n_states, int | np.integer) and self.n_states >= 1
-        ):
-            raise OptionError(f"n_states: got {self.n_states!r}; try: a number from 1, or 'auto'")
-        if self.basis_size != "auto" and self.basis_size < 1:
-            raise OptionError(f"basis_size: got {self.basis_size!r}; try: a number from 1, or 'auto'")
-        if self.repair not in (None, "clip", "cluster", "em"):
-            raise OptionError(f"repair: got {self.repair!r}; try one of: None, clip, cluster, em")
-
-    def _basis(self, sample: Sequences, size: int) -> Basis:
-        if isinstance(self.basis, Basis):
-            return self.basis
-        if self.basis == "symbols":
-            return Basis.symbols(sample.alphabet)
-        if self.basis == "frequent":
-            return Basis.frequent(sample, size, max_length=self.max_length)
-        if self.basis == "ends":
-            return Basis.frequent(sample, size, max_length=self.max_length, place="ends")
-        if self.basis == "matching":
-            return Basis.matching(sample, size, statistic=self.statistic, max_length=self.max_length)
-        raise OptionError(
-            f"basis: got {self.basis!r}; try one of: frequent, ends, symbols, matching, or a Basis"
-        )
+        self.diagnostics_ = SpectralDiagnostics.of(raw, factors, sample)
+        return self._repaired(raw, sample)
 
     def _factors(self, sample: Sequences, size: int, rank: int) -> SpectralFactors:
-        blocks = hankel_blocks(sample, self._basis(sample, size), self.statistic)
+        basis = (
+            self.basis if isinstance(self.basis, Basis) else self.basis.choose(sample, size, self.statistic)
+        )
+        blocks = hankel_blocks(sample, basis, self.statistic)
         return spectral_factors(blocks, rank, scaled=self.scaled, solver=self.solver, seed=self.random_state)
 
     def _choose(self, sample: Sequences) -> tuple[int, int]:
@@ -231,11 +209,12 @@ class SpectralWFA(BaseEstimator):  # type: ignore[misc]
 
         Sizes are compared by their best automata before repair, which take a second; ranks after it.
         """
-        size = 500 if self.basis_size == "auto" else self.basis_size
+        options = self.basis if isinstance(self.basis, BasisOptions) else BasisOptions("symbols")
+        size = 500 if options.size == "auto" else options.size
         if self.n_states != "auto":
             return size, int(self.n_states)
         kept, judges = sample.split(self.held_out, seed=self.random_state)
-        several = self.basis_size == "auto" and self.basis in ("frequent", "ends", "matching")
+        several = options.size == "auto" and options.kind != "symbols"
         tried = {size: self._factors(kept, size, _RANKS[-1]) for size in (_SIZES if several else (size,))}
         if several or self.repair is None:
             found = [
@@ -328,18 +307,6 @@ def extract_wfa(
     return factors.truncated(min(n_states, len(values))).convert(statistic, "string")
 
 
-def _diagnostics(
-    raw: WFA, values: Array, factors: SpectralFactors, shape: tuple[int, int], sample: Sequences
-) -> SpectralDiagnostics:
-    try:
-        mass = raw.total_mass()
-    except DivergenceError:
-        mass = float("nan")
-    distinct, weights = sample.distinct()
-    negative = float(weights @ (raw.score(distinct) < 0.0) / weights.sum())
-    return SpectralDiagnostics(raw.n_states, shape, values, raw.spectral_radius, mass, negative)
-
-
 def _inverse_roots(values: Array) -> Array:
     return np.asarray(np.where(values > 0, 1.0 / np.sqrt(np.maximum(values, 1e-300)), 0.0))
 
@@ -358,10 +325,8 @@ def _svd(matrix: object, rank: int, solver: Solver, seed: int) -> tuple[Array, A
         left, values, right = randomized_svd(matrix, rank, n_iter=7, random_state=seed)
     elif solver == "dense" or rank >= smaller:
         left, values, right = linalg.svd(matrix.toarray(), full_matrices=False)  # type: ignore[attr-defined]
-    elif solver == "sparse":
+    else:
         start = np.random.default_rng(seed).standard_normal(smaller)
         left, values, right = svds(matrix, rank, v0=start)
         left, values, right = left[:, ::-1], values[::-1], right[::-1]
-    else:
-        raise OptionError(f"solver: got {solver!r}; try one of: auto, dense, sparse, randomised")
     return left[:, :rank], values[:rank], right[:rank].T

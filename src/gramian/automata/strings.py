@@ -150,7 +150,7 @@ class Sequences:
         (18, 2)
         """
         if not 0.0 < share < 1.0:
-            raise OptionError(f"held_out: got {share}; try: a share between 0 and 1, such as 0.1")
+            raise OptionError(f"share must be above 0 and less than 1, got {share}")
         order = np.random.default_rng(seed).permutation(len(self))
         cut = max(1, round(share * len(self)))
         cut = cut if at_most is None else min(cut, at_most)

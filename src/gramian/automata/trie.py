@@ -7,15 +7,14 @@ threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
+import scipy.linalg.cython_blas  # noqa: F401 - what the kernels call is loaded before anyone limits its threads
 
 from gramian.automata import automata_kernels as kernels
 from gramian.automata.automata_kernels import PrefixTree, Weights, Workspace
@@ -23,7 +22,7 @@ from gramian.automata.pnfa import MoveCounts
 from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.wfa import WFA
 
-__all__ = ["PrefixForest", "PrefixTree", "single_threaded_products"]
+__all__ = ["PrefixForest", "PrefixTree"]
 
 _T = TypeVar("_T")
 _LANES = 8
@@ -92,19 +91,6 @@ class PrefixForest:
             return [lane(first) for first in lanes]
         with ThreadPoolExecutor(n_jobs) as pool:
             return list(pool.map(lane, lanes))
-
-
-@contextmanager
-def single_threaded_products() -> Iterator[None]:
-    """Keep matrix products on the thread that asks for them.
-
-    Strings are the parallel part here, and products that are not split sum in one order on every machine.
-    Enter it once, before starting threads.
-    """
-    import scipy.linalg.cython_blas  # noqa: F401 - the library that the kernels call must be loaded to be limited
-
-    with threadpool_limits(1, "blas"):
-        yield
 
 
 def _weights(model: WFA, dtype: type[np.floating[Any]]) -> Weights:

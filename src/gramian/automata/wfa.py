@@ -180,7 +180,7 @@ class WFA(SequenceModel):
         order: tuple[Statistic, ...] = ("string", "prefix", "substring")
         for value in (source, target):
             if value not in order:
-                raise OptionError(f"statistic: got {value!r}; try one of: {', '.join(order)}")
+                raise OptionError(f"statistic must be one of {', '.join(order)}, got {value!r}")
         summed_start = (source == "substring", target == "substring")
         summed_end = (source != "string", target != "string")
         initial, final = self.initial, self.final
@@ -281,7 +281,8 @@ class WFA(SequenceModel):
         """Return this automaton."""
         return self
 
-    def _arrays(self) -> dict[str, Array]:
+    def arrays(self) -> dict[str, Array]:
+        """Return the arrays by name, as a model file holds them."""
         return {"initial": self.initial, "final": self.final, "transitions": self.transitions}
 
 

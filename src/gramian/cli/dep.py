@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import typer
 
-from gramian.cli.talk import counted, say
+from gramian.cli.talk import counted, say, showing_progress
 from gramian.errors import OptionError
 
 if TYPE_CHECKING:
@@ -50,38 +51,50 @@ def train(
     single_root: bool = typer.Option(True, help="Attach exactly one word of a sentence to the root."),
     skip_broken: bool = typer.Option(False, help="Leave out broken sentences, and say how many."),
     seed: int = typer.Option(0, min=0, help="Same seed, same model file."),
-    threads: int = typer.Option(0, min=0, help="0 for one a processor; the model does not depend on it."),
+    jobs: int | None = typer.Option(
+        None,
+        "--jobs",
+        "-j",
+        min=1,
+        help="Threads; all processors if not given. The model does not depend on it.",
+    ),
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing while learning."),
 ) -> None:
     """Learn a parser from dependency trees and write it to a model file."""
-    import sys
     import time
 
-    from gramian.dependency.shag_parser import SHAGParser
+    from gramian.dependency import HeadBasis, SHAGParser, SymbolOptions
     from gramian.trees import read_conllu
 
     began = time.perf_counter()
     sentences = list(
         counted(read_conllu(treebank, broken="skip" if skip_broken else "raise"), "sentences read")
     )
-
-    def progress(epoch: int) -> None:
-        if sys.stderr.isatty():
-            say(f"pass {epoch} of {epochs}: {time.perf_counter() - began:.0f} s")
-
     learner = SHAGParser(
-        method, states=states, iterations=iterations, start=start, basis=basis, cut_factor=cut_factor, mass=mass,
-        smoothing=smoothing, epochs=epochs, symbols=symbols, frequent_words=frequent_words, buckets=buckets,
-        nonprojective=nonprojective, single_root=single_root, n_jobs=threads or None,
+        method,
+        n_states=states,
+        max_iter=iterations,
+        start=start,
+        basis=HeadBasis(basis, cut_factor, mass),
+        smoothing=smoothing,
+        epochs=epochs,
+        symbols=SymbolOptions(symbols, frequent_words, buckets),
+        nonprojective=nonprojective,
+        single_root=single_root,
+        n_jobs=jobs or -1,
         random_state=seed,
-    )  # fmt: skip
-    learner.fit(sentences, on_epoch=progress)
+    )
+    with showing_progress(quiet):
+        learner.fit(sentences)
     learner.save(output)
-    about = learner.parser_.about
+    about = learner.model_.about
     crossing = learner.lifted_ + learner.skipped_
     done = "lifted" if nonprojective == "lift" else "skipped"
+    if quiet:
+        return
     say(
         f"{output}: {about['sentences']:,} sentences, {about['words']:,} words, {crossing} with crossing arcs {done}; "
-        f"{len(learner.parser_.symbols.names) - 1} symbols, at most {about['states']} states; "
+        f"{len(learner.model_.symbols.names) - 1} symbols, at most {about['states']} states; "
         f"{time.perf_counter() - began:.1f} s"
     )
 
@@ -91,7 +104,9 @@ def parse(
     words: str = typer.Argument("-", help="CoNLL-U with FORM, UPOS and XPOS; its arcs are not looked at."),
     model: str = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train' wrote."),
     output: str = typer.Option("-", "--output", "-o", help="Where the trees go; - for stdout."),
-    threads: int = typer.Option(1, min=1, help="Sentences parsed at a time; the trees do not depend on it."),
+    jobs: int = typer.Option(
+        1, "--jobs", "-j", min=1, help="Threads that parse; the trees do not depend on it."
+    ),
     decoder: Literal["mbr", "viterbi"] = typer.Option(
         "mbr", help="The most certain arcs, or the best tree with its best states."
     ),
@@ -105,13 +120,15 @@ def parse(
     import time
 
     from gramian.dependency.dependency_parser import DependencyParser
-    from gramian.dependency.tagged_words import read_words
     from gramian.io.files import writing
 
     parser = DependencyParser.load(model)
     began = time.perf_counter()
     ways: Counter[str] = Counter()
-    parses = parser.parse_all(read_words(words), threads=threads, decoder=decoder, max_length=max_length)
+    sentences = _sentences(
+        words, "mend the line: ten columns with tabs between them, and _ where there is nothing", arcs=False
+    )
+    parses = parser.parse_many(sentences, n_jobs=jobs, decoder=decoder, max_length=max_length)
     with writing(output) as out:
         for result in counted(parses, "sentences parsed"):
             out.write(f"{result.sentence(confidence=confidence)}\n")
@@ -191,9 +208,8 @@ def evaluate(
     if as_json:
         import json
 
-        print(
-            json.dumps({**figures, "signatures": {name: scores.signature(name) for name in names}}, indent=2)
-        )
+        signatures = {name: scores.signature(name) for name in names}
+        print(json.dumps({**figures, "signatures": signatures}, indent=2))
         return
     print(f"{figures['sentences']:,} sentences, {figures['words']:,} words")
     for name in names:
@@ -201,10 +217,16 @@ def evaluate(
 
 
 def _read(source: str) -> list[Sentence]:
+    hint = "mend the sentence; none can be left out, or the sentences would no longer fit"
+    return list(_sentences(source, hint))
+
+
+def _sentences(source: str, hint: str, *, arcs: bool = True) -> Iterator[Sentence]:
+    """Read sentences, with a `hint` of its own about a broken one."""
     from gramian.trees import ConlluError, read_conllu
 
     try:
-        return list(read_conllu(source))
+        yield from read_conllu(source, arcs=arcs)
     except ConlluError as error:
-        error.hint = "mend the sentence; none can be left out, or the sentences would no longer fit"
+        error.hint = hint
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TypeVar
 
-__all__ = ["counted", "say", "telling_warnings"]
+__all__ = ["counted", "say", "showing_progress", "telling_warnings"]
 
 _T = TypeVar("_T")
 
@@ -27,6 +28,26 @@ def telling_warnings(quiet: bool) -> Iterator[None]:
         yield
     for warning in () if quiet else caught:
         say(f"gramian: {warning.message}")
+
+
+class _Teller(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
+
+
+@contextmanager
+def showing_progress(quiet: bool) -> Iterator[None]:
+    """Say what gramian logs meanwhile, or, if `quiet`, do not."""
+    logger, handler = logging.getLogger("gramian"), _Teller()
+    level = logger.level
+    if not quiet:
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def counted(things: Iterable[_T], noun: str) -> Iterator[_T]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
-from gramian.cli.talk import say
+from gramian.cli.talk import say, showing_progress
 from gramian.errors import ModelFileError, OptionError
 
 if TYPE_CHECKING:
@@ -51,7 +49,13 @@ def train(
     seed: int = typer.Option(0, min=0, help="Seed of all random choices."),
     layout: Layout = _LAYOUT,
     tags: Tags = _TAGS,
-    jobs: int | None = typer.Option(None, min=1, help="Threads; all processors if not given."),
+    jobs: int | None = typer.Option(
+        None,
+        "--jobs",
+        "-j",
+        min=1,
+        help="Threads; all processors if not given. The model does not depend on it.",
+    ),
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing while learning."),
 ) -> None:
     """Learn a sequence model; what is left open is chosen on a slice of the strings."""
@@ -66,8 +70,8 @@ def train(
     started = monotonic()
     if not quiet:
         say(f"{len(sample):,} strings, {len(sample.symbols):,} symbols of {len(sample.alphabet)} kinds")
-    with _progress(quiet):
-        model = learn(sample, method, n_states, n_jobs=jobs, random_state=seed)
+    with showing_progress(quiet):
+        model = learn(sample, method, n_states, n_jobs=jobs or -1, random_state=seed)
     model.save(output)
     if not quiet:
         say(f"{_words(model)}; {monotonic() - started:.1f} s; written to {output}")
@@ -270,30 +274,6 @@ def _read(file: str, layout: Layout, tags: Tags) -> Sequences:
     if tags == "universal":
         rows = [[universal_tag(tag) for tag in row] for row in rows]
     return Sequences.from_strings(rows)
-
-
-@contextmanager
-def _progress(quiet: bool) -> Iterator[None]:
-    """Send what learners log to stderr, if that is a terminal: details on one line that is written over."""
-    import logging
-    import sys
-
-    class Terminal(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            end = "\n" if record.levelno >= logging.INFO else ""
-            print(f"\r\033[K{record.getMessage()}", end=end, file=sys.stderr, flush=True)
-
-    if quiet or not sys.stderr.isatty():
-        yield
-        return
-    logger, handler = logging.getLogger("gramian.automata"), Terminal()
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def _words(model: Any) -> str:

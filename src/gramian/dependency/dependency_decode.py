@@ -14,13 +14,13 @@ import numpy as np
 from gramian.dependency.half_constituents import marginals, mbr_tree, viterbi_tree
 from gramian.dependency.shag import SHAG, Array, Symbols
 
-__all__ = ["Decoded", "Decoder", "decode"]
+__all__ = ["DecodedHeads", "Decoder", "decode"]
 
 Decoder = Literal["mbr", "viterbi"]
 
 
 @dataclass(frozen=True, eq=False)
-class Decoded:
+class DecodedHeads:
     """A tree.
 
     Attributes
@@ -46,7 +46,7 @@ def decode(
     *,
     decoder: Decoder = "mbr",
     single_root: bool = True,
-) -> Decoded:
+) -> DecodedHeads:
     """Find the tree of a sentence.
 
     Parameters
@@ -70,4 +70,4 @@ def decode(
     else:
         heads, _ = viterbi_tree(grammar, sentence, factors, single_root=single_root)
     confidences = np.clip(arcs[heads, np.arange(1, len(sentence))], 0.0, 1.0)
-    return Decoded(heads, confidences, backed_off)
+    return DecodedHeads(heads, confidences, backed_off)

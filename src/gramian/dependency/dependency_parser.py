@@ -8,11 +8,9 @@ beyond `max_length` words is cut into pieces. `status` says so.
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import islice
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -25,13 +23,12 @@ from gramian.dependency.dependency_decode import Decoder, decode
 from gramian.dependency.shag import SHAG, Symbols
 from gramian.dependency.symbols import SymbolFunction, SymbolMap
 from gramian.errors import OptionError
+from gramian.threads import in_order
 from gramian.trees import Sentence, Token
 
 __all__ = ["DependencyParse", "DependencyParser", "Status"]
 
 Status = Literal["parsed", "backed off", "cut"]
-
-_CHUNK = 32
 
 
 @dataclass(frozen=True)
@@ -130,9 +127,9 @@ class DependencyParser:
             A longer sentence is parsed in pieces of so many words, whose tops hang on the first piece's.
         """
         if decoder not in ("mbr", "viterbi"):
-            raise OptionError(f"decoder: got {decoder!r}; try one of: mbr, viterbi")
+            raise OptionError(f"decoder must be one of mbr, viterbi, got {decoder!r}")
         if max_length < 1:
-            raise OptionError(f"max_length: got {max_length}; try: 1 or more")
+            raise OptionError(f"max_length must be at least 1, got {max_length}")
         if len(sentence) <= max_length:
             return self._parse(sentence, decoder)
         heads: list[int] = []
@@ -166,42 +163,19 @@ class DependencyParser:
             "backed off" if found.backed_off else "parsed",
         )
 
-    def parse_all(
+    def parse_many(
         self,
         sentences: Iterable[Sentence],
         *,
-        threads: int = 1,
+        n_jobs: int = 1,
         decoder: Decoder = "mbr",
         max_length: int = 400,
     ) -> Iterator[DependencyParse]:
-        """Parse sentences as they come, in order; `threads` of them at a time, with the same results.
+        """Parse sentences as they come, in order; `n_jobs` threads give the same results.
 
         See :meth:`parse` for the other parameters.
         """
-        if threads < 1:
-            raise OptionError(f"threads: got {threads}; try: 1 or more")
-
-        def work(chunk: list[Sentence]) -> list[DependencyParse]:
-            return [self.parse(sentence, decoder=decoder, max_length=max_length) for sentence in chunk]
-
-        source = iter(sentences)
-        chunks = iter(lambda: list(islice(source, _CHUNK)), [])
-        if threads == 1:
-            for chunk in chunks:
-                yield from work(chunk)
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            pending: deque[Future[list[DependencyParse]]] = deque()
-            try:
-                for chunk in chunks:
-                    pending.append(pool.submit(work, chunk))
-                    if len(pending) > 2 * threads:
-                        yield from pending.popleft().result()
-                while pending:
-                    yield from pending.popleft().result()
-            finally:
-                for future in pending:
-                    future.cancel()
+        return in_order(partial(self.parse, decoder=decoder, max_length=max_length), sentences, n_jobs)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file: safetensors with a JSON header."""

@@ -44,7 +44,7 @@ def draw_automaton(machine: PDFA, threshold: float = 0.03, *, labels: int = 3) -
     --------
     >>> from gramian.automata import Sequences
     >>> from gramian.automata.baselines import NGram
-    >>> bigrams = NGram(2).fit(Sequences.from_strings(["ab", "b"])).pdfa_
+    >>> bigrams = NGram(2).fit(Sequences.from_strings(["ab", "b"])).model_
     >>> draw_automaton(bigrams).startswith("<svg")
     True
     """

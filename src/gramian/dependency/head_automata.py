@@ -6,14 +6,41 @@ were never seen get an automaton of their direction, learnt from the sequences o
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
 import numpy as np
 
-from gramian.automata import WFA, Sequences
+from gramian.automata import PNFAEM, WFA, BasisOptions, Sequences, SpectralWFA
+from gramian.base import Constraint, Number, OneOf, check_options
 from gramian.dependency.modifiers import HeadSequences
 from gramian.dependency.shag import LEFT, RIGHT, SHAG
-from gramian.errors import OptionError
 
-__all__ = ["backoff", "deterministic", "expectation_maximisation", "spectral"]
+__all__ = ["HeadBasis", "backoff", "deterministic", "expectation_maximisation", "spectral"]
+
+
+@dataclass(frozen=True)
+class HeadBasis:
+    """The basis of the spectral method for the automata of heads.
+
+    Parameters
+    ----------
+    kind : "extended" or "symbols"
+        The most frequent substrings of up to four modifiers, or the modifiers and the empty string.
+    cut_factor : float
+        Size of the extended basis, as a multiple of the number of modifiers.
+    mass : float
+        Directions are dropped whose singular value is a smaller share of the sum of those kept at first.
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "kind": OneOf("extended", "symbols"),
+        "cut_factor": Number(above=0),
+        "mass": Number(0, below=1),
+    }
+    kind: Literal["extended", "symbols"] = "extended"
+    cut_factor: float = 10.0
+    mass: float = 0.0
 
 
 def deterministic(sequences: HeadSequences, *, first: bool = False) -> SHAG:
@@ -36,83 +63,49 @@ def backoff(sequences: HeadSequences, smoothing: float = 0.01) -> SHAG:
     return deterministic(sequences, first=True).smoothed(smoothing)
 
 
-def spectral(
-    sequences: HeadSequences,
-    *,
-    states: int,
-    basis: str = "extended",
-    cut_factor: float = 10.0,
-    mass: float = 0.0,
-) -> SHAG:
+def spectral(sequences: HeadSequences, *, n_states: int, basis: HeadBasis = HeadBasis()) -> SHAG:
     """Learn each automaton by the spectral method, from expected counts of substrings.
 
-    Parameters
-    ----------
-    sequences : HeadSequences
-    states : int
-        Largest number of states; an automaton has no more states than modifiers.
-    basis : "extended" or "symbols"
-        The most frequent substrings of up to four modifiers, or the modifiers and the empty string.
-    cut_factor : float
-        Size of the extended basis, as a multiple of the number of modifiers.
-    mass : float
-        Directions are dropped whose singular value is a smaller share of the sum of those kept at first.
+    An automaton has no more states than modifiers.
     """
-    from gramian.automata.spectral import SpectralWFA
-
-    if basis not in ("extended", "symbols"):
-        raise OptionError(f"basis: got {basis!r}; try one of: extended, symbols")
-    if not cut_factor > 0.0:
-        raise OptionError(f"cut_factor: got {cut_factor}; try a number above 0, such as 10")
+    check_options(basis)
     automata = {}
     for head, sample in sequences.samples.items():
         size = len(sample.alphabet)
-        learner = SpectralWFA(
-            min(states, size),
-            basis="frequent" if basis == "extended" else "symbols",
-            basis_size=1 + round(cut_factor * size),
-            minimum_mass=mass,
-            repair=None,
-        )
-        automata[head] = learner.fit(sample).wfa_ if size else _deterministic(sample, False)
+        if basis.kind == "extended":
+            options = BasisOptions("frequent", 1 + round(basis.cut_factor * size))
+        else:
+            options = BasisOptions("symbols")
+        learner = SpectralWFA(min(n_states, size), basis=options, minimum_mass=basis.mass, repair=None)
+        automata[head] = learner.fit(sample).model_ if size else _deterministic(sample, False)
     return SHAG.from_automata(sequences.symbols, automata, _defaults(sequences))
 
 
 def expectation_maximisation(
     sequences: HeadSequences,
     *,
-    states: int,
-    iterations: int = 40,
-    start: str = "random",
+    n_states: int,
+    max_iter: int = 40,
+    start: Literal["random", "spectral"] = "random",
     random_state: int = 0,
 ) -> SHAG:
     """Climb the likelihood of each automaton's sequences from a random or spectral start.
 
-    Parameters
-    ----------
-    sequences : HeadSequences
-    states : int
-        Largest number of states; an automaton has no more states than modifiers.
-    iterations : int
-    start : "random" or "spectral"
-    random_state : int
+    An automaton has no more states than modifiers.
     """
-    from gramian.automata.pnfa_em import PNFAEM
-
     automata = {}
     for number, (head, sample) in enumerate(sorted(sequences.samples.items(), key=_by_name)):
         if not sample.alphabet:
             automata[head] = _deterministic(sample, False)
             continue
         learner = PNFAEM(
-            min(states, len(sample.alphabet)),
+            min(n_states, len(sample.alphabet)),
             start=start,
-            max_iterations=iterations,
+            max_iter=max_iter,
             tolerance=0.0,
-            n_jobs=1,
             random_state=random_state + number,
         )
-        automata[head] = learner.fit(sample).wfa_
+        automata[head] = learner.fit(sample).model_
     return SHAG.from_automata(sequences.symbols, automata, _defaults(sequences))
 
 

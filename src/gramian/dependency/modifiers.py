@@ -56,7 +56,7 @@ def projective(
     ((2, 0, 2, 2),)
     """
     if nonprojective not in ("lift", "skip"):
-        raise OptionError(f"nonprojective: got {nonprojective!r}; try one of: lift, skip")
+        raise OptionError(f"nonprojective must be one of lift, skip, got {nonprojective!r}")
     kept: list[Sentence] = []
     trees: list[tuple[int, ...]] = []
     names: list[tuple[str, ...]] = []

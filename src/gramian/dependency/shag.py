@@ -175,7 +175,7 @@ class SHAG:
         of the modifiers never seen is shared by all automata.
         """
         if not 0.0 <= epsilon < 1.0:
-            raise OptionError(f"smoothing: got {epsilon}; try a share between 0 and 1, such as 0.05")
+            raise OptionError(f"smoothing must be at least 0 and less than 1, got {epsilon}")
         share = epsilon / (len(self.symbols) + 1)
         unseen = share * np.eye(self.n_states)
         operators = np.concatenate(

@@ -76,7 +76,7 @@ class SymbolMap:
             names = {choice(token) for sentence in sentences for token in sentence.tokens}
             return cls((*sorted(names), _UNKNOWN), "upos", 0, choice)
         if choice not in ("auto", "upos", "xpos"):
-            raise OptionError(f"symbols: got {choice!r}; try one of: auto, upos, xpos")
+            raise OptionError(f"symbols must be one of auto, upos, xpos, got {choice!r}")
         column: Literal["upos", "xpos"] = "upos" if choice == "upos" else "xpos"
         if choice == "auto":
             fine = {token.xpos for sentence in sentences for token in sentence.tokens}

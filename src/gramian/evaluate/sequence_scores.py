@@ -65,7 +65,7 @@ def next_symbol_scores(model: Any, strings: Any) -> NextSymbolScores:
     --------
     >>> from gramian.automata import NGram, Sequences
     >>> sample = Sequences.from_strings(["ab", "ab", "b"])
-    >>> scores = next_symbol_scores(NGram(2).fit(sample).pdfa_, sample)
+    >>> scores = next_symbol_scores(NGram(2).fit(sample).model_, sample)
     >>> scores.events, scores.errors
     (8, 1)
     """
@@ -155,7 +155,7 @@ def ndcg(
     Examples
     --------
     >>> from gramian.automata import NGram, Sequences
-    >>> model = NGram(2).fit(Sequences.from_strings([[0, 1], [0]], (0, 1))).pdfa_
+    >>> model = NGram(2).fit(Sequences.from_strings([[0, 1], [0]], (0, 1))).model_
     >>> ndcg(model, Sequences.from_strings([[]], (0, 1)), [(1.0, {0: 1.0})])
     1.0
     """

@@ -13,7 +13,13 @@ from functools import partial
 from time import process_time
 
 from gramian.dependency.dependency_decode import decode
-from gramian.dependency.head_automata import backoff, deterministic, expectation_maximisation, spectral
+from gramian.dependency.head_automata import (
+    HeadBasis,
+    backoff,
+    deterministic,
+    expectation_maximisation,
+    spectral,
+)
 from gramian.dependency.modifiers import HeadSequences, head_sequences, projective
 from gramian.dependency.shag import SHAG
 from gramian.dependency.symbols import SymbolChoice, SymbolMap
@@ -33,7 +39,7 @@ class Variant:
     figure : int
         The figure of the paper whose curve it is.
     learn : callable
-        From sequences to a grammar; called with ``states`` and ``random_state`` where they change anything.
+        From sequences to a grammar; called with ``n_states`` and ``random_state`` where they change anything.
     states : int or None
         The number of states it always has, if it cannot be chosen.
     has_seed : bool
@@ -50,15 +56,15 @@ VARIANTS: dict[str, Variant] = {
     "DET": Variant(8, deterministic, states=1),
     "DET+F": Variant(8, partial(deterministic, first=True), states=2),
     **{
-        f"symbols, mass {mass:g}": Variant(8, partial(spectral, basis="symbols", mass=mass))
+        f"symbols, mass {mass:g}": Variant(8, partial(spectral, basis=HeadBasis("symbols", mass=mass)))
         for mass in (0.0, 0.0001, 0.0005, 0.001)
     },
     **{
-        f"extended, factor {factor:g}": Variant(9, partial(spectral, basis="extended", cut_factor=factor))
+        f"extended, factor {factor:g}": Variant(9, partial(spectral, basis=HeadBasis(cut_factor=factor)))
         for factor in (1.0, 2.0, 5.0, 10.0)
     },
     **{
-        f"EM, {steps} steps": Variant(10, partial(expectation_maximisation, iterations=steps), has_seed=True)
+        f"EM, {steps} steps": Variant(10, partial(expectation_maximisation, max_iter=steps), has_seed=True)
         for steps in (10, 25, 50, 100)
     },
 }
@@ -157,7 +163,7 @@ def _prepared(train: Sequence[Sentence], symbols: SymbolChoice) -> _Prepared:
 
 def _variant(name: str) -> Variant:
     if name not in VARIANTS:
-        raise OptionError(f"variant: got {name!r}; try one of: {'; '.join(VARIANTS)}")
+        raise OptionError(f"variant must be one of {'; '.join(VARIANTS)}, got {name!r}")
     return VARIANTS[name]
 
 
@@ -170,7 +176,7 @@ def _point(
     random_state: int,
 ) -> AttachmentPoint:
     variant = _variant(name)
-    options = {"states": states} if variant.states is None else {}
+    options = {"n_states": states} if variant.states is None else {}
     if variant.has_seed:
         options["random_state"] = random_state
     began = process_time()

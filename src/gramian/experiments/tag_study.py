@@ -61,7 +61,7 @@ def baseline_points(train: Sequences, test: Sequences) -> list[CurvePoint]:
     points = []
     for order, name in enumerate(_BASELINES, 1):
         began = process_time()
-        model = NGram(order, smoothing="none").fit(train).pdfa_
+        model = NGram(order, smoothing="none").fit(train).model_
         points.append(_point(name, model.n_states, model, test, process_time() - began))
     return points
 
@@ -142,12 +142,12 @@ def em_curve(
         learner = PNFAEM(
             n,
             n_restarts=n_restarts,
-            max_iterations=iterations,
+            max_iter=iterations,
             pseudo_count=1e-3,
             n_jobs=n_jobs,
             random_state=random_state,
         ).fit(train)
-        points.append(_point(f"EM, {iterations} iterations", n, learner.wfa_, test, process_time() - began))
+        points.append(_point(f"EM, {iterations} iterations", n, learner.model_, test, process_time() - began))
     return points
 
 

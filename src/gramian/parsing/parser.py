@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property, partial
-from itertools import islice
 from time import perf_counter
 from typing import Any, TypeAlias
 
@@ -37,6 +34,7 @@ from gramian.parsing.model_store import load_model
 from gramian.parsing.result import Alternative, ParseResult, Reranker, Status, read_result, without_end
 from gramian.parsing.tokenise import Token, tokenise
 from gramian.parsing.words import WordTable
+from gramian.threads import in_order
 from gramian.trees import Tree
 from gramian.trees.tree import SPACE, phrase, preterminal, unescape_word
 
@@ -64,7 +62,6 @@ class Constrained:
 Sentence: TypeAlias = Plain | Constrained
 
 _WIDER = 1e-2  # factor on all thresholds when the usual ones left no tree
-_BATCH = 16
 _NOT_A_WORD = re.compile(rf"[{SPACE}\0]")
 _NOT_A_LABEL = re.compile(rf"[{SPACE}()\0]")
 
@@ -211,7 +208,7 @@ class Parser:
         if jobs < 1:
             raise OptionError(f"jobs is 1 or more, not {jobs}")
         parse = partial(self.parse, k=k, decoder=decoder)
-        return (parse(one) for one in sentences) if jobs == 1 else _in_threads(parse, sentences, jobs)
+        return in_order(parse, sentences, jobs)
 
     def sample(
         self,
@@ -426,50 +423,6 @@ class _Job:
             )
         )
         return _Job(1, self.decoder, perf_counter(), self.limits_left(parts_left), constraints)
-
-
-def _in_threads(
-    parse: Callable[[Sentence], ParseResult], sentences: Iterable[Sentence], jobs: int
-) -> Iterator[ParseResult]:
-    """Yield results in order, a few batches ahead of what was asked for.
-
-    An error, of the sentences' source or of a sentence, is raised once all results before it are out.
-    """
-
-    def parse_batch(batch: list[Sentence]) -> tuple[list[ParseResult], Exception | None]:
-        results = []
-        try:
-            for sentence in batch:
-                results.append(parse(sentence))
-        except Exception as error:
-            return results, error
-        return results, None
-
-    source = iter(sentences)
-    pending: deque[Future[tuple[list[ParseResult], Exception | None]]] = deque()
-    failure: Exception | None = None
-    executor = ThreadPoolExecutor(jobs, thread_name_prefix="gramian")
-    try:
-        while True:
-            while failure is None and len(pending) < 2 * jobs:
-                batch: list[Sentence] = []
-                try:
-                    batch.extend(islice(source, _BATCH))
-                except Exception as error:
-                    failure = error
-                if not batch:
-                    break
-                pending.append(executor.submit(parse_batch, batch))
-            if not pending:
-                break
-            results, wrong = pending.popleft().result()
-            yield from results
-            if wrong is not None:
-                raise wrong
-        if failure is not None:
-            raise failure
-    finally:
-        executor.shutdown(wait=True, cancel_futures=True)
 
 
 def _known_decoder(decoder: str) -> str:

@@ -150,6 +150,7 @@ def read_conllu(
     *,
     broken: Literal["raise", "skip"] = "raise",
     on_skip: Callable[[ConlluError], None] | None = None,
+    arcs: bool = True,
 ) -> Iterator[Sentence]:
     """Read sentences one by one.
 
@@ -162,6 +163,9 @@ def read_conllu(
         (``_``) on all words of a sentence.
     on_skip : callable, optional
         Called with an error for every sentence skipped; without it, one warning with the count is given.
+    arcs : bool
+        Whether HEAD, DEPREL and DEPS are looked at; if not, they are ``_`` in what is returned, and a source
+        without any sentence is no error.
 
     Raises
     ------
@@ -172,17 +176,19 @@ def read_conllu(
     """
     if broken not in ("raise", "skip"):
         raise OptionError(f"broken is 'raise' or 'skip', not {broken!r}")
-    return _read(source, broken == "skip", on_skip)
+    return _read(source, broken == "skip", on_skip, arcs)
 
 
-def _read(source: Source, skip: bool, on_skip: Callable[[ConlluError], None] | None) -> Iterator[Sentence]:
+def _read(
+    source: Source, skip: bool, on_skip: Callable[[ConlluError], None] | None, arcs: bool
+) -> Iterator[Sentence]:
     found = False
     skipped: list[ConlluError] = []
     for part in expand(source):
         with open_text(part) as lines:
             for first_line, block in _blocks(lines):
                 try:
-                    sentence = _parse(block, lines.name, first_line)
+                    sentence = _parse(block, lines.name, first_line, arcs)
                 except ConlluError as error:
                     if not skip:
                         raise
@@ -198,7 +204,7 @@ def _read(source: Source, skip: bool, on_skip: Callable[[ConlluError], None] | N
         warnings.warn(
             f"{len(skipped)} broken sentences were skipped, the first at {place}: {first.what}", stacklevel=3
         )
-    if not found:
+    if not found and (arcs or skipped):
         raise InputError(
             "not one sentence in it can be read" if skipped else "no sentence in it",
             source_name(source),
@@ -239,7 +245,7 @@ def _blocks(lines: TextLines) -> Iterator[tuple[int, list[str]]]:
         yield number - len(block) + 1, block
 
 
-def _parse(block: list[str], source: str, first_line: int) -> Sentence:
+def _parse(block: list[str], source: str, first_line: int, arcs: bool) -> Sentence:
     comments: list[str] = []
     extras: list[tuple[int, str]] = []
     tokens: list[Token] = []
@@ -262,6 +268,8 @@ def _parse(block: list[str], source: str, first_line: int) -> Sentence:
             raise _error(
                 f"word {columns[0]} stands where word {len(tokens) + 1} belongs", source, number, line
             )
+        if not arcs:
+            columns[6:9] = "_", "_", "_"
         head = columns[6]
         if not _NUMBER.fullmatch(head) and head != "_":
             raise _error(f"the head '{head}' is no word number", source, number, line)

@@ -5,9 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 
-from gramian.automata import PNFAEM, WFA, Mixture, NGram, Sequences, SpectralWFA
-from gramian.automata.best import BestModel
+from gramian.automata import (
+    PNFAEM,
+    WFA,
+    BasisOptions,
+    BestModel,
+    Mixture,
+    NGram,
+    Sequences,
+    SpectralWFA,
+)
 from gramian.automata.gibbs import run_chain
 from gramian.automata.methods import learn
 from gramian.automata.pnfa import MoveCounts, random_pnfa
@@ -37,26 +46,26 @@ def sample(truth: WFA) -> Sequences:
 
 @pytest.mark.parametrize("structure", ["joint", "factored"])
 def test_em_climbs(sample: Sequences, structure: str) -> None:
-    fitted = PNFAEM(4, structure=structure, max_iterations=30, tolerance=0.0).fit(sample)
+    fitted = PNFAEM(4, structure=structure, max_iter=30, tolerance=0.0).fit(sample)
     assert (np.diff(fitted.log_likelihoods_) > -1e-7 * abs(fitted.log_likelihood_)).all()
-    assert fitted.wfa_.is_probabilistic()
-    assert fitted.wfa_.log_score(sample).sum() >= fitted.log_likelihood_ - 1e-6
+    assert fitted.model_.is_probabilistic()
+    assert fitted.model_.log_score(sample).sum() >= fitted.log_likelihood_ - 1e-6
 
 
 def test_em_comes_near_the_truth(truth: WFA, sample: Sequences) -> None:
-    learnt = PNFAEM(3, n_restarts=3, random_state=2).fit(sample).wfa_
+    learnt = PNFAEM(3, n_restarts=3, random_state=2).fit(sample).model_
     test = truth.sample(3000, random_state=9)
     assert learnt.log_score(test).mean() > truth.log_score(test).mean() - 0.02
 
 
 def test_factored_models_are_hidden_markov_models(sample: Sequences) -> None:
-    model = PNFAEM(3, structure="factored", max_iterations=10).fit(sample).wfa_
+    model = PNFAEM(3, structure="factored", max_iter=10).fit(sample).model_
     moves = model.transitions / model.transitions.sum(axis=2, keepdims=True)
     np.testing.assert_allclose(moves[0], moves[1], rtol=1e-9, atol=1e-12)
 
 
 def test_threads_do_not_change_results(sample: Sequences) -> None:
-    models = [PNFAEM(5, max_iterations=8, n_jobs=jobs).fit(sample).wfa_ for jobs in (1, 2, 5)]
+    models = [PNFAEM(5, max_iter=8, n_jobs=jobs).fit(sample).model_ for jobs in (1, 2, 5)]
     for other in models[1:]:
         np.testing.assert_array_equal(models[0].transitions, other.transitions)
     forest, start = PrefixForest.from_sample(sample), random_pnfa(sample, 4, np.random.default_rng(0))
@@ -82,6 +91,16 @@ def test_a_forest_shares_prefixes() -> None:
     assert tree.n_path_states == 4 + 4 + 3 + 3 + 1
 
 
+def test_estimators_score_and_tell(sample: Sequences, caplog: pytest.LogCaptureFixture) -> None:
+    fitted = PNFAEM(3, max_iter=5).fit(sample)
+    assert fitted.score(sample) == pytest.approx(fitted.model_.log_score(sample).mean())
+    with caplog.at_level("INFO", logger="gramian"):
+        PNFAEM(3, max_iter=5, n_restarts=2).fit(sample)
+    assert "EM start 2" in caplog.text
+    values = cross_val_score(NGram(2), list(sample)[:60], cv=3)
+    assert np.isfinite(values).all()
+
+
 def test_unseen_states_stop() -> None:
     model = MoveCounts(np.array([1.0, 0.0]), np.array([1.0, 0.0]), np.zeros((1, 2, 2))).estimate(("a",))
     assert model.is_probabilistic()
@@ -93,9 +112,9 @@ def test_unseen_states_stop() -> None:
 def test_spectral_learns_from_every_statistic(
     truth: WFA, sample: Sequences, statistic: str, basis: str
 ) -> None:
-    fitted = SpectralWFA(3, statistic=statistic, basis=basis, basis_size=60, repair=None).fit(sample)
+    fitted = SpectralWFA(3, statistic=statistic, basis=BasisOptions(basis, 60), repair=None).fit(sample)
     strings = ["", "a", "ab", "aba", "abab", "aab"]
-    np.testing.assert_allclose(fitted.wfa_.score(strings), truth.score(strings), rtol=0, atol=0.04)
+    np.testing.assert_allclose(fitted.model_.score(strings), truth.score(strings), rtol=0, atol=0.04)
     found = fitted.diagnostics_
     assert found.n_states == 3
     assert found.spectral_radius < 1
@@ -104,27 +123,28 @@ def test_spectral_learns_from_every_statistic(
 
 
 def test_symbol_basis_and_scaling(truth: WFA, sample: Sequences) -> None:
-    for options in ({"basis": "symbols"}, {"scaled": True}, {"scaled": True, "basis": "symbols"}):
-        model = SpectralWFA(3, repair=None, **options).fit(sample).wfa_
+    symbols = BasisOptions("symbols")
+    for options in ({"basis": symbols}, {"scaled": True}, {"scaled": True, "basis": symbols}):
+        model = SpectralWFA(3, repair=None, **options).fit(sample).model_
         np.testing.assert_allclose(model.score(["", "ab"]), truth.score(["", "ab"]), rtol=0, atol=0.05)
 
 
 def test_solvers_agree(sample: Sequences) -> None:
     models = [
-        SpectralWFA(3, repair=None, basis_size=40, solver=solver).fit(sample)
+        SpectralWFA(3, repair=None, basis=BasisOptions(size=40), solver=solver).fit(sample)
         for solver in ("dense", "sparse", "randomised")
     ]
     for model in models[1:]:
         np.testing.assert_allclose(
-            model.wfa_.score(["", "ab", "aba"]), models[0].wfa_.score(["", "ab", "aba"]), rtol=1e-6
+            model.model_.score(["", "ab", "aba"]), models[0].model_.score(["", "ab", "aba"]), rtol=1e-6
         )
 
 
 def test_automatic_rank(truth: WFA, sample: Sequences) -> None:
     fitted = SpectralWFA(repair=None).fit(sample)
     assert 2 <= fitted.diagnostics_.n_states <= 6
-    sized = SpectralWFA(basis_size="auto", repair=None).fit(sample)
-    np.testing.assert_allclose(sized.wfa_.score(["", "ab"]), truth.score(["", "ab"]), rtol=0, atol=0.05)
+    sized = SpectralWFA(basis=BasisOptions(size="auto"), repair=None).fit(sample)
+    np.testing.assert_allclose(sized.model_.score(["", "ab"]), truth.score(["", "ab"]), rtol=0, atol=0.05)
 
 
 def test_minimum_mass_drops_directions(sample: Sequences) -> None:
@@ -138,7 +158,7 @@ def test_repair_gives_distributions(sample: Sequences, repair: str) -> None:
     """Ten directions are noise for three states: the raw automaton is none."""
     raw = SpectralWFA(10, repair=None).fit(sample)
     assert raw.diagnostics_.negative_share > 0
-    model = SpectralWFA(10, repair=repair).fit(sample).wfa_
+    model = SpectralWFA(10, repair=repair).fit(sample).model_
     assert model.is_probabilistic(1e-12)
     assert (model.score(sample) >= 0).all()
     assert model.total_mass() == pytest.approx(1.0, abs=1e-8)
@@ -151,8 +171,8 @@ def test_repair_gives_distributions(sample: Sequences, repair: str) -> None:
 
 def test_repair_by_em_predicts(truth: WFA, sample: Sequences) -> None:
     test = truth.sample(2000, random_state=9)
-    clustered = SpectralWFA(3, repair="cluster").fit(sample).wfa_
-    refined = SpectralWFA(3, repair="em").fit(sample).wfa_
+    clustered = SpectralWFA(3, repair="cluster").fit(sample).model_
+    refined = SpectralWFA(3, repair="em").fit(sample).model_
     assert refined.log_score(test).mean() > truth.log_score(test).mean() - 0.02
     assert refined.log_score(test).mean() > clustered.log_score(test).mean()
 
@@ -172,7 +192,7 @@ def test_the_best_model(truth: WFA, sample: Sequences) -> None:
     fitted = BestModel(4, random_state=5).fit(sample)
     test = truth.sample(2000, random_state=9)
     assert fitted.model_.log_score(test).mean() > truth.log_score(test).mean() - 0.02
-    assert sum(trial.weight for trial in fitted.trials_) == pytest.approx(1.0)
+    assert sum(one.weight for one in fitted.contestants_) == pytest.approx(1.0)
     again = BestModel(4, random_state=5, n_jobs=1).fit(sample).model_
     np.testing.assert_array_equal(again.log_score(test), fitted.model_.log_score(test))
 
@@ -194,18 +214,28 @@ def test_estimators_keep_their_parameters(estimator: PNFAEM) -> None:
 @pytest.mark.parametrize(
     ("estimator", "fault"),
     [
-        (PNFAEM(0), "n_states"),
+        (PNFAEM(0), "n_states must be at least 1, got 0"),
+        (PNFAEM(n_restarts=0), "n_restarts"),
+        (PNFAEM(max_iter=0), "max_iter"),
+        (PNFAEM(pseudo_count=-1.0), "pseudo_count"),
+        (PNFAEM(n_jobs=0), "n_jobs"),
         (PNFAEM(structure="loose"), "structure"),
         (PNFAEM(start="nowhere"), "start"),
         (PNFAEM(alphabet=("a",)), "alphabet"),
         (SpectralWFA(0), "n_states"),
-        (SpectralWFA(3, basis="none"), "basis"),
+        (SpectralWFA(3, basis="none"), "basis must be a BasisOptions or a Basis"),
+        (SpectralWFA(3, basis=BasisOptions("none")), "basis.kind must be one of frequent, ends"),
         (SpectralWFA(3, statistic="none"), "statistic"),
         (SpectralWFA(3, solver="none"), "solver"),
         (SpectralWFA(3, repair="none"), "repair"),
-        (SpectralWFA(3, basis_size=0), "basis_size"),
+        (SpectralWFA(3, basis=BasisOptions(size=0)), "basis.size must be at least 1, got 0"),
+        (SpectralWFA(3, basis=BasisOptions(max_length=-1)), "basis.max_length"),
+        (SpectralWFA(3, minimum_mass=-1.0), "minimum_mass"),
+        (SpectralWFA(held_out=1.0), "held_out must be above 0 and less than 1"),
         (SpectralWFA(alphabet=("a",)), "alphabet"),
         (NGram(0), "order"),
+        (NGram(2, smoothing="good-turing"), "smoothing must be one of kneser-ney, none"),
+        (NGram(2, alphabet=("a",)), "alphabet"),
         (BestModel(0), "n_states"),
     ],
 )

@@ -44,14 +44,14 @@ def relative_frequency(string: str, order: int) -> float:
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4])
 def test_unsmoothed_ngrams_are_relative_frequencies(order: int) -> None:
-    model = NGram(order, smoothing="none").fit(SAMPLE).pdfa_
+    model = NGram(order, smoothing="none").fit(SAMPLE).model_
     expected = [relative_frequency(word, order) for word in WORDS]
     np.testing.assert_allclose(np.exp(model.log_score(WORDS)), expected, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 6])
 def test_smoothed_ngrams_are_distributions(order: int) -> None:
-    model = NGram(order, alphabet=("a", "b", "c")).fit(SAMPLE).pdfa_
+    model = NGram(order, alphabet=("a", "b", "c")).fit(SAMPLE).model_
     np.testing.assert_allclose(model.probability.sum(axis=1), 1.0, rtol=1e-12)
     assert (model.probability > 0).all()  # also of the symbol that training never shows
     assert np.isfinite(model.log_score(["cc", "abc"])).all()
@@ -59,7 +59,7 @@ def test_smoothed_ngrams_are_distributions(order: int) -> None:
 
 def test_kneser_ney_by_hand() -> None:
     """Two strings "ab": every bigram occurs twice, so the discount is that of no count of one, a half."""
-    model = NGram(2).fit(["ab", "ab"]).pdfa_
+    model = NGram(2).fit(["ab", "ab"]).model_
     # After START: (2 - 0.5) / 2 of "a", and 0.25 of the unigram, whose counts are contexts: one each of a, b, STOP;
     # all once, so the discount is 1, at most half of each count, and half of the mass is uniform: 1/3 again.
     after_start = model.next_scores([""])[0]
@@ -67,11 +67,11 @@ def test_kneser_ney_by_hand() -> None:
 
 
 def test_a_longer_order_than_any_string() -> None:
-    assert np.exp(NGram(9, smoothing="none").fit(["a", "b"]).pdfa_.log_score(["a"])) == pytest.approx([0.5])
+    assert np.exp(NGram(9, smoothing="none").fit(["a", "b"]).model_.log_score(["a"])) == pytest.approx([0.5])
 
 
 def test_deterministic_automata_are_weighted_ones(tmp_path: Path) -> None:
-    model = NGram(3).fit(SAMPLE).pdfa_
+    model = NGram(3).fit(SAMPLE).model_
     wfa = model.to_wfa()
     assert wfa.is_probabilistic()
     np.testing.assert_allclose(wfa.log_score(WORDS), model.log_score(WORDS), rtol=1e-10)
@@ -93,7 +93,7 @@ def test_deterministic_automata_without_a_move() -> None:
 
 
 def test_mixtures_average(tmp_path: Path) -> None:
-    parts = (coin(0.5), NGram(2).fit(SAMPLE).pdfa_)
+    parts = (coin(0.5), NGram(2).fit(SAMPLE).model_)
     model = Mixture(parts, np.array([0.25, 0.75]))
     expected = 0.25 * np.exp(parts[0].log_score(WORDS)) + 0.75 * np.exp(parts[1].log_score(WORDS))
     np.testing.assert_allclose(np.exp(model.log_score(WORDS)), expected, rtol=1e-12)
@@ -144,14 +144,14 @@ def test_dfa_approximation_keeps_states_beside_outliers() -> None:
     """Rare prefixes far from all others do not use up the clusters."""
     rare = [("x",) * n for n in range(1, 9)]
     strings = Sequences.from_strings([tuple("ab" * (i % 6)) for i in range(900)] + rare)
-    found = dfa_approximation(NGram(3).fit(strings).pdfa_, strings, 3)
+    found = dfa_approximation(NGram(3).fit(strings).model_, strings, 3)
     state = found.states([tuple("abab")])
     assert len(set(state[1:3].tolist())) == 2  # after a, and after b
 
 
 def test_dfa_approximation_merges_to_determinism() -> None:
     drawn = coin(0.3).sample(500)
-    found = dfa_approximation(NGram(4).fit(drawn).pdfa_, drawn, 6, minimum_share=0.0)
+    found = dfa_approximation(NGram(4).fit(drawn).model_, drawn, 6, minimum_share=0.0)
     assert found.n_states <= 6
     np.testing.assert_allclose(found.probability.sum(axis=1), 1.0)
     assert np.isfinite(found.log_score(drawn)).all()
@@ -177,7 +177,7 @@ def read_openfst(text: str, word: str) -> float:
 
 
 def test_openfst_text_holds_the_weights() -> None:
-    ngram = NGram(2).fit(SAMPLE).pdfa_
+    ngram = NGram(2).fit(SAMPLE).model_
     for model in (ngram, ngram.to_wfa(), Mixture((ngram, coin(0.5)), np.array([0.25, 0.75]))):
         compiled = to_openfst(model)
         names = dict(line.split() for line in compiled.symbols.splitlines())
@@ -198,7 +198,7 @@ def test_dot_leaves_out_what_is_light() -> None:
 
 
 def test_pictures_are_svg() -> None:
-    model = NGram(2).fit(Sequences.from_strings([["<s>", "&"], ["&"]])).pdfa_
+    model = NGram(2).fit(Sequences.from_strings([["<s>", "&"], ["&"]])).model_
     root = ElementTree.fromstring(to_svg(model))
     circles = [node for node in root.iter() if node.tag.endswith("circle")]
     assert len(circles) == model.n_states

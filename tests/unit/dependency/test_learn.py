@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from gramian.automata import Sequences
-from gramian.dependency.head_automata import deterministic, expectation_maximisation, spectral
+from gramian.dependency.head_automata import HeadBasis, deterministic, expectation_maximisation, spectral
 from gramian.dependency.modifiers import HeadSequences
 from gramian.dependency.shag import LEFT, RIGHT
 from gramian.errors import OptionError
@@ -51,7 +51,7 @@ def alternating(count: int) -> list[str]:
 @pytest.mark.parametrize("start", ["random", "spectral"])
 def test_em_finds_alternation(start):
     grammar = expectation_maximisation(
-        sequences(h=alternating(400)), states=2, iterations=60, start=start, random_state=3
+        sequences(h=alternating(400)), n_states=2, max_iter=60, start=start, random_state=3
     )
     automaton = grammar.automaton("h", RIGHT)
     assert automaton.is_probabilistic()
@@ -62,7 +62,7 @@ def test_em_finds_alternation(start):
 @pytest.mark.parametrize("basis", ["extended", "symbols"])
 def test_spectral_finds_alternation(basis):
     rows = alternating(2000)
-    automaton = spectral(sequences(h=rows), states=2, basis=basis).automaton("h", RIGHT)
+    automaton = spectral(sequences(h=rows), n_states=2, basis=HeadBasis(basis)).automaton("h", RIGHT)
     assert automaton.score([["a", "b"], ["b", "a"]]) == pytest.approx(
         [rows.count("ab") / 2000, 0.0], abs=0.02
     )
@@ -72,8 +72,8 @@ def test_no_more_states_than_modifiers():
     rows = ["abc", "cab", "ab", "b", ""] * 5
     samples = sequences(h=rows, g=["a", "aa", ""])
     for grammar in (
-        expectation_maximisation(samples, states=5, iterations=3, start="random"),
-        spectral(samples, states=5),
+        expectation_maximisation(samples, n_states=5, max_iter=3, start="random"),
+        spectral(samples, n_states=5),
     ):
         assert grammar.automaton("h", RIGHT).n_states == 3
         assert grammar.automaton("g", RIGHT).n_states == 1
@@ -81,15 +81,15 @@ def test_no_more_states_than_modifiers():
 
 def test_mass_drops_directions():
     rows = ["ab", "ba", "a", "b", "abab", ""] * 20
-    full = spectral(sequences(h=rows), states=2, basis="symbols")
-    cut = spectral(sequences(h=rows), states=2, basis="symbols", mass=0.49)
+    full = spectral(sequences(h=rows), n_states=2, basis=HeadBasis("symbols"))
+    cut = spectral(sequences(h=rows), n_states=2, basis=HeadBasis("symbols", mass=0.49))
     assert full.automaton("h", RIGHT).n_states == 2
     assert cut.automaton("h", RIGHT).n_states == 1
 
 
 def test_wrong_options_are_refused():
     samples = sequences(h=["a"])
-    with pytest.raises(OptionError, match="basis"):
-        spectral(samples, states=2, basis="wide")
+    with pytest.raises(OptionError, match="kind must be one of extended, symbols"):
+        spectral(samples, n_states=2, basis=HeadBasis("wide"))
     with pytest.raises(OptionError, match="cut_factor"):
-        spectral(samples, states=2, cut_factor=0.0)
+        spectral(samples, n_states=2, basis=HeadBasis(cut_factor=0.0))

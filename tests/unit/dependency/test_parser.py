@@ -5,13 +5,12 @@ import pytest
 from sklearn.base import clone
 from toy_treebank import toy_sentences
 
-from gramian.dependency.dependency_parser import DependencyParser
-from gramian.dependency.shag_parser import SHAGParser
+from gramian.dependency import DependencyParser, HeadBasis, SHAGParser, SymbolOptions
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.trees import Sentence, Token, is_projective
 
 TRAIN, TEST = toy_sentences(200, seed=1), toy_sentences(60, seed=2)
-QUICK = {"states": 3, "iterations": 5, "start": "random", "epochs": 2}
+QUICK = {"n_states": 3, "max_iter": 5, "start": "random", "epochs": 2}
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +20,7 @@ def learner() -> SHAGParser:
 
 @pytest.fixture(scope="module")
 def parser(learner) -> DependencyParser:
-    return learner.parser_
+    return learner.model_
 
 
 def test_factors_see_the_words_that_tags_hide(learner):
@@ -34,17 +33,19 @@ def test_factors_see_the_words_that_tags_hide(learner):
 def test_every_method_parses(method):
     learner = SHAGParser(method, **QUICK).fit(TRAIN)
     assert learner.score(TEST) > 0.7
-    for parse in learner.parser_.parse_all(TEST[:10]):
+    for parse in learner.model_.parse_many(TEST[:10]):
         assert is_projective(parse.heads)
         assert parse.heads.count(0) == 1
 
 
 def test_words_of_the_automata_can_be_refined():
-    symbols = SHAGParser("det+f", frequent_words=3).fit(TRAIN).parser_.symbols.names
+    symbols = SHAGParser("det+f", symbols=SymbolOptions(frequent_words=3)).fit(TRAIN).model_.symbols.names
     assert sum("/" in name for name in symbols) == 3
-    assert SHAGParser("det+f", buckets=3).fit(TRAIN).parser_.symbols.buckets == 3
-    refined = SHAGParser("det+f", symbols=lambda token: f"{token.upos} {token.form}").fit(TRAIN)
-    assert "NOUN dog" in refined.parser_.grammar.symbols
+    assert SHAGParser("det+f", symbols=SymbolOptions(buckets=3)).fit(TRAIN).model_.symbols.buckets == 3
+    refined = SHAGParser("det+f", symbols=SymbolOptions(lambda token: f"{token.upos} {token.form}")).fit(
+        TRAIN
+    )
+    assert "NOUN dog" in refined.model_.grammar.symbols
     assert refined.score(TEST) > 0.9
 
 
@@ -82,8 +83,8 @@ def test_output_keeps_everything_but_the_arcs(parser):
 
 @pytest.mark.parametrize("decoder", ["mbr", "viterbi"])
 def test_threads_keep_order_and_results(parser, decoder):
-    one = list(parser.parse_all(TEST * 3, decoder=decoder))
-    three = list(parser.parse_all(iter(TEST * 3), threads=3, decoder=decoder))
+    one = list(parser.parse_many(TEST * 3, decoder=decoder))
+    three = list(parser.parse_many(iter(TEST * 3), n_jobs=3, decoder=decoder))
     assert one == three
     assert [parse.words for parse in three] == TEST * 3
 
@@ -124,7 +125,7 @@ def test_same_seed_same_file_whatever_the_threads(tmp_path):
 def test_saved_parsers_parse_alike(parser, tmp_path):
     parser.save(tmp_path / "model")
     loaded = DependencyParser.load(tmp_path / "model")
-    assert list(loaded.parse_all(TEST)) == list(parser.parse_all(TEST))
+    assert list(loaded.parse_many(TEST)) == list(parser.parse_many(TEST))
     assert loaded.about == parser.about
 
 
@@ -132,7 +133,7 @@ def test_functions_must_be_given_again(tmp_path):
     def first_letter(token: Token) -> str:
         return token.form[0]
 
-    SHAGParser("det+f", symbols=first_letter).fit(TRAIN).save(tmp_path / "model")
+    SHAGParser("det+f", symbols=SymbolOptions(first_letter)).fit(TRAIN).save(tmp_path / "model")
     with pytest.raises(OptionError, match="symbols=function"):
         DependencyParser.load(tmp_path / "model")
     assert DependencyParser.load(tmp_path / "model", symbols=first_letter).parse(TEST[0]).heads
@@ -186,23 +187,29 @@ def test_header_can_be_read_without_the_package(parser, tmp_path):
 
 
 def test_estimator_conventions():
-    learner = SHAGParser(states=4, epochs=2)
+    learner = SHAGParser(n_states=4, epochs=2)
     assert clone(learner).get_params() == learner.get_params()
-    assert learner.set_params(states=5).states == 5
-    assert not hasattr(learner, "parser_")
+    assert learner.set_params(n_states=5, basis__mass=0.1).n_states == 5
+    assert learner.basis == HeadBasis(mass=0.1)
+    assert not hasattr(learner, "model_")
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
         {"method": "neural"},
-        {"states": 0},
+        {"n_states": 0},
         {"epochs": 0},
         {"smoothing": 0.0},
         {"start": "zero"},
         {"symbols": "lemma"},
+        {"symbols": SymbolOptions("lemma")},
+        {"symbols": SymbolOptions(buckets=-1)},
+        {"max_iter": 0},
         {"nonprojective": "bend"},
-        {"method": "spectral", "basis": "wide"},
+        {"basis": "wide"},
+        {"basis": HeadBasis("wide")},
+        {"basis": HeadBasis(cut_factor=0)},
     ],
 )
 def test_wrong_options_are_refused(wrong):
@@ -215,7 +222,7 @@ def test_wrong_calls_are_refused(parser):
         parser.parse(TEST[0], decoder="beam")
     with pytest.raises(OptionError, match="max_length"):
         parser.parse(TEST[0], max_length=0)
-    with pytest.raises(OptionError, match="threads"):
-        list(parser.parse_all(TEST, threads=0))
+    with pytest.raises(OptionError, match="n_jobs must be at least 1, got 0"):
+        parser.parse_many(TEST, n_jobs=0)
     with pytest.raises(InputError, match="no head"):
         SHAGParser("det").fit([Sentence((Token(1, "a"),))])

@@ -51,7 +51,7 @@ def test_pautomac_score_of_bad_scores() -> None:
     score = pautomac_score(negative, strings, [2 / 3, 1 / 3])
     assert score.not_positive == 1
     assert score.gap == pytest.approx(0, abs=1e-12)
-    impossible = pautomac_score(NGram(2, smoothing="none").fit(["a"]).pdfa_, strings, [0.5, 0.5])
+    impossible = pautomac_score(NGram(2, smoothing="none").fit(["a"]).model_, strings, [0.5, 0.5])
     assert impossible.perplexity == np.inf
 
 

@@ -26,10 +26,10 @@ def test_points_come_by_variant_and_states():
 
 def test_a_point_scores_as_the_estimator_does():
     point = attachment_point("extended, factor 10", 3, TRAIN, TEST, single_root=True)
-    learner = SHAGParser("spectral", states=3, smoothing=0.01).fit(TRAIN)
+    learner = SHAGParser("spectral", n_states=3, smoothing=0.01).fit(TRAIN)
     assert point.uas == pytest.approx(100.0 * learner.score(TEST), abs=1e-9)
 
 
 def test_unknown_variants_are_refused():
-    with pytest.raises(OptionError, match="try one of: DET"):
+    with pytest.raises(OptionError, match="must be one of DET"):
         attachment_point("nonsense", 1, TRAIN, TEST)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gramian.automata import Sequences, SpectralWFA
+from gramian.automata import BasisOptions, Sequences, SpectralWFA
 from gramian.automata.tagset import universal_tag
 from gramian.evaluate.sequence_scores import next_symbol_scores
 from gramian.experiments.tag_study import baseline_points, em_curve, spectral_curve
@@ -28,7 +28,7 @@ def test_points_are_those_of_the_learner() -> None:
     points = spectral_curve(STRINGS, STRINGS, [5, 2, 99], basis_size=20)
     assert [point.n_states for point in points] == [2, 5]  # the block has no rank of 99
     for point in points:
-        learnt = SpectralWFA(point.n_states, basis_size=20, repair=None).fit(STRINGS).wfa_
+        learnt = SpectralWFA(point.n_states, basis=BasisOptions(size=20), repair=None).fit(STRINGS).model_
         assert point.word_error_rate == pytest.approx(next_symbol_scores(learnt, STRINGS).word_error_rate)
         assert point.seconds > 0
     assert "symbols" in spectral_curve(STRINGS, STRINGS, [2], basis_size="symbols")[0].curve

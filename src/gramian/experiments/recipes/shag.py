@@ -94,7 +94,7 @@ def _picture(settings: dict[str, Any], train: list[Sentence]) -> dict[str, Any]:
     if head not in modifiers:
         raise OptionError(f"no word has the symbol {head!r}; try another in the setting picture")
     place = head, side
-    grammar = spectral(sequences, states=settings["states"])
+    grammar = spectral(sequences, n_states=settings["states"])
     automaton = grammar.automaton(*place)
     machine = dfa_approximation(automaton, sequences.samples[place], settings["clusters"], n_prefixes=50)
     return {"states_drawn": machine.n_states, "head": head, "sentences": {"svg": draw_automaton(machine)}}

@@ -1,0 +1,70 @@
+"""Threads that work on a stream: results come in order, and only a few items are held at a time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import TypeVar
+
+from gramian.errors import OptionError
+
+__all__ = ["in_order"]
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+_BATCH = 16
+
+
+def in_order(work: Callable[[_Item], _Result], items: Iterable[_Item], n_jobs: int = 1) -> Iterator[_Result]:
+    """Return an iterator over the results of `work`, made by `n_jobs` threads a few batches ahead of what is asked for.
+
+    An error, of the items' source or of an item, is raised once all results before it are out.
+
+    Examples
+    --------
+    >>> list(in_order(len, ["a", "bcd", ""], 2))
+    [1, 3, 0]
+    """
+    if n_jobs < 1:
+        raise OptionError(f"n_jobs must be at least 1, got {n_jobs}")
+    return map(work, items) if n_jobs == 1 else _in_threads(work, items, n_jobs)
+
+
+def _in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item], n_jobs: int) -> Iterator[_Result]:
+    def work_through(batch: list[_Item]) -> tuple[list[_Result], Exception | None]:
+        results = []
+        try:
+            for item in batch:
+                results.append(work(item))
+        except Exception as error:
+            return results, error
+        return results, None
+
+    source = iter(items)
+    pending: deque[Future[tuple[list[_Result], Exception | None]]] = deque()
+    failure: Exception | None = None
+    executor = ThreadPoolExecutor(n_jobs, thread_name_prefix="gramian")
+    try:
+        while True:
+            while failure is None and len(pending) < 2 * n_jobs:
+                batch: list[_Item] = []
+                try:
+                    batch.extend(islice(source, _BATCH))
+                except Exception as error:
+                    failure = error
+                if not batch:
+                    break
+                pending.append(executor.submit(work_through, batch))
+            if not pending:
+                break
+            results, wrong = pending.popleft().result()
+            yield from results
+            if wrong is not None:
+                raise wrong
+        if failure is not None:
+            raise failure
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
