@@ -1,8 +1,13 @@
-"""Pictures of small automata as SVG: states on a circle, transitions as arcs, no other program needed."""
+"""Pictures of small automata as SVG, no other program needed: states on a circle, or in layers from left to right.
+
+Points of a picture are complex numbers, x + y i with y downwards; times i is a quarter turn.
+"""
 
 from __future__ import annotations
 
+import cmath
 import math
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from gramian.automata.export import Edge, edges
@@ -10,23 +15,37 @@ from gramian.automata.pdfa import PDFA
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
 
-__all__ = ["to_svg"]
+__all__ = ["layered_svg", "svg", "svg_text", "to_svg"]
 
 _RADIUS = 26.0
 _MOST = 40
+_COLUMN, _ROW, _MARGIN = 170.0, 96.0, 84.0
+_TOP = 112.0  # room for the labels of a loop
 _STYLE = (
     "text{font:11px sans-serif;text-anchor:middle}"
     ".state{fill:#fff;stroke:#345;stroke-width:1.5}"
     ".edge{fill:none;stroke:#678;marker-end:url(#head)}"
     ".label{fill:#234;paint-order:stroke;stroke:#fff;stroke-width:3px}"
-    ".stop{fill:#a33;font-size:10px}"
+    ".stop{fill:#a33;font-size:10px}.word{font-size:12px}.tag{fill:#789;font-size:10px}"
 )
 _HEAD = (
     '<defs><marker id="head" viewBox="0 0 10 10" refX="9" refY="5" markerUnits="userSpaceOnUse" markerWidth="9" markerHeight="9" '
     'orient="auto"><path d="M0,0 L10,5 L0,10 z" fill="#678"/></marker></defs>'
 )
 
-Point = tuple[float, float]
+
+def svg(width: float, height: float, drawn: Iterable[str]) -> str:
+    """Return a picture of what was drawn, with the styles and the arrow head that all pictures share."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        f'height="{height:.0f}"><style>{_STYLE}</style>{_HEAD}{"".join(drawn)}</svg>'
+    )
+
+
+def svg_text(kind: str, place: complex, text: str, style: str = "") -> str:
+    """Return a text in the middle above a point."""
+    look = f' style="{style}"' if style else ""
+    return f'<text class="{kind}" x="{place.real:.1f}" y="{place.imag:.1f}"{look}>{escape(text)}</text>'
 
 
 def to_svg(model: WFA | PDFA, threshold: float = 0.03, *, labels: int = 3) -> str:
@@ -49,89 +68,130 @@ def to_svg(model: WFA | PDFA, threshold: float = 0.03, *, labels: int = 3) -> st
     if n > _MOST:
         raise OptionError(f"picture: {n} states are too many to see; try: a DFA approximation, or DOT")
     ring = max(110.0, n * 3.4 * _RADIUS / math.pi) if n > 1 else 0.0
-    middle = ring + 110.0
-    places = [
-        (middle - ring * math.cos(2 * math.pi * i / n), middle - ring * math.sin(2 * math.pi * i / n))
-        for i in range(n)
-    ]
-    drawn = [_arc(edge, places, (middle, middle), labels) for edge in edges(wfa, threshold)]
-    for state, weight in enumerate(wfa.initial.tolist()):
+    middle = complex(ring + 110.0, ring + 110.0)
+    places = [middle - cmath.rect(ring, 2 * math.pi * state / n) for state in range(n)]
+    drawn = [_arc(edge, places, middle, labels) for edge in edges(wfa, threshold)]
+    for place, weight in zip(places, wfa.initial.tolist(), strict=True):
         if abs(weight) > threshold:
-            drawn.append(_entry(places[state], (middle, middle), weight))
-    for state, (x, y) in enumerate(places):
-        drawn.append(f'<circle class="state" cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS}"/>')
-        drawn.append(f'<text x="{x:.1f}" y="{y:.1f}">{state}</text>')
-        drawn.append(f'<text class="stop" x="{x:.1f}" y="{y + 13:.1f}">{wfa.final[state]:.2f}</text>')
-    size = 2 * middle
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size:.0f} {size:.0f}" width="{size:.0f}" '
-        f'height="{size:.0f}"><style>{_STYLE}</style>{_HEAD}{"".join(drawn)}</svg>'
-    )
+            out = _unit(place - middle) or -1 + 0j
+            begin = place + _RADIUS * out * (1.6 + 2.0j)  # beside the loop, which leaves straight outwards
+            finish = place + (_RADIUS + 1.0) * _unit(begin - place)
+            text = "start" if weight > 0.995 else f"{weight:.2g}"
+            drawn.append(_edge(f"M{_at(begin)} L{_at(finish)}", weight) + svg_text("label", begin, text))
+    drawn += [_state(place, state, wfa.final[state]) for state, place in enumerate(places)]
+    return svg(2 * middle.real, 2 * middle.real, drawn)
 
 
-def _arc(edge: Edge, places: list[Point], middle: Point, labels: int) -> str:
+def layered_svg(machine: PDFA, threshold: float = 0.03, *, labels: int = 3) -> str:
+    """Draw the states that can be reached, by the number of symbols it takes, with the probability of a stop in red.
+
+    Parameters
+    ----------
+    machine : PDFA
+    threshold : float
+        Transitions up to this probability are left out.
+    labels : int
+        Symbols written on an arrow; "+2" says that two more go the same way.
+
+    Examples
+    --------
+    >>> from gramian.automata import NGram
+    >>> layered_svg(NGram(2).fit(["ab", "b"]).model_).startswith("<svg")
+    True
+    """
+    wfa = machine.to_wfa()
+    arrows = edges(wfa, threshold)
+    layers = _layers(int(wfa.initial.argmax()), arrows)
+    height = _ROW * max(len(layer) - 1 for layer in layers)
+    places: dict[int, complex] = {}
+    left = _MARGIN
+    for layer in layers:
+        for row, state in enumerate(layer):  # every other state steps aside, for the arrows within a layer
+            y = _TOP + height / 2 + _ROW * (row - (len(layer) - 1) / 2)
+            places[state] = complex(left + row % 2 * _COLUMN, y)
+        left += _COLUMN * min(2, len(layer))
+    first = places[layers[0][0]]
+    begin = first - 2.2 * _RADIUS
+    drawn = [_edge(f"M{_at(begin)} L{_at(first - _RADIUS - 1.0)}"), svg_text("label", begin + 4j, "start")]
+    seen: dict[int, int] = {}
+    for arrow in arrows:
+        if arrow.source in places:
+            turn = seen[arrow.source] = seen.get(arrow.source, -1) + 1
+            drawn.append(_arrow(arrow, places, labels, turn))
+    drawn += [_state(place, number, wfa.final[state]) for number, (state, place) in enumerate(places.items())]
+    return svg(left - _COLUMN + 1.5 * _MARGIN, _TOP + height + _MARGIN, drawn)
+
+
+def _arc(edge: Edge, places: Sequence[complex], middle: complex, labels: int) -> str:
+    """Draw a transition on the circle; a loop leaves outwards."""
     weight = sum(abs(weight) for _, weight in edge.labels)
-    text = ", ".join(f"{escape(symbol)} {weight:.2g}" for symbol, weight in edge.labels[:labels])
+    text = ", ".join(f"{symbol} {weight:.2g}" for symbol, weight in edge.labels[:labels])
     if len(edge.labels) > labels:
         text += f" +{len(edge.labels) - labels}"
     start, end = places[edge.source], places[edge.target]
     if edge.source == edge.target:
-        out = _direction(middle, start) if middle != start else (0.0, -1.0)
-        side = (-out[1], out[0])
-        begin, finish = (_moved(start, out, 0.8 * _RADIUS, side, sign * 0.6 * _RADIUS) for sign in (1, -1))
-        first, second = (_moved(start, out, 2.6 * _RADIUS, side, sign * 1.1 * _RADIUS) for sign in (1, -1))
-        path = f"M{_at(begin)} C{_at(first)} {_at(second)} {_at(finish)}"
-        return _labelled(path, _moved(start, out, 2.5 * _RADIUS, side, 0.0), text, weight)
-    along = _direction(start, end)
-    side = (-along[1], along[0])
-    bend = 0.18 * math.dist(start, end)
-    centre = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2)
-    control = _moved(centre, side, bend, along, 0.0)
-    begin = _moved(start, _direction(start, control), _RADIUS, side, 0.0)
-    finish = _moved(end, _direction(end, control), _RADIUS + 1.0, side, 0.0)
-    path = f"M{_at(begin)} Q{_at(control)} {_at(finish)}"
-    # Nearer to where the arc begins: in the middle of the picture labels would lie over each other.
-    place = _on_curve(begin, control, finish, 0.3)
-    return _labelled(path, place, text, weight)
+        out = _RADIUS * (_unit(start - middle) or -1j)
+        begin, finish = start + out * (0.8 + 0.6j), start + out * (0.8 - 0.6j)
+        path = f"M{_at(begin)} C{_at(start + out * (2.6 + 1.1j))} {_at(start + out * (2.6 - 1.1j))} {_at(finish)}"
+        place = start + 2.5 * out
+    else:
+        # Nearer to where the arc begins: in the middle of the picture labels would lie over each other.
+        path, place = _curve(start, end, 0.18j * (end - start), 0.3)
+    return _edge(path, weight) + svg_text("label", place, text)
 
 
-def _on_curve(begin: Point, control: Point, finish: Point, share: float) -> Point:
-    """Return the point of a quadratic Bézier curve after a share of its way."""
+def _arrow(arrow: Edge, places: dict[int, complex], labels: int, turn: int) -> str:
+    """Draw a transition between layers; a loop leaves upwards."""
+    lines = [f"{symbol} {weight:.2f}" for symbol, weight in arrow.labels[:labels]]
+    if len(arrow.labels) > labels:
+        lines.append(f"+{len(arrow.labels) - labels}")
+    start, end = places[arrow.source], places[arrow.target]
+    if start == end:
+        top = start - 0.8j * _RADIUS
+        begin, finish = top - 0.6 * _RADIUS, top + 0.6 * _RADIUS
+        path = f"M{_at(begin)} C{_at(top - 30 - 44j)} {_at(top + 30 - 44j)} {_at(finish)}"
+        place = top - 40j - 12j * (len(lines) - 1)
+    else:
+        backwards = end.real <= start.real
+        bend = -1j * _unit(end - start) * (60.0 if backwards else 14.0)
+        path, place = _curve(start, end, bend, 0.5 if backwards else 0.38 + 0.14 * (turn % 2))
+        place += 4j - 6j * (len(lines) - 1)
+    return _edge(path) + "".join(svg_text("label", place + 12j * row, line) for row, line in enumerate(lines))
+
+
+def _layers(start: int, arrows: Sequence[Edge]) -> list[list[int]]:
+    """Return the states by their distance from `start`, each layer in the order of what leads to it."""
+    heaviest = sorted(arrows, key=lambda arrow: -arrow.labels[0][1])
+    layers, found = [[start]], {start}
+    while layers[-1]:
+        reached = [arrow.target for state in layers[-1] for arrow in heaviest if arrow.source == state]
+        layers.append([state for state in dict.fromkeys(reached) if state not in found])
+        found.update(layers[-1])
+    return layers[:-1]
+
+
+def _curve(start: complex, end: complex, bend: complex, share: float) -> tuple[str, complex]:
+    """Return a quadratic Bézier curve from state to state, and the point after a share of its way."""
+    control = (start + end) / 2 + bend
+    begin = start + _RADIUS * _unit(control - start)
+    finish = end + (_RADIUS + 1.0) * _unit(control - end)
     rest = 1.0 - share
-    first, second, third = rest * rest, 2.0 * rest * share, share * share
-    return (
-        first * begin[0] + second * control[0] + third * finish[0],
-        first * begin[1] + second * control[1] + third * finish[1],
-    )
+    place = rest * rest * begin + 2.0 * rest * share * control + share * share * finish
+    return f"M{_at(begin)} Q{_at(control)} {_at(finish)}", place
 
 
-def _entry(place: Point, middle: Point, weight: float) -> str:
-    out = _direction(middle, place) if middle != place else (-1.0, 0.0)
-    side = (-out[1], out[0])
-    # Beside the loop, which leaves straight outwards.
-    begin = _moved(place, out, 1.6 * _RADIUS, side, 2.0 * _RADIUS)
-    finish = _moved(place, _direction(place, begin), _RADIUS + 1.0, side, 0.0)
-    text = "start" if weight > 0.995 else f"{weight:.2g}"
-    return _labelled(f"M{_at(begin)} L{_at(finish)}", begin, text, weight)
+def _edge(path: str, weight: float = 0.45) -> str:
+    return f'<path class="edge" stroke-width="{0.6 + 1.6 * min(abs(weight), 1.0):.1f}" d="{path}"/>'
 
 
-def _labelled(path: str, place: Point, text: str, weight: float) -> str:
-    x, y = place
-    width = 0.6 + 1.6 * min(abs(weight), 1.0)
-    return (
-        f'<path class="edge" stroke-width="{width:.1f}" d="{path}"/>'
-        f'<text class="label" x="{x:.1f}" y="{y:.1f}">{text}</text>'
-    )
+def _state(place: complex, name: int, stop: float) -> str:
+    circle = f'<circle class="state" cx="{place.real:.1f}" cy="{place.imag:.1f}" r="{_RADIUS}"/>'
+    return circle + svg_text("name", place, str(name)) + svg_text("stop", place + 13j, f"{stop:.2f}")
 
 
-def _direction(start: Point, end: Point) -> Point:
-    length = math.dist(start, end) or 1.0
-    return (end[0] - start[0]) / length, (end[1] - start[1]) / length
+def _unit(vector: complex) -> complex:
+    return vector / abs(vector) if vector else 0j
 
 
-def _moved(point: Point, first: Point, by: float, second: Point, also: float) -> Point:
-    return point[0] + by * first[0] + also * second[0], point[1] + by * first[1] + also * second[1]
-
-
-def _at(point: Point) -> str:
-    return f"{point[0]:.1f},{point[1]:.1f}"
+def _at(point: complex) -> str:
+    return f"{point.real:.1f},{point.imag:.1f}"

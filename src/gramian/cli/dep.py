@@ -157,10 +157,10 @@ def draw(
     threshold: float = typer.Option(0.03, min=0.0, help="Leave out transitions up to this probability."),
 ) -> None:
     """Draw what an automaton has found: a small deterministic one, with probabilities of moves and stops."""
+    from gramian.automata.automaton_picture import layered_svg
     from gramian.automata.dfa import dfa_approximation
     from gramian.automata.export import to_dot
     from gramian.dependency.dependency_parser import DependencyParser
-    from gramian.dependency.dependency_picture import draw_automaton
     from gramian.dependency.modifiers import head_sequences, projective
     from gramian.dependency.shag import LEFT, RIGHT
     from gramian.io.files import writing
@@ -184,9 +184,7 @@ def draw(
     # Modifier sequences are short: few prefixes are frequent, and rare ones would merge all states into one.
     machine = dfa_approximation(automaton, sample, clusters, n_prefixes=30, minimum_share=0.5)
     with writing(output) as file:
-        print(
-            to_dot(machine, threshold) if picture == "dot" else draw_automaton(machine, threshold), file=file
-        )
+        print((to_dot if picture == "dot" else layered_svg)(machine, threshold), file=file)
     say(f"{head} {direction}: {automaton.n_states} states, drawn as {machine.n_states}")
 
 

@@ -2,9 +2,10 @@ from xml.etree import ElementTree
 
 from toy_treebank import toy_sentences
 
+from gramian.automata.automaton_picture import layered_svg
 from gramian.automata.pdfa import PDFA
 from gramian.dependency.dependency_parser import DependencyParse
-from gramian.dependency.dependency_picture import draw_automaton, draw_parse
+from gramian.dependency.dependency_picture import draw_parse
 
 
 def texts(svg):
@@ -19,22 +20,22 @@ def machine():
 
 
 def test_what_is_reached_is_drawn_with_its_probabilities():
-    found = texts(draw_automaton(machine()))
+    found = texts(layered_svg(machine()))
     assert {"D 0.50", "< 0.24", "D 0.90", "0.25", "1.00", "0.10", "start"} <= set(found)
     assert not any("rare" in text for text in found)
     assert [text for text in found if text in "0123"] == ["0", "1", "2"]
 
 
 def test_a_lower_threshold_shows_more():
-    found = texts(draw_automaton(machine(), 0.001))
+    found = texts(layered_svg(machine(), 0.001))
     assert "rare 0.01" in found
     assert "3" in found
 
 
 def test_long_labels_are_counted():
     both = PDFA([[1, 1], [-1, -1]], [[0.5, 0.3, 0.2], [0.0, 0.0, 1.0]], ("a", "b"))
-    assert "+1" in texts(draw_automaton(both, labels=1))
-    assert "b 0.30" in texts(draw_automaton(both))
+    assert "+1" in texts(layered_svg(both, labels=1))
+    assert "b 0.30" in texts(layered_svg(both))
 
 
 def test_a_parse_shows_words_relations_and_doubts():

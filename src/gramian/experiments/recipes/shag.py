@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from gramian.automata.automaton_picture import layered_svg
 from gramian.automata.dfa import dfa_approximation
-from gramian.dependency.dependency_picture import draw_automaton
 from gramian.dependency.head_automata import spectral
 from gramian.dependency.modifiers import head_sequences, projective
 from gramian.dependency.shag import LEFT, RIGHT
@@ -97,7 +97,7 @@ def _picture(settings: dict[str, Any], train: list[Sentence]) -> dict[str, Any]:
     grammar = spectral(sequences, n_states=settings["states"])
     automaton = grammar.automaton(*place)
     machine = dfa_approximation(automaton, sequences.samples[place], settings["clusters"], n_prefixes=50)
-    return {"states_drawn": machine.n_states, "head": head, "sentences": {"svg": draw_automaton(machine)}}
+    return {"states_drawn": machine.n_states, "head": head, "sentences": {"svg": layered_svg(machine)}}
 
 
 def sections(results: Results) -> list[Section]:
