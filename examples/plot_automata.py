@@ -26,7 +26,7 @@ states = [1, 2, 3, 4, 6, 8, 10, 12, 16, 20]
 curves = {
     "spectral, symbols": spectral_curve(train, test, states, basis_size="symbols"),
     "spectral, 300 substrings": spectral_curve(train, test, states, basis_size=300),
-    "EM, 40 iterations": em_curve(train, test, [2, 4, 8, 12, 20], iterations=40),
+    "EM, 40 iterations": em_curve(train, test, [2, 4, 8, 12, 20], max_iter=40),
 }
 figure, axes = plt.subplots(figsize=(6, 3.8))
 for name, points in curves.items():

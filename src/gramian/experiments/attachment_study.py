@@ -7,7 +7,7 @@ of :data:`VARIANTS`; one of them with a number of states is a point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import process_time
@@ -20,14 +20,14 @@ from gramian.dependency.head_automata import (
     expectation_maximisation,
     spectral,
 )
-from gramian.dependency.modifiers import HeadSequences, head_sequences, projective
+from gramian.dependency.modifiers import head_sequences, projective
 from gramian.dependency.shag import SHAG
 from gramian.dependency.symbols import SymbolChoice, SymbolMap
 from gramian.errors import OptionError
 from gramian.evaluate.attachments import attachment_scores
 from gramian.trees import Sentence
 
-__all__ = ["VARIANTS", "AttachmentPoint", "Variant", "attachment_point", "attachment_study"]
+__all__ = ["VARIANTS", "AttachmentPoint", "Variant", "attachment_point"]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class AttachmentPoint:
     Attributes
     ----------
     variant : str
-    states : int
+    n_states : int
         The most states an automaton could have.
     uas : float
         Words with the right head, in percent, punctuation included.
@@ -88,7 +88,7 @@ class AttachmentPoint:
     """
 
     variant: str
-    states: int
+    n_states: int
     uas: float
     backed_off: int
     seconds: float
@@ -96,7 +96,7 @@ class AttachmentPoint:
 
 def attachment_point(
     variant: str,
-    states: int,
+    n_states: int,
     train: Sequence[Sentence],
     test: Sequence[Sentence],
     *,
@@ -110,11 +110,11 @@ def attachment_point(
     ----------
     variant : str
         A name of :data:`VARIANTS`.
-    states : int
+    n_states : int
         The most states an automaton may have; the baselines have their own.
     train, test : sequences of Sentence
     symbols : "auto", "upos", "xpos" or callable
-        See :class:`~gramian.dependency.SHAGParser`.
+        See :class:`~gramian.dependency.SymbolOptions`.
     single_root : bool
         Whether exactly one word is attached to the root; as published, any number may be.
     random_state : int
@@ -126,68 +126,25 @@ def attachment_point(
     >>> attachment_point("DET", 1, [dogs_bark], [dogs_bark]).uas
     100.0
     """
-    return _point(variant, states, _prepared(train, symbols), test, single_root, random_state)
-
-
-def attachment_study(
-    train: Sequence[Sentence],
-    test: Sequence[Sentence],
-    *,
-    states: Sequence[int] = (1, 2, 3, 5, 7, 9, 12, 15, 20),
-    variants: Sequence[str] = tuple(VARIANTS),
-    symbols: SymbolChoice = "auto",
-    single_root: bool = False,
-    random_state: int = 0,
-) -> Iterator[AttachmentPoint]:
-    """Yield the points of the figures, variant by variant; other parameters as for :func:`attachment_point`."""
-    prepared = _prepared(train, symbols)
-    for variant in variants:
-        for number in states if _variant(variant).states is None else states[:1]:
-            yield _point(variant, number, prepared, test, single_root, random_state)
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    mapping: SymbolMap
-    sequences: HeadSequences
-    backoff: SHAG
-
-
-def _prepared(train: Sequence[Sentence], symbols: SymbolChoice) -> _Prepared:
+    if variant not in VARIANTS:
+        raise OptionError(f"variant must be one of {'; '.join(VARIANTS)}, got {variant!r}")
+    chosen = VARIANTS[variant]
     trees = projective(train)
     mapping = SymbolMap.fit(trees.sentences, symbols)
     rows = [mapping(sentence.tokens) for sentence in trees.sentences]
     sequences = head_sequences(mapping.names, rows, trees.heads)
-    return _Prepared(mapping, sequences, backoff(sequences))
-
-
-def _variant(name: str) -> Variant:
-    if name not in VARIANTS:
-        raise OptionError(f"variant must be one of {'; '.join(VARIANTS)}, got {name!r}")
-    return VARIANTS[name]
-
-
-def _point(
-    name: str,
-    states: int,
-    prepared: _Prepared,
-    test: Sequence[Sentence],
-    single_root: bool,
-    random_state: int,
-) -> AttachmentPoint:
-    variant = _variant(name)
-    options = {"n_states": states} if variant.states is None else {}
-    if variant.has_seed:
+    options = {"n_states": n_states} if chosen.states is None else {}
+    if chosen.has_seed:
         options["random_state"] = random_state
     began = process_time()
-    grammar = variant.learn(prepared.sequences, **options)
+    grammar = chosen.learn(sequences, **options)
     seconds = process_time() - began
-    trees, backed_off = [], 0
-    for sentence in test:
-        encoded = grammar.encode(prepared.mapping(sentence.tokens))
-        found = decode(grammar, prepared.backoff, encoded, single_root=single_root)
-        backed_off += found.backed_off
-        trees.append(sentence.with_heads(found.heads.tolist()))
-    return AttachmentPoint(
-        name, variant.states or states, attachment_scores(test, trees).uas, backed_off, seconds
-    )
+    fallback = backoff(sequences)
+    found = [
+        decode(grammar, fallback, grammar.encode(mapping(sentence.tokens)), single_root=single_root)
+        for sentence in test
+    ]
+    parsed = [sentence.with_heads(one.heads.tolist()) for sentence, one in zip(test, found, strict=True)]
+    uas = attachment_scores(test, parsed).uas
+    backed_off = sum(one.backed_off for one in found)
+    return AttachmentPoint(variant, chosen.states or n_states, uas, backed_off, seconds)

@@ -15,11 +15,12 @@ from typing import Literal
 from gramian.automata.baselines import NGram
 from gramian.automata.basis import Basis
 from gramian.automata.hankel import hankel_blocks
+from gramian.automata.pdfa import PDFA
 from gramian.automata.pnfa_em import PNFAEM
 from gramian.automata.repair import cluster_to_pnfa, refine
-from gramian.automata.sequence_model import SequenceModel
 from gramian.automata.spectral import spectral_factors
 from gramian.automata.strings import Sequences
+from gramian.automata.wfa import WFA
 from gramian.evaluate.sequence_scores import next_symbol_scores
 
 __all__ = ["CurvePoint", "baseline_points", "em_curve", "spectral_curve"]
@@ -62,7 +63,7 @@ def baseline_points(train: Sequences, test: Sequences) -> list[CurvePoint]:
     for order, name in enumerate(_BASELINES, 1):
         began = process_time()
         model = NGram(order, smoothing="none").fit(train).model_
-        points.append(_point(name, model.n_states, model, test, process_time() - began))
+        points.append(_point(name, model, test, process_time() - began))
     return points
 
 
@@ -95,15 +96,13 @@ def spectral_curve(
     [(1, 62.5), (5, 18.75)]
     """
     began = process_time()
+    ranks = sorted(set(states))
     if basis_size == "symbols":
         name, basis = "symbols", Basis.symbols(train.alphabet)
     else:
         name, basis = f"{basis_size} substrings", Basis.frequent(train, basis_size, max_length=max_length)
     name = f"spectral, {name}{', scaled' if scaled else ''}{', EM' if repair else ''}"
-    ranks = sorted(set(states))
-    factors = spectral_factors(
-        hankel_blocks(train, basis), ranks[-1], scaled=scaled, solver="auto", seed=random_state
-    )
+    factors = spectral_factors(hankel_blocks(train, basis), ranks[-1], scaled=scaled, seed=random_state)
     shared = process_time() - began
     points = []
     for rank in ranks:
@@ -114,7 +113,7 @@ def spectral_curve(
         if repair is not None:
             clustered = cluster_to_pnfa(model, train, random_state=random_state)
             model = refine(clustered, train, random_state=random_state)
-        points.append(_point(name, rank, model, test, shared + process_time() - began))
+        points.append(_point(name, model, test, shared + process_time() - began))
     return points
 
 
@@ -123,7 +122,7 @@ def em_curve(
     test: Sequences,
     states: Iterable[int],
     *,
-    iterations: int = 100,
+    max_iter: int = 100,
     n_restarts: int = 1,
     n_jobs: int | None = None,
     random_state: int = 0,
@@ -133,7 +132,7 @@ def em_curve(
     Examples
     --------
     >>> strings = Sequences.from_strings(["ab" * (i % 4) for i in range(40)])
-    >>> [point.n_states for point in em_curve(strings, strings, [1, 2], iterations=3)]
+    >>> [point.n_states for point in em_curve(strings, strings, [1, 2], max_iter=3)]
     [1, 2]
     """
     points = []
@@ -142,14 +141,15 @@ def em_curve(
         learner = PNFAEM(
             n,
             n_restarts=n_restarts,
-            max_iter=iterations,
+            max_iter=max_iter,
             pseudo_count=1e-3,
             n_jobs=n_jobs,
             random_state=random_state,
-        ).fit(train)
-        points.append(_point(f"EM, {iterations} iterations", n, learner.model_, test, process_time() - began))
+        )
+        model = learner.fit(train).model_
+        points.append(_point(f"EM, {max_iter} iterations", model, test, process_time() - began))
     return points
 
 
-def _point(curve: str, n_states: int, model: SequenceModel, test: Sequences, seconds: float) -> CurvePoint:
-    return CurvePoint(curve, n_states, next_symbol_scores(model, test).word_error_rate, seconds)
+def _point(curve: str, model: WFA | PDFA, test: Sequences, seconds: float) -> CurvePoint:
+    return CurvePoint(curve, model.n_states, next_symbol_scores(model, test).word_error_rate, seconds)

@@ -33,7 +33,7 @@ def test_points_are_those_of_the_learner() -> None:
         assert point.seconds > 0
     assert "symbols" in spectral_curve(STRINGS, STRINGS, [2], basis_size="symbols")[0].curve
     (repaired,) = spectral_curve(STRINGS, STRINGS, [7], basis_size=20, repair="em")
-    (random,) = em_curve(STRINGS, STRINGS, [7], iterations=60, n_restarts=4, n_jobs=1)
+    (random,) = em_curve(STRINGS, STRINGS, [7], max_iter=60, n_restarts=4, n_jobs=1)
     best = 100 * 35 / 220  # what the trigram reaches; five symbols tell no more
     assert repaired.word_error_rate == pytest.approx(best, abs=5)
     assert random.word_error_rate >= best - 1e-9

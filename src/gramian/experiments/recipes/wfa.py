@@ -94,7 +94,7 @@ def measure(task: Task) -> dict[str, Any]:
             train,
             test,
             settings["states"],
-            iterations=settings["iterations"],
+            max_iter=settings["iterations"],
             n_jobs=1,
             random_state=task["seed"],
         )
