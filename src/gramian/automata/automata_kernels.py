@@ -23,7 +23,6 @@ __all__ = [
     "expectations",
     "follow",
     "match_cuts",
-    "node_depths",
     "sample_paths",
     "score_paths",
     "score_strings",
@@ -38,7 +37,7 @@ Array = npt.NDArray[np.float64]
 
 
 class Weights(NamedTuple):
-    """The weights of an automaton; ``transposed[s]`` is the transpose of ``transitions[s]``. All of one precision."""
+    """The weights of an automaton; ``transposed[s]`` is the transpose of ``transitions[s]``."""
 
     initial: npt.NDArray[np.floating]
     final: npt.NDArray[np.floating]
@@ -230,11 +229,10 @@ def match_cuts(table, accepted, symbols, offsets, backward, whole, pointers, ind
 
 
 @kernel
-def trie_nodes(symbols, offsets, weights, parent, symbol, weight):
+def trie_nodes(symbols, offsets, weights, parent, symbol, weight, depths):
     """Fill the prefix tree of lexicographically sorted distinct strings; return its number of nodes.
 
-    Node 0 is the empty prefix; a parent comes before its children. The arrays must hold total length + 1
-    nodes.
+    Node 0 is the empty prefix. The arrays must hold total length + 1 nodes.
     """
     longest = 0
     for row in range(offsets.shape[0] - 1):
@@ -243,6 +241,7 @@ def trie_nodes(symbols, offsets, weights, parent, symbol, weight):
     parent[0] = -1
     symbol[0] = -1
     weight[0] = 0.0
+    depths[0] = 0
     nodes = 1
     for row in range(offsets.shape[0] - 1):
         start = offsets[row]
@@ -257,17 +256,11 @@ def trie_nodes(symbols, offsets, weights, parent, symbol, weight):
             parent[nodes] = path[depth]
             symbol[nodes] = symbols[start + depth]
             weight[nodes] = 0.0
+            depths[nodes] = depth + 1
             path[depth + 1] = nodes
             nodes += 1
         weight[path[length]] += weights[row]
     return nodes
-
-
-@kernel
-def node_depths(parent, depth):
-    """Fill the depth of every node; a parent comes before its children."""
-    for node in range(1, parent.shape[0]):
-        depth[node] = depth[parent[node]] + 1
 
 
 @kernel

@@ -116,23 +116,9 @@ def compete(
 
 def run(runner: Runner, forest: PrefixForest, stage: Round, *, seed: tuple[int, ...]) -> Runner:
     """Return the chain after one round on `forest`."""
-    start, _ = climb(
-        forest,
-        runner.model,
-        max_iter=stage.climbs,
-        tolerance=1e-6,
-        pseudo_count=_PSEUDO_COUNT,
-        structure=runner.structure,
-    )
-    chain = run_chain(
-        forest,
-        start,
-        n_sweeps=stage.sweeps,
-        n_samples=stage.samples,
-        concentration=stage.concentration,
-        structure=runner.structure,
-        seed=seed,
-    )
+    structure = runner.structure
+    start, _ = climb(forest, runner.model, stage.climbs, 1e-6, _PSEUDO_COUNT, structure)
+    chain = run_chain(forest, start, stage.sweeps, stage.samples, stage.concentration, structure, seed)
     return replace(runner, model=chain.last, samples=chain.samples)
 
 

@@ -9,7 +9,7 @@ its counts, are averaged. Shibata and Yoshinaka won PAutomaC with a (collapsed) 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,17 +20,8 @@ from gramian.automata.wfa import WFA
 __all__ = ["Chain", "run_chain"]
 
 
-@dataclass(frozen=True, eq=False)
-class Chain:
-    """What a run of the sampler leaves.
-
-    Attributes
-    ----------
-    samples : tuple of WFA
-        Posterior means at the kept sweeps, each a PNFA.
-    last : WFA
-        The weights drawn last: where another run can go on.
-    """
+class Chain(NamedTuple):
+    """Posterior means at the kept sweeps, each a PNFA; and the weights drawn last, where another run can go on."""
 
     samples: tuple[WFA, ...]
     last: WFA
@@ -39,7 +30,6 @@ class Chain:
 def run_chain(
     forest: PrefixForest,
     start: WFA,
-    *,
     n_sweeps: int,
     n_samples: int,
     concentration: float,

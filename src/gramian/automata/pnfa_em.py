@@ -102,14 +102,9 @@ class PNFAEM(SequenceLearner):
         rng = np.random.default_rng(self.random_state)
         runs = []
         for number in range(self.n_restarts if self.start == "random" else 1):
+            start, jobs = self._start(sample, rng), number_of_jobs(self.n_jobs)
             model, values = climb(
-                forest,
-                self._start(sample, rng),
-                max_iter=self.max_iter,
-                tolerance=self.tolerance,
-                pseudo_count=self.pseudo_count,
-                structure=self.structure,
-                n_jobs=number_of_jobs(self.n_jobs),
+                forest, start, self.max_iter, self.tolerance, self.pseudo_count, self.structure, jobs
             )
             if self.n_restarts > 1:
                 _log.info("EM start %d: log-likelihood %.2f", number + 1, values[-1])
@@ -137,7 +132,6 @@ class PNFAEM(SequenceLearner):
 def climb(
     forest: PrefixForest,
     start: WFA,
-    *,
     max_iter: int,
     tolerance: float = 0.0,
     pseudo_count: float = 0.0,

@@ -93,27 +93,12 @@ def cluster_to_pnfa(
     return counts.estimate(sample.alphabet, structure, pseudo_count)
 
 
-def refine(
-    start: WFA,
-    sample: Sequences,
-    *,
-    max_iter: int = 150,
-    pseudo_count: float = 5e-3,
-    n_jobs: int | None = None,
-    random_state: int = 0,
-) -> WFA:
+def refine(start: WFA, sample: Sequences, *, n_jobs: int | None = None, random_state: int = 0) -> WFA:
     """Return the PNFA that EM reaches from `start`."""
     noise = random_pnfa(sample, start.n_states, np.random.default_rng(random_state))
+    forest, start = PrefixForest.from_sample(sample), softened(start, noise)
     with threadpool_limits(1, "blas"):
-        model, _ = climb(
-            PrefixForest.from_sample(sample),
-            softened(start, noise),
-            max_iter=max_iter,
-            tolerance=1e-5,
-            pseudo_count=pseudo_count,
-            n_jobs=number_of_jobs(n_jobs),
-        )
-    return model
+        return climb(forest, start, 150, tolerance=1e-5, pseudo_count=5e-3, n_jobs=number_of_jobs(n_jobs))[0]
 
 
 def _state_vectors(model: WFA, sample: Sequences) -> Iterator[tuple[Sequences, Array, Array]]:

@@ -38,6 +38,10 @@ class SequenceModel(ABC):
     def log_score(self, strings: Strings) -> Array:
         """Return the log-weight of every string; -inf where the weight is not positive."""
 
+    def score(self, strings: Strings) -> Array:
+        """Return the weight of every string."""
+        return np.exp(self.log_score(strings))
+
     @abstractmethod
     def next_scores(self, strings: Strings) -> Array:
         """Return scores of what follows each prefix of each string, one row a prefix, in order of length.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -39,10 +40,10 @@ def read_strings(source: Source) -> Sequences:
         first, second = next(lines, None), next(lines, None)
         if first is None:
             raise InputError("there are no strings", text.name, 1, hint="check that the file is not empty")
-        rest: Iterable[str] = lines if second is None else _chain(second, lines)
+        rest = chain([] if second is None else [second], lines)
         if _is_pautomac(first, second):
             return _numbered(first, rest, text.name)
-        return Sequences.from_strings(line.split() for line in _chain(first, rest))
+        return Sequences.from_strings(line.split() for line in chain([first], rest))
 
 
 def format_string(string: Iterable[Symbol], *, numbered: bool = False) -> str:
@@ -60,16 +61,16 @@ def format_string(string: Iterable[Symbol], *, numbered: bool = False) -> str:
 def read_solution(source: Source) -> npt.NDArray[np.float64]:
     """Read a PAutomaC solution: how many numbers, then one number a line, the true probability of a string."""
     with open_text(source) as text:
-        numbers = [
-            _number(line, text.name, at) for at, line in enumerate(_whole_lines(text), 1) if line.strip()
-        ]
+        hint = "name the file that ends in _solution.txt"
+        numbers = []
+        for at, line in enumerate(_whole_lines(text), 1):
+            try:
+                numbers += [float(line)] if line.strip() else []
+            except ValueError:
+                raise InputError("not a number", text.name, at, excerpt=line, hint=hint) from None
         if not numbers or len(numbers) - 1 != numbers[0]:
-            raise InputError(
-                f"the first line must say how many of the {max(len(numbers) - 1, 0)} numbers follow",
-                text.name,
-                1,
-                hint="name the file that ends in _solution.txt",
-            )
+            what = f"the first line must say how many of the {max(len(numbers) - 1, 0)} numbers follow"
+            raise InputError(what, text.name, 1, hint=hint)
     solution = np.asarray(numbers[1:])
     if (solution < 0).any() or solution.sum() <= 0:
         raise InputError("probabilities must be positive", text.name, hint="name a file of probabilities")
@@ -98,13 +99,9 @@ def read_targets(source: Source) -> list[tuple[float, dict[int, float]]]:
                 symbols, values = [int(part) for part in parts[1::2]], pairs[1::2]
                 targets.append((best, dict(zip(symbols, values, strict=True))))
             except ValueError:
-                raise InputError(
-                    "a line must be a number, then pairs of a symbol and its probability",
-                    text.name,
-                    at,
-                    excerpt=line,
-                    hint="name a SPiCe target file",
-                ) from None
+                what = "a line must be a number, then pairs of a symbol and its probability"
+                hint = "name a SPiCe target file"
+                raise InputError(what, text.name, at, excerpt=line, hint=hint) from None
     return targets
 
 
@@ -121,12 +118,8 @@ def _is_pautomac(first: str, second: str | None) -> bool:
 def _numbered(first: str, lines: Iterable[str], name: str) -> Sequences:
     count, size = map(int, first.split())
     if size > _LARGEST_ALPHABET:
-        raise InputError(
-            f"the first line announces {size:,} symbols; there may be {_LARGEST_ALPHABET:,}",
-            name,
-            1,
-            hint="correct the first line",
-        )
+        what = f"the first line announces {size:,} symbols; there may be {_LARGEST_ALPHABET:,}"
+        raise InputError(what, name, 1, hint="correct the first line")
     flat: list[str] = []
     lengths: list[int] = []
     for at, line in enumerate(lines, 2):
@@ -134,47 +127,23 @@ def _numbered(first: str, lines: Iterable[str], name: str) -> Sequences:
         if not length and len(lengths) == count:
             continue  # blank lines at the end
         if not _WHOLE.fullmatch(length) or int(length) != len(symbols):
-            raise InputError(
-                f"a line must be a length and so many symbols; this one has {len(symbols)} after {length!r}",
-                name,
-                at,
-                excerpt=line,
-                hint="check the line against the PAutomaC format",
+            what = (
+                f"a line must be a length and so many symbols; this one has {len(symbols)} after {length!r}"
             )
+            raise InputError(what, name, at, excerpt=line, hint="check the line against the PAutomaC format")
         for symbol in symbols:
             if not _WHOLE.fullmatch(symbol) or int(symbol) >= size:
-                raise InputError(
-                    f"symbol {symbol!r} is not among 0 to {size - 1}, the alphabet that the first line announces",
-                    name,
-                    at,
-                    excerpt=line,
-                    hint="correct the first line or the symbol",
-                )
+                what = f"symbol {symbol!r} is not among 0 to {size - 1}, the alphabet that the first line announces"
+                raise InputError(what, name, at, excerpt=line, hint="correct the first line or the symbol")
         flat += symbols
         lengths.append(len(symbols))
     if len(lengths) != count:
+        what = f"the first line announces {count} strings, and there are {len(lengths)}"
         raise InputError(
-            f"the first line announces {count} strings, and there are {len(lengths)}",
-            name,
-            1,
-            hint="correct the first line, or copy the file again if it was cut short",
+            what, name, 1, hint="correct the first line, or copy the file again if it was cut short"
         )
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     return Sequences(np.array(flat, dtype=np.int32), offsets.astype(np.int64), tuple(range(size)))
-
-
-def _number(line: str, name: str, at: int) -> float:
-    try:
-        return float(line)
-    except ValueError:
-        raise InputError(
-            "not a number", name, at, excerpt=line, hint="name the file that ends in _solution.txt"
-        ) from None
-
-
-def _chain(first: str, rest: Iterable[str]) -> Iterator[str]:
-    yield first
-    yield from rest
 
 
 def _whole_lines(text: TextLines) -> Iterator[str]:

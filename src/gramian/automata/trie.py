@@ -121,12 +121,9 @@ def _summed(counts: list[MoveCounts]) -> MoveCounts:
 
 def _tree(strings: Sequences, weights: npt.NDArray[np.float64]) -> PrefixTree:
     size = len(strings.symbols) + 1
-    parent, symbol, weight = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size)
-    nodes = kernels.trie_nodes(strings.symbols, strings.offsets, weights, parent, symbol, weight)
-    parent, symbol, weight = parent[:nodes], symbol[:nodes], weight[:nodes]
-    depth = np.zeros(nodes, np.int32)
-    kernels.node_depths(parent, depth)
-    order = np.lexsort((symbol, depth))
+    (parent, symbol, depth), weight = np.empty((3, size), np.int32), np.empty(size)
+    nodes = kernels.trie_nodes(strings.symbols, strings.offsets, weights, parent, symbol, weight, depth)
+    order = np.lexsort((symbol[:nodes], depth[:nodes]))
     place = np.empty(nodes, np.int32)
     place[order] = np.arange(nodes)
     symbol, depth = symbol[order], depth[order]

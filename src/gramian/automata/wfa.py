@@ -137,10 +137,9 @@ class WFA(SequenceModel):
 
     def prefix_weights(self) -> Array:
         """Return ``ã = (I - A)^-1 final``, the weight of all that follows each state; `final` if there is none."""
+        matrix = np.eye(self.n_states) - self.transitions.sum(axis=0)
         try:
-            return np.asarray(
-                np.linalg.solve(np.eye(self.n_states) - self.transitions.sum(axis=0), self.final)
-            )
+            return np.asarray(np.linalg.solve(matrix, self.final))
         except np.linalg.LinAlgError:
             return self.final
 
@@ -238,20 +237,13 @@ class WFA(SequenceModel):
         >>> double.minimise().n_states
         1
         """
-        forward = _reachable(self.initial, self.transitions, tolerance)
-        half = WFA(
-            self.initial @ forward,
-            forward.T @ self.final,
-            forward.T @ self.transitions @ forward,
-            self.alphabet,
-        )
-        backward = _reachable(half.final, half.transitions.transpose(0, 2, 1), tolerance)
-        return WFA(
-            half.initial @ backward,
-            backward.T @ half.final,
-            backward.T @ half.transitions @ backward,
-            self.alphabet,
-        )
+        half = self._projected(_reachable(self.initial, self.transitions, tolerance))
+        return half._projected(_reachable(half.final, half.transitions.transpose(0, 2, 1), tolerance))
+
+    def _projected(self, basis: Array) -> WFA:
+        """Return the automaton on the space of orthonormal columns."""
+        operators = basis.T @ self.transitions @ basis
+        return WFA(self.initial @ basis, basis.T @ self.final, operators, self.alphabet)
 
     def sample(self, n_strings: int, *, random_state: int = 0, max_length: int = 10_000) -> Sequences:
         """Draw strings; the automaton must be a PNFA.

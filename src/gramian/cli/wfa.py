@@ -63,7 +63,9 @@ def train(
 
     from gramian.automata.methods import learn
 
-    n_states: Any = "auto" if states == "auto" else _whole(states, "--states")
+    if states != "auto" and not (states.isdigit() and int(states)):
+        raise OptionError(f"--states must be auto or at least 1, got {states!r}; try: auto")
+    n_states: Any = states if states == "auto" else int(states)
     if not os.access(Path(output).absolute().parent, os.W_OK):
         raise ModelFileError(f"{output}: cannot write here; try: a folder that exists and is yours")
     sample = _read(file, layout, tags)
@@ -86,17 +88,11 @@ def score(
     tags: Tags = _TAGS,
 ) -> None:
     """Print the probability (or weight) of each string, one a line."""
-    import numpy as np
-
-    from gramian.automata import WFA, load_sequence_model
+    from gramian.automata import load_sequence_model
 
     loaded = load_sequence_model(model)
     sample = _read(file, layout, tags)
-    if log:
-        values = loaded.log_score(sample)
-    else:
-        values = loaded.score(sample) if isinstance(loaded, WFA) else np.exp(loaded.log_score(sample))
-    for value in values.tolist():
+    for value in (loaded.log_score(sample) if log else loaded.score(sample)).tolist():
         print(f"{value:.10g}")
 
 
@@ -192,9 +188,8 @@ def draw(
             with writing(f"{output}.symbols") as file:
                 print(compiled.symbols, file=file)
         return
-    text = to_dot(machine, threshold) if picture == "dot" else to_svg(machine, threshold)
     with writing(output) as file:
-        print(text, file=file)
+        print((to_dot if picture == "dot" else to_svg)(machine, threshold), file=file)
 
 
 @app.command("eval")
@@ -219,10 +214,8 @@ def evaluate(
     figures: dict[str, Any]
     if solution is not None:
         result = pautomac_score(loaded, sample, read_solution(solution))
-        figures = {
-            "perplexity": result.perplexity,
-            "target": result.target,
-            "gap": result.gap,
+        figures = {name: getattr(result, name) for name in ("perplexity", "target", "gap")}
+        figures |= {
             "strings": len(sample),
             "not_positive": result.not_positive,
             "signature": result.signature(),
@@ -235,13 +228,9 @@ def evaluate(
         figures = {"ndcg5": ndcg(loaded, sample, answers), "prefixes": len(sample)}
     else:
         scores = next_symbol_scores(loaded, sample)
-        figures = {
-            "perplexity": scores.perplexity,
-            "word_error_rate": scores.word_error_rate,
-            "log_likelihood": scores.log_likelihood,
-            "events": scores.events,
-            "signature": scores.signature("perplexity,wer"),
-        }
+        names = ("perplexity", "word_error_rate", "log_likelihood", "events")
+        figures = {name: getattr(scores, name) for name in names}
+        figures["signature"] = scores.signature("perplexity,wer")
     if as_json:
         print(json.dumps({name: _number(value) for name, value in figures.items()}))
         return
@@ -283,12 +272,6 @@ def _words(model: Any) -> str:
         sizes = sorted({part.n_states for part in model.parts})
         return f"mixture of {len(model.parts)} automata of {', '.join(map(str, sizes))} states"
     return f"automaton of {model.n_states} states"
-
-
-def _whole(text: str, option: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise OptionError(f"{option}: got {text!r}; try: auto, or a number from 1")
-    return int(text)
 
 
 def _number(value: Any) -> Any:

@@ -6,8 +6,7 @@ marginals, cut to 0..1, and of those of a smoothed DET+F grammar is decoded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -19,19 +18,8 @@ __all__ = ["DecodedHeads", "Decoder", "decode"]
 Decoder = Literal["mbr", "viterbi"]
 
 
-@dataclass(frozen=True, eq=False)
-class DecodedHeads:
-    """A tree.
-
-    Attributes
-    ----------
-    heads : int32 array of shape (N,)
-        Head of each word, counted from 1; 0 is the root.
-    confidences : array of shape (N,)
-        Marginal of each word's arc, between 0 and 1.
-    backed_off : bool
-        Whether the back-off grammar had to help.
-    """
+class DecodedHeads(NamedTuple):
+    """The head of each word, the marginal of its arc, cut to 0..1, and whether the back-off grammar had to help."""
 
     heads: Symbols
     confidences: Array
@@ -47,16 +35,9 @@ def decode(
     decoder: Decoder = "mbr",
     single_root: bool = True,
 ) -> DecodedHeads:
-    """Find the tree of a sentence.
+    """Find the tree of a sentence; `backoff`, over the same symbols, gives every projective tree a positive weight.
 
-    Parameters
-    ----------
-    grammar, backoff : SHAG
-        Over the same symbols; `backoff` gives every projective tree a positive weight.
-    sentence, factors, single_root
-        As for :func:`~gramian.dependency.half_constituents.marginals`.
-    decoder : "mbr" or "viterbi"
-        The tree with the most certain arcs, or the best tree with its best state sequences.
+    "mbr" is the tree with the most certain arcs, "viterbi" the best tree with its best state sequences.
     """
     found = marginals(grammar, sentence, factors, single_root=single_root)
     arcs, backed_off = found.arcs, not found.is_distribution

@@ -7,9 +7,10 @@ Luque & Quattoni 2014, equation 2); the Viterbi tree is the best one together wi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from gramian.dependency import dependency_decode_kernels as decode_kernels
 from gramian.dependency import half_constituent_kernels as kernels
@@ -21,18 +22,11 @@ __all__ = ["Marginals", "best_tree", "marginals", "mbr_tree", "viterbi_tree"]
 _FLOOR = 1e-10
 
 
-@dataclass(frozen=True, eq=False)
-class Marginals:
+class Marginals(NamedTuple):
     """What inside-outside says about a sentence.
 
-    Attributes
-    ----------
-    sign : float
-        Of the partition Z, the sum of the weights of all projective trees; 0 where Z is zero or not a number.
-    log_partition : float
-        log abs(Z).
-    arcs : array of shape (N + 1, N + 1)
-        Marginal of each arc ``[head, modifier]``; zero where `sign` is 0. Each column but the first sums to one.
+    `sign` is that of the partition Z, the sum of the weights of all projective trees; 0 where Z is zero or not a number.
+    `log_partition` is log abs(Z), and ``arcs[head, modifier]`` each arc's marginal; all zero where `sign` is 0.
     """
 
     sign: float
@@ -68,13 +62,8 @@ def marginals(
     >>> marginals(grammar, grammar.encode(["a", "a"])).arcs[0]
     array([0. , 0.5, 0.5])
     """
-    size = len(sentence)
-    arcs = np.empty((size, size))
-    if weights is None:
-        weights = np.ones((size, size))
-    scaled, log_scale = kernels.posterior(
-        grammar.initial, grammar.final, grammar.operators, grammar.rows, sentence, weights, single_root, arcs
-    )
+    arcs = np.empty((len(sentence), len(sentence)))
+    scaled, log_scale = kernels.posterior(*_arguments(grammar, sentence, weights), single_root, arcs)
     if scaled == 0.0:
         return Marginals(0.0, -math.inf, arcs)
     return Marginals(math.copysign(1.0, scaled), math.log(abs(scaled)) + log_scale, arcs)
@@ -97,18 +86,15 @@ def viterbi_tree(
 ) -> tuple[Symbols, float]:
     """Return the heads of the best tree with its best states, and the logarithm of their weight.
 
-    Raises
-    ------
-    OptionError
-        If the grammar has negative weights, for which there is no best state sequence.
+    A grammar with negative weights is refused: there is no best state sequence.
     """
     if not grammar.is_nonnegative:
         raise OptionError("Viterbi needs automata without negative weights; try: MBR decoding")
-    size = len(sentence)
-    heads = np.empty(size, np.int32)
-    if weights is None:
-        weights = np.ones((size, size))
-    value = decode_kernels.viterbi(
-        grammar.initial, grammar.final, grammar.operators, grammar.rows, sentence, weights, single_root, heads
-    )
+    heads = np.empty(len(sentence), np.int32)
+    value = decode_kernels.viterbi(*_arguments(grammar, sentence, weights), single_root, heads)
     return heads[1:], float(value)
+
+
+def _arguments(grammar: SHAG, sentence: Symbols, weights: Array | None) -> tuple[npt.NDArray[Any], ...]:
+    weights = np.ones((len(sentence), len(sentence))) if weights is None else weights
+    return grammar.initial, grammar.final, grammar.operators, grammar.rows, sentence, weights

@@ -23,17 +23,9 @@ Head = tuple[str | None, int]
 
 @dataclass(frozen=True)
 class ProjectiveTrees:
-    """Training sentences whose trees are projective.
+    """Training sentences with projective trees; the relations of words that were lifted are marked.
 
-    Attributes
-    ----------
-    sentences : tuple of Sentence
-    heads : tuple of tuple of int
-        A projective tree of each sentence.
-    relations : tuple of tuple of str
-        The relation of each word, marked where it was lifted.
-    lifted, skipped : int
-        Sentences whose tree was not projective and was lifted, or left out.
+    `lifted` and `skipped` count the sentences whose tree was not projective and was lifted, or left out.
     """
 
     sentences: tuple[Sentence, ...]
@@ -57,42 +49,28 @@ def projective(
     """
     if nonprojective not in ("lift", "skip"):
         raise OptionError(f"nonprojective must be one of lift, skip, got {nonprojective!r}")
-    kept: list[Sentence] = []
-    trees: list[tuple[int, ...]] = []
-    names: list[tuple[str, ...]] = []
-    crossed = 0
+    kept: list[tuple[Sentence, tuple[int, ...], tuple[str, ...]]] = []
+    lifted = skipped = 0
     for sentence in sentences:
         heads, relations = sentence.heads, tuple(token.deprel for token in sentence.tokens)
-        if not is_projective(heads):
-            crossed += 1
-            if nonprojective == "skip":
-                continue
-            relations = marked_relations(heads, lifted := lift(heads), relations)
-            heads = lifted
-        kept.append(sentence)
-        trees.append(heads)
-        names.append(relations)
+        if is_projective(heads):
+            kept.append((sentence, heads, relations))
+        elif nonprojective == "skip":
+            skipped += 1
+        else:
+            lifted += 1
+            now = lift(heads)
+            kept.append((sentence, now, marked_relations(heads, now, relations)))
     if not kept:
-        raise InputError(
-            "no sentence to learn from", hint="name a treebank with at least one projective tree"
-        )
-    lifting = nonprojective == "lift"
-    return ProjectiveTrees(
-        tuple(kept), tuple(trees), tuple(names), crossed if lifting else 0, 0 if lifting else crossed
-    )
+        hint = "name a treebank with at least one projective tree"
+        raise InputError("no sentence to learn from", hint=hint)
+    words, trees, names = zip(*kept, strict=True)
+    return ProjectiveTrees(words, trees, names, lifted, skipped)
 
 
 @dataclass(frozen=True)
 class HeadSequences:
-    """The modifier sequences of each head symbol and direction.
-
-    Attributes
-    ----------
-    symbols : tuple of str
-        All symbols of the grammar, seen or not.
-    samples : dict from (head symbol, direction) to Sequences
-        The root is the head None; it has a right side only.
-    """
+    """All symbols of a grammar, and the modifier sequences of each head symbol and direction; the root is the head None."""
 
     symbols: tuple[str, ...]
     samples: dict[Head, Sequences]
@@ -101,16 +79,7 @@ class HeadSequences:
 def head_sequences(
     symbols: Sequence[str], sentences: Sequence[Sequence[str]], trees: Sequence[Sequence[int]]
 ) -> HeadSequences:
-    """Cut projective trees into head-modifier sequences.
-
-    Parameters
-    ----------
-    symbols : sequence of str
-        All symbols of the grammar.
-    sentences : sequences of str
-        The symbols of each sentence.
-    trees : sequences of int
-        The head of each word, counted from 1; 0 is the root.
+    """Cut projective trees into head-modifier sequences, given all symbols, those of each sentence, and the heads of its words.
 
     Examples
     --------

@@ -78,10 +78,11 @@ class SHAG:
         default : mapping from direction to WFA, optional
             For heads that `automata` lacks; without it they take no modifier.
         """
+        default = default or {}
         index = {symbol: number for number, symbol in enumerate(symbols)}
         size = len(symbols)
-        n = max([1, *(wfa.n_states for wfa in (*automata.values(), *(default or {}).values()))])
-        initial, final = np.zeros((2 * size + 2, n)), np.zeros((2 * size + 2, n))
+        n = max([1, *(wfa.n_states for wfa in (*automata.values(), *default.values()))])
+        initial, final = np.zeros((2, 2 * size + 2, n))
         initial[:, 0] = final[:, 0] = 1.0
         rows = np.zeros((2 * size + 2, size), np.int32)
         states = np.ones(2 * size + 2, np.int32)
@@ -90,7 +91,7 @@ class SHAG:
         shared: dict[int, npt.NDArray[np.int32]] = {}
         for head in (*symbols, None):
             for direction in (LEFT, RIGHT):
-                wfa = automata.get((head, direction), (default or {}).get(direction))
+                wfa = automata.get((head, direction), default.get(direction))
                 if wfa is None or (head is None and direction == LEFT):
                     continue
                 if not set(wfa.alphabet) <= index.keys():
@@ -99,12 +100,12 @@ class SHAG:
                 number = 2 * (size if head is None else index[head]) + direction
                 k = wfa.n_states
                 states[number] = k
-                initial[number], final[number] = _padded(wfa.initial, n), _padded(wfa.final, n)
+                initial[number] = np.pad(wfa.initial, (0, n - k))
+                final[number] = np.pad(wfa.final, (0, n - k))
                 if id(wfa) not in shared:
                     row = np.zeros(size, np.int32)
-                    row[[index[str(symbol)] for symbol in wfa.alphabet]] = np.arange(
-                        count, count + wfa.n_symbols
-                    )
+                    known = [index[str(symbol)] for symbol in wfa.alphabet]
+                    row[known] = np.arange(count, count + wfa.n_symbols)
                     count += wfa.n_symbols
                     operators.append(np.pad(wfa.transitions, ((0, 0), (0, n - k), (0, n - k))))
                     shared[id(wfa)] = row
@@ -186,7 +187,3 @@ class SHAG:
         final = (1.0 - epsilon) * self.final + share * (np.arange(self.n_states) < self.states[:, None])
         final[2 * self.root] = self.final[2 * self.root]
         return replace(self, operators=operators, rows=rows, final=final)
-
-
-def _padded(vector: Array, size: int) -> Array:
-    return np.pad(vector, (0, size - len(vector)))
