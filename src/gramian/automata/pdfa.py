@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.automata import automata_kernels as kernels
-from gramian.automata.sampling import random_walks
-from gramian.automata.sequence_model import SequenceModel
+from gramian.automata.sequence_model import SequenceModel, random_walks
 from gramian.automata.strings import Sequences, Strings, Symbol
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError

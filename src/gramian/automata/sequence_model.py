@@ -17,7 +17,7 @@ from gramian.errors import ModelFileError, OptionError
 if TYPE_CHECKING:
     from gramian.automata.wfa import WFA
 
-__all__ = ["SequenceModel", "load_sequence_model"]
+__all__ = ["SequenceModel", "load_sequence_model", "random_walks"]
 
 Array = npt.NDArray[np.float64]
 
@@ -103,3 +103,39 @@ def load_sequence_model(path: str | os.PathLike[str]) -> SequenceModel:
         raise ModelFileError(
             f"{path}: the parts of the model do not fit together; try: training it again"
         ) from error
+
+
+def random_walks(
+    start: Array,
+    leaving: Array,
+    symbol: npt.NDArray[np.int32],
+    target: npt.NDArray[np.int32],
+    alphabet: tuple[Symbol, ...],
+    n_strings: int,
+    rng: np.random.Generator,
+    max_length: int,
+) -> Sequences:
+    """Walk through an automaton, all strings at once.
+
+    A walk begins in a state by `start`, of shape (n_states,), and moves on by `leaving`, of shape (n_states, n_moves + 1),
+    whose last column is STOP; a move says ``symbol[move]`` and leads to ``target[state, move]``.
+    """
+    bounds = np.cumsum(leaving, axis=1)
+    bounds /= bounds[:, -1:]
+    state = rng.choice(len(start), n_strings, p=start / start.sum())
+    string = np.arange(n_strings)
+    owners, said = [], []
+    for _ in range(max_length):
+        move = (bounds[state] <= rng.random(len(state))[:, None]).sum(axis=1)
+        going = move < len(symbol)
+        state, string, move = state[going], string[going], move[going]
+        if len(string) == 0:
+            break
+        owners.append(string)
+        said.append(symbol[move])
+        state = target[state, move]
+    owner = np.concatenate([np.empty(0, np.int64), *owners])
+    order = np.argsort(owner, kind="stable")
+    symbols = np.concatenate([np.empty(0, np.int32), *said])[order].astype(np.int32)
+    lengths = np.bincount(owner, minlength=n_strings)
+    return Sequences(symbols, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), alphabet)

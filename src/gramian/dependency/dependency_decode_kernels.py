@@ -16,16 +16,9 @@ from gramian.jit import kernel
 
 @kernel
 def eisner(scores, single_root, heads):
-    """Best projective tree of a first-order model.
+    """Fill `heads`, of shape (N + 1,), with the projective tree whose ``scores[head, modifier]`` have the largest sum.
 
-    Parameters
-    ----------
-    scores : IN (N + 1, N + 1) float64
-        Score of each ``[head, modifier]``; the tree of largest sum wins.
-    single_root : IN bool
-        Whether position 0 takes exactly one modifier.
-    heads : OUT (N + 1,) int32
-        Head of each word; ``heads[0]`` is -1.
+    ``heads[0]`` is -1. With `single_root`, position 0 takes exactly one modifier.
     """
     size = scores.shape[0]
     complete = np.zeros((2, size, size))  # [direction, head, end]
@@ -81,10 +74,9 @@ def eisner(scores, single_root, heads):
 
 @kernel
 def viterbi(initial, final, operators, rows, sentence, weights, single_root, heads):
-    """Best tree with its best states; return the logarithm of their weight. Arguments as for `posterior`.
+    """Fill `heads` with the best tree with its best states; return the logarithm of their weight.
 
-    heads : OUT (N + 1,) int32
-        Head of each word; ``heads[0]`` is -1. Without any tree, all words hang on the root.
+    Arguments as for `posterior`, `heads` as for `eisner`; without any tree, all words hang on the root.
     """
     size = sentence.shape[0]
     n = initial.shape[1]

@@ -271,18 +271,10 @@ def _zeros(size, n):
 
 @order_free_kernel
 def posterior(initial, final, operators, rows, sentence, weights, single_root, marginals):
-    """Marginals of all arcs of one sentence; return the scaled partition and the logarithm of its scale.
+    """Fill the marginals ``[head, modifier]`` of one sentence; return the scaled partition and the logarithm of its scale.
 
-    Parameters
-    ----------
-    initial, final, operators, weights, single_root
-        As in a `Problem`.
-    rows : IN (A, K) int32
-        Row of `operators` for each automaton and modifier symbol.
-    sentence : IN (N + 1,) int32
-        Symbols of the root and the words.
-    marginals : OUT (N + 1, N + 1) float64
-        ``[head, modifier]``; all zero where the partition is zero or not finite, which is returned as 0.
+    ``rows[automaton, symbol]`` is a row of `operators`, `sentence` has the symbols of the root and the words, the others are
+    as in a `Problem`. Where the partition is zero or not finite, all marginals are zero, and so is what is returned.
     """
     size = sentence.shape[0]
     n = initial.shape[1]

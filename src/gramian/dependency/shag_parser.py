@@ -178,12 +178,7 @@ class SHAGParser(Estimator):
         tokens = [table.encode(sentence.tokens) for sentence in trees.sentences]
         heads = [np.asarray([-1, *tree], np.int32) for tree in trees.heads]
         labeller = fit_labeller(
-            table,
-            tokens,
-            heads,
-            trees.relations,
-            epochs=_LABEL_EPOCHS,
-            random_state=self.random_state,
+            table, tokens, heads, trees.relations, epochs=_LABEL_EPOCHS, random_state=self.random_state
         )
         scorer = None
         if self.method == "conditional":

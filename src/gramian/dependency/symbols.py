@@ -59,19 +59,7 @@ class SymbolMap:
         frequent_words: int = 0,
         buckets: int = 0,
     ) -> SymbolMap:
-        """Choose and collect the symbols of training sentences.
-
-        Parameters
-        ----------
-        sentences : sequence of Sentence
-        choice : "auto", "upos", "xpos" or callable
-            The tag; "auto" takes XPOS if that column has between 2 and 100 tags, else UPOS. A callable gets a token
-            and returns its symbol.
-        frequent_words : int
-            So many of the most frequent pairs of tag and word are symbols of their own.
-        buckets : int
-            See `buckets` above.
-        """
+        """Choose and collect the symbols of training sentences; see :class:`~gramian.dependency.SymbolOptions`."""
         if callable(choice):
             names = {choice(token) for sentence in sentences for token in sentence.tokens}
             return cls((*sorted(names), _UNKNOWN), "upos", 0, choice)
@@ -85,7 +73,7 @@ class SymbolMap:
         tokens = [token for sentence in sentences for token in sentence.tokens]
         pairs = Counter(bare._tag_and_word(token) for token in tokens)
         frequent = sorted(pairs, key=lambda pair: (-pairs[pair], pair))[:frequent_words]
-        names = {bare._tag(token) for token in tokens}.union(frequent)
+        names = {bare._symbol(token) for token in tokens}.union(frequent)
         return cls((*sorted(names), _UNKNOWN), column, buckets)
 
     def __call__(self, tokens: Iterable[Token]) -> list[str]:
@@ -94,10 +82,10 @@ class SymbolMap:
         if self.function is not None:
             symbols = [self.function(token) for token in tokens]
         elif self._has_words:
-            pairs = [(self._tag_and_word(token), self._tag(token)) for token in tokens]
+            pairs = [(self._tag_and_word(token), self._symbol(token)) for token in tokens]
             symbols = [pair if pair in known else tag for pair, tag in pairs]
         else:
-            symbols = [self._tag(token) for token in tokens]
+            symbols = [self._symbol(token) for token in tokens]
         return [symbol if symbol in known else _UNKNOWN for symbol in symbols]
 
     @cached_property
@@ -109,9 +97,11 @@ class SymbolMap:
         return any("/" in name for name in self.names)
 
     def _tag(self, token: Token) -> str:
-        tag = token.upos if self.column == "upos" or token.xpos == "_" else token.xpos
+        return token.upos if self.column == "upos" or token.xpos == "_" else token.xpos
+
+    def _symbol(self, token: Token) -> str:
+        tag = self._tag(token)
         return f"{tag}#{crc32(token.form.lower().encode()) % self.buckets}" if self.buckets else tag
 
     def _tag_and_word(self, token: Token) -> str:
-        tag = token.upos if self.column == "upos" or token.xpos == "_" else token.xpos
-        return f"{tag}/{token.form.lower()}"
+        return f"{self._tag(token)}/{token.form.lower()}"
