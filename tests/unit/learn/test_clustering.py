@@ -50,7 +50,7 @@ def test_the_grammar_is_the_counted_states():
     learner = SpectralClustering(
         2, allocation="all", heads=None, rule_shrinkage=0.0, state_shrinkage=0.0, sister_share=0.0
     ).fit(bank)
-    grammar, states = learner.grammar_, learner.states_
+    grammar, states = learner.model_, learner.states_
     s, np_, vp = (bank.symbols.index(name) for name in ("S", "NP", "VP"))
     (rule,) = np.flatnonzero((grammar.binary_rules == [s, np_, vp]).all(axis=1))
     block = grammar.binary[grammar.binary_start[rule] : grammar.binary_start[rule + 1]].reshape(2, 2, 2)
@@ -148,7 +148,7 @@ def test_every_setting_gives_a_grammar_without_gaps(features, projection):
     bank, _ = sentences(120, 3)
     for soft in (None, 3.0):
         learner = SpectralClustering(3, allocation="all", features=features, projection=projection, soft=soft)
-        check(learner.fit(bank).grammar_, 1e-4)
+        check(learner.fit(bank).model_, 1e-4)
 
 
 def test_more_states_than_there_are_differences():
@@ -160,7 +160,7 @@ def test_more_states_than_there_are_differences():
         4, allocation="all", rule_shrinkage=0.0, state_shrinkage=0.0, sister_share=0.0
     ).fit(bank)
     assert set(learner.states_.tolist()) == {0}
-    check(learner.grammar_, 1e-4)
+    check(learner.model_, 1e-4)
 
 
 def test_a_sorted_treebank_keeps_its_states():
@@ -202,11 +202,11 @@ def test_the_plain_setting_of_the_thesis():
     assert (learner.scaling, learner.projection, learner.lexicon, learner.soft) == (False, "raw", "pos", None)
     assert (learner.rule_shrinkage, learner.state_shrinkage, learner.sister_share) == (0.0, 0.0, 0.0)
     bank, _ = sentences(200, 0)
-    grammar = learner.fit(bank).grammar_
+    grammar = learner.fit(bank).model_
     assert set(grammar.n_states.tolist()) == {3}
     # Nothing is smoothed: as many cells as there are different rules with states.
     states, binary = learner.states_, np.flatnonzero(bank.right >= 0)
-    used = {(states[node], states[bank.left[node]], states[bank.right[node]], learner.grammar_.symbols[bank.label[node]],
+    used = {(states[node], states[bank.left[node]], states[bank.right[node]], learner.model_.symbols[bank.label[node]],
              bank.label[bank.left[node]], bank.label[bank.right[node]]) for node in binary}  # fmt: skip
     in_use = grammar.state_prior > 0
     cells = 0

@@ -28,9 +28,9 @@ LEARNERS = {
     "clustering": SpectralClustering(3, allocation="all"),
     "soft clustering": SpectralClustering(3, allocation="all", soft=3.0, features="paper"),
     "moments": SpectralMoments(3, allocation="all"),
-    "em": EM(3, allocation="all", iterations=3),
-    "spectral-em": SpectralEM(3, allocation="all", iterations=2),
-    "merging": SpectralEM(4, allocation="all", iterations=2, merge=0.5),
+    "em": EM(3, allocation="all", max_iter=3),
+    "spectral-em": SpectralEM(3, allocation="all", max_iter=2),
+    "merging": SpectralEM(4, allocation="all", max_iter=2, merge=0.5),
     "split-merge": SplitMerge(2, split_steps=2, merge_steps=1, smooth_steps=1),
 }
 UNSMOOTHED = {"rule_shrinkage": 0.0, "state_shrinkage": 0.0, "sister_share": 0.0}
@@ -72,24 +72,24 @@ def test_parameters(name):
 def test_same_seed_same_bytes_whatever_the_threads(name, bank, tmp_path, monkeypatch):
     monkeypatch.setattr(inference, "_SMALL_JOB", 0)
     learner = clone(LEARNERS[name]).fit(bank)
-    check(learner.grammar_, 1e-4)
-    one = contents(learner.grammar_, tmp_path / "one")
-    assert contents(clone(learner).fit(bank).grammar_, tmp_path / "again") == one
-    assert contents(clone(learner).set_params(jobs=2).fit(bank).grammar_, tmp_path / "threads") == one
+    check(learner.model_, 1e-4)
+    one = contents(learner.model_, tmp_path / "one")
+    assert contents(clone(learner).fit(bank).model_, tmp_path / "again") == one
+    assert contents(clone(learner).set_params(jobs=2).fit(bank).model_, tmp_path / "threads") == one
     if name == "pcfg":
         assert "random_state" not in learner.get_params()
     elif name != "moments":  # whose subspaces hardly depend on the seed
-        other = clone(learner).set_params(random_state=1).fit(bank).grammar_
+        other = clone(learner).set_params(random_state=1).fit(bank).model_
         assert contents(other, tmp_path / "other") != one
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_observations_can_be_shared(name, bank, tmp_path):
     learner = clone(LEARNERS[name])
-    alone = contents(learner.fit(bank).grammar_, tmp_path / "alone")
+    alone = contents(learner.fit(bank).model_, tmp_path / "alone")
     seen = Observations(bank)
     PCFG().fit(seen)
-    assert contents(clone(learner).fit(seen).grammar_, tmp_path / "shared") == alone
+    assert contents(clone(learner).fit(seen).model_, tmp_path / "shared") == alone
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -103,7 +103,7 @@ def test_no_tree_to_learn_from(name):
     [
         (SpectralClustering(0), "states is 1 or more"),
         (EM(2, allocation="most"), "allocation is"),
-        (EM(2, iterations=-1), "iterations is 0 or more"),
+        (EM(2, max_iter=-1), "iterations is 0 or more"),
         (SpectralMoments(2, features="none"), "no feature set"),
         (SplitMerge(merge=2.0), "merge is a share"),
     ],
@@ -114,7 +114,7 @@ def test_bad_options(learner, message, bank):
 
 
 def test_one_state_is_relative_frequency(bank, tmp_path):
-    pcfg = PCFG().fit(bank).grammar_
+    pcfg = PCFG().fit(bank).model_
     rules = {
         tuple(bank.symbols[part] for part in rule): weight
         for rule, weight in zip(pcfg.binary_rules.tolist(), pcfg.binary, strict=True)
@@ -129,12 +129,12 @@ def test_one_state_is_relative_frequency(bank, tmp_path):
         )
         assert weight == pytest.approx((nodes & same).sum() / nodes.sum(), rel=1e-6)
     expected = contents(pcfg, tmp_path / "pcfg")
-    for learner in (EM(1, iterations=3, **UNSMOOTHED), SpectralClustering(1), SpectralEM(1, iterations=1)):
-        grammar = learner.fit(bank).grammar_
+    for learner in (EM(1, max_iter=3, **UNSMOOTHED), SpectralClustering(1), SpectralEM(1, max_iter=1)):
+        grammar = learner.fit(bank).model_
         np.testing.assert_allclose(grammar.binary, pcfg.binary, rtol=1e-5)
         np.testing.assert_allclose(grammar.root, pcfg.root, rtol=1e-6)
         assert grammar.lexicon.entry_states == pytest.approx(1, rel=1e-5)
-    assert contents(SpectralClustering(1).fit(bank).grammar_, tmp_path / "one") == expected
+    assert contents(SpectralClustering(1).fit(bank).model_, tmp_path / "one") == expected
 
 
 def as_doubles(tables: LatentTables) -> LatentTables:
@@ -161,7 +161,7 @@ def test_likelihood_never_falls_without_smoothing(bank, seed):
 
 
 def test_the_learners_likelihood_never_falls_without_smoothing(bank):
-    learner = EM(3, allocation="all", iterations=12, **UNSMOOTHED).fit(observed(bank))
+    learner = EM(3, allocation="all", max_iter=12, **UNSMOOTHED).fit(observed(bank))
     likelihoods = learner.report_["log-likelihood"]
     assert len(likelihoods) == 12
     assert min(np.diff(likelihoods)) > -0.02  # single precision, and rounding in the report
@@ -190,11 +190,11 @@ def test_em_goes_on_from_a_stored_grammar(bank, start, tmp_path):
     first = clone(LEARNERS[start])
     if start != "pcfg":
         first.set_params(**UNSMOOTHED)
-    save_model(Model(first.fit(seen).grammar_), tmp_path / "start")
+    save_model(Model(first.fit(seen).model_), tmp_path / "start")
     grammar = load_model(tmp_path / "start").grammar
     before = seen.trees.expect(tables_of(grammar, seen)).log_likelihood.sum()
-    learner = EM(start=grammar, iterations=4, **UNSMOOTHED).fit(seen)
-    np.testing.assert_array_equal(learner.grammar_.n_states, grammar.n_states)
+    learner = EM(start=grammar, max_iter=4, **UNSMOOTHED).fit(seen)
+    np.testing.assert_array_equal(learner.model_.n_states, grammar.n_states)
     after = np.array(learner.report_["log-likelihood"])
     assert after[0] >= before - 0.02
     assert np.diff(after).min() > -0.02
@@ -211,22 +211,22 @@ def test_parameters_survive_the_way_into_a_grammar_and_back(bank):
 
 
 def test_em_from_operators(bank):
-    start = SpectralMoments(2, allocation="all").fit(bank).grammar_
-    learner = EM(start=start, iterations=3).fit(bank)
-    check(learner.grammar_, 1e-4)
+    start = SpectralMoments(2, allocation="all").fit(bank).model_
+    learner = EM(start=start, max_iter=3).fit(bank)
+    check(learner.model_, 1e-4)
     assert np.isfinite(learner.report_["log-likelihood"]).all()
 
 
 def test_em_from_a_grammar_of_other_trees(bank):
     """Labels, rules and words that the start does not know do not make trees impossible."""
-    start = SpectralClustering(2, allocation="all").fit(bank).grammar_
+    start = SpectralClustering(2, allocation="all").fit(bank).model_
     other = Treebank.read(
         io.StringIO("(S (NP (N ann)) (VP (V runs) (ADVP (ADV fast))))\n(S (VP (V run)) (NP (X !)))\n" * 5)
     )
-    learner = EM(start=start, iterations=2).fit(other)
-    check(learner.grammar_, 1e-4)
+    learner = EM(start=start, max_iter=2).fit(other)
+    check(learner.model_, 1e-4)
     assert np.isfinite(learner.report_["log-likelihood"]).all()
-    states = dict(zip(other.symbols, learner.grammar_.n_states.tolist(), strict=True))
+    states = dict(zip(other.symbols, learner.model_.n_states.tolist(), strict=True))
     assert (states["NP"], states["ADVP"]) == (2, 1)
 
 
@@ -238,16 +238,16 @@ def test_the_best_step_is_kept(bank, tmp_path):
         seen[step] = make()
         return values[step]
 
-    learner = EM(2, allocation="all", iterations=5, watch=watch, patience=2).fit(bank)
+    learner = EM(2, allocation="all", max_iter=5, watch=watch, patience=2).fit(bank)
     assert learner.report_["best step"] == 2
     assert sorted(seen) == [1, 2, 3, 4]  # two steps without improvement end it
-    assert contents(learner.grammar_, tmp_path / "best") == contents(seen[2], tmp_path / "second")
-    two_steps = EM(2, allocation="all", iterations=2).fit(bank)
-    assert contents(two_steps.grammar_, tmp_path / "two") == contents(seen[2], tmp_path / "second")
+    assert contents(learner.model_, tmp_path / "best") == contents(seen[2], tmp_path / "second")
+    two_steps = EM(2, allocation="all", max_iter=2).fit(bank)
+    assert contents(two_steps.model_, tmp_path / "two") == contents(seen[2], tmp_path / "second")
 
 
 def test_training_that_was_stopped_goes_on(bank, tmp_path):
-    whole = contents(EM(2, allocation="all", iterations=4).fit(bank).grammar_, tmp_path / "whole")
+    whole = contents(EM(2, allocation="all", max_iter=4).fit(bank).model_, tmp_path / "whole")
     checkpoint = tmp_path / "partial"
 
     def stop(step, make):
@@ -255,14 +255,14 @@ def test_training_that_was_stopped_goes_on(bank, tmp_path):
             raise KeyboardInterrupt
         return 0.0
 
-    learner = EM(2, allocation="all", iterations=4, watch=stop, patience=9, checkpoint=str(checkpoint))
+    learner = EM(2, allocation="all", max_iter=4, watch=stop, patience=9, checkpoint=str(checkpoint))
     with pytest.raises(KeyboardInterrupt):
         learner.fit(bank)
     assert checkpoint.exists()
     told: list[str] = []
     learner.set_params(watch=None, say=told.append).fit(bank)
     assert "going on after step 1" in told
-    assert contents(learner.grammar_, tmp_path / "resumed") == whole
+    assert contents(learner.model_, tmp_path / "resumed") == whole
     assert not list(tmp_path.glob("partial*"))
 
 
@@ -276,13 +276,13 @@ def test_training_that_was_stopped_remembers_its_best_step(bank, tmp_path):
             raise KeyboardInterrupt
         return -float(step)
 
-    learner = EM(2, allocation="all", iterations=5, watch=fall, patience=3, checkpoint=str(checkpoint))
+    learner = EM(2, allocation="all", max_iter=5, watch=fall, patience=3, checkpoint=str(checkpoint))
     with pytest.raises(KeyboardInterrupt):
         learner.fit(bank)
     learner.fit(bank)
     assert learner.report_["best step"] == 1
-    one_step = EM(2, allocation="all", iterations=1).fit(bank)
-    assert contents(learner.grammar_, tmp_path / "best") == contents(one_step.grammar_, tmp_path / "one")
+    one_step = EM(2, allocation="all", max_iter=1).fit(bank)
+    assert contents(learner.model_, tmp_path / "best") == contents(one_step.model_, tmp_path / "one")
     assert not list(tmp_path.glob("partial*"))
 
 
@@ -293,23 +293,21 @@ def test_a_checkpoint_of_other_options_is_not_taken_up(bank, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        EM(2, allocation="all", iterations=4, watch=stop, checkpoint=str(checkpoint)).fit(bank)
+        EM(2, allocation="all", max_iter=4, watch=stop, checkpoint=str(checkpoint)).fit(bank)
     told: list[str] = []
-    EM(2, allocation="all", iterations=1, random_state=5, checkpoint=str(checkpoint), say=told.append).fit(
-        bank
-    )
+    EM(2, allocation="all", max_iter=1, random_state=5, checkpoint=str(checkpoint), say=told.append).fit(bank)
     assert not [line for line in told if "going on" in line]
 
 
 def test_smoothing_changes_the_grammar(bank):
-    plain = SpectralClustering(3, allocation="all", **UNSMOOTHED).fit(bank).grammar_
-    smooth = SpectralClustering(3, allocation="all").fit(bank).grammar_
+    plain = SpectralClustering(3, allocation="all", **UNSMOOTHED).fit(bank).model_
+    smooth = SpectralClustering(3, allocation="all").fit(bank).model_
     assert (plain.binary == 0).any()
     assert (smooth.binary > 0).all()
 
 
 def test_grammars_are_immutable(bank):
-    grammar = PCFG().fit(bank).grammar_
+    grammar = PCFG().fit(bank).model_
     assert {field.name for field in fields(grammar)} >= {"binary", "unary", "root", "lexicon"}
     with pytest.raises(AttributeError):
         grammar.root = None

@@ -168,7 +168,7 @@ def test_projections_are_dual():
 def test_learner_gives_operators_with_the_rules_probabilities():
     trees, _ = toy_grammar(0).sample(400, 2)
     bank = Treebank.from_trees(trees)
-    grammar = SpectralMoments(2, allocation="all", features="paper").fit(bank).grammar_
+    grammar = SpectralMoments(2, allocation="all", features="paper").fit(bank).model_
     assert not grammar.is_probabilistic
     productions = Productions.of(bank)
     labels = np.bincount(bank.label, minlength=bank.n_symbols)

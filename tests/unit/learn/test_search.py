@@ -76,7 +76,7 @@ def test_groups_move_together_before_single_symbols(cache):
 def test_learners_take_numbers_by_name(cache, seen):
     learner = SpectralClustering({"NP": 3, "/NN": 2, "nowhere": 9}).fit(seen)
     wanted = [{"NP": 3, "/NN": 2}.get(seen.name(symbol), 1) for symbol in range(seen.bank.n_symbols)]
-    assert learner.grammar_.n_states.tolist() == wanted
+    assert learner.model_.n_states.tolist() == wanted
     for bad in ({"NP": 0}, {"NP": 1.5}):
         with pytest.raises(OptionError, match="whole, 1 or more"):
             SpectralClustering(bad).fit(seen)
@@ -124,7 +124,7 @@ def test_a_search_goes_on_from_its_log(cache, seen, tmp_path):
 def test_the_start_is_what_the_learner_learns(seen):
     learner = SpectralClustering(3, allocation="all")
     ours = ClusterCache(learner, seen, largest=3)
-    theirs = learner.fit(seen).grammar_
+    theirs = learner.fit(seen).model_
     mine = ours.grammar(ours.start)
     np.testing.assert_array_equal(mine.n_states, theirs.n_states)
     np.testing.assert_allclose(mine.binary, theirs.binary, rtol=1e-6, atol=1e-9)

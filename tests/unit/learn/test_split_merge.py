@@ -138,5 +138,5 @@ def test_history_leads_from_each_cycle_to_the_one_before():
             assert set(parents.tolist()) == set(range(before[symbol]))
             assert len(parents) <= 2 * before[symbol]
         before = np.array([len(parents) for parents in cycle])
-    np.testing.assert_array_equal(before, learner.grammar_.n_states)
+    np.testing.assert_array_equal(before, learner.model_.n_states)
     assert before.max() > 1
