@@ -108,13 +108,13 @@ class Observations:
         if key in self._columns:
             return self._columns[key]
         inside, outside = SETS[features.templates]
-        view = self._view(features.heads, key[2])
+        view = self.view(features.heads, key[2])
         columns = [INSIDE[name](view) for name in inside], [OUTSIDE[name](view) for name in outside]
         if self.keep_features:
             self._columns[key] = columns
         return columns
 
-    def _view(self, heads: str | None, suffixes: bool) -> NodeView:
+    def view(self, heads: str | None, suffixes: bool) -> NodeView:
         """Return the nodes, as feature templates see them."""
         if (heads, suffixes) not in self._views:
             word_class = Vocabulary.of(self.bank).classes(
@@ -128,7 +128,7 @@ class Observations:
     @cached_property
     def boundaries(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """What stands just before and just after each symbol; see :class:`gramian.grammar.LPCFG`."""
-        bank, view = self.bank, next(iter(self._views.values()), None) or self._view(None, False)
+        bank, view = self.bank, next(iter(self._views.values()), None) or self.view(None, False)
         edge = bank.n_symbols - bank.n_phrases
         tables = []
         for neighbour in (view.before, view.after):
