@@ -19,6 +19,7 @@ from gramian.corpus.tagged import TaggedWords
 from gramian.corpus.vocab import suffix_chain, word_features
 from gramian.grammar.lexicon import Lexicon
 from gramian.learn.smoothing import TINY
+from gramian.learn.smoothing_kernels import add_rows
 from gramian.learn.tables import LatentTables, Layout
 from gramian.trees.labels import split_chain, unescape_label
 
@@ -222,14 +223,14 @@ class LexicalModel:
         coarser = np.broadcast_to(everything, total.shape)
         for names, place in levels:
             class_total, above = (np.zeros((len(names), total.shape[1])) for _ in range(2))
-            np.add.at(class_total, place[rare], total[rare])
+            add_rows(place[rare], total[rare], class_total)
             class_mass = np.bincount(place[rare], mass[rare], len(names))
             above[place] = coarser
             level = self._shrink(class_total, class_mass, above)
             coarser = level[place]
             # Expected counts add up to whole numbers, but for rounding: classes of two words or more are kept.
-            for row in np.flatnonzero(class_mass > 1.5):
-                classes[names[row]] = (level[row] * ratio).astype(np.float32)
+            scores = (level * ratio).astype(np.float32)
+            classes |= {names[row]: scores[row] for row in np.flatnonzero(class_mass > 1.5).tolist()}
         own = self._shrink(total, mass, coarser)
         if not self.options.suffixes:
             own[rare] = everything

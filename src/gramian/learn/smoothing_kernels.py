@@ -14,7 +14,7 @@ import numpy as np
 
 from gramian.jit import kernel
 
-__all__ = ["RuleCounts", "Weights", "add_state_masses", "estimate_rules"]
+__all__ = ["RuleCounts", "Weights", "add_rows", "add_state_masses", "estimate_rules"]
 
 _BLOCK = 128  # as many numbers NumPy adds up in eight columns; more it halves first
 
@@ -86,6 +86,14 @@ def _shrink(count, towards, weight):
     total = _sum(count) + weight
     for i in range(count.shape[0]):
         count[i] = (count[i] + weight * towards[i]) / total
+
+
+@kernel
+def add_rows(place, rows, out):
+    """Add each row to that row of `out` which is its place."""
+    for row in range(place.shape[0]):
+        for column in range(out.shape[1]):
+            out[place[row], column] += rows[row, column]
 
 
 @kernel

@@ -59,7 +59,7 @@ def test_means():
 
 def test_same_seed_same_bytes():
     x, y = data()
-    one, again = cross_svd(x, y, 3, random_state=5), cross_svd(x, y, 3, seed=5)
+    one, again = cross_svd(x, y, 3, random_state=5), cross_svd(x, y, 3, random_state=5)
     assert one.left.tobytes() == again.left.tobytes()
     assert one.right.tobytes() == again.right.tobytes()
     assert one.left.tobytes() != cross_svd(x, y, 3, random_state=6).left.tobytes()
@@ -73,7 +73,7 @@ def test_signs_do_not_depend_on_the_seed():
 
 def test_smaller_ranks_are_leading_columns():
     x, y = data()
-    large, small = cross_svd(x, y, 6, power_iterations=30), cross_svd(x, y, 3, iterations=30)
+    large, small = cross_svd(x, y, 6, power_iterations=30), cross_svd(x, y, 3, power_iterations=30)
     np.testing.assert_allclose(large.singular_values[:3], small.singular_values, rtol=1e-8)
     np.testing.assert_allclose(large.left[:, :3], small.left, atol=1e-6)
     np.testing.assert_allclose(large.right[:, :3], small.right, atol=1e-6)
