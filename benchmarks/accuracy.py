@@ -33,7 +33,7 @@ FOLDS = 5  # of reranking
 def learner(method: str, states: int | None, seed: int, lexicon: Any) -> Any:
     from gramian import learn
 
-    most = {} if states is None else {"states": states}
+    most = {} if states is None else {"n_states": states}
     return {
         "pcfg": lambda: learn.PCFG(),
         "spectral-cluster": lambda: learn.SpectralClustering(random_state=seed, lexicon=lexicon, **most),
@@ -52,7 +52,7 @@ def task(
     return {
         "trees": trees, "tagged": None, "data": [data_key(trees)], "preset": preset, "horizontal": 0, "vertical": 1, "skip_broken": False,
         "heads": "auto", "member": {"seed": seed, "direction": direction}, "learner": name,
-        "parameters": {"states": states, "lexicon": lexicon} if name == "SpectralEM" else {}, "compact": True,
+        "parameters": {"n_states": states, "lexicon": lexicon} if name == "SpectralEM" else {}, "compact": True,
     }  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def member(*what: Any) -> tuple[Any, float]:
 
 def reranker(members: list[tuple[Any, ...]], symbols: Any) -> tuple[Any, float]:
     """Return a reranker of members that are trained on folds, as a model holds it, and the CPU seconds of all that."""
-    from gramian.learn import PCFG
+    from gramian.learn.observations import head_rules
     from gramian.loglinear import MaxEntReranker
     from gramian.loglinear.rerank_candidates import CANDIDATES
     from gramian.loglinear.rerank_scored import read_candidates
@@ -77,7 +77,7 @@ def reranker(members: list[tuple[Any, ...]], symbols: Any) -> tuple[Any, float]:
 
     began = time.process_time()
     found = held_out(fold_candidates, {"k": CANDIDATES}, [task(*what) for what in members], FOLDS)
-    learner = MaxEntReranker(heads=PCFG(heads="auto").head_rules(symbols))
+    learner = MaxEntReranker(heads=head_rules("auto", symbols))
     learner.fit([one for fold in found for one in read_candidates(fold)])
     return pack(learner.model_), time.process_time() - began
 
@@ -147,7 +147,7 @@ def main() -> None:
                 model, learnt = bundle(method, options, seed)
             else:
                 began = time.process_time()
-                model = Model(learner(method, options.states, seed, options.lexicon).fit(bank).grammar_)
+                model = Model(learner(method, options.states, seed, options.lexicon).fit(bank).model_)
                 learnt = time.process_time() - began
             parse = Parser(model)
             parse.parse(list(gold[0][1].words))

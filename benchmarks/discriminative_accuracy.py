@@ -96,7 +96,7 @@ def main() -> None:
     rows["span CRF"]["milliseconds a sentence"] = round(1e3 * (time.process_time() - began) / len(gold), 2)
 
     grammars = [
-        SpectralEM(states=options.states, random_state=seed).fit(bank).grammar_
+        SpectralEM(n_states=options.states, random_state=seed).fit(bank).model_
         for seed in range(options.grammars)
     ]
     if grammars:

@@ -16,7 +16,8 @@ import numpy as np
 from benchmarks import machine
 from gramian.corpus import Treebank
 from gramian.learn import Observations
-from gramian.learn.em import random_counts
+from gramian.learn.counting import random_counts
+from gramian.learn.maximise import Maximisation
 from gramian.learn.smoothing import Smoothing
 from gramian.learn.states import allocate_states
 from gramian.learn.tables import Layout
@@ -40,6 +41,7 @@ def main() -> None:
     rows = []
     for states in options.states:
         seen = Observations(bank)
+        model = Maximisation(seen, Smoothing())
         n_states = allocate_states(seen.label_count, states)
         layout = Layout.of(seen.productions, n_states)
         counts = random_counts(seen, layout, 0)
@@ -48,7 +50,7 @@ def main() -> None:
         maximisation, expectation = [], []
         for _ in range(options.steps + 1):  # the first step compiles
             began = time.process_time()
-            tables = seen.tables(counts, Smoothing())
+            tables = model.tables(counts)
             middle = time.process_time()
             counts = seen.trees.expect(tables).counts
             maximisation.append(middle - began)

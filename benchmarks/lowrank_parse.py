@@ -63,7 +63,7 @@ def learnt(options: argparse.Namespace, states: int) -> LPCFG:
     if path is not None and path.exists():
         return load_model(path).grammar
     bank = Treebank.read(options.train, options=preset(options.preset))
-    grammar = SpectralEM(states=states, iterations=options.iterations).fit(bank).grammar_
+    grammar = SpectralEM(n_states=states, max_iter=options.iterations).fit(bank).model_
     if path is not None:
         save_model(Model(grammar), path)
     return grammar

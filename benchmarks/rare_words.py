@@ -67,7 +67,6 @@ def main() -> None:
 
     from gramian.experiments.data import gold_trees, preset_of
     from gramian.experiments.measure import learner, parse_and_score, treebank
-    from gramian.learn import Observations
 
     scheme = preset_of(options.train)
     trees = gold_trees(options.train, scheme)
@@ -81,7 +80,7 @@ def main() -> None:
     for name in options.lexicons:
         began = time.process_time()
         own = learner(options.method, options.states, lexicon=name)
-        grammar = own.fit(Observations(bank, heads=own.head_rules(bank), lexicon=name)).grammar_
+        grammar = own.fit(bank).model_
         rows[name] = {"learning cpu seconds": round(time.process_time() - began, 1)}
         given = [situations(tree.normal, count, grammar.lexicon) for tree in test]
         for situation in given[0]:

@@ -42,26 +42,31 @@ class Change:
 
 def changes(states: int) -> Iterator[Change]:
     yield Change("usual", "usual settings")
-    yield Change("features", "paper (8 + 8 templates)", {"features": "paper"})
-    yield Change("features", "plain (4 + 4 templates)", {"features": "plain"})
-    yield Change("features", "no head rules", {"heads": "none"})
-    yield Change("scaling", "features not scaled", {"scaling": False})
-    yield Change("scaling", "projections raw, as in the paper", {"projection": "raw"})
-    none = {"rule_shrinkage": 0.0, "state_shrinkage": 0.0, "sister_share": 0.0}
+    yield Change("features", "paper (8 + 8 templates)", {"features__templates": "paper"})
+    yield Change("features", "plain (4 + 4 templates)", {"features__templates": "plain"})
+    yield Change("features", "no head rules", {"features__heads": "none"})
+    yield Change("scaling", "features not scaled", {"features__scaling": False})
+    yield Change("scaling", "projections raw, as in the paper", {"clustering__projection": "raw"})
+    none = {"smoothing__rule": 0.0, "smoothing__state": 0.0, "smoothing__sister_share": 0.0}
     yield Change("smoothing", "none", none)
-    yield Change("smoothing", "no share of sisters", {"sister_share": 0.0})
-    yield Change("smoothing", "share of sisters only", none | {"sister_share": 0.02})
+    yield Change("smoothing", "no share of sisters", {"smoothing__sister_share": 0.0})
+    yield Change("smoothing", "share of sisters only", none | {"smoothing__sister_share": 0.02})
     yield Change("states", "by frequency", {"allocation": "frequency"})
     yield Change("states", "the same for all labels", {"allocation": "all"})
-    yield Change("states", f"half as many ({states // 2})", {"states": states // 2})
-    yield Change("states", f"twice as many ({states * 2})", {"states": states * 2})
-    yield Change("states", "soft", {"soft": 4.0})
+    yield Change("states", f"half as many ({states // 2})", {"n_states": states // 2})
+    yield Change("states", f"twice as many ({states * 2})", {"n_states": states * 2})
+    yield Change("states", "soft", {"clustering__soft": 4.0})
     yield Change("binarisation", "left", shape=Shape("left"))
     yield Change("binarisation", "head outward", shape=Shape("head"))
     yield Change("binarisation", "one sibling remembered", shape=Shape("right", 1))
     yield Change("binarisation", "parent remembered", shape=Shape("right", 0, 2))
     yield Change("tags", "gold tags given", gold_tags=True)
-    plain = {"features": "plain", "scaling": False, "projection": "raw", "allocation": "all"}
+    plain = {
+        "features__templates": "plain",
+        "features__scaling": False,
+        "clustering__projection": "raw",
+        "allocation": "all",
+    }
     yield Change(
         "thesis",
         "plain features, raw, unsmoothed, same states for all, gold tags",
@@ -128,7 +133,7 @@ def observations(path: str, shape: Shape, normal: Any, limit: int | None) -> lea
         bank = Treebank.from_trees(islice(read_trees(path), limit), options=normal, shape=shape, heads=rules)
     else:
         bank = Treebank.read(path, options=normal, shape=shape, heads=rules)
-    return learn.Observations(bank, heads=rules)
+    return learn.Observations(bank)
 
 
 def measured(
@@ -142,12 +147,12 @@ def measured(
     found, seconds = [], []
     for seed in seeds:
         settings = (
-            {} if change.learner is learn.PCFG else {"states": states, "random_state": seed} | change.options
+            {}
+            if change.learner is learn.PCFG
+            else {"n_states": states, "random_state": seed} | change.options
         )
-        if settings.pop("heads", None) == "none":
-            seen = learn.Observations(seen.bank, heads=None)
         began = time.process_time()
-        grammar = change.learner(**settings).fit(seen).grammar_
+        grammar = change.learner().set_params(**settings).fit(seen).model_
         seconds.append(time.process_time() - began)
         sentences = [
             list(zip(tree.words, tree.tags, strict=True)) if change.gold_tags else list(tree.words)

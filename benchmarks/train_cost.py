@@ -26,9 +26,8 @@ ARGUMENTS = ("train.mrg",)
 
 
 def train_once(path: str, method: str, states: int) -> dict[str, object]:
-    from gramian import learn
+    from gramian import base, learn
     from gramian.corpus import Treebank
-    from gramian.learn import learner as base
 
     base.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[assignment]  # stages by processor time
 

@@ -23,7 +23,7 @@ seen = Observations(Treebank.from_trees(sample(1000, seed=1)))  # shared by all 
 
 
 def f1(learner):
-    parser = Parser(learner.fit(seen).grammar_)
+    parser = Parser(learner.fit(seen).model_)
     return gold.score([result.tree for result in parser.parse_many(list(tree.words) for tree in test)]).f1
 
 

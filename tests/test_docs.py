@@ -50,7 +50,7 @@ def folder(tmp_path, monkeypatch):
         for name in names:
             (tmp_path / f"{name}.mrg").write_text("".join(f"{tree}\n" for tree in trees), encoding="utf-8")
     learner = SpectralClustering(8).fit(Treebank.read("train.mrg"))
-    save_model(Model(learner.grammar_, report=learner.report_), "my.grammar")
+    save_model(Model(learner.model_, report=learner.report_), "my.grammar")
     gramian.load("my.grammar").parse("Anna slept .")  # compiled by now, so that no command says it compiles
     return tmp_path
 

@@ -115,7 +115,7 @@ def small_model(folder: Path) -> tuple[str, list[str]]:
     from made_up_english import sample
 
     save_model(
-        Model(SpectralClustering(4).fit(Treebank.from_trees(sample(200, 1))).grammar_),
+        Model(SpectralClustering(4).fit(Treebank.from_trees(sample(200, 1))).model_),
         folder / "small.grammar",
     )
     return str(folder / "small.grammar"), [" ".join(tree.words) for tree in sample(100, 2)]

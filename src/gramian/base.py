@@ -44,6 +44,7 @@ __all__ = [
     "Report",
     "Whole",
     "check_options",
+    "check_value",
     "number_of_jobs",
     "or_none",
     "progress_shown",
@@ -233,6 +234,13 @@ def or_none(constraint: Constraint) -> Either:
     return Either(constraint, OneOf(None))
 
 
+def check_value(name: str, value: object, constraint: Constraint) -> None:
+    """Raise an error if a value breaks a constraint."""
+    complaint = constraint.complaint(name, value)
+    if complaint is not None:
+        raise OptionError(complaint)
+
+
 def check_options(options: object) -> None:
     """Raise an error about the first bad value of an option object (a dataclass with ``_constraints``)."""
     for complaint in _complaints(options._constraints, _fields(options)):  # type: ignore[attr-defined]
@@ -372,6 +380,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
                 if hasattr(value, "_constraints") and is_dataclass(value):
                     found |= {f"{name}__{field}": item for field, item in _fields(value).items()}
         return found
+
+    def plain_params(self) -> dict[str, Any]:
+        """Return the parameters with the fields of option objects in place of these: what a file can hold and `set_params` takes."""
+        params = self.get_params()
+        return {name: value for name, value in params.items() if not hasattr(value, "_constraints")}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, or fields of option objects."""

@@ -26,10 +26,10 @@ TREES = [
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    learner = EM(states=8, allocation="all", iterations=2)
+    learner = EM(n_states=8, allocation="all", max_iter=2)
     learner.fit(Treebank.from_trees([Tree.parse(text) for text in TREES] * 20))
     path = tmp_path_factory.mktemp("model") / "large.grammar"
-    save_model(Model(learner.grammar_, {"method": "em"}, metrics={"f1": 98.76}), path)
+    save_model(Model(learner.model_, {"method": "em"}, metrics={"f1": 98.76}), path)
     return path
 
 

@@ -20,14 +20,14 @@ TREES = ["(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .))", "(S (NP (PRP it))
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    learner = EM(states=2, allocation="all", iterations=2)
+    learner = EM(n_states=2, allocation="all", max_iter=2)
     learner.fit(Treebank.from_trees([Tree.parse(text) for text in TREES] * 20))
     report = dict(learner.report_)
     costs = {name: report.pop(name) for name in ("seconds", "peak memory (MB)")}
     path = tmp_path_factory.mktemp("model") / "tiny.grammar"
     save_model(
         Model(
-            learner.grammar_, {"method": "em", "states": 2}, {"trees": 40, "attribution": "Us, freely given"},
+            learner.model_, {"method": "em", "states": 2}, {"trees": 40, "attribution": "Us, freely given"},
             {"f1": 98.76, "signature": "f1|any"}, report,
         ),
         path,

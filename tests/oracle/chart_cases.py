@@ -290,7 +290,7 @@ def ambiguous_grammars() -> tuple[LPCFG, LPCFG, list[WordScores]]:
     ]  # fmt: skip
     trees = [Tree.parse(text) for text in texts]
     right, left = (
-        PCFG().fit(Treebank.from_trees(trees, shape=Shape(direction, 0, 1))).grammar_
+        PCFG().fit(Treebank.from_trees(trees, shape=Shape(direction, 0, 1))).model_
         for direction in ("right", "left")
     )
     return right, left, [right.lexicon.score(word) for word in "abcda"]

@@ -27,7 +27,7 @@ def assert_close(one: LatentTables, other: LatentTables, rtol: float, atol: floa
 
 def kernel(case: Case, dtype: type, jobs: int = 1) -> inference.Expectation:
     tables = LatentTables(case.tables.layout, *(getattr(case.tables, part).astype(dtype) for part in PARTS))
-    return TreeInference(case.bank, tables.layout.productions, jobs).expect(tables)
+    return TreeInference(case.bank, tables.layout.productions).expect(tables, jobs)
 
 
 @settings(max_examples=40)

@@ -180,7 +180,7 @@ def test_a_weight_of_a_tag_beyond_all_numbers():
     from gramian.trees import Tree
 
     trees = [Tree.parse("(S (D the) (N dog))")]
-    result = Parser(PCFG().fit(Treebank.from_trees(trees)).grammar_).parse(["the", ("dog", {"N": 10**400})])
+    result = Parser(PCFG().fit(Treebank.from_trees(trees)).model_).parse(["the", ("dog", {"N": 10**400})])
     assert result.tree == trees[0]
 
 

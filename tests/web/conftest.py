@@ -35,7 +35,7 @@ def models(tmp_path_factory):
     bank = Treebank.from_trees(trees)
     for name, states in (("one.grammar", 6), ("two.grammar", 1)):
         learner = SpectralClustering(states).fit(bank)
-        save_model(Model(learner.grammar_, report=learner.report_), folder / name)
+        save_model(Model(learner.model_, report=learner.report_), folder / name)
     nouns = ["dog", "cat", "bird"]
     sentences = [
         Sentence(

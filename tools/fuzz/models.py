@@ -56,10 +56,10 @@ def _grammars() -> list[Any]:
     from gramian.grammar.compress.lowrank import compress
     from gramian.learn import SpectralClustering, SpectralMoments
 
-    clustered = SpectralClustering(2, allocation="all").fit(_bank()).grammar_
+    clustered = SpectralClustering(2, allocation="all").fit(_bank()).model_
     return [
         clustered,
-        SpectralMoments(2, allocation="all").fit(_bank()).grammar_,
+        SpectralMoments(2, allocation="all").fit(_bank()).model_,
         compress(clustered, 1, gate=1.0).grammar,
     ]
 
@@ -211,7 +211,7 @@ def ensemble() -> tuple[Make, Read]:
     from gramian.parsing import model_store as store
     from gramian.parsing.model import Model
 
-    other = SpectralClustering(2, allocation="all", random_state=1).fit(_bank()).grammar_
+    other = SpectralClustering(2, allocation="all", random_state=1).fit(_bank()).model_
     both = Model(_grammars()[0], report={"kinds": ["a", "b"]}, others=(other,))
     write: dict[str, Callable[[Path], None]] = {
         "both": lambda path: store.save_model(both, path),

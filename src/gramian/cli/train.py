@@ -157,13 +157,13 @@ def train(
             broken="skip" if skip_broken else "raise",
         )  # fmt: skip
     options: dict[str, Any] = {
-        "method": method, "states": states, "allocation": allocation, "growth": growth, "features": features,
-        "lexicon": lexicon, "iterations": iterations, "cycles": cycles, "merge": merge,
+        "method": method, "n_states": states, "allocation": allocation, "growth": growth, "features": features,
+        "lexicon": lexicon, "max_iter": iterations, "cycles": cycles, "merge": merge,
         "preset": preset, "direction": " ".join(directions), "horizontal": horizontal, "vertical": vertical,
         "heads": heads, "models": models, "noise": noise, "expert": expert, "rerank": folds if rerank else 0,
         "calibrate": calibrate, "seed": seed,
     }  # fmt: skip
-    learner = _learner(options, start, jobs, None if quiet else say)
+    learner = _learner(options, start, jobs, not quiet)
     gold = None if dev is None else _gold(dev, preset)
     if hasattr(learner, "checkpoint") and models == 1 and not (expert or rerank or calibrate):
         learner.set_params(checkpoint=f"{output}.partial")
@@ -176,7 +176,9 @@ def train(
             raise OptionError(
                 "--keep-best needs --dev, a method with EM steps, and one model without --rerank"
             )
-        learner.set_params(watch=lambda step, make: _watched(step, make(), gold, jobs, quiet))
+        from gramian.learn import Watch
+
+        learner.set_params(watch=Watch(lambda step, make: _watched(step, make(), gold, jobs, quiet)))
     if not quiet:
         say(f"read {bank.n_trees:,} trees, {int(bank.lengths.sum()):,} words, {bank.n_symbols} labels and tags: "
             f"{time.perf_counter() - began:.1f} s")  # fmt: skip
@@ -199,8 +201,9 @@ def train(
     words = _tagged_words(tagged, bank, quiet)
     if several:
         from gramian.cli.train_many import Bundle, member_tasks, train_many
+        from gramian.learn.observations import head_rules
 
-        learner.head_rules(bank)  # an error of theirs is better told now
+        head_rules(heads, bank)  # an error of theirs is better told now
         bundle = Bundle(
             trees=path, tagged=tagged, output=output, models=models, noise=noise, directions=directions, expert=expert,
             rerank=folds if rerank else 0, calibrate=calibrate,
@@ -214,7 +217,7 @@ def train(
                 member_tasks(bundle, learner, _used(learner))[0], method=search, budget=budget, judge=judge,
                 output=output, jobs=jobs, scheduler=scheduler, quiet=quiet,
             )  # fmt: skip
-            learner.set_params(states=numbers)
+            learner.set_params(n_states=numbers)
         if models > 1 or expert or rerank or calibrate:
             train_many(bundle, learner, _used(learner))
             return
@@ -223,10 +226,7 @@ def train(
     else:
         from gramian.learn import Observations
 
-        rare_words: Any = getattr(learner, "lexicon", "auto")
-        learner.fit(
-            Observations(bank, heads=learner.head_rules(bank), jobs=jobs, lexicon=rare_words, tagged=words)
-        )
+        learner.fit(Observations(bank, tagged=words))
 
     from gramian.grammar.compress.compact import compacted
     from gramian.parsing.model import Model
@@ -235,7 +235,7 @@ def train(
     report = dict(learner.report_)
     # What differs from run to run goes beside the model: the same seed gives the same model file.
     costs = {name: report.pop(name) for name in ("seconds", "peak memory (MB)")}
-    grammar = learner.grammar_
+    grammar = learner.model_
     if not full:
         grammar, loss = compacted(grammar)
         report |= {"low rank": loss} if loss else {}
@@ -271,37 +271,37 @@ def _check_fitting(context: typer.Context, method: str, partners: dict[str, tupl
             raise OptionError(f"--{name} goes with {partner}")
 
 
-def _learner(options: dict[str, Any], start: str | None, jobs: int, tell: Any) -> Any:
+def _learner(options: dict[str, Any], start: str | None, jobs: int, verbose: bool) -> Any:
     """Return the learner that a method names, with its own defaults where no option is given."""
     from gramian import learn
 
-    method, states, iterations = options["method"], options["states"], options["iterations"]
-    common: dict[str, Any] = {"heads": options["heads"], "jobs": jobs, "say": tell}
+    method, states, iterations = options["method"], options["n_states"], options["max_iter"]
+    common: dict[str, Any] = {"n_jobs": jobs, "verbose": verbose}
     if method == "pcfg":
         return learn.PCFG(**common)
     common["random_state"] = options["seed"]
     if states:
-        common["states"] = states
+        common["n_states"] = states
     if method == "split-merge":
         return learn.SplitMerge(options["cycles"], **common)
     common |= {"allocation": options["allocation"], "growth": options["growth"]}
     if iterations >= 0 and method in ("best", "spectral-em", "em"):
-        common["iterations"] = iterations
+        common["max_iter"] = iterations
     if start is not None:
         from gramian.parsing.model_store import load_model
 
         common["start"] = load_model(start).grammar
     if method == "em":
         return learn.EM(**common)
-    if options["features"]:
-        common["features"] = options["features"]
+    usual = "paper" if method == "spectral-moments" else "rich"
+    common["features"] = learn.Features(options["features"] or usual, heads=options["heads"])
     if method == "spectral-moments":
         return learn.SpectralMoments(**common)
     common["lexicon"] = options["lexicon"]
     if method == "spectral-cluster":
         return learn.SpectralClustering(**common)
     common["merge"] = options["merge"]
-    return learn.SpectralEM(**({"states": 32} | common if method == "best" else common))
+    return learn.SpectralEM(**({"n_states": 32} | common if method == "best" else common))
 
 
 def _tagged_words(tagged: str | None, bank: Treebank, quiet: bool) -> TaggedWords | None:
@@ -372,8 +372,8 @@ def _used(learner: Any) -> dict[str, Any]:
     """Return the learner's parameters that a file can hold."""
     return {
         name: value
-        for name, value in learner.get_params().items()
-        if name not in ("say", "watch", "start", "jobs", "checkpoint")
+        for name, value in learner.plain_params().items()
+        if name not in ("verbose", "watch", "start", "n_jobs", "checkpoint")
     }
 
 
@@ -387,13 +387,13 @@ def _estimate(bank: Treebank, learner: Any, models: int) -> dict[str, float]:
 
     productions = Productions.of(bank)
     count = np.bincount(bank.label, minlength=bank.n_symbols)
-    states = getattr(learner, "states", 1)
+    states = getattr(learner, "n_states", 1)
     n_states = allocate_states(
         count, states, getattr(learner, "allocation", "all"), getattr(learner, "growth", 0.25)
     )
     layout = Layout.of(productions, n_states)
     work = float((productions.binary_count * np.diff(layout.binary_start)).sum())
-    steps = getattr(learner, "iterations", 0)
+    steps = getattr(learner, "max_iter", 0)
     features = 0.0 if states == 1 else 1.2e-5 * len(bank.label)
     cells = int(layout.binary_start[-1])
     return {

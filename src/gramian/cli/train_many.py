@@ -72,7 +72,7 @@ def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None
         raise OptionError(
             f"method {bundle.options['method']} always gives the same model; try: without --models"
         )
-    if bundle.noise != "seeds" and not hasattr(learner, "noise"):
+    if bundle.noise != "seeds" and not hasattr(learner, "clustering"):
         raise OptionError(
             f"--noise {bundle.noise} goes with the methods best, spectral-em and spectral-cluster"
         )
@@ -108,7 +108,7 @@ def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None
     if bundle.rerank:
         from gramian.cli.train_rerank import with_reranker
 
-        model = with_reranker(model, tasks, learner, bundle)
+        model = with_reranker(model, tasks, bundle)
     if bundle.gold is not None:
         model = _scored(model, members, bundle)
     save_model(model, bundle.output, half=not bundle.full)

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from gramian.parsing.model import Model
 
 
-def with_reranker(model: Model, tasks: list[dict[str, Any]], learner: Any, bundle: Bundle) -> Model:
+def with_reranker(model: Model, tasks: list[dict[str, Any]], bundle: Bundle) -> Model:
     """Train the same members on folds of the treebank, rank their parses of the rest, and add what is learnt to the model."""
     from dataclasses import replace
 
+    from gramian.learn.observations import head_rules
     from gramian.loglinear import MaxEntReranker
     from gramian.loglinear.rerank_candidates import CANDIDATES
     from gramian.loglinear.rerank_scored import read_candidates
@@ -38,7 +39,9 @@ def with_reranker(model: Model, tasks: list[dict[str, Any]], learner: Any, bundl
         fold_candidates, {"k": CANDIDATES, "expert_weight": model.expert_weight}, tasks, folds, jobs=bundle.jobs,
         scheduler=bundle.scheduler, folder=f"{bundle.output}.members", watch=watch,
     )  # fmt: skip
-    reranker = MaxEntReranker(heads=learner.head_rules(model.grammar), say=None if bundle.quiet else say)
+    reranker = MaxEntReranker(
+        heads=head_rules(bundle.options["heads"], model.grammar), say=None if bundle.quiet else say
+    )
     reranker.fit([sentence for fold in found for sentence in read_candidates(fold)])
     report = {
         name: value for name, value in reranker.report_.items() if name not in ("seconds", "peak memory (MB)")

@@ -19,7 +19,7 @@ def search_numbers(
     common = candidate_task(task, judge)
     found, numbers = search_by_f1(
         common, method=method, budget=budget, jobs=jobs, scheduler=scheduler, log=f"{output}.search.jsonl",
-        say=None if quiet else say,
+        verbose=not quiet,
     )  # fmt: skip
     if not quiet:
         say(f"{len(found.trials)} candidates, F1 from {found.start_score:.2f} to {found.score:.2f}: "

@@ -62,13 +62,13 @@ def learner(method: str, states: int | None = None, seed: int = 0, **options: An
     """Return a learner by its method's name, as ``gramian train`` has them, and ``"thesis"``."""
     if method == "pcfg":
         return learn.PCFG(**options)
-    options = {"random_state": seed} | ({} if states is None else {"states": states}) | options
+    options = {"random_state": seed} | ({} if states is None else {"n_states": states}) | options
     kinds: dict[str, Any] = {
         "thesis": learn.SpectralClustering.thesis_setting, "spectral-cluster": learn.SpectralClustering,
         "spectral-moments": learn.SpectralMoments, "em": learn.EM, "spectral-em": learn.SpectralEM,
         "split-merge": learn.SplitMerge,
     }  # fmt: skip
-    made: learn.Learner = kinds[method](**options)
+    made: learn.Learner = kinds[method]().set_params(**options)
     return made
 
 
@@ -122,7 +122,7 @@ def train_and_score(
         warnings.filterwarnings("ignore", "Number of distinct clusters")
         fitted = learner(method, states, seed, **options).fit(source)
     learnt = time.process_time() - began
-    grammar = fitted.grammar_ if method == "thesis" else compact(fitted.grammar_)
+    grammar = fitted.model_ if method == "thesis" else compact(fitted.model_)
     result = parse_and_score(grammar, test, gold_tags=tags, scheme=scheme)
     return result | {
         "training_seconds": round(learnt, 3),
@@ -154,7 +154,7 @@ def several(
             banks[number % len(banks)]
         )
         seconds += time.process_time() - began
-        grammars.append(compact(fitted.grammar_))
+        grammars.append(compact(fitted.model_))
     return grammars, seconds
 
 
@@ -195,7 +195,7 @@ def treebank(trees: Sequence[GoldTree], **options: Any) -> Treebank:
 def observed(trees: Sequence[GoldTree], **options: Any) -> learn.Observations:
     """Return what learners derive from some trees."""
     bank = treebank(trees, **options)
-    return learn.Observations(bank, heads=learn.PCFG(heads="auto").head_rules(bank))
+    return learn.Observations(bank)
 
 
 def parse_and_score(

@@ -3,16 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-__all__ = ["feature_matrix"]
+from gramian.base import Boolean, Constraint, InstanceOf, Number, OneOf, Whole, or_none
+from gramian.features.templates import SETS
+
+__all__ = ["Features", "feature_matrix"]
+
+
+@dataclass(frozen=True)
+class Features:
+    """Which features of nodes are used, and how they are scaled.
+
+    Attributes
+    ----------
+    templates : {"plain", "paper", "rich"}
+        Name of a set of templates; see :data:`gramian.features.SETS`.
+    min_count : int
+        Values seen less often within a symbol share one feature per template.
+    scaling : bool
+        Whether a feature seen c times has the value ``1 / sqrt(c + kappa)``, which makes the decomposition of the cross-covariance
+        approximate a canonical correlation analysis (Cohen et al. 2013). Otherwise every feature has the value one.
+    kappa : float
+    heads : str, optional
+        Head rules for features of head words: ``"auto"`` (Collins' for Penn-style English, otherwise none), ``"collins"``, ``"left"``,
+        ``"right"``, ``"none"``, or a file.
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "templates": OneOf(*SETS),
+        "min_count": Whole(1),
+        "scaling": Boolean(),
+        "kappa": Number(0),
+        "heads": or_none(InstanceOf(str)),
+    }
+
+    templates: str = "rich"
+    min_count: int = 1
+    scaling: bool = True
+    kappa: float = 5.0
+    heads: str | None = "auto"
 
 
 def feature_matrix(
-    columns: Sequence[npt.NDArray[np.int64]], *, min_count: int = 1, kappa: float = 5.0, scaled: bool = True
+    columns: Sequence[npt.NDArray[np.int64]], features: Features = Features()
 ) -> sparse.csr_array:
     """Return the matrix whose row i holds the features of node i.
 
@@ -20,13 +59,8 @@ def feature_matrix(
     ----------
     columns : sequence of ndarray of int64, shape (n,)
         One value per node and template; -1 says nothing.
-    min_count : int
-        Values seen less often share one feature per template.
-    kappa : float
-        A feature seen c times has the value ``1 / sqrt(c + kappa)``, which makes the decomposition of the cross-covariance
-        approximate a canonical correlation analysis (Cohen et al. 2013).
-    scaled : bool
-        If false, every feature has the value one.
+    features : Features
+        How to scale, and which values are rare.
 
     Returns
     -------
@@ -34,7 +68,7 @@ def feature_matrix(
 
     Examples
     --------
-    >>> feature_matrix([np.array([7, 7, 9, -1])], kappa=2).toarray().round(2)
+    >>> feature_matrix([np.array([7, 7, 9, -1])], Features(kappa=2)).toarray().round(2)
     array([[0.5 , 0.  ],
            [0.5 , 0.  ],
            [0.  , 0.58],
@@ -48,12 +82,11 @@ def feature_matrix(
         if not len(said):
             continue
         _, number, count = np.unique(column[said], return_inverse=True, return_counts=True)
-        if min_count > 1 and (count < min_count).any():
-            rare = count < min_count
-            renumber = np.where(rare, 0, np.cumsum(~rare))
+        rare = count < features.min_count
+        if rare.any():
+            number = np.where(rare, 0, np.cumsum(~rare))[number]
             count = np.concatenate([[count[rare].sum()], count[~rare]])
-            number = renumber[number]
-        weight = 1 / np.sqrt(count + kappa) if scaled else np.ones(len(count))
+        weight = 1 / np.sqrt(count + features.kappa) if features.scaling else np.ones(len(count))
         rows.append(said)
         ids.append(number + width)
         values.append(weight[number])

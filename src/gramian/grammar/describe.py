@@ -128,7 +128,7 @@ def describe(
     >>> from gramian.learn import PCFG
     >>> from gramian.trees import Tree
     >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .))")])
-    >>> grammar = PCFG().fit(bank).grammar_
+    >>> grammar = PCFG().fit(bank).model_
     >>> (state,) = describe(grammar, grammar.symbols.index("S")).states
     >>> state.rules
     (Share(name='NP VP .', share=1.0),)

@@ -118,10 +118,6 @@ class Lexicon:
         first = self.entry_tag[order[self.entry_start[:-1]]]
         return {word: self.tags[tag] for word, tag in zip(self.words, first.tolist(), strict=True)}
 
-    def with_states(self, entry_states: Floats) -> Lexicon:
-        """Return this lexicon with other state scores of its entries."""
-        return replace(self, entry_states=entry_states)
-
     def score(self, word: str, initial: bool = False) -> WordScores:
         """Return what `word` says about tags and states.
 
@@ -197,7 +193,7 @@ def joined(lexicons: Sequence[Lexicon]) -> Lexicon:
     >>> from gramian.corpus import Treebank
     >>> from gramian.learn import PCFG
     >>> from gramian.trees import Tree
-    >>> lexicon = PCFG().fit(Treebank.from_trees([Tree.parse("(S (NN dogs) (VBP bark))")])).grammar_.lexicon
+    >>> lexicon = PCFG().fit(Treebank.from_trees([Tree.parse("(S (NN dogs) (VBP bark))")])).model_.lexicon
     >>> len(joined([lexicon, lexicon]).score("dogs").states) == 2 * len(lexicon.score("dogs").states)
     True
     """

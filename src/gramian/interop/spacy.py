@@ -57,7 +57,7 @@ class GramianComponent:
     >>> from gramian.trees import Tree
     >>> trees = [Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")]
     >>> folder = getfixture("tmp_path")
-    >>> save_model(Model(PCFG().fit(Treebank.from_trees(trees)).grammar_), folder / "dog.grammar")
+    >>> save_model(Model(PCFG().fit(Treebank.from_trees(trees)).model_), folder / "dog.grammar")
     >>> nlp = spacy.blank("en")
     >>> _ = nlp.add_pipe("sentencizer")
     >>> _ = nlp.add_pipe("gramian", config={"model": str(folder / "dog.grammar")})

@@ -1,8 +1,13 @@
+from .cluster import Clustering as Clustering
+from .cluster import Features as Features
 from .cluster import SpectralClustering as SpectralClustering
 from .em import EM as EM
 from .em import SpectralEM as SpectralEM
+from .em import Watch as Watch
 from .learner import PCFG as PCFG
 from .learner import Learner as Learner
+from .lexicon_counts import LexiconOptions as LexiconOptions
 from .moments import SpectralMoments as SpectralMoments
 from .observations import Observations as Observations
+from .smoothing import Smoothing as Smoothing
 from .split_merge import SplitMerge as SplitMerge

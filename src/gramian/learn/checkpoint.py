@@ -22,14 +22,14 @@ class Checkpoint:
     ----------
     path : path
     seen : Observations
-    options : object
+    options : str
         What determines the counts besides the treebank; a file made with other options or trees is not taken up.
     """
 
-    def __init__(self, path: str | os.PathLike[str], seen: Observations, options: object) -> None:
+    def __init__(self, path: str | os.PathLike[str], seen: Observations, options: str) -> None:
         self.path = Path(path)
         bank = seen.bank
-        digest = hashlib.sha256(repr(options).encode())
+        digest = hashlib.sha256(options.encode())
         digest.update("\n".join((*bank.symbols, "", *bank.words)).encode())
         for column in (bank.label, bank.left, bank.right, bank.word):
             digest.update(column.tobytes())

@@ -1,84 +1,41 @@
-"""What all learners of grammars share: the estimator, its report, and progress.
-
-Learners follow scikit-learn: the constructor only stores, ``fit`` validates and learns, learnt attributes end in ``_``.
-"""
+"""What all learners of grammars share, and the simplest of them."""
 
 from __future__ import annotations
 
-import resource
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Self
+from collections.abc import Iterable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from gramian.corpus import Treebank
-from gramian.errors import InputError, MissingExtraError
+from gramian.base import Constraint, Estimator, Report, number_of_jobs
+from gramian.corpus import Shape, Treebank
+from gramian.errors import InputError
 from gramian.grammar import LPCFG
-from gramian.learn.lexicon_counts import is_penn_english
+from gramian.learn.counting import count_states
+from gramian.learn.lexicon_counts import LEXICON, LexiconChoice
+from gramian.learn.maximise import Maximisation
 from gramian.learn.observations import Observations
-from gramian.learn.smoothing import Smoothing
-from gramian.trees import HeadRules
+from gramian.learn.smoothing import NO_SMOOTHING, Smoothing
+from gramian.learn.tables import Layout, tables_of
+from gramian.trees import HeadRules, Tree
 
-try:
-    from sklearn.base import BaseEstimator
-    from threadpoolctl import threadpool_limits
-except ModuleNotFoundError:  # pragma: no cover - only without the extra
-    raise MissingExtraError("scikit-learn", "train", "learning a grammar") from None
-
-__all__ = ["PCFG", "Learner", "Report"]
+__all__ = ["PCFG", "Learner"]
 
 
-class Report:
-    """Seconds per stage, facts per symbol, and whatever else a learner tells; becomes part of the model file.
+class Learner(Estimator):
+    """Base of the learners: trees go in, ``model_`` and ``report_`` come out."""
 
-    Parameters
-    ----------
-    say : callable, optional
-        Called with one line of text when a stage ends or something is worth telling.
-    """
+    _constraints: ClassVar[dict[str, Constraint]] = {"lexicon": LEXICON}
 
-    def __init__(self, say: Callable[[str], None] | None = None) -> None:
-        self.facts: dict[str, Any] = {}
-        self.seconds: dict[str, float] = {}
-        self._say = say
+    lexicon: LexiconChoice
+    n_jobs: int | None
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Time a stage and tell when it ends."""
-        began = time.perf_counter()
-        yield
-        took = time.perf_counter() - began
-        self.seconds[name] = round(self.seconds.get(name, 0.0) + took, 3)
-        self.say(f"{name}: {took:.1f} s")
-
-    def say(self, line: str) -> None:
-        """Pass a line on to whoever watches."""
-        if self._say is not None:
-            self._say(line)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as JSON can hold it."""
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        megabytes = peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
-        return {**self.facts, "seconds": self.seconds, "peak memory (MB)": round(megabytes)}
-
-
-class Learner(BaseEstimator):  # type: ignore[misc]
-    """Base of the learners: a treebank goes in, ``grammar_`` and ``report_`` come out."""
-
-    heads: str | None
-    jobs: int
-    say: Callable[[str], None] | None
-
-    def fit(self, treebank: Treebank | Observations, y: object = None) -> Self:
+    def fit(self, trees: Treebank | Observations | Iterable[Tree], y: object = None) -> Self:
         """Learn a grammar.
 
         Parameters
         ----------
-        treebank : Treebank or Observations
+        trees : Treebank, Observations or iterable of Tree
             Observations are shared by learners that see the same treebank.
         y : ignored
 
@@ -86,71 +43,87 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        report = Report(self.say)
-        seen = (
-            treebank
-            if isinstance(treebank, Observations)
-            else Observations(
-                treebank,
-                heads=self.head_rules(treebank),
-                jobs=self.jobs,
-                lexicon=getattr(self, "lexicon", "auto"),
-            )
-        )
-        if seen.bank.n_trees == 0:
-            raise InputError(
-                "there is no tree to learn from", "treebank", hint="look at the file with: gramian inspect"
-            )
-        # Linear algebra in several threads would change the order of sums, and so the model.
-        with threadpool_limits(1):
-            self.grammar_: LPCFG = self._learn(seen, report)
-        report.facts["symbols"] = self._symbol_table(seen)
+        with self._fitting() as report:
+            seen = Observations.of(trees)
+            if seen.bank.n_trees == 0:
+                raise InputError(
+                    "there is no tree to learn from",
+                    "treebank",
+                    hint="look at the file with: gramian inspect",
+                )
+            self.model_: LPCFG = self._learn(seen, report)
+        self.shape_: Shape = seen.bank.shape
+        report.facts["symbols"] = {
+            seen.name(number): {
+                "count": int(seen.label_count[number]),
+                "states": int(self.model_.n_states[number]),
+            }
+            for number in np.argsort(-seen.label_count, kind="stable").tolist()
+        }
         self.report_: dict[str, Any] = report.as_dict()
         return self
+
+    def score(self, trees: Treebank | Observations | Iterable[Tree], y: object = None) -> float:
+        """Return the mean log-likelihood of trees, down to their tags; higher is better.
+
+        Parameters
+        ----------
+        trees : Treebank, Observations or iterable of Tree
+            What the grammar was not learnt from. Trees are binarised as those that it was learnt from.
+        y : ignored
+        """
+        if not isinstance(trees, Treebank | Observations):
+            heads = HeadRules.collins() if self.shape_.direction == "head" else None
+            trees = Treebank.from_trees(trees, shape=self.shape_, heads=heads)
+        return mean_log_likelihood(self.model_, Observations.of(trees), self._threads)
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         raise NotImplementedError
 
-    def head_rules(self, bank: Treebank) -> HeadRules | None:
-        """Return the head rules that the option `heads` stands for, given the treebank's labels."""
-        heads = getattr(self, "heads", None)
-        if heads == "auto":
-            return HeadRules.collins() if is_penn_english(bank) else None
-        return None if heads in (None, "none") else HeadRules.named(str(heads))
+    @property
+    def _threads(self) -> int:
+        return number_of_jobs(self.n_jobs)
 
-    def _symbol_table(self, seen: Observations) -> dict[str, dict[str, Any]]:
-        """Return count and number of states of each symbol, most frequent first."""
-        order = np.argsort(-seen.label_count, kind="stable")
-        return {
-            seen.name(number): {
-                "count": int(seen.label_count[number]), "states": int(self.grammar_.n_states[number]),
-            }
-            for number in order.tolist()
-        }  # fmt: skip
+    def _maximisation(self, seen: Observations, smoothing: Smoothing) -> Maximisation:
+        return Maximisation(seen, smoothing, self.lexicon)
+
+    def identity(self) -> str:
+        """Return a text of those parameters that what is learnt step by step depends on."""
+        ignored = ("verbose", "n_jobs", "watch", "checkpoint", "max_iter")
+        params = self.get_params(deep=False).items()
+        return repr(sorted(((name, value) for name, value in params if name not in ignored), key=str))
+
+
+def mean_log_likelihood(grammar: LPCFG, seen: Observations, n_jobs: int = 1) -> float:
+    """Return the mean log-likelihood of observed trees under a grammar."""
+    tables = tables_of(grammar, seen.bank, seen.productions)
+    return float(seen.trees.expect(tables, n_jobs).log_likelihood.mean())
 
 
 class PCFG(Learner):
     """The grammar without hidden states: relative frequencies.
 
+    Parameters
+    ----------
+    lexicon, n_jobs, verbose
+        As for :class:`gramian.learn.SpectralClustering`.
+
     Examples
     --------
     >>> from gramian.trees import Tree
-    >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")] * 3)
-    >>> PCFG().fit(bank).grammar_.n_states.max()
+    >>> trees = [Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")] * 3
+    >>> PCFG().fit(trees).model_.n_states.max()
     np.int32(1)
     """
 
     def __init__(
-        self, *, heads: str | None = None, jobs: int = 1, say: Callable[[str], None] | None = None
+        self, *, lexicon: LexiconChoice = "auto", n_jobs: int | None = None, verbose: bool = False
     ) -> None:
-        self.heads, self.jobs, self.say = heads, jobs, say
+        self.lexicon, self.n_jobs, self.verbose = lexicon, n_jobs, verbose
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
-        from gramian.learn.cluster import count_states
-        from gramian.learn.tables import Layout
-
         with report.stage("counts"):
             layout = Layout.of(seen.productions, np.ones(seen.bank.n_symbols, np.int32))
             counts = count_states(seen.bank, layout, np.zeros(len(seen.bank.label), np.int32))
         with report.stage("grammar"):
-            return seen.grammar(counts, Smoothing(0.0, 0.0, 0.0))
+            return self._maximisation(seen, NO_SMOOTHING).grammar(counts)

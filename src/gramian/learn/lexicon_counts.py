@@ -2,39 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from gramian.base import Boolean, Constraint, Either, InstanceOf, Number, OneOf, Whole
 from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
 from gramian.corpus.tagged import TaggedWords
 from gramian.corpus.vocab import suffix_chain, word_features
-from gramian.errors import OptionError
 from gramian.grammar.lexicon import Lexicon
 from gramian.learn.smoothing import TINY
-from gramian.learn.tables import LatentTables
+from gramian.learn.smoothing_kernels import add_rows
+from gramian.learn.tables import LatentTables, Layout
 from gramian.trees.labels import split_chain, unescape_label
 
-__all__ = ["LexicalModel", "LexiconName", "StateScores", "is_penn_english"]
+__all__ = [
+    "LEXICON",
+    "LexicalModel",
+    "LexiconChoice",
+    "LexiconName",
+    "LexiconOptions",
+    "StateScores",
+    "is_penn_english",
+]
 
 LexiconName: TypeAlias = Literal["auto", "suffix", "tag", "pos"]
 Doubles = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 _OPEN_WORD = 100  # words seen up to so often may have tags they were not seen with
-_FURTHER = (
-    0.2  # of words seen more often, tagged text counts at most for this share of what the treebank counts
-)
 _LEAST = 1e-3  # ... if their form makes the tag at least so probable
+_FURTHER = 0.2  # the most that tagged text adds to the counts of more frequent words, as a share of these
 
 
-def is_penn_english(bank: Treebank) -> bool:
-    """Tell whether a treebank has the labels and tags of the Penn Treebank."""
-    return {"NP", "VP", "PP", "NN", "IN", "DT", "VBZ"} <= set(bank.symbols)
+def is_penn_english(symbols: Sequence[str]) -> bool:
+    """Tell whether symbols are the labels and tags of the Penn Treebank."""
+    return {"NP", "VP", "PP", "NN", "IN", "DT", "VBZ"} <= set(symbols)
+
+
+@dataclass(frozen=True)
+class LexiconOptions:
+    """How words are smoothed.
+
+    Attributes
+    ----------
+    rare : int
+        Words seen at most so often teach the model of unknown words.
+    shrinkage : float
+        Weight of the coarser distribution of states, in counts.
+    tag_shrinkage : float
+        Weight of the tags that a word's form suggests, in counts.
+    suffixes : bool
+        If false, rare words are told apart by their tag alone: all rare words of a tag share its states.
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "rare": Whole(0),
+        "shrinkage": Number(0),
+        "tag_shrinkage": Number(0),
+        "suffixes": Boolean(),
+    }
+
+    rare: int = 10
+    shrinkage: float = 3.0
+    tag_shrinkage: float = 0.5
+    suffixes: bool = True
+
+    @classmethod
+    def named(cls, lexicon: LexiconChoice, bank: Treebank) -> LexiconOptions:
+        """Return the options called ``"suffix"``: rare words are told apart by their shape and suffix; ``"tag"``: by their tag alone,
+        with whatever morphology it holds; ``"pos"``: likewise, words seen up to five times only, and nothing is smoothed; or ``"auto"``:
+        ``"suffix"`` for Penn-style English, ``"tag"`` for all others, as measured to be better.
+        """
+        if isinstance(lexicon, LexiconOptions):
+            return lexicon
+        if lexicon == "auto":
+            lexicon = "suffix" if is_penn_english(bank.symbols) else "tag"
+        named = {"suffix": cls(), "tag": cls(suffixes=False), "pos": cls(5, 0.0, 0.0, suffixes=False)}
+        return named[lexicon]
+
+
+LexiconChoice: TypeAlias = LexiconName | LexiconOptions
+"""How words are smoothed, by name or in numbers."""
+
+LEXICON = Either(InstanceOf(LexiconOptions), OneOf("auto", "suffix", "tag", "pos"))
+"""The constraint of a parameter `lexicon`."""
 
 
 class StateScores:
@@ -59,6 +118,14 @@ class _FurtherWords(NamedTuple):
     initial: Doubles  # ... at the beginning of a sentence
 
 
+class _TagPairs(NamedTuple):
+    """The (tag, word) pairs of a tag: which they are, which are rare, and for each length of suffix the classes and each pair's."""
+
+    pairs: Integers
+    is_rare: npt.NDArray[np.bool_]
+    levels: list[tuple[list[str], Integers]]
+
+
 class LexicalModel:
     """Turns counts of words with tags and states into smoothed scores.
 
@@ -69,14 +136,7 @@ class LexicalModel:
     ----------
     bank : Treebank
     productions : Productions
-    rare : int
-        Words seen at most so often teach the model of unknown words.
-    shrinkage : float
-        Weight of the coarser distribution of states, in counts.
-    tag_shrinkage : float
-        Weight of the tags that a word's form suggests, in counts.
-    suffixes : bool
-        If false, rare words are told apart by their tag alone: all rare words of a tag share its states.
+    options : LexiconOptions
     tagged : TaggedWords, optional
         Further words with their tags.
     """
@@ -85,186 +145,160 @@ class LexicalModel:
         self,
         bank: Treebank,
         productions: Productions,
-        *,
-        rare: int = 10,
-        shrinkage: float = 3.0,
-        tag_shrinkage: float = 0.5,
-        suffixes: bool = True,
+        options: LexiconOptions = LexiconOptions(),
         tagged: TaggedWords | None = None,
     ) -> None:
-        self.bank, self.productions, self.tagged = bank, productions, tagged
-        self.rare, self.shrinkage, self.tag_shrinkage, self.suffixes = (
-            rare,
-            shrinkage,
-            tag_shrinkage,
-            suffixes,
-        )
+        self.bank, self.productions, self.options, self.tagged = bank, productions, options, tagged
+        self.n_tags = bank.n_symbols - bank.n_phrases
         self._tag = productions.lexical[:, 0] - bank.n_phrases
         self._word = productions.lexical[:, 1]
         self.word_count = np.bincount(self._word, productions.lexical_count, len(bank.words)).astype(np.int64)
-        self._is_rare = self.word_count[self._word] <= rare
-
-    @classmethod
-    def named(
-        cls, name: LexiconName, bank: Treebank, productions: Productions, tagged: TaggedWords | None = None
-    ) -> LexicalModel:
-        """Return the model called ``"suffix"``: rare words are told apart by their shape and suffix; ``"tag"``: by their tag alone, with
-        whatever morphology it holds; ``"pos"``: likewise, words seen up to five times only, and nothing is smoothed; or ``"auto"``:
-        ``"suffix"`` for Penn-style English, ``"tag"`` for all others, as measured to be better.
-        """
-        if name == "auto":
-            name = "suffix" if is_penn_english(bank) else "tag"
-        settings: dict[str, dict[str, Any]] = {
-            "suffix": {},
-            "tag": {"suffixes": False},
-            "pos": {"rare": 5, "shrinkage": 0.0, "tag_shrinkage": 0.0, "suffixes": False},
-        }
-        if name not in settings:
-            raise OptionError(f"lexicon is 'auto', 'suffix', 'tag' or 'pos', not {name!r}")
-        return cls(bank, productions, tagged=tagged, **settings[name])
+        self.tag_count = np.bincount(self._tag, productions.lexical_count, self.n_tags)
+        self._is_rare = self.word_count[self._word] <= options.rare
 
     @cached_property
-    def _levels(self) -> list[tuple[npt.NDArray[np.int64], list[str]]]:
-        """For each length of suffix, the class of every (tag, word) pair, and the classes' names."""
-        if not self.suffixes:
-            return []
-        chains = [suffix_chain(word) for word in self.bank.words]
+    def _tag_pairs(self) -> list[_TagPairs]:
         levels = []
-        for level in range(max(map(len, chains), default=0)):
-            names: dict[tuple[int, str], int] = {}
-            numbers = [
-                names.setdefault((tag, chains[word][min(level, len(chains[word]) - 1)]), len(names))
-                for tag, word in zip(self._tag.tolist(), self._word.tolist(), strict=True)
-            ]
-            levels.append((np.array(numbers, np.int64), [f"{tag} {name}" for tag, name in names]))
-        return levels
+        if self.options.suffixes:
+            chains = [suffix_chain(word) for word in self.bank.words]
+            for level in range(max(map(len, chains), default=0)):
+                names: dict[tuple[int, str], int] = {}
+                numbers = [
+                    names.setdefault((tag, chains[word][min(level, len(chains[word]) - 1)]), len(names))
+                    for tag, word in zip(self._tag.tolist(), self._word.tolist(), strict=True)
+                ]
+                levels.append((np.array(numbers, np.int64), [f"{tag} {name}" for tag, name in names]))
+        found = []
+        for tag in range(self.n_tags):
+            pairs = np.flatnonzero(self._tag == tag)
+            own = []
+            for number, class_names in levels:
+                used, place = np.unique(number[pairs], return_inverse=True)
+                own.append(([class_names[one] for one in used.tolist()], place))
+            found.append(_TagPairs(pairs, self._is_rare[pairs], own))
+        return found
 
     def state_scores(self, counts: LatentTables) -> StateScores:
         """Smooth the states of words and word classes, given how often each pair was seen with each state."""
-        layout, first = counts.layout, self.bank.n_phrases
         scores = StateScores(counts.lexical)
-        for tag in range(self.bank.n_symbols - first):
-            pairs = np.flatnonzero(self._tag == tag)
-            cells = layout.lexical_start[pairs][:, None] + np.arange(layout.n_states[first + tag])
+        for tag, cells in enumerate(self._cells(counts.layout)):
             count = counts.lexical[cells].astype(np.float64)
             shares = count.sum(axis=0) / max(count.sum(), 1e-300)
-            self._smooth_tag(
-                tag, pairs, count, count.sum(axis=1), shares, 1 / np.maximum(shares, 1e-30), scores, cells
+            ratio = 1 / np.maximum(shares, 1e-30)
+            scores.pairs[cells] = self._smooth_tag(
+                tag, count, count.sum(axis=1), shares, ratio, scores.classes
             )
         return scores
 
     def mean_scores(self, operators: LatentTables) -> StateScores:
         """Smooth the mean vectors of pairs, given the operators: mean vectors times the share of the pair in its tag."""
-        layout, first = operators.layout, self.bank.n_phrases
         scores = StateScores(operators.lexical)
-        for tag in range(self.bank.n_symbols - first):
-            pairs = np.flatnonzero(self._tag == tag)
-            cells = layout.lexical_start[pairs][:, None] + np.arange(layout.n_states[first + tag])
-            mass = self.productions.lexical_count[pairs].astype(np.float64)
+        for tag, cells in enumerate(self._cells(operators.layout)):
+            mass = self.productions.lexical_count[self._tag_pairs[tag].pairs].astype(np.float64)
             total = operators.lexical[cells] * mass.sum()
-            self._smooth_tag(
-                tag,
-                pairs,
-                total,
-                mass,
-                total.sum(axis=0) / mass.sum(),
-                np.ones(cells.shape[1]),
-                scores,
-                cells,
-            )
+            mean = total.sum(axis=0) / mass.sum()
+            scores.pairs[cells] = self._smooth_tag(tag, total, mass, mean, np.ones_like(mean), scores.classes)
         return scores
 
+    def _cells(self, layout: Layout) -> Iterator[Integers]:
+        """Yield for each tag the cells of its pairs with its states, shape (n_pairs, n_states)."""
+        for (pairs, _, _), states in zip(
+            self._tag_pairs, layout.n_states[self.bank.n_phrases :], strict=True
+        ):
+            yield layout.lexical_start[pairs][:, None] + np.arange(states)
+
     def _smooth_tag(
-        self, tag: int, pairs: npt.NDArray[np.int64], total: Doubles, mass: Doubles, base: Doubles, ratio: Doubles,
-        scores: StateScores, cells: npt.NDArray[np.int64],
-    ) -> None:  # fmt: skip
-        """Shrink the vectors `total`, each worth `mass` counts, of a tag's pairs step by step; store them times `ratio`."""
-        rare = self._is_rare[pairs]
+        self,
+        tag: int,
+        total: Doubles,
+        mass: Doubles,
+        base: Doubles,
+        ratio: Doubles,
+        classes: dict[str, npt.NDArray[np.float32]],
+    ) -> Doubles:
+        """Shrink the vectors `total`, each worth `mass` counts, of a tag's pairs step by step; return them times `ratio`."""
+        _, rare, levels = self._tag_pairs[tag]
         everything = self._shrink(total[rare].sum(axis=0), mass[rare].sum(), base)
-        scores.classes[str(tag)] = (everything * ratio).astype(np.float32)
+        classes[str(tag)] = (everything * ratio).astype(np.float32)
         coarser = np.broadcast_to(everything, total.shape)
-        for numbers, names in self._levels:
-            used, place = np.unique(numbers[pairs], return_inverse=True)
-            class_total, above = np.zeros((len(used), total.shape[1])), np.zeros((len(used), total.shape[1]))
-            np.add.at(class_total, place[rare], total[rare])
-            class_mass = np.bincount(place[rare], mass[rare], len(used))
+        for names, place in levels:
+            class_total, above = (np.zeros((len(names), total.shape[1])) for _ in range(2))
+            add_rows(place[rare], total[rare], class_total)
+            class_mass = np.bincount(place[rare], mass[rare], len(names))
             above[place] = coarser
             level = self._shrink(class_total, class_mass, above)
             coarser = level[place]
-            for row in np.flatnonzero(
-                class_mass > 1.5
-            ):  # expected counts add up to whole numbers, but for rounding
-                scores.classes[names[used[row]]] = (level[row] * ratio).astype(np.float32)
+            # Expected counts add up to whole numbers, but for rounding: classes of two words or more are kept.
+            scores = (level * ratio).astype(np.float32)
+            classes |= {names[row]: scores[row] for row in np.flatnonzero(class_mass > 1.5).tolist()}
         own = self._shrink(total, mass, coarser)
-        if not self.suffixes:
+        if not self.options.suffixes:
             own[rare] = everything
-        scores.pairs[cells] = own * ratio
+        return own * ratio
 
     def _shrink(self, total: Doubles, mass: npt.NDArray[np.number] | np.number, towards: Doubles) -> Doubles:
-        weight = max(self.shrinkage, TINY)
+        weight = max(self.options.shrinkage, TINY)
         return (total + weight * towards) / (np.asarray(mass)[..., None] + weight)
 
     def build(self, scores: StateScores, n_states: npt.NDArray[np.int32]) -> Lexicon:
         """Return the lexicon for parsing; `n_states` is per symbol."""
         bank = self.bank
-        n_tags = bank.n_symbols - bank.n_phrases
         tag_states = n_states[bank.n_phrases :]
-        tag_count = np.bincount(self._tag, self.productions.lexical_count, n_tags)
         words = self._words
-        seen = np.zeros((len(words), n_tags))
+        seen = np.zeros((len(words), self.n_tags))
         seen[self._word, self._tag] = self.productions.lexical_count
         known = self._further.counts[: len(bank.words)]
         most = np.maximum(_FURTHER * self.word_count, _OPEN_WORD)
         seen[: len(bank.words)] += known * np.minimum(1, most / np.maximum(known.sum(axis=1), 1))[:, None]
         seen[len(bank.words) :] = self._further.counts[len(bank.words) :]
         total = seen.sum(axis=1, keepdims=True)
-        form = self._known_forms
-        is_open = total <= _OPEN_WORD
-        probability = np.where(
-            is_open, (seen + self.tag_shrinkage * form) / (total + self.tag_shrinkage), seen / total
-        )
+        is_open, weight = total <= _OPEN_WORD, self.options.tag_shrinkage
+        probability = np.where(is_open, (seen + weight * self._known_forms) / (total + weight), seen / total)
         word, tag = np.nonzero((seen > 0) | (is_open & (probability >= _LEAST)))
-        features, weights = self._form_model
-        class_names = tuple(scores.classes)
-        lexicon = Lexicon(
-            tags=tuple(map(unescape_label, bank.symbols[bank.n_phrases :])), n_states=tag_states,
-            tag_prior=(tag_count / tag_count.sum()).astype(np.float32), words=words, word_count=total[:, 0].round().astype(np.int32),
-            entry_start=np.searchsorted(word, np.arange(len(words) + 1)).astype(np.int32), entry_tag=tag.astype(np.int32),
-            entry_probability=probability[word, tag].astype(np.float32), entry_states=np.zeros(0, np.float32),
-            features=features, feature_weights=weights, classes=class_names,
-            class_states=np.concatenate([scores.classes[name] for name in class_names]),
-        )  # fmt: skip
         # States of an entry: as counted for the pair; zeros where the pair was not seen, and the word's class has a say.
         starts = np.concatenate([[0], np.cumsum(tag_states[tag], dtype=np.int64)])
         entry_states = np.zeros(int(starts[-1]), np.float32)
-        entry_of = np.full((len(words), n_tags), -1, np.int64)
+        entry_of = np.full((len(words), self.n_tags), -1, np.int64)
         entry_of[word, tag] = np.arange(len(word))
         entry = entry_of[self._word, self._tag]
         size = n_states[self.productions.lexical[:, 0]].astype(np.int64)
         pair_start = np.cumsum(size) - size
-        entry_states[np.repeat(starts[entry] - pair_start, size) + np.arange(len(scores.pairs))] = (
-            scores.pairs
+        cells = np.repeat(starts[entry] - pair_start, size) + np.arange(len(scores.pairs))
+        entry_states[cells] = scores.pairs
+        features, weights = self._form_model
+        return Lexicon(
+            tags=tuple(map(unescape_label, bank.symbols[bank.n_phrases :])),
+            n_states=tag_states,
+            tag_prior=(self.tag_count / self.tag_count.sum()).astype(np.float32),
+            words=words,
+            word_count=total[:, 0].round().astype(np.int32),
+            entry_start=np.searchsorted(word, np.arange(len(words) + 1)).astype(np.int32),
+            entry_tag=tag.astype(np.int32),
+            entry_probability=probability[word, tag].astype(np.float32),
+            entry_states=entry_states,
+            features=features,
+            feature_weights=weights,
+            classes=tuple(scores.classes),
+            class_states=np.concatenate(list(scores.classes.values())),
         )
-        return lexicon.with_states(entry_states)
 
     @cached_property
     def _further(self) -> _FurtherWords:
         """What tagged text adds: words that the treebank lacks, and counts of all words with the treebank's tags."""
-        bank, tagged = self.bank, self.tagged
-        n_tags = bank.n_symbols - bank.n_phrases
-        if tagged is None:
-            return _FurtherWords((), np.zeros((len(bank.words), n_tags)), np.zeros((len(bank.words), n_tags)))
+        bank, n_tags = self.bank, self.n_tags
+        if self.tagged is None:
+            nothing = np.zeros((len(bank.words), n_tags))
+            return _FurtherWords((), nothing, nothing)
         # Several tags of the grammar may be one tag of the treebank (``NP|NN`` and ``NN``): they share it by frequency.
-        shares: dict[str, npt.NDArray[np.float64]] = {}
-        count = np.bincount(self._tag, self.productions.lexical_count, n_tags)
+        shares: dict[str, Doubles] = {}
         for tag, symbol in enumerate(bank.symbols[bank.n_phrases :]):
-            shares.setdefault(split_chain(symbol)[-1], np.zeros(n_tags))[tag] = count[tag]
+            shares.setdefault(split_chain(symbol)[-1], np.zeros(n_tags))[tag] = self.tag_count[tag]
         number = {word: place for place, word in enumerate(bank.words)}
-        fresh = [pair for pair in tagged.count if pair[1] in shares and pair[0] not in number]
+        fresh = [pair for pair in self.tagged.count if pair[1] in shares and pair[0] not in number]
         words = tuple(dict.fromkeys(word for word, _ in fresh))
         number |= {word: place for place, word in enumerate(words, len(bank.words))}
         tables = []
-        for counts in (tagged.count, tagged.initial):
+        for counts in (self.tagged.count, self.tagged.initial):
             table = np.zeros((len(number), n_tags))
             for (word, name), times in counts.items():
                 if name in shares:
@@ -310,61 +344,51 @@ class LexicalModel:
         np.exp(logits, out=logits)
         return logits / logits.sum(axis=1, keepdims=True)
 
+    def _form_examples(self) -> Iterator[tuple[str, int, bool, float]]:
+        """Yield rare words with their tag, whether they begin a sentence, and how often: of the treebank, then of tagged text."""
+        bank = self.bank
+        initial = np.zeros(len(self._tag), np.int64)
+        leaves = np.flatnonzero((bank.word >= 0) & (bank.start == 0))
+        np.add.at(initial, self.productions.node_production[leaves], 1)
+        rare = np.flatnonzero(self._is_rare) if self._is_rare.any() else np.arange(len(self._tag))
+        for pair in rare.tolist():
+            word, tag = bank.words[self._word[pair]], int(self._tag[pair])
+            yield word, tag, False, int(self.productions.lexical_count[pair] - initial[pair])
+            yield word, tag, True, int(initial[pair])
+        words, (_, counts, at_start) = self._words, self._further
+        total = counts.sum(axis=1)
+        for word in np.flatnonzero((total > 0) & (total <= self.options.rare)).tolist():
+            for tag in np.flatnonzero(counts[word]).tolist():
+                yield words[word], tag, False, counts[word, tag] - at_start[word, tag]
+                yield words[word], tag, True, at_start[word, tag]
+
     @cached_property
     def _form_model(self) -> tuple[tuple[str, ...], npt.NDArray[np.float32]]:
         """Features and weights of P(tag | form), learnt from rare words."""
         from sklearn.linear_model import LogisticRegression
 
-        bank, n_tags = self.bank, self.bank.n_symbols - self.bank.n_phrases
-        initial = np.zeros(len(self._tag), np.int64)
-        leaves = np.flatnonzero((bank.word >= 0) & (bank.start == 0))
-        np.add.at(initial, self.productions.node_production[leaves], 1)
-        examples: list[list[str]] = []
-        targets: list[int] = []
-        weights: list[float] = []
-        rare = np.flatnonzero(self._is_rare) if self._is_rare.any() else np.arange(len(self._tag))
-        for pair in rare.tolist():
-            total = int(self.productions.lexical_count[pair])
-            for is_initial, count in ((False, total - initial[pair]), (True, initial[pair])):
-                if count:
-                    examples.append(word_features(bank.words[self._word[pair]], is_initial, self.top_tag))
-                    targets.append(int(self._tag[pair]))
-                    weights.append(int(count))
-        words = self._words
-        table = self._further.counts
-        rare_words = np.flatnonzero((table.sum(axis=1) > 0) & (table.sum(axis=1) <= self.rare))
-        for word in rare_words.tolist():
-            for tag in np.flatnonzero(table[word]).tolist():
-                at_start = self._further.initial[word, tag]
-                for is_initial, times in ((False, table[word, tag] - at_start), (True, at_start)):
-                    if times > 0:
-                        examples.append(word_features(words[word], is_initial, self.top_tag))
-                        targets.append(tag)
-                        weights.append(times)
-        frequency: dict[str, int] = {}
-        for features in examples:
-            for feature in features:
-                frequency[feature] = frequency.get(feature, 0) + 1
-        number = {
-            feature: place for place, feature in enumerate(f for f, count in frequency.items() if count > 1)
-        }
+        found = [one for one in self._form_examples() if one[3] > 0]
+        examples = [word_features(word, is_initial, self.top_tag) for word, _, is_initial, _ in found]
+        targets = [tag for _, tag, _, _ in found]
+        weights = [count for *_, count in found]
+        frequency = Counter(feature for features in examples for feature in features)
+        frequent = [feature for feature, count in frequency.items() if count > 1]
+        number = {feature: place for place, feature in enumerate(frequent)}
         rows = [row for row, features in enumerate(examples) for f in features if f in number]
         columns = [number[f] for features in examples for f in features if f in number]
         matrix = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(examples), len(number)))
-        fitted = np.full((len(number) + 1, n_tags), 0, np.float32)
+        fitted = np.zeros((len(number) + 1, self.n_tags), np.float32)
         fitted[-1] = -20.0  # tags that no rare word has
         if len(set(targets)) == 1 or not number:
-            share = np.bincount(targets, weights, n_tags) / sum(weights)
+            share = np.bincount(targets, weights, self.n_tags) / sum(weights)
             fitted[-1, share > 0] = np.log(share[share > 0])
         else:
             model = LogisticRegression(C=1.0, max_iter=100, tol=1e-3)
             model.fit(matrix, targets, sample_weight=weights)
             coefficients, bias = model.coef_, model.intercept_
             if len(model.classes_) == 2:
-                coefficients, bias = (
-                    np.concatenate([-coefficients, coefficients]) / 2,
-                    np.concatenate([-bias, bias]) / 2,
-                )
+                coefficients = np.concatenate([-coefficients, coefficients]) / 2
+                bias = np.concatenate([-bias, bias]) / 2
             fitted[:-1, model.classes_] = coefficients.T
             fitted[-1, model.classes_] = bias
         return tuple(number), fitted

@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from gramian.learn.maximise import Maximisation
 from gramian.learn.observations import Observations
-from gramian.learn.smoothing import Smoothing, state_shares
+from gramian.learn.smoothing import state_shares
 from gramian.learn.tables import LatentTables, Layout
 
-__all__ = ["merge_losses", "merge_similar", "merged", "nearest_pairs"]
+__all__ = ["merge_cheapest", "merge_losses", "merged", "nearest_pairs"]
 
 Pairs = npt.NDArray[np.int64]
+Groups = list[npt.NDArray[np.int64]]
 
 
 def merge_losses(
-    seen: Observations, tables: LatentTables, counts: LatentTables, pairs: list[Pairs]
+    seen: Observations, tables: LatentTables, counts: LatentTables, pairs: list[Pairs], n_jobs: int = 1
 ) -> list[npt.NDArray[np.float64]]:
     """Return the log-likelihood of the training trees that merging each pair of states would cost.
 
@@ -38,15 +40,13 @@ def merge_losses(
     """
     shares = state_shares(counts)
     layout = tables.layout
-    offset, inside, outside, _, _ = seen.trees.posteriors(tables)
-    order, starts = seen.bank.by_label
+    found = seen.trees.posteriors(tables, n_jobs)
     losses = []
     for symbol, symbol_pairs in enumerate(pairs):
         loss = np.zeros(len(symbol_pairs))
         if len(symbol_pairs):
-            nodes = order[starts[symbol] : starts[symbol + 1]]
-            cells = offset[nodes][:, None] + np.arange(layout.n_states[symbol])
-            below, above = inside[cells].astype(np.float64), outside[cells].astype(np.float64)
+            cells = found.offset[seen.nodes(symbol)][:, None] + np.arange(layout.n_states[symbol])
+            below, above = found.inside[cells].astype(np.float64), found.outside[cells].astype(np.float64)
             product = below * above
             total = product.sum(axis=1)
             share = shares[layout.root_start[symbol] : layout.root_start[symbol + 1]]
@@ -59,14 +59,21 @@ def merge_losses(
     return losses
 
 
-def merge_similar(
-    seen: Observations, counts: LatentTables, smoothing: Smoothing, share: float
-) -> LatentTables:
-    """Merge the `share` of pairs of similar states whose loss costs the least likelihood."""
-    tables = seen.tables(counts, smoothing)
-    counts = seen.trees.expect(tables).counts
-    pairs = nearest_pairs(counts)
-    losses = merge_losses(seen, tables, counts, pairs)
+def merge_cheapest(
+    model: Maximisation,
+    counts: LatentTables,
+    share: float,
+    pairs: list[Pairs] | None = None,
+    n_jobs: int = 1,
+) -> tuple[LatentTables, Groups]:
+    """Merge the `share` of pairs of states, of the most similar ones by default, whose loss costs the least likelihood.
+
+    Returns the counts and, for each symbol, the new state of each old one.
+    """
+    tables = model.tables(counts)
+    counts = model.seen.trees.expect(tables, n_jobs).counts
+    pairs = pairs or nearest_pairs(counts)
+    losses = merge_losses(model.seen, tables, counts, pairs, n_jobs)
     everything = np.concatenate(losses)
     bar = np.quantile(everything, share) if len(everything) else 0.0
     groups = []
@@ -75,10 +82,10 @@ def merge_similar(
         for i, j in symbol_pairs[loss <= bar]:
             group[max(i, j)] = min(i, j)
         groups.append(np.unique(group, return_inverse=True)[1])
-    return merged(counts, groups)
+    return merged(counts, groups), groups
 
 
-def merged(counts: LatentTables, groups: list[npt.NDArray[np.int64]]) -> LatentTables:
+def merged(counts: LatentTables, groups: Groups) -> LatentTables:
     """Return counts in which states are added up by group.
 
     Parameters
@@ -98,8 +105,7 @@ def merged(counts: LatentTables, groups: list[npt.NDArray[np.int64]]) -> LatentT
     for rule, (a, t) in enumerate(old.productions.unary):
         result.unary_block(rule)[:] = add[a] @ counts.unary_block(rule) @ add[t].T
     for symbol, group in enumerate(groups):
-        root = counts.root[old.root_start[symbol] : old.root_start[symbol + 1]]
-        result.root[layout.root_start[symbol] : layout.root_start[symbol + 1]] = np.bincount(group, root)
+        result.root_block(symbol)[:] = np.bincount(group, counts.root_block(symbol))
     tag = old.productions.lexical[:, 0]
     pair = np.repeat(np.arange(len(tag)), old.n_states[tag])
     state = np.arange(len(counts.lexical)) - np.repeat(old.lexical_start[:-1], old.n_states[tag])

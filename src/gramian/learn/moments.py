@@ -6,18 +6,21 @@ treebank. The estimate is consistent and needs a single pass, but its numbers ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.features import feature_matrix
+from gramian.base import Constraint, InstanceOf, Number, Report, Whole
+from gramian.features import Features, feature_matrix
 from gramian.grammar import LPCFG
-from gramian.learn.cluster import Columns, feature_columns
-from gramian.learn.learner import Learner, Report
-from gramian.learn.observations import Observations
-from gramian.learn.states import Allocation, States
+from gramian.learn.counting import node_offsets
+from gramian.learn.learner import Learner
+from gramian.learn.lexicon_counts import LexiconChoice
+from gramian.learn.maximise import made_grammar
+from gramian.learn.observations import Columns, Observations
+from gramian.learn.states import STATE_CONSTRAINTS, Allocation, States
 from gramian.learn.svd import cross_svd
 from gramian.learn.tables import LatentTables, Layout
 
@@ -31,19 +34,19 @@ class SpectralMoments(Learner):
 
     Parameters
     ----------
-    states : int
+    n_states : int or mapping of str to int
         The largest rank of a symbol's operators.
     allocation, growth : str, float
         See :func:`gramian.learn.states.allocate_states`.
+    features : Features
+        See :class:`gramian.features.Features`.
     least : float
         Singular values below this share of the largest are dropped, and with them states.
-    features, min_count, kappa
-        As for :class:`gramian.learn.SpectralClustering`.
-    smoothing : float
+    backoff : float
         Constant C of the chained smoothing: a rule seen c times keeps ``sqrt(c) / (C + sqrt(c))`` of its own moments.
     unsmoothed : int
         Rules seen so often are not smoothed.
-    heads, random_state, jobs, say
+    lexicon, random_state, n_jobs, verbose
         As for :class:`gramian.learn.SpectralClustering`.
 
     References
@@ -53,77 +56,87 @@ class SpectralMoments(Learner):
 
     Examples
     --------
-    >>> from gramian.corpus import Treebank
     >>> from gramian.trees import Tree
     >>> trees = [Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"), Tree.parse("(S (NP (PRP it)) (VP (VBZ runs)))")] * 60
-    >>> SpectralMoments(states=2, allocation="all").fit(Treebank.from_trees(trees)).grammar_.is_probabilistic
+    >>> SpectralMoments(n_states=2, allocation="all").fit(trees).model_.is_probabilistic
     False
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = STATE_CONSTRAINTS | {
+        "features": InstanceOf(Features),
+        "least": Number(0, below=1),
+        "backoff": Number(0),
+        "unsmoothed": Whole(0),
+    }
+
     def __init__(
         self,
-        states: States = 16,
+        n_states: States = 16,
         *,
         allocation: Allocation = "root",
         growth: float = 0.25,
+        features: Features = Features("paper"),
         least: float = 0.01,
-        features: str = "paper",
-        min_count: int = 1,
-        kappa: float = 5.0,
-        smoothing: float = 30.0,
+        backoff: float = 30.0,
         unsmoothed: int = 1000,
-        heads: str | None = "auto",
+        lexicon: LexiconChoice = "auto",
         random_state: int = 0,
-        jobs: int = 1,
-        say: Callable[[str], None] | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None:
-        self.states, self.allocation, self.growth, self.least = states, allocation, growth, least
-        self.features, self.min_count, self.kappa = features, min_count, kappa
-        self.smoothing, self.unsmoothed = smoothing, unsmoothed
-        self.heads, self.random_state, self.jobs, self.say = heads, random_state, jobs, say
+        self.n_states, self.allocation, self.growth = n_states, allocation, growth
+        self.features, self.least, self.backoff, self.unsmoothed = features, least, backoff, unsmoothed
+        self.lexicon, self.random_state, self.n_jobs, self.verbose = lexicon, random_state, n_jobs, verbose
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
-        bank = seen.bank
-        ranks = seen.allocate(self.states, self.allocation, self.growth)
+        ranks = seen.allocate(self.n_states, self.allocation, self.growth)
         with report.stage("features"):
-            inside, outside = feature_columns(seen, self.features)
-        order, starts = bank.by_label
-        parts, spectra = [], {}
+            columns = seen.feature_columns(self.features, self.lexicon)
+        parts = []
+        report.facts["singular values"] = spectra = {}
         with report.stage("projections"):
-            for symbol in range(bank.n_symbols):
-                nodes = order[starts[symbol] : starts[symbol + 1]]
-                y, z, values = self._project(nodes, inside, outside, int(ranks[symbol]))
+            for symbol, rank in enumerate(ranks.tolist()):
+                y, z, values = self._project(seen.nodes(symbol), columns, rank)
                 parts.append((y, z))
                 spectra[seen.name(symbol)] = values
-        report.facts["singular values"] = spectra
         with report.stage("moments"):
-            tables = moment_tables(seen, NodeProjections.of(seen, parts), self.smoothing, self.unsmoothed)
+            tables = moment_tables(seen, NodeProjections.of(seen, parts), self.backoff, self.unsmoothed)
         with report.stage("grammar"):
-            return _grammar(seen, tables)
+            return self._grammar(seen, tables)
 
     def _project(
-        self, nodes: npt.NDArray[np.int64], inside: Columns, outside: Columns, rank: int
+        self, nodes: npt.NDArray[np.int64], columns: tuple[Columns, Columns], rank: int
     ) -> tuple[Doubles, Doubles, list[float]]:
         """Return inside and outside projections of a symbol's nodes with ``mean(y z') = I``, and the singular values."""
         ones = np.ones((len(nodes), 1))
         if rank == 1:
             return ones, ones, []
-        phi = feature_matrix([column[nodes] for column in inside], min_count=self.min_count, kappa=self.kappa)
-        psi = feature_matrix(
-            [column[nodes] for column in outside], min_count=self.min_count, kappa=self.kappa
-        )
+        phi, psi = (feature_matrix([column[nodes] for column in side], self.features) for side in columns)
         if not phi.shape[1] or not psi.shape[1]:
             return ones, ones, []
-        svd = cross_svd(phi, psi, rank, centre=False, seed=self.random_state)
+        svd = cross_svd(phi, psi, rank, centre=False, random_state=self.random_state)
         kept = svd.singular_values > self.least * max(svd.singular_values[0], 1e-30)
         y = (phi @ svd.left[:, kept]).astype(np.float64)
         z = (psi @ svd.right[:, kept] / svd.singular_values[kept]).astype(np.float64)
-        scale = y[
-            :, 0
-        ].mean()  # the leading direction is nearly constant; setting its mean to one keeps numbers near one
+        # The leading direction is nearly constant; setting its mean to one keeps numbers near one.
+        scale = y[:, 0].mean()
         if abs(scale) < 1e-12:
             return ones, ones, []
         return y / scale, z * scale, [round(float(value), 5) for value in svd.singular_values]
+
+    def _grammar(self, seen: Observations, tables: LatentTables) -> LPCFG:
+        """Return the grammar that holds the operators, with the probabilities of its rules without states."""
+        productions, count, n_states = seen.productions, seen.label_count, tables.layout.n_states
+        return made_grammar(
+            seen,
+            tables,
+            seen.lexical(self.lexicon).mean_scores(tables),
+            self.lexicon,
+            np.repeat(1 / n_states, n_states),
+            binary_weight=productions.binary_count / count[productions.binary[:, 0]],
+            unary_weight=productions.unary_count / count[productions.unary[:, 0]],
+            root_weight=seen.root_count / seen.bank.n_trees,
+        )
 
 
 @dataclass(frozen=True)
@@ -138,20 +151,9 @@ class NodeProjections:
     @classmethod
     def of(cls, seen: Observations, parts: list[tuple[Doubles, Doubles]]) -> NodeProjections:
         """Gather the projections of each symbol's nodes."""
-        order, starts = seen.bank.by_label
         n_states = np.array([y.shape[1] for y, _ in parts], np.int32)
-        offset = np.empty(len(seen.bank.label), np.int64)
-        place = 0
-        for symbol, (y, _) in enumerate(parts):
-            nodes = order[starts[symbol] : starts[symbol + 1]]
-            offset[nodes] = place + np.arange(len(nodes)) * y.shape[1]
-            place += y.size
-        return cls(
-            n_states,
-            offset,
-            np.concatenate([y.ravel() for y, _ in parts]),
-            np.concatenate([z.ravel() for _, z in parts]),
-        )
+        y, z = (np.concatenate([part[side].ravel() for part in parts]) for side in (0, 1))
+        return cls(n_states, node_offsets(seen, n_states.tolist()), y, z)
 
     def rows(self, flat: Doubles, nodes: npt.NDArray[np.integer], symbol: int) -> Doubles:
         """Return the vectors of nodes that share a symbol, shape (n, m)."""
@@ -159,7 +161,7 @@ class NodeProjections:
 
 
 def moment_tables(
-    seen: Observations, projections: NodeProjections, smoothing: float = 30.0, unsmoothed: int = 1000
+    seen: Observations, projections: NodeProjections, backoff: float = 30.0, unsmoothed: int = 1000
 ) -> LatentTables:
     """Average products of projections into observable operators, with the chained smoothing of Cohen et al. (2013).
 
@@ -171,7 +173,7 @@ def moment_tables(
     seen : Observations
     projections : NodeProjections
         With ``mean(y z') = I`` over the nodes of each symbol.
-    smoothing : float
+    backoff : float
         Constant C; zero for none.
     unsmoothed : int
         Rules seen so often are not smoothed.
@@ -180,80 +182,56 @@ def moment_tables(
     -------
     LatentTables of float64
     """
-    bank, productions, p = seen.bank, seen.productions, projections
+    bank, productions, p, count = seen.bank, seen.productions, projections, seen.label_count
     layout = Layout.of(productions, p.n_states)
     tables = layout.zeros(np.float64)
-    count = seen.label_count
-    order, starts = bank.by_label
-    mean_y, mean_z = [], []
-    for symbol in range(bank.n_symbols):
-        nodes = order[starts[symbol] : starts[symbol + 1]]
-        mean_y.append(p.rows(p.y, nodes, symbol).mean(axis=0))
-        mean_z.append(p.rows(p.z, nodes, symbol).mean(axis=0))
+    of_symbol = [seen.nodes(symbol) for symbol in range(bank.n_symbols)]
+    mean_y, mean_z = (
+        [p.rows(side, nodes, symbol).mean(axis=0) for symbol, nodes in enumerate(of_symbol)]
+        for side in (p.y, p.z)
+    )
     is_binary, is_leaf = bank.right >= 0, bank.word >= 0
-    for rule, nodes in enumerate(
-        _nodes_by_production(productions.node_production, is_binary, len(productions.binary))
-    ):
+    by_rule = _nodes_by_production(productions.node_production, is_binary, len(productions.binary))
+    for rule, nodes in enumerate(by_rule):
         a, b, c = productions.binary[rule].tolist()
         z, y, x = p.rows(p.z, nodes, a), p.rows(p.y, bank.left[nodes], b), p.rows(p.y, bank.right[nodes], c)
-        block = _binary_moment(
-            z, y, x, mean_z[a], mean_y[b], mean_y[c], smoothing if len(nodes) < unsmoothed else 0.0
-        )
+        weight = backoff if len(nodes) < unsmoothed else 0.0
+        block = _binary_moment(z, y, x, mean_z[a], mean_y[b], mean_y[c], weight)
         tables.binary_block(rule)[:] = block * (len(nodes) / count[a])
-    for rule, nodes in enumerate(
-        _nodes_by_production(productions.node_production, ~is_binary & ~is_leaf, len(productions.unary))
-    ):
+    is_unary = ~is_binary & ~is_leaf
+    by_rule = _nodes_by_production(productions.node_production, is_unary, len(productions.unary))
+    for rule, nodes in enumerate(by_rule):
         a, t = productions.unary[rule].tolist()
         z, y = p.rows(p.z, nodes, a), p.rows(p.y, bank.left[nodes], t)
-        keep = _kept(len(nodes), smoothing if len(nodes) < unsmoothed else 0.0)
+        keep = _kept(len(nodes), backoff if len(nodes) < unsmoothed else 0.0)
         own = z.T @ y / len(nodes)
         apart = keep * np.outer(z.mean(axis=0), y.mean(axis=0)) + (1 - keep) * np.outer(mean_z[a], mean_y[t])
         tables.unary_block(rule)[:] = (keep * own + (1 - keep) * apart) * (len(nodes) / count[a])
     for symbol in range(bank.n_phrases, bank.n_symbols):
-        nodes = order[starts[symbol] : starts[symbol + 1]]
-        cells = layout.lexical_start[productions.node_production[nodes]][:, None] + np.arange(
-            p.n_states[symbol]
-        )
+        nodes = of_symbol[symbol]
+        first = layout.lexical_start[productions.node_production[nodes]]
+        cells = first[:, None] + np.arange(p.n_states[symbol])
         np.add.at(tables.lexical, cells, p.rows(p.z, nodes, symbol) / count[symbol])
     roots = bank.tree_start[1:] - 1
-    root_weight = np.bincount(bank.label[roots], minlength=bank.n_symbols) / bank.n_trees
-    for symbol in np.flatnonzero(root_weight).tolist():
+    for symbol in np.flatnonzero(seen.root_count).tolist():
         y = p.rows(p.y, roots[bank.label[roots] == symbol], symbol)
-        tables.root[layout.root_start[symbol] : layout.root_start[symbol + 1]] = (
-            y.mean(axis=0) * root_weight[symbol]
-        )
+        tables.root_block(symbol)[:] = y.mean(axis=0) * (seen.root_count[symbol] / bank.n_trees)
     return tables
 
 
-def _grammar(seen: Observations, tables: LatentTables) -> LPCFG:
-    """Return the grammar that holds the operators, with the probabilities of its rules without states."""
-    bank, productions, count, n_states = seen.bank, seen.productions, seen.label_count, tables.layout.n_states
-    root_weight = np.bincount(bank.label[bank.tree_start[1:] - 1], minlength=bank.n_symbols) / bank.n_trees
-    before, after = seen.boundaries
-    return LPCFG(
-        symbols=bank.symbols, n_phrases=bank.n_phrases, n_states=n_states,
-        state_prior=np.repeat(1 / n_states, n_states).astype(np.float32), root=tables.root.astype(np.float32),
-        binary_rules=productions.binary, binary=tables.binary.astype(np.float32),
-        unary_rules=productions.unary, unary=tables.unary.astype(np.float32), before=before, after=after,
-        lexicon=seen.lexical.build(seen.lexical.mean_scores(tables), n_states),
-        binary_weight=productions.binary_count / count[productions.binary[:, 0]],
-        unary_weight=productions.unary_count / count[productions.unary[:, 0]], root_weight=root_weight,
-    )  # fmt: skip
-
-
-def _kept(occurrences: int, smoothing: float) -> float:
+def _kept(occurrences: int, backoff: float) -> float:
     root = float(np.sqrt(occurrences))
-    return root / (smoothing + root)
+    return root / (backoff + root)
 
 
 def _binary_moment(
-    z: Doubles, y: Doubles, x: Doubles, base_z: Doubles, base_y: Doubles, base_x: Doubles, smoothing: float
+    z: Doubles, y: Doubles, x: Doubles, base_z: Doubles, base_y: Doubles, base_x: Doubles, backoff: float
 ) -> Doubles:
     """Return E[z y x] over a rule's occurrences, backed off to products of lower moments."""
     n = len(z)
     pairs = (y[:, :, None] * x[:, None, :]).reshape(n, -1)
     own = (z.T @ pairs / n).reshape(z.shape[1], y.shape[1], x.shape[1])
-    if smoothing == 0:
+    if backoff == 0:
         return own
     z1, y1, x1 = z.mean(axis=0), y.mean(axis=0), x.mean(axis=0)
     two = (
@@ -263,7 +241,7 @@ def _binary_moment(
     ) / 3
     one = np.einsum("i,j,k->ijk", z1, y1, x1)
     none = np.einsum("i,j,k->ijk", base_z, base_y, base_x)
-    keep = _kept(n, smoothing)
+    keep = _kept(n, backoff)
     return keep * own + (1 - keep) * (keep * two + (1 - keep) * (keep * one + (1 - keep) * none))
 
 

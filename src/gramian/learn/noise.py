@@ -6,27 +6,17 @@ ones gave. Gaussian noise disturbs the projections themselves.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.errors import OptionError
-
-__all__ = ["LEVELS", "Noise", "disturbed", "require_noise", "thinned"]
+__all__ = ["LEVELS", "Noise", "disturbed", "thinned"]
 
 Noise: TypeAlias = Literal["dropout", "additive", "multiplicative"]
 LEVELS = (0.05, 0.1, 0.15, 0.2)
 """The levels of the paper."""
-
-
-def require_noise(noise: str | None, level: float) -> None:
-    """Raise an error unless there is such a noise, at a level that makes sense."""
-    if noise is not None and noise not in get_args(Noise):
-        raise OptionError(f"noise is one of {', '.join(get_args(Noise))}, not {noise!r}")
-    if not 0 <= level < 1:
-        raise OptionError(f"the level of noise is at least 0 and less than 1, not {level!r}")
 
 
 def thinned(matrix: sparse.csr_array, level: float, random: np.random.Generator) -> sparse.csr_array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -12,34 +12,34 @@ from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
 from gramian.corpus.tagged import TaggedWords
 from gramian.corpus.vocab import Vocabulary, suffix_chain
-from gramian.errors import OptionError
-from gramian.features import NodeView
+from gramian.features import INSIDE, OUTSIDE, SETS, Features, NodeView
 from gramian.features.head_words import head_leaves
 from gramian.grammar import LPCFG
-from gramian.learn.lexicon_counts import LexicalModel, LexiconName
-from gramian.learn.smoothing import Smoothing, estimate_rules, state_shares
+from gramian.learn.lexicon_counts import LexicalModel, LexiconChoice, LexiconOptions, is_penn_english
 from gramian.learn.states import Allocation, States, allocate_states
-from gramian.learn.tables import LatentTables
 from gramian.learn.tree_inference import TreeInference
-from gramian.trees import HeadRules
+from gramian.trees import HeadRules, Tree
 
-__all__ = ["Observations"]
+__all__ = ["Columns", "Observations", "head_rules"]
+
+Columns = list[npt.NDArray[np.int64]]
 
 _FEATURE_WORD = 6  # words seen less often are replaced by their class in features
 
 
+def head_rules(heads: str | None, bank: Treebank | LPCFG) -> HeadRules | None:
+    """Return the head rules that an option `heads` stands for, given the labels of a treebank or grammar."""
+    if heads == "auto":
+        return HeadRules.collins() if is_penn_english(bank.symbols) else None
+    return None if heads in (None, "none") else HeadRules.named(str(heads))
+
+
 class Observations:
-    """A treebank with everything learners derive from it.
+    """A treebank with everything learners derive from it. Learners of the same treebank, of whatever options, can share one.
 
     Parameters
     ----------
     bank : Treebank
-    heads : HeadRules, optional
-        Without them, features of head words say nothing.
-    jobs : int
-        Threads; no result depends on it.
-    lexicon : {"auto", "suffix", "tag", "pos"}
-        What rare words share; see :meth:`gramian.learn.lexicon_counts.LexicalModel.named`.
     tagged : TaggedWords, optional
         Further words with their tags, for the lexicon.
     keep_features : bool
@@ -47,61 +47,88 @@ class Observations:
     """
 
     def __init__(
-        self,
-        bank: Treebank,
-        *,
-        heads: HeadRules | None = None,
-        jobs: int = 1,
-        lexicon: LexiconName = "auto",
-        tagged: TaggedWords | None = None,
-        keep_features: bool = False,
+        self, bank: Treebank, *, tagged: TaggedWords | None = None, keep_features: bool = False
     ) -> None:
-        self.bank, self.heads, self.jobs = bank, heads, jobs
-        self.keep_features = keep_features
-        self.kept_features: dict[str, tuple[list[npt.NDArray[np.int64]], list[npt.NDArray[np.int64]]]] = {}
+        self.bank, self.tagged, self.keep_features = bank, tagged, keep_features
         self.productions = Productions.of(bank)
-        self.lexical = LexicalModel.named(lexicon, bank, self.productions, tagged)
+        self._lexical: dict[LexiconOptions, LexicalModel] = {}
+        self._views: dict[tuple[str | None, bool], NodeView] = {}
+        self._columns: dict[tuple[str, str | None, bool], tuple[Columns, Columns]] = {}
+
+    @classmethod
+    def of(cls, trees: Observations | Treebank | Iterable[Tree]) -> Observations:
+        """Return observations of whatever holds trees."""
+        if isinstance(trees, Observations):
+            return trees
+        return cls(trees if isinstance(trees, Treebank) else Treebank.from_trees(trees))
 
     @cached_property
     def label_count(self) -> npt.NDArray[np.int64]:
         """How often each symbol occurs."""
         return np.bincount(self.bank.label, minlength=self.bank.n_symbols)
 
-    def name(self, symbol: int) -> str:
-        """Return what reports call a symbol: tags begin with a slash, since a phrase may have the same label."""
-        return ("" if symbol < self.bank.n_phrases else "/") + self.bank.symbols[symbol]
-
-    def allocate(
-        self, states: States, allocation: Allocation = "root", growth: float = 0.25
-    ) -> npt.NDArray[np.int32]:
-        """Return the number of states of each symbol: as named, or by :func:`gramian.learn.states.allocate_states`."""
-        if not isinstance(states, Mapping):
-            return allocate_states(self.label_count, states, allocation, growth)
-        number = np.array([states.get(self.name(symbol), 1) for symbol in range(self.bank.n_symbols)])
-        if number.dtype.kind != "i" or number.min(initial=1) < 1:
-            raise OptionError("numbers of states are whole, 1 or more")
-        return number.astype(np.int32)
+    @cached_property
+    def root_count(self) -> npt.NDArray[np.int64]:
+        """How many trees have each symbol at the top."""
+        return np.bincount(self.bank.label[self.bank.tree_start[1:] - 1], minlength=self.bank.n_symbols)
 
     @cached_property
     def trees(self) -> TreeInference:
         """Inside-outside over the observed trees."""
-        return TreeInference(self.bank, self.productions, self.jobs)
+        return TreeInference(self.bank, self.productions)
 
-    @cached_property
-    def view(self) -> NodeView:
-        """The nodes, as feature templates see them."""
+    def name(self, symbol: int) -> str:
+        """Return what reports call a symbol: tags begin with a slash, since a phrase may have the same label."""
+        return ("" if symbol < self.bank.n_phrases else "/") + self.bank.symbols[symbol]
 
-        def signature(word: str) -> str:
-            return suffix_chain(word, longest=2)[-1] if self.lexical.suffixes else ""
+    def nodes(self, symbol: int) -> npt.NDArray[np.int64]:
+        """Return the nodes of a symbol."""
+        order, starts = self.bank.by_label
+        return order[starts[symbol] : starts[symbol + 1]]
 
-        word_class = Vocabulary.of(self.bank).classes(_FEATURE_WORD, signature)
-        head = None if self.heads is None else head_leaves(self.bank, self.heads)
-        return NodeView(self.bank, word_class, head)
+    def allocate(
+        self, n_states: States, allocation: Allocation = "root", growth: float = 0.25
+    ) -> npt.NDArray[np.int32]:
+        """Return the number of states of each symbol: as named, or by :func:`gramian.learn.states.allocate_states`."""
+        if not isinstance(n_states, Mapping):
+            return allocate_states(self.label_count, n_states, allocation, growth)
+        named = [n_states.get(self.name(symbol), 1) for symbol in range(self.bank.n_symbols)]
+        return np.array(named, np.int32)
+
+    def lexical(self, lexicon: LexiconChoice) -> LexicalModel:
+        """Return the model of words that an option `lexicon` stands for."""
+        options = LexiconOptions.named(lexicon, self.bank)
+        if options not in self._lexical:
+            self._lexical[options] = LexicalModel(self.bank, self.productions, options, self.tagged)
+        return self._lexical[options]
+
+    def feature_columns(self, features: Features, lexicon: LexiconChoice = "auto") -> tuple[Columns, Columns]:
+        """Return the values of all inside and outside templates over all nodes; rare words look as the lexicon sees them."""
+        key = features.templates, features.heads, LexiconOptions.named(lexicon, self.bank).suffixes
+        if key in self._columns:
+            return self._columns[key]
+        inside, outside = SETS[features.templates]
+        view = self.view(features.heads, key[2])
+        columns = [INSIDE[name](view) for name in inside], [OUTSIDE[name](view) for name in outside]
+        if self.keep_features:
+            self._columns[key] = columns
+        return columns
+
+    def view(self, heads: str | None, suffixes: bool) -> NodeView:
+        """Return the nodes, as feature templates see them."""
+        if (heads, suffixes) not in self._views:
+            word_class = Vocabulary.of(self.bank).classes(
+                _FEATURE_WORD, lambda word: suffix_chain(word, longest=2)[-1] if suffixes else ""
+            )
+            rules = head_rules(heads, self.bank)
+            head = None if rules is None else head_leaves(self.bank, rules)
+            self._views[heads, suffixes] = NodeView(self.bank, word_class, head)
+        return self._views[heads, suffixes]
 
     @cached_property
     def boundaries(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """What stands just before and just after each symbol; see :class:`gramian.grammar.LPCFG`."""
-        bank, view = self.bank, self.view
+        bank, view = self.bank, next(iter(self._views.values()), None) or self.view(None, False)
         edge = bank.n_symbols - bank.n_phrases
         tables = []
         for neighbour in (view.before, view.after):
@@ -113,22 +140,3 @@ class Observations:
             tables.append((count + 5 * overall) / (count.sum(axis=1, keepdims=True) + 5))
         share = self.label_count / self.label_count.sum()
         return (tables[0] * share[:, None]).astype(np.float32), tables[1].astype(np.float32)
-
-    def grammar(self, counts: LatentTables, smoothing: Smoothing) -> LPCFG:
-        """Turn latent counts into a grammar."""
-        shares = state_shares(counts)
-        rules = estimate_rules(counts, smoothing, shares)
-        before, after = self.boundaries
-        return LPCFG(
-            symbols=self.bank.symbols, n_phrases=self.bank.n_phrases, n_states=counts.layout.n_states,
-            state_prior=shares.astype(np.float32), root=rules.root.astype(np.float32),
-            binary_rules=self.productions.binary, binary=rules.binary.astype(np.float32),
-            unary_rules=self.productions.unary, unary=rules.unary.astype(np.float32), before=before, after=after,
-            lexicon=self.lexical.build(self.lexical.state_scores(counts), counts.layout.n_states),
-        )  # fmt: skip
-
-    def tables(self, counts: LatentTables, smoothing: Smoothing) -> LatentTables:
-        """Turn latent counts into what an expectation step needs."""
-        rules = estimate_rules(counts, smoothing)
-        rules.lexical[:] = self.lexical.state_scores(counts).pairs
-        return rules

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -20,12 +21,14 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from gramian.base import OneOf, Whole, check_value
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
-from gramian.learn.cluster import Columns, SpectralClustering, count_states, feature_columns, project_nodes
-from gramian.learn.em import tables_of
-from gramian.learn.observations import Observations
-from gramian.learn.smoothing import Smoothing
+from gramian.learn.cluster import SpectralClustering, k_means, project_nodes
+from gramian.learn.counting import count_states
+from gramian.learn.learner import mean_log_likelihood
+from gramian.learn.maximise import Maximisation
+from gramian.learn.observations import Columns, Observations
 from gramian.learn.states import allocate_states
 from gramian.learn.tables import Layout
 from gramian.learn.trials import Assignment, FoundStates, Trial, TrialLog
@@ -39,6 +42,8 @@ __all__ = [
     "search_states",
     "states_by_singular_values",
 ]
+
+_log = logging.getLogger(__name__)
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -79,13 +84,13 @@ class ClusterCache:
 
     @cached_property
     def _columns(self) -> tuple[Columns, Columns]:
-        return feature_columns(self.seen, self.learner.features)
+        return self.seen.feature_columns(self.learner.features, self.learner.lexicon)
 
     @property
     def start(self) -> Assignment:
         """The number of states that the learner gives to every symbol."""
         own = self.learner
-        return tuple(self.seen.allocate(own.states, own.allocation, own.growth).tolist())
+        return tuple(self.seen.allocate(own.n_states, own.allocation, own.growth).tolist())
 
     def singular_values(self, symbol: int) -> npt.NDArray[np.floating]:
         """Return the singular values of a symbol, the largest first; none if it has no features."""
@@ -95,21 +100,25 @@ class ClusterCache:
     def grammar(self, n_states: Sequence[int]) -> LPCFG:
         """Return the grammar with so many states of each symbol."""
         seen, own = self.seen, self.learner
-        order, starts = seen.bank.by_label
         hard = np.zeros(len(seen.bank.label), np.int32)
         for symbol, number in enumerate(n_states):
             if number > 1:
-                hard[order[starts[symbol] : starts[symbol + 1]]] = self._clustered(symbol, number)
+                hard[seen.nodes(symbol)] = self._clustered(symbol, number)
         layout = Layout.of(seen.productions, np.asarray(n_states, np.int32))
-        smoothing = Smoothing(own.rule_shrinkage, own.state_shrinkage, own.sister_share)
-        return seen.grammar(count_states(seen.bank, layout, hard), smoothing)
+        return Maximisation(seen, own.smoothing, own.lexicon).grammar(count_states(seen.bank, layout, hard))
 
     def _projected(self, symbol: int) -> tuple[npt.NDArray[np.float32], int, npt.NDArray[np.floating]]:
         """Return the projections of a symbol's nodes, the rank, and the singular values."""
         if symbol not in self._vectors:
-            order, starts = self.seen.bank.by_label
-            nodes = order[starts[symbol] : starts[symbol + 1]]
-            vectors, svd = project_nodes(self.learner, nodes, *self._columns, self.largest)
+            own = self.learner
+            vectors, svd = project_nodes(
+                self.seen.nodes(symbol),
+                self._columns,
+                self.largest,
+                own.features,
+                own.clustering,
+                own.random_state,
+            )
             values = np.zeros(0) if svd is None else svd.singular_values
             self._vectors[symbol] = vectors, vectors.shape[1] // 2, values
         return self._vectors[symbol]
@@ -120,23 +129,16 @@ class ClusterCache:
                 vectors, rank, _ = self._projected(symbol)
                 used = min(rank, number)
                 both = np.concatenate([vectors[:, :used], vectors[:, rank : rank + used]], axis=1)
-                self._states[symbol, number] = _k_means(both, number, self.learner)
+                self._states[symbol, number] = self._k_means(both, number)
             return self._states[symbol, number]
 
-
-def _k_means(
-    vectors: npt.NDArray[np.float32], number: int, learner: SpectralClustering
-) -> npt.NDArray[np.int32]:
-    distinct = len(np.unique(vectors, axis=0)) if vectors.shape[1] else 1
-    if distinct == 1:
-        return np.zeros(len(vectors), np.int32)
-    from sklearn.cluster import KMeans
-
-    model = KMeans(
-        min(number, distinct), n_init=learner.restarts, max_iter=50, random_state=learner.random_state
-    )
-    found: npt.NDArray[np.int32] = model.fit(vectors).predict(vectors)
-    return found
+    def _k_means(self, vectors: npt.NDArray[np.float32], number: int) -> npt.NDArray[np.int32]:
+        if not vectors.shape[1]:
+            return np.zeros(len(vectors), np.int32)
+        own = self.learner
+        model = k_means(vectors, number, own.clustering.restarts, own.random_state)
+        found: npt.NDArray[np.int32] = model.predict(vectors)
+        return found
 
 
 def states_by_singular_values(cache: ClusterCache, least: float = 0.2) -> Assignment:
@@ -155,11 +157,7 @@ def states_by_singular_values(cache: ClusterCache, least: float = 0.2) -> Assign
 
 def held_out_score(held: Observations) -> Callable[[LPCFG], float]:
     """Return a score for :func:`search_states`: the mean log-likelihood of trees that the grammar was not learnt from."""
-
-    def score(grammar: LPCFG) -> float:
-        return float(held.trees.expect(tables_of(grammar, held)).log_likelihood.mean())
-
-    return score
+    return lambda grammar: mean_log_likelihood(grammar, held)
 
 
 @_one_thread
@@ -174,13 +172,12 @@ def search_states(
     step: int = 5,
     reach: int = 4,
     budget: int | None = None,
-    jobs: int = 1,
+    n_jobs: int = 1,
     elsewhere: Callable[[Sequence[Assignment]], Iterable[float]] | None = None,
     log: str | Path | None = None,
     judge: str = "",
-    say: Callable[[str], None] | None = None,
 ) -> FoundStates:
-    """Search for the numbers of states with the best score.
+    """Search for the numbers of states with the best score. Better assignments are logged as they are found.
 
     Symbol by symbol, the most frequent first, a coarse grid of numbers is tried, then the numbers around the best ones.
 
@@ -204,7 +201,7 @@ def search_states(
         How far from a number of the grid is looked.
     budget : int, optional
         Stop after so many candidates.
-    jobs : int
+    n_jobs : int
         Threads; the result does not depend on it.
     elsewhere : callable, optional
         Scores assignments in its own way, on a cluster say, and returns the scores in the same order; instead of `score`.
@@ -212,24 +209,27 @@ def search_states(
         File with a line for every candidate; one that is there is not scored again.
     judge : str
         With `log`: stands for what the score depends on, such as the sentences; a log of another judge is refused.
-    say : callable, optional
-        Told when a better assignment is found.
 
     References
     ----------
     Shashi Narayan and Shay B. Cohen (2016). Optimizing spectral learning for parsing. ACL.
     """
-    if method not in ("beam", "greedy"):
-        raise OptionError(f"method is 'beam' or 'greedy', not {method!r}")
-    if min(symbols, beam, step, reach, jobs) < 1:
-        raise OptionError("symbols, beam, step, reach and jobs are 1 or more")
+    check_value("method", method, OneOf("beam", "greedy"))
+    for name, value in {
+        "symbols": symbols,
+        "beam": beam,
+        "step": step,
+        "reach": reach,
+        "n_jobs": n_jobs,
+    }.items():
+        check_value(name, value, Whole(1))
     if elsewhere is None:
         if score is None:
             raise OptionError("a search needs a score")
-        elsewhere = _in_threads(cache, score, jobs)
+        elsewhere = _in_threads(cache, score, n_jobs)
     names = [cache.seen.name(symbol) for symbol in range(cache.seen.bank.n_symbols)]
     trials = TrialLog(log, f"{_fingerprint(cache)} {judge}".strip(), names)
-    search = _Search(elsewhere, budget, jobs, trials, say)
+    search = _Search(elsewhere, budget, trials)
     count = cache.seen.label_count
     most = allocate_states(count, cache.largest, "frequency").tolist()
     places = _groups(cache) if together else []
@@ -272,10 +272,9 @@ def _groups(cache: ClusterCache) -> list[tuple[str, list[int]]]:
     tags = list(range(bank.n_phrases, bank.n_symbols))
     between = [symbol for symbol in range(bank.n_phrases) if is_intermediate(bank.symbols[symbol])]
     phrases = sorted(set(range(bank.n_phrases)) - set(between))
-    groups = [
-        ("all labels", list(range(bank.n_symbols))), ("intermediate labels", between), ("phrases", phrases), ("tags", tags),
-    ]  # fmt: skip
-    return [group for group in groups if len(group[1]) > 1]
+    everything = list(range(bank.n_symbols))
+    groups = {"all labels": everything, "intermediate labels": between, "phrases": phrases, "tags": tags}
+    return [(name, group) for name, group in groups.items() if len(group) > 1]
 
 
 def _scaled(own: Assignment, changed: Sequence[int], most: Sequence[int], factor: float) -> Assignment:
@@ -298,7 +297,7 @@ def _changed(own: Assignment, symbol: int, number: int) -> Assignment:
 
 
 def _in_threads(
-    cache: ClusterCache, score: Callable[[LPCFG], float], jobs: int
+    cache: ClusterCache, score: Callable[[LPCFG], float], n_jobs: int
 ) -> Callable[[Sequence[Assignment]], Iterable[float]]:
     """Return a function that scores assignments here, several at a time."""
 
@@ -306,10 +305,10 @@ def _in_threads(
         return score(cache.grammar(assignment))
 
     def values(assignments: Sequence[Assignment]) -> Iterator[float]:
-        if jobs == 1:
+        if n_jobs == 1:
             yield from map(value, assignments)
             return
-        with ThreadPoolExecutor(jobs, thread_name_prefix="search") as pool:
+        with ThreadPoolExecutor(n_jobs, thread_name_prefix="search") as pool:
             yield from pool.map(value, assignments)
 
     return values
@@ -319,11 +318,13 @@ class _Search:
     """Scores candidates, each once."""
 
     def __init__(
-        self, score: Callable[[Sequence[Assignment]], Iterable[float]], budget: int | None, jobs: int, log: TrialLog,
-        say: Callable[[str], None] | None,
-    ) -> None:  # fmt: skip
+        self,
+        score: Callable[[Sequence[Assignment]], Iterable[float]],
+        budget: int | None,
+        log: TrialLog,
+    ) -> None:
         self.trials: list[Trial] = []
-        self._score, self._budget, self._jobs, self._log, self._say = score, budget, jobs, log, say
+        self._score, self._budget, self._log = score, budget, log
         self._known: dict[Assignment, float] = {}
 
     @property
@@ -344,10 +345,9 @@ class _Search:
             self._known[assignment] = score
             self.trials.append(trial(assignment, score))
             self._log.keep(self.trials[-1])
-            if score > best and self._say is not None:
-                self._say(
-                    f"candidate {len(self.trials)}: {name or 'start'}, {self.trials[-1].states} states, {score:.3f}"
-                )
+            if score > best:
+                found = len(self.trials), name or "start", self.trials[-1].states, score
+                _log.info("candidate %d: %s, %d states, %.3f", *found)
         return [trial(one, self._known[one]) for one in candidates if one in self._known]
 
     def _scored(self, candidates: list[Assignment]) -> Iterator[tuple[Assignment, float]]:
@@ -362,10 +362,7 @@ class _Search:
 def _fingerprint(cache: ClusterCache) -> str:
     """Return what a score depends on beside the assignment: trees and learner."""
     bank = cache.seen.bank
-    options = {
-        name: value for name, value in cache.learner.get_params().items() if name not in ("say", "jobs", "watch", "checkpoint")
-    }  # fmt: skip
-    total = hashlib.sha256(repr((sorted(options.items(), key=str), cache.largest, bank.symbols)).encode())
+    total = hashlib.sha256(repr((cache.learner.identity(), cache.largest, bank.symbols)).encode())
     for column in (bank.label, bank.word, bank.tree_start):
         total.update(np.ascontiguousarray(column).tobytes())
     return total.hexdigest()[:16]

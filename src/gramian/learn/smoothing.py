@@ -8,13 +8,16 @@ the end a state borrows a little from its sisters (Petrov et al. 2006).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from gramian.base import Constraint, Number
+from gramian.learn import smoothing_kernels as kernels
 from gramian.learn.tables import LatentTables
 
-__all__ = ["TINY", "Smoothing", "estimate_rules", "state_shares"]
+__all__ = ["NO_SMOOTHING", "TINY", "Smoothing", "estimate_rules", "state_shares"]
 
 TINY = 1e-200  # the least shrinkage: only what was never counted takes the coarser distribution's place
 
@@ -27,95 +30,61 @@ class Smoothing:
     ----------
     rule : float
         Weight, in counts, of the symbol's rule distribution for each of its states.
-    states : float
+    state : float
         Weight, in counts, of the coarser distribution of child states.
-    sisters : float
+    sister_share : float
         Share that each state takes from the mean of all states of its symbol.
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "rule": Number(0), "state": Number(0), "sister_share": Number(0, 1),
+    }  # fmt: skip
+
     rule: float = 2.0
-    states: float = 2.0
-    sisters: float = 0.02
+    state: float = 2.0
+    sister_share: float = 0.02
+
+
+NO_SMOOTHING = Smoothing(0.0, 0.0, 0.0)
 
 
 def state_shares(counts: LatentTables) -> npt.NDArray[np.float64]:
     """Return the share of each state in its symbol, symbols one after the other; uniform where nothing was counted."""
-    layout = counts.layout
-    mass = np.zeros(int(layout.root_start[-1]))
-    for table, start, rules in (
-        (counts.binary, layout.binary_start, layout.productions.binary),
-        (counts.unary, layout.unary_start, layout.productions.unary),
-        (counts.lexical, layout.lexical_start, layout.productions.lexical),
-    ):
-        parents = rules[:, 0]
-        sizes = layout.n_states[parents].astype(np.int64)
-        per_state = np.diff(start) // sizes  # cells of a block that share a parent state
-        starts = np.repeat(start[:-1], sizes) + _ramp(sizes) * np.repeat(per_state, sizes)
-        if len(starts):
-            sums = np.add.reduceat(table, starts, dtype=np.float64)
-            np.add.at(mass, np.repeat(layout.root_start[parents], sizes) + _ramp(sizes), sums)
-    owner = np.repeat(np.arange(len(layout.n_states)), layout.n_states)
-    total = np.bincount(owner, mass, len(layout.n_states))[owner]
-    return np.where(total > 0, mass / np.maximum(total, 1e-300), 1 / layout.n_states[owner])
+    return _masses_and_shares(counts)[1]
 
 
-def _ramp(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return 0 .. size-1 for each size, one after the other."""
-    ends = np.cumsum(sizes)
-    return np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - sizes, sizes)
-
-
-def estimate_rules(
-    counts: LatentTables, smoothing: Smoothing, shares: npt.NDArray[np.float64] | None = None
-) -> LatentTables:
+def estimate_rules(counts: LatentTables, smoothing: Smoothing) -> LatentTables:
     """Return rule and root probabilities; the lexical part is left at zero, it is the lexicon's."""
-    layout, productions = counts.layout, counts.layout.productions
-    if shares is None:
-        shares = state_shares(counts)
-    starts = layout.root_start
-    result = layout.zeros(counts.binary.dtype)
-    # Mass of each state of each phrase, from its rules.
-    state_mass = np.zeros(int(starts[-1]))
-    for rule in range(len(productions.binary)):
-        parent = productions.binary[rule, 0]
-        state_mass[starts[parent] : starts[parent + 1]] += counts.binary_block(rule).sum(
-            axis=(1, 2), dtype=np.float64
-        )
-    for rule in range(len(productions.unary)):
-        parent = productions.unary[rule, 0]
-        state_mass[starts[parent] : starts[parent + 1]] += counts.unary_block(rule).sum(
-            axis=1, dtype=np.float64
-        )
-
-    def rule_given_state(block_mass: npt.NDArray[np.float64], parent: int) -> npt.NDArray[np.float64]:
-        own = state_mass[starts[parent] : starts[parent + 1]]
-        overall = block_mass.sum() / max(own.sum(), TINY)
-        return (block_mass + rule_weight * overall) / (own + rule_weight)
-
-    rule_weight, k, a = max(smoothing.rule, TINY), max(smoothing.states, TINY), smoothing.sisters
-    for rule in range(len(productions.binary)):
-        parent, left, right = productions.binary[rule]
-        count = counts.binary_block(rule).astype(np.float64)
-        by_state = count.sum(axis=(1, 2))
-        total = by_state.sum()
-        pair = count.sum(axis=0)
-        left_share = _shrink(pair.sum(axis=1), shares[starts[left] : starts[left + 1]], k)
-        right_share = _shrink(pair.sum(axis=0), shares[starts[right] : starts[right + 1]], k)
-        pair = (pair + k * np.outer(left_share, right_share)) / (total + k)
-        block = (count + k * pair) * (rule_given_state(by_state, parent) / (by_state + k))[:, None, None]
-        result.binary_block(rule)[:] = (1 - a) * block + a * block.mean(axis=0)
-    for rule in range(len(productions.unary)):
-        parent, tag = productions.unary[rule]
-        count = counts.unary_block(rule).astype(np.float64)
-        by_state = count.sum(axis=1)
-        below = _shrink(count.sum(axis=0), shares[starts[tag] : starts[tag + 1]], k)
-        block = (count + k * below) * (rule_given_state(by_state, parent) / (by_state + k))[:, None]
-        result.unary_block(rule)[:] = (1 - a) * block + a * block.mean(axis=0)
+    result = counts.layout.zeros(counts.binary.dtype)
+    mass, shares = _masses_and_shares(counts)
+    weights = kernels.Weights(
+        max(smoothing.rule, TINY), max(smoothing.state, TINY), float(smoothing.sister_share)
+    )
+    for part, target in zip(_rule_counts(counts), (result.binary, result.unary), strict=False):
+        kernels.estimate_rules(0, len(part.rules), part, mass, shares, weights, target)
     result.root[:] = counts.root / max(counts.root.sum(), TINY)
     return result
 
 
-def _shrink(
-    count: npt.NDArray[np.float64], towards: npt.NDArray[np.float64], weight: float
-) -> npt.NDArray[np.float64]:
-    return (count + weight * towards) / (count.sum() + weight)
+def _masses_and_shares(counts: LatentTables) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the counts of each phrase's states in its rules, and the share of each state in its symbol."""
+    n_states = counts.layout.n_states
+    binary, unary, lexical = _rule_counts(counts)
+    mass, unused, shares = (np.zeros(int(counts.layout.root_start[-1])) for _ in range(3))
+    for part, into in ((binary, mass), (unary, mass), (lexical, unused)):
+        kernels.add_state_masses(part, into, shares)
+    owner = np.repeat(np.arange(len(n_states)), n_states)
+    total = np.bincount(owner, shares, len(n_states))[owner]
+    return mass, np.where(total > 0, shares / np.maximum(total, 1e-300), 1 / n_states[owner])
+
+
+def _rule_counts(counts: LatentTables) -> tuple[kernels.RuleCounts, ...]:
+    layout, productions = counts.layout, counts.layout.productions
+    return tuple(
+        kernels.RuleCounts(rules, start, count, layout.n_states, layout.root_start)
+        for rules, start, count in (
+            (productions.binary, layout.binary_start, counts.binary),
+            (productions.unary, layout.unary_start, counts.unary),
+            (productions.lexical, layout.lexical_start, counts.lexical),
+        )
+    )

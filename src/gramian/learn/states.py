@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import OptionError
+from gramian.base import Constraint, Either, MappingOf, Number, OneOf, Whole, check_value
 
-__all__ = ["Allocation", "States", "allocate_states"]
+__all__ = ["STATE_CONSTRAINTS", "Allocation", "States", "allocate_states"]
 
 Allocation: TypeAlias = Literal["root", "frequency", "all"]
 
 States: TypeAlias = int | Mapping[str, int]
 """The most states of a symbol, or the number of each, by the names that reports have; symbols that are not named get one."""
 
+STATE_CONSTRAINTS: dict[str, Constraint] = {
+    "n_states": Either(Whole(1), MappingOf(Whole(1))),
+    "allocation": OneOf(*get_args(Allocation)),
+    "growth": Number(0),
+}
+"""Of the parameters that say how many states there are."""
+
 
 def allocate_states(
-    counts: npt.NDArray[np.int64], states: int, allocation: Allocation = "root", growth: float = 0.25
+    counts: npt.NDArray[np.int64], n_states: int, allocation: Allocation = "root", growth: float = 0.25
 ) -> npt.NDArray[np.int32]:
     """Return the number of states of each symbol.
 
@@ -27,11 +34,11 @@ def allocate_states(
     ----------
     counts : ndarray of int, shape (n_symbols,)
         How often each symbol occurs.
-    states : int
+    n_states : int
         The most any symbol gets.
     allocation : {"root", "frequency", "all"}
         ``"root"``: `growth` times the square root of the count. ``"frequency"``: one up to 50 occurrences, all from 500 on, linear between
-        (Narayan and Cohen 2015). ``"all"``: every symbol gets `states`.
+        (Narayan and Cohen 2015). ``"all"``: every symbol gets `n_states`.
     growth : float
 
     Examples
@@ -41,16 +48,14 @@ def allocate_states(
     >>> allocate_states(np.array([5, 400, 10_000, 90_000]), 32, "frequency").tolist()
     [1, 25, 32, 32]
     """
-    if states < 1:
-        raise OptionError(f"states is 1 or more, not {states!r}")
+    for name, value in (("n_states", n_states), ("allocation", allocation), ("growth", growth)):
+        check_value(name, value, STATE_CONSTRAINTS[name])
     count = np.asarray(counts, np.float64)
     if allocation == "all":
-        number = np.full(len(count), states)
+        number = np.full(len(count), n_states)
     elif allocation == "frequency":
-        number = np.ceil((count - 50) / (450 / max(states - 2, 1))) + 1
-        number = np.where(count <= 50, 1, np.where(count >= 500, states, number))
-    elif allocation == "root":
-        number = np.minimum(np.rint(growth * np.sqrt(count)), count // 10)
+        number = np.ceil((count - 50) / (450 / max(n_states - 2, 1))) + 1
+        number = np.where(count <= 50, 1, np.where(count >= 500, n_states, number))
     else:
-        raise OptionError(f"allocation is 'root', 'frequency' or 'all', not {allocation!r}")
-    return np.clip(number, 1, states).astype(np.int32)
+        number = np.minimum(np.rint(growth * np.sqrt(count)), count // 10)
+    return np.clip(number, 1, n_states).astype(np.int32)

@@ -39,8 +39,8 @@ def cross_svd(
     rank: int,
     *,
     centre: bool = True,
-    iterations: int = 4,
-    seed: int = 0,
+    power_iterations: int = 4,
+    random_state: int = 0,
 ) -> CrossSVD:
     """Decompose the cross-covariance of the rows of `x` and `y` without forming it.
 
@@ -53,16 +53,15 @@ def cross_svd(
         Cut to what the shapes allow.
     centre : bool
         Subtract column means.
-    iterations : int
-        Power iterations.
-    seed : int
+    power_iterations : int
+    random_state : int
 
     Examples
     --------
     >>> x = sparse.random_array((50, 8), density=0.5, random_state=0, format="csr")
     >>> y = sparse.random_array((50, 9), density=0.5, random_state=1, format="csr")
     >>> exact = np.linalg.svd((x.T @ y).toarray() / 50, compute_uv=False)[:3]
-    >>> np.allclose(cross_svd(x, y, 3, centre=False, iterations=20).singular_values, exact)
+    >>> np.allclose(cross_svd(x, y, 3, centre=False, power_iterations=20).singular_values, exact)
     True
     """
     n, d = x.shape
@@ -79,9 +78,9 @@ def cross_svd(
         return y_columns @ (x @ block) / n - np.outer(y_mean, x_mean @ block)
 
     width = min(rank + 10, d, e)
-    basis = np.random.default_rng(seed).standard_normal((e, width)).astype(x.dtype)
+    basis = np.random.default_rng(random_state).standard_normal((e, width)).astype(x.dtype)
     basis = np.linalg.qr(forward(basis))[0]
-    for _ in range(iterations):
+    for _ in range(power_iterations):
         basis = np.linalg.qr(backward(basis))[0]
         basis = np.linalg.qr(forward(basis))[0]
     small = backward(basis)  # e x width

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
+from gramian.grammar import LPCFG
 
-__all__ = ["LatentTables", "Layout"]
+__all__ = ["LatentTables", "Layout", "tables_of"]
 
 Floats = npt.NDArray[np.floating]
 
@@ -41,13 +43,13 @@ class Layout:
         def starts(block: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
             return np.concatenate([[0], np.cumsum(block)])
 
-        return cls(
-            productions, n_states,
-            starts(sizes[productions.binary].prod(axis=1)),
-            starts(sizes[productions.unary].prod(axis=1)),
-            starts(sizes[productions.lexical[:, 0]]),
-            starts(sizes),
-        )  # fmt: skip
+        blocks = (
+            productions.binary,
+            productions.unary,
+            productions.lexical[:, :1],
+            np.arange(len(sizes))[:, None],
+        )
+        return cls(productions, n_states, *(starts(sizes[block].prod(axis=1)) for block in blocks))
 
     def zeros(self, dtype: npt.DTypeLike = np.float32) -> LatentTables:
         """Return tables full of zeros."""
@@ -82,3 +84,58 @@ class LatentTables:
         layout = self.layout
         shape = layout.n_states[layout.productions.unary[rule]]
         return self.unary[layout.unary_start[rule] : layout.unary_start[rule + 1]].reshape(shape)
+
+    def root_block(self, symbol: int) -> Floats:
+        """Return the numbers of a symbol's states at the root."""
+        return self.root[self.layout.root_start[symbol] : self.layout.root_start[symbol + 1]]
+
+    def lexical_block(self, pair: int) -> Floats:
+        """Return the numbers of the states of a pair of tag and word."""
+        return self.lexical[self.layout.lexical_start[pair] : self.layout.lexical_start[pair + 1]]
+
+
+def tables_of(grammar: LPCFG, bank: Treebank, productions: Productions) -> LatentTables:
+    """Lay a grammar's parameters out for the productions of a treebank.
+
+    Symbols are matched by name, and one that the grammar lacks gets one state; a production that the grammar lacks gets the shares
+    of its symbols' states, at the weight of the rarest rule. Negative parameters (observable operators) count as zero.
+    """
+    number = {(place < grammar.n_phrases, name): place for place, name in enumerate(grammar.symbols)}
+    match = np.array(
+        [number.get((place < bank.n_phrases, name), -1) for place, name in enumerate(bank.symbols)]
+    )
+    n_states = np.where(match >= 0, grammar.n_states[match], 1).astype(np.int32)
+    tables = Layout.of(productions, n_states).zeros(np.float32)
+
+    def shares(symbol: int) -> Floats:
+        return np.maximum(grammar.prior(match[symbol]), 0) if match[symbol] >= 0 else np.ones(1)
+
+    for rules, block, theirs, their_block in (
+        (productions.binary, tables.binary_block, grammar.binary_rules, grammar.binary_block),
+        (productions.unary, tables.unary_block, grammar.unary_rules, grammar.unary_block),
+    ):
+        known = {tuple(rule): place for place, rule in enumerate(theirs.tolist())}
+        for place, rule in enumerate(rules.tolist()):
+            found = known.get(tuple(int(match[symbol]) for symbol in rule))
+            if found is not None:
+                block(place)[:] = np.maximum(their_block(found), 0)
+            else:
+                value = shares(rule[1])
+                for symbol in rule[2:]:
+                    value = np.multiply.outer(value, shares(symbol))
+                block(place)[:] = 1e-6 * value
+    tag_number = {name: place for place, name in enumerate(grammar.symbols[grammar.n_phrases :])}
+    for pair, (tag, word) in enumerate(productions.lexical.tolist()):
+        their_tag = tag_number.get(bank.symbols[tag])
+        tables.lexical_block(pair)[:] = (
+            1
+            if their_tag is None
+            else np.maximum(grammar.lexicon.pair_states(their_tag, bank.words[word]), 1e-6)
+        )
+    for symbol in range(bank.n_symbols):
+        target = tables.root_block(symbol)
+        if match[symbol] >= 0:
+            first = grammar.state_start[match[symbol]]
+            target[:] = np.maximum(grammar.root[first : first + len(target)], 0)
+        target += 1e-9
+    return tables

@@ -10,13 +10,42 @@ prove that a computed index is not negative and would otherwise not vectorise th
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from gramian.jit import kernel, order_free_kernel
 
-__all__ = ["BINARY", "LEAF", "UNARY", "count_groups", "inside_groups", "outside_groups"]
+__all__ = ["BINARY", "LEAF", "UNARY", "Groups", "Rules", "count_groups", "inside_groups", "outside_groups"]
 
 LEAF, UNARY, BINARY = 0, 1, 2
+
+
+class Groups(NamedTuple):
+    """Nodes in groups of one kind and production: those at ``order[start[g] : start[g + 1]]``.
+
+    `shape` holds (m_parent, m_left, m_right) per group, 1 where there is no child; a node's vector begins at its `offset`.
+    """
+
+    kind: Any
+    production: Any
+    start: Any
+    order: Any
+    left: Any
+    right: Any
+    offset: Any
+    shape: Any
+
+
+class Rules(NamedTuple):
+    """Numbers of all rules with states, and where those of each begin."""
+
+    unary: Any
+    unary_start: Any
+    binary: Any
+    binary_start: Any
+    lexical: Any
+    lexical_start: Any
 
 
 @order_free_kernel
@@ -118,14 +147,10 @@ def _pair_room(shape):
 
 
 @order_free_kernel
-def inside_groups(
-    first, last, kind, production, start, order, left, right, offset, shape,
-    lexical, lexical_start, unary, unary_start, binary, binary_start, inside, scale,
-):  # fmt: skip
-    """Fill `inside` and `scale` for the nodes of groups ``first .. last - 1``.
-
-    `shape` holds (m_parent, m_left, m_right) per group, 1 where there is no child; a node's vector begins at its `offset`.
-    """
+def inside_groups(first, last, groups, rules, inside, scale):
+    """Fill `inside` and `scale` for the nodes of groups ``first .. last - 1``."""
+    kind, production, start, order, left, right, offset, shape = groups
+    unary, unary_start, binary, binary_start, lexical, lexical_start = rules
     room = np.empty(_pair_room(shape), inside.dtype)
     for group in range(first, last):
         rule = production[group]
@@ -163,11 +188,10 @@ def inside_groups(
 
 
 @order_free_kernel
-def outside_groups(
-    first, last, kind, production, start, order, left, right, offset, shape,
-    unary, unary_start, binary, binary_start, inside, scale, outside,
-):  # fmt: skip
+def outside_groups(first, last, groups, rules, inside, scale, outside):
     """Fill `outside` of the children of the nodes of the given groups; the nodes' own must be there."""
+    kind, production, start, order, left, right, offset, shape = groups
+    unary, unary_start, binary, binary_start, _, _ = rules
     room = np.empty(_pair_room(shape), inside.dtype)
     for group in range(first, last):
         if kind[group] == LEAF:
@@ -202,15 +226,14 @@ def outside_groups(
 
 
 @order_free_kernel
-def count_groups(
-    first, last, kind, production, start, order, left, right, offset, shape, weight,
-    unary, unary_start, binary, binary_start, inside, scale, outside,
-    lexical_count, lexical_start, unary_count, binary_count,
-):  # fmt: skip
-    """Add the posterior counts of the nodes of the given groups to the count arrays; `weight` is per node.
+def count_groups(first, last, groups, rules, inside, scale, outside, counts):
+    """Add the posterior counts of the nodes of the given groups to `counts`, which are laid out like `rules`.
 
     No two groups may share a production. Partial sums are handed over every thousand nodes, so that single precision is exact enough.
     """
+    kind, production, start, order, left, right, offset, shape = groups
+    unary, unary_start, binary, binary_start, _, lexical_start = rules
+    unary_count, _, binary_count, _, lexical_count, _ = counts
     pairs = np.empty((4, _pair_room(shape)), inside.dtype)
     largest, most_states = 1, 1
     for group in range(first, last):
@@ -227,7 +250,7 @@ def count_groups(
                 node = order[position]
                 here = offset[node]
                 for state in range(states):
-                    count[state] += weight[node] * inside[here + state] * outside[here + state]
+                    count[state] += inside[here + state] * outside[here + state]
             continue
         size = left_states * right_states
         base = unary_start[rule] if kind[group] == UNARY else binary_start[rule]
@@ -241,7 +264,7 @@ def count_groups(
             node = order[position]
             is_last = position == start[group + 1] - 1
             if scale[node] > 0:
-                inverse = weight[node] / scale[node]
+                inverse = inside.dtype.type(1) / scale[node]
                 for state in range(states):
                     weights[waiting, state] = outside[offset[node] + state] * inverse
                 below = offset[left[node]]

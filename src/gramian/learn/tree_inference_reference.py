@@ -24,8 +24,8 @@ def expect(bank: Treebank, tables: LatentTables) -> Expectation:
         The treebank whose productions `tables` are laid out for.
     tables : LatentTables
     """
-    layout, counts = tables.layout, tables.layout.zeros(np.float64)
-    production = layout.productions.node_production
+    counts = tables.layout.zeros(np.float64)
+    production = tables.layout.productions.node_production
     likelihood = np.empty(bank.n_trees)
     for tree in range(bank.n_trees):
         nodes = range(bank.tree_start[tree], bank.tree_start[tree + 1])
@@ -34,24 +34,23 @@ def expect(bank: Treebank, tables: LatentTables) -> Expectation:
         for node in nodes:
             left, right, rule = bank.left[node], bank.right[node], production[node]
             if bank.word[node] >= 0:
-                inside[node] = tables.lexical[layout.lexical_start[rule] : layout.lexical_start[rule + 1]]
+                inside[node] = tables.lexical_block(rule)
             elif right < 0:
                 inside[node] = tables.unary_block(rule) @ inside[left]
             else:
                 inside[node] = np.einsum("ijk,j,k", tables.binary_block(rule), inside[left], inside[right])
-        at_root = slice(layout.root_start[bank.label[root]], layout.root_start[bank.label[root] + 1])
-        probability = float(tables.root[at_root] @ inside[root])
+        prior = tables.root_block(bank.label[root])
+        probability = float(prior @ inside[root])
         with np.errstate(divide="ignore"):
             likelihood[tree] = np.log(probability)
         if probability == 0:
             continue
-        outside = {root: tables.root[at_root]}
-        counts.root[at_root] += outside[root] * inside[root] / probability
+        outside = {root: prior}
+        counts.root_block(bank.label[root])[:] += prior * inside[root] / probability
         for node in reversed(nodes):
             left, right, rule, above = bank.left[node], bank.right[node], production[node], outside[node]
             if bank.word[node] >= 0:
-                here = slice(layout.lexical_start[rule], layout.lexical_start[rule + 1])
-                counts.lexical[here] += above * inside[node] / probability
+                counts.lexical_block(rule)[:] += above * inside[node] / probability
             elif right < 0:
                 block = tables.unary_block(rule)
                 outside[left] = above @ block

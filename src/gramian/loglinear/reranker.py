@@ -15,8 +15,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from gramian.base import Report
 from gramian.errors import InputError, MissingExtraError, OptionError
-from gramian.learn.learner import Report
 from gramian.loglinear import reranker_kernels as learn_kernels
 from gramian.loglinear.rerank_candidates import DENSE
 from gramian.loglinear.rerank_features import GROUPS, TreeFeatures
@@ -178,7 +178,7 @@ class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
             raise OptionError(f"slots is a power of two, 4096 or more, not {self.slots!r}")
         if not self.l2 or min(self.l2) <= 0:
             raise OptionError(f"l2 is one or more numbers above 0, not {self.l2!r}")
-        report = Report(self.say)
+        report = Report(__name__)
         chosen = [one for one in sentences if len(one.trees) > 1]
         if len(chosen) < 2:
             raise InputError(

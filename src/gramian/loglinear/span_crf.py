@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from gramian.base import Report
 from gramian.chart.chart_parser import ChartParser, Pruning
 from gramian.corpus import Treebank
 from gramian.errors import InputError, MissingExtraError, OptionError
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import Lexicon, WordScores
 from gramian.learn import PCFG
-from gramian.learn.learner import Report
 from gramian.loglinear import span_kernels as kernels
 from gramian.loglinear import span_state_kernels as state_kernels
 from gramian.loglinear.span_forests import Contexts, Skeleton, States, gold_forest, skeleton
@@ -137,11 +137,11 @@ class SpanCRF(BaseEstimator):  # type: ignore[misc]
         self
         """
         self._check(treebank)
-        report = Report(self.say)
+        report = Report(__name__)
         bank, n_tags = treebank, treebank.n_symbols - treebank.n_phrases
         sentences = _Sentences(bank)
         with report.stage("coarse grammar"):
-            self.grammar_: LPCFG = self.grammar or PCFG().fit(bank).grammar_
+            self.grammar_: LPCFG = self.grammar or PCFG().fit(bank).model_
         if self.grammar_.symbols != bank.symbols:
             raise OptionError(
                 "the coarse grammar has other symbols than the treebank; try: learning it from the same one"

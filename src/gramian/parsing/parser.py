@@ -94,7 +94,7 @@ class Parser:
     >>> from gramian.corpus import Treebank
     >>> from gramian.learn import PCFG
     >>> trees = [Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")]
-    >>> parser = Parser(PCFG().fit(Treebank.from_trees(trees)).grammar_)
+    >>> parser = Parser(PCFG().fit(Treebank.from_trees(trees)).model_)
     >>> result = parser.parse("the dog barks")
     >>> print(result.tree, result.status)
     (S (NP (DT the) (NN dog)) (VP (VBZ barks))) parsed

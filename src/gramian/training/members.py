@@ -142,19 +142,20 @@ def train_member(task: dict[str, Any], say: Callable[[str], None] | None = None)
     """
     member = Member(**task["member"])
     seen = task_observations(task)
-    parameters = dict(task["parameters"]) | {"say": say}
+    parameters = dict(task["parameters"]) | {"verbose": say is not None}
     if task["learner"] != "PCFG":  # which leaves nothing to chance
         parameters["random_state"] = member.seed
     if task["learner"] == "SpanCRF":
+        parameters["say"] = say if parameters.pop("verbose") else None
         expert = SpanCRF(**parameters).fit(seen.bank)
         return {"expert": _encoded(partial(save_expert, expert.model_))}
     if member.noise:
-        parameters |= {"noise": member.noise, "noise_level": member.noise_level}
-    learner = getattr(learn, task["learner"])(**parameters).fit(seen)
+        parameters |= {"clustering__noise": member.noise, "clustering__noise_level": member.noise_level}
+    learner = getattr(learn, task["learner"])().set_params(**parameters).fit(seen)
     report = {
         name: value for name, value in learner.report_.items() if name not in ("seconds", "peak memory (MB)")
     }
-    grammar = learner.grammar_
+    grammar = learner.model_
     if task["compact"]:
         grammar, loss = compacted(grammar)
         report |= {"low rank": loss} if loss else {}
@@ -168,7 +169,7 @@ def task_observations(task: dict[str, Any]) -> learn.Observations:
     """Return the treebank of a task for :func:`train_member`, less its fold if it has one; kept for the next task."""
     return _observations(
         task["trees"], task["tagged"], tuple(task["data"]), task["preset"], task["member"]["direction"], task["horizontal"],
-        task["vertical"], task["skip_broken"], task["heads"], task["parameters"].get("lexicon", "auto"),
+        task["vertical"], task["skip_broken"], task["heads"],
         tuple(task["fold"]) if "fold" in task else None,
     )  # fmt: skip
 
@@ -257,7 +258,6 @@ def _observations(
     vertical: int,
     skip_broken: bool,
     heads: str,
-    lexicon: Any,
     fold: tuple[int, int] | tuple[int, int, bool] | None,
 ) -> learn.Observations:
     """Read a treebank; models of the same binarisation that are trained one after the other share it with its features."""
@@ -272,10 +272,8 @@ def _observations(
         bank = Treebank.from_trees(
             without_fold(bank, *fold).trees(), options=named_preset("whole"), shape=bank.shape, heads=rules
         )
-    return learn.Observations(
-        bank, heads=learn.PCFG(heads=heads).head_rules(bank), lexicon=lexicon,
-        tagged=None if tagged is None else TaggedWords.read(tagged), keep_features=True,
-    )  # fmt: skip
+    words = None if tagged is None else TaggedWords.read(tagged)
+    return learn.Observations(bank, tagged=words, keep_features=True)
 
 
 def disagreement(parses: Sequence[Sequence[Tree]]) -> list[list[float]]:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from gramian.base import progress_shown
 from gramian.errors import InputError
 from gramian.evaluate import GoldBrackets
 from gramian.grammar import LPCFG
@@ -57,14 +58,14 @@ def candidate_task(task: dict[str, Any], judge: str | None, largest: int | None 
     largest : int, optional
         The most states of a symbol; by default twice as many as the learner begins with, but not more than 32 unless it has these.
     """
-    known = SpectralClustering().get_params()
+    known = SpectralClustering().plain_params()
     parameters = {
         name: value
         for name, value in task["parameters"].items()
-        if name in known and name not in ("say", "jobs")
+        if name in known and name not in ("verbose", "n_jobs")
     }
     parameters["random_state"] = task["member"]["seed"]
-    most = parameters.get("states", known["states"])
+    most = parameters.get("n_states", known["n_states"])
     common = task | {
         "parameters": parameters,
         "largest": largest or max(most, min(2 * most, _MOST_STATES)),
@@ -96,7 +97,7 @@ def search_by_f1(
     jobs: int = 1,
     scheduler: str | None = None,
     log: str | Path | None = None,
-    say: Callable[[str], None] | None = None,
+    verbose: bool = False,
 ) -> tuple[FoundStates, dict[str, int]]:
     """Search for numbers of states; return the search, and the numbers by the names of symbols.
 
@@ -104,12 +105,14 @@ def search_by_f1(
     ----------
     task : dict
         Of :func:`candidate_task`.
-    method, budget, log, say
+    method, budget, log
         As for :func:`gramian.learn.search.search_states`.
     jobs : int
         Threads; the result does not depend on it.
     scheduler : str, optional
         Address of a Dask scheduler whose workers score the candidates instead.
+    verbose : bool
+        Whether better candidates are shown on stderr.
     """
     cache, score = _workplace(json.dumps(task, sort_keys=True))
 
@@ -117,10 +120,11 @@ def search_by_f1(
         tasks = [task | {"states": list(assignment)} for assignment in assignments]
         return [outcome.value for outcome in run_tasks(score_candidate, tasks, scheduler=scheduler)]
 
-    found = search_states(
-        cache, score, method=method, budget=budget, jobs=jobs, elsewhere=elsewhere if scheduler else None,
-        log=log, judge=" ".join(task["data"]), say=say,
-    )  # fmt: skip
+    with progress_shown(verbose):
+        found = search_states(
+            cache, score, method=method, budget=budget, n_jobs=jobs, elsewhere=elsewhere if scheduler else None,
+            log=log, judge=" ".join(task["data"]),
+        )  # fmt: skip
     names = [cache.seen.name(symbol) for symbol in range(cache.seen.bank.n_symbols)]
     return found, {name: number for name, number in zip(names, found.n_states, strict=True) if number > 1}
 
@@ -138,5 +142,5 @@ def _workplace(text: str) -> tuple[ClusterCache, Callable[[LPCFG], float]]:
     if not gold:
         raise InputError("there is no tree to score candidates on", task["judge"], hint="more trees")
     every = -(-len(gold) // _JUDGES)
-    learner = SpectralClustering(**task["parameters"])
+    learner = SpectralClustering().set_params(**task["parameters"])
     return ClusterCache(learner, task_observations(task), task["largest"]), f1_score(gold[::every])

@@ -49,7 +49,7 @@ def state_map(grammar: LPCFG, symbol: int) -> StateMap:
     >>> from gramian.corpus import Treebank
     >>> from gramian.learn import PCFG
     >>> from gramian.trees import Tree
-    >>> grammar = PCFG().fit(Treebank.from_trees([Tree.parse("(S (NN dogs) (VBP bark))")])).grammar_
+    >>> grammar = PCFG().fit(Treebank.from_trees([Tree.parse("(S (NN dogs) (VBP bark))")])).model_
     >>> state_map(grammar, grammar.symbols.index("S"))
     StateMap(points=[(0.0, 0.0)], explained=1.0)
     """

@@ -56,7 +56,7 @@ def test_bad_input(tmp_path, text, reason):
 def grammar(words: TaggedWords | None):
     trees = [Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")] * 3
     trees += [Tree.parse("(S (NP (DT a) (NN run)) (VP (VBZ sees) (NP (NN cat))))")]
-    return PCFG().fit(Observations(Treebank.from_trees(trees), tagged=words)).grammar_
+    return PCFG().fit(Observations(Treebank.from_trees(trees), tagged=words)).model_
 
 
 def chances(words: TaggedWords | None, word: str) -> dict[str, float]:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gramian.features import feature_matrix
+from gramian.features import Features, feature_matrix
 
 columns = st.lists(st.lists(st.integers(-1, 4), min_size=7, max_size=7), min_size=1, max_size=3)
 
@@ -15,7 +15,8 @@ columns = st.lists(st.lists(st.integers(-1, 4), min_size=7, max_size=7), min_siz
 @given(columns, st.sampled_from([0.0, 1.0, 5.0]), st.booleans(), st.integers(1, 4))
 def test_against_a_loop(lists, kappa, scaled, min_count):
     matrix = feature_matrix(
-        [np.array(values, np.int64) for values in lists], kappa=kappa, scaled=scaled, min_count=min_count
+        [np.array(values, np.int64) for values in lists],
+        Features(kappa=kappa, scaling=scaled, min_count=min_count),
     )
     dense = []
     for values in lists:
@@ -33,12 +34,14 @@ def test_against_a_loop(lists, kappa, scaled, min_count):
 
 def test_scaling_by_hand():
     """A feature seen c times has the value 1 / sqrt(c + kappa)."""
-    matrix = feature_matrix([np.array([3, 3, 3, 8])], kappa=1.0).toarray()
+    matrix = feature_matrix([np.array([3, 3, 3, 8])], Features(kappa=1.0)).toarray()
     np.testing.assert_allclose(matrix, [[1 / 2, 0], [1 / 2, 0], [1 / 2, 0], [0, 1 / np.sqrt(2)]], rtol=1e-6)
 
 
 def test_rare_values_share_a_feature_per_template():
-    matrix = feature_matrix([np.array([1, 1, 2, 3]), np.array([5, 6, 6, 6])], min_count=2, scaled=False)
+    matrix = feature_matrix(
+        [np.array([1, 1, 2, 3]), np.array([5, 6, 6, 6])], Features(min_count=2, scaling=False)
+    )
     np.testing.assert_array_equal(matrix.toarray(), [[0, 1, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1], [1, 0, 0, 1]])
 
 

@@ -82,7 +82,7 @@ def test_contexts_of_a_learnt_grammar_are_relative_frequencies():
         Tree.parse("(S (NP (DT the) (NN cat)) (VP (VB sees) (NP (NN rain))))"),
         Tree.parse("(NP (NN rain))"),
     ]
-    grammar = PCFG().fit(Treebank.from_trees(trees)).grammar_
+    grammar = PCFG().fit(Treebank.from_trees(trees)).model_
     (state,) = describe(grammar, grammar.symbols.index("NP")).states
     assert shares(state.contexts) == pytest.approx(
         {"S → · VP": 1 / 3, "VP → VB ·": 1 / 3, "root": 1 / 3}, abs=1e-5
@@ -93,7 +93,7 @@ def test_contexts_of_a_learnt_grammar_are_relative_frequencies():
 def test_any_binarisation_gives_the_rules_of_the_trees(shape):
     trees = [Tree.parse("(X (A a) (B b) (C c) (D d))"), Tree.parse("(X (A a) (B b) (A a))")]
     bank = Treebank.from_trees(trees, shape=shape, heads=HeadRules.named("left"))
-    grammar = PCFG().fit(bank).grammar_
+    grammar = PCFG().fit(bank).model_
     (state,) = describe(grammar, grammar.symbols.index("X"), top=2).states
     best = state.rules[0]
     assert {"A B C D", "A B A"} & {rule.name for rule in state.rules}
@@ -112,7 +112,7 @@ def test_examples_are_phrases_of_the_state():
 
 
 def test_a_label_may_name_a_phrase_and_a_tag():
-    grammar = PCFG().fit(Treebank.from_trees([Tree.parse("(X (X (X a) (Y b)) (, %))")])).grammar_
+    grammar = PCFG().fit(Treebank.from_trees([Tree.parse("(X (X (X a) (Y b)) (, %))")])).model_
     assert [grammar.symbols[number] for number in symbols_named(grammar, "X")] == ["X", "X"]
     assert [grammar.symbols[number] for number in symbols_named(grammar, ",")] == ["%2C"]
 
@@ -126,6 +126,6 @@ def test_a_label_that_is_not_there():
 
 def test_operators_have_no_states_to_describe():
     bank = Treebank.from_trees([Tree.parse("(S (A a) (B b))"), Tree.parse("(S (B b) (T (A a)))")] * 20)
-    grammar = SpectralMoments(states=2).fit(bank).grammar_
+    grammar = SpectralMoments(n_states=2).fit(bank).model_
     with pytest.raises(OptionError, match="directions"):
         describe(grammar, 0)

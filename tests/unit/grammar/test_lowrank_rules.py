@@ -32,7 +32,7 @@ def bank() -> Treebank:
 
 @pytest.fixture(scope="module")
 def grammar(bank: Treebank) -> LPCFG:
-    return EM(states=6, allocation="all", iterations=3).fit(bank).grammar_
+    return EM(n_states=6, allocation="all", max_iter=3).fit(bank).model_
 
 
 def frobenius(first: LPCFG, second: LPCFG) -> np.ndarray:
@@ -126,7 +126,7 @@ def test_a_rule_of_zeros_and_rules_too_small_to_gain_stay_whole(grammar):
 
 def test_a_grammar_without_rules_of_two_children_has_nothing_to_compress():
     words = Treebank.from_trees([Tree.parse("(NP (NN dog))")] * 20)
-    plain = EM(states=2, allocation="all", iterations=1).fit(words).grammar_
+    plain = EM(n_states=2, allocation="all", max_iter=1).fit(words).model_
     small = compress(plain)
     assert (small.grammar.factors, small.speed, small.gamma, small.parameters) == (None, 1.0, 0.0, (0, 0))
     with pytest.raises(OptionError, match="two children"):
@@ -134,7 +134,7 @@ def test_a_grammar_without_rules_of_two_children_has_nothing_to_compress():
 
 
 def test_expected_uses_count_the_rules_of_a_tree(bank):
-    plain = PCFG().fit(bank).grammar_
+    plain = PCFG().fit(bank).model_
     uses = expected_uses(plain)
     # Relative frequencies give back the mean number of binary rules of the trees they come from: words less one each.
     inner = sum(len(Tree.parse(text).words) - 1 for text in TREES) / len(TREES)
@@ -142,7 +142,7 @@ def test_expected_uses_count_the_rules_of_a_tree(bank):
 
 
 def test_shared_products_are_exact_for_a_grammar_without_states(bank):
-    plain = PCFG().fit(bank).grammar_
+    plain = PCFG().fit(bank).model_
     small = compress_shared(plain, 1)
     assert small.gamma < 1e-5
     check(small.grammar, 1e-4)

@@ -14,8 +14,9 @@ from sklearn.metrics import adjusted_rand_score
 from gramian.corpus import Treebank
 from gramian.errors import OptionError
 from gramian.features import SETS
-from gramian.learn import Observations, SpectralClustering
-from gramian.learn.cluster import count_soft_states, count_states
+from gramian.learn import Clustering, Features, Observations, Smoothing, SpectralClustering
+from gramian.learn.counting import count_soft_states, count_states
+from gramian.learn.smoothing import NO_SMOOTHING
 from gramian.learn.tables import Layout
 
 KINDS = ("NP", "VP", "N", "V", "D")  # what has two states
@@ -33,7 +34,13 @@ def agreement(bank: Treebank, truth: np.ndarray, states: np.ndarray) -> dict[str
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_states_are_recovered(seed, record_property):
     bank, truth = sentences(1000, seed)
-    learner = SpectralClustering(2, allocation="all", restarts=5, heads=None, random_state=seed).fit(bank)
+    learner = SpectralClustering(
+        2,
+        allocation="all",
+        features=Features(heads=None),
+        clustering=Clustering(restarts=5),
+        random_state=seed,
+    ).fit(bank)
     assert learner.states_.shape == bank.label.shape
     found = agreement(bank, truth, learner.states_)
     for name, value in found.items():
@@ -48,9 +55,9 @@ def test_states_are_recovered(seed, record_property):
 def test_the_grammar_is_the_counted_states():
     bank, _ = sentences(300, 0)
     learner = SpectralClustering(
-        2, allocation="all", heads=None, rule_shrinkage=0.0, state_shrinkage=0.0, sister_share=0.0
+        2, allocation="all", features=Features(heads=None), smoothing=NO_SMOOTHING
     ).fit(bank)
-    grammar, states = learner.grammar_, learner.states_
+    grammar, states = learner.model_, learner.states_
     s, np_, vp = (bank.symbols.index(name) for name in ("S", "NP", "VP"))
     (rule,) = np.flatnonzero((grammar.binary_rules == [s, np_, vp]).all(axis=1))
     block = grammar.binary[grammar.binary_start[rule] : grammar.binary_start[rule + 1]].reshape(2, 2, 2)
@@ -147,8 +154,13 @@ def test_every_setting_gives_a_grammar_without_gaps(features, projection):
 
     bank, _ = sentences(120, 3)
     for soft in (None, 3.0):
-        learner = SpectralClustering(3, allocation="all", features=features, projection=projection, soft=soft)
-        check(learner.fit(bank).grammar_, 1e-4)
+        learner = SpectralClustering(
+            3,
+            allocation="all",
+            features=Features(features),
+            clustering=Clustering(projection=projection, soft=soft),
+        )
+        check(learner.fit(bank).model_, 1e-4)
 
 
 def test_more_states_than_there_are_differences():
@@ -156,11 +168,9 @@ def test_more_states_than_there_are_differences():
     from gramian.grammar.check import check
 
     bank = Treebank.read(io.StringIO("(S (N a) (V b))\n" * 30))
-    learner = SpectralClustering(
-        4, allocation="all", rule_shrinkage=0.0, state_shrinkage=0.0, sister_share=0.0
-    ).fit(bank)
+    learner = SpectralClustering(4, allocation="all", smoothing=NO_SMOOTHING).fit(bank)
     assert set(learner.states_.tolist()) == {0}
-    check(learner.grammar_, 1e-4)
+    check(learner.model_, 1e-4)
 
 
 def test_a_sorted_treebank_keeps_its_states():
@@ -178,10 +188,10 @@ def test_a_sorted_treebank_keeps_its_states():
     assert len(np.unique(phrase[:400])) == 1
 
 
-def test_the_report_tells_spectra_and_stages():
+def test_the_report_tells_spectra_and_stages(caplog):
     bank, _ = sentences(200, 0)
-    told = []
-    learner = SpectralClustering(2, allocation="all", say=told.append).fit(bank)
+    caplog.set_level("INFO", "gramian")
+    learner = SpectralClustering(2, allocation="all").fit(bank)
     report = learner.report_
     assert report["symbols"]["NP"] == {
         "count": int((bank.label == bank.symbols.index("NP")).sum()),
@@ -192,21 +202,21 @@ def test_the_report_tells_spectra_and_stages():
     assert values == sorted(values, reverse=True)
     assert values[0] > 0
     assert {"features", "projections and clusters", "counts", "grammar"} <= set(report["seconds"])
-    assert any(line.startswith("features: ") for line in told)
+    assert any(line.startswith("features: ") for line in caplog.messages)
 
 
 def test_the_plain_setting_of_the_thesis():
     learner = SpectralClustering.thesis_setting(3)
-    assert (learner.states, learner.allocation, learner.features) == (3, "all", "plain")
-    assert learner.restarts == 10
-    assert (learner.scaling, learner.projection, learner.lexicon, learner.soft) == (False, "raw", "pos", None)
-    assert (learner.rule_shrinkage, learner.state_shrinkage, learner.sister_share) == (0.0, 0.0, 0.0)
+    assert (learner.n_states, learner.allocation, learner.lexicon) == (3, "all", "pos")
+    assert learner.features == Features("plain", scaling=False, heads=None)
+    assert learner.clustering == Clustering(projection="raw", restarts=10, soft=None)
+    assert learner.smoothing == Smoothing(0.0, 0.0, 0.0)
     bank, _ = sentences(200, 0)
-    grammar = learner.fit(bank).grammar_
+    grammar = learner.fit(bank).model_
     assert set(grammar.n_states.tolist()) == {3}
     # Nothing is smoothed: as many cells as there are different rules with states.
     states, binary = learner.states_, np.flatnonzero(bank.right >= 0)
-    used = {(states[node], states[bank.left[node]], states[bank.right[node]], learner.grammar_.symbols[bank.label[node]],
+    used = {(states[node], states[bank.left[node]], states[bank.right[node]], learner.model_.symbols[bank.label[node]],
              bank.label[bank.left[node]], bank.label[bank.right[node]]) for node in binary}  # fmt: skip
     in_use = grammar.state_prior > 0
     cells = 0
@@ -220,5 +230,7 @@ def test_the_plain_setting_of_the_thesis():
 
 
 def test_an_unknown_feature_set():
-    with pytest.raises(OptionError, match="no feature set 'poor'; try one of: plain, paper, rich"):
-        SpectralClustering(features="poor").fit(sentences(5, 0)[0])
+    with pytest.raises(
+        OptionError, match=r"^features.templates must be one of plain, paper, rich, got 'poor'$"
+    ):
+        SpectralClustering(features=Features("poor")).fit(sentences(5, 0)[0])

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from gramian.corpus import Treebank
 from gramian.errors import OptionError
 from gramian.grammar.lexicon import Lexicon
-from gramian.learn import Observations
-from gramian.learn.cluster import count_states
-from gramian.learn.lexicon_counts import LexicalModel
+from gramian.learn import PCFG, Observations
+from gramian.learn.counting import count_states
+from gramian.learn.lexicon_counts import LexicalModel, LexiconOptions
 from gramian.learn.smoothing import state_shares
 from gramian.learn.tables import LatentTables, Layout
 
@@ -46,9 +46,9 @@ def counts_of(seen: Observations, states: int = 2, seed: int = 0) -> LatentTable
 
 def lexicon_of(bank: Treebank, states: int = 2, **options) -> Lexicon:
     seen = Observations(bank)
-    seen.lexical = LexicalModel(bank, seen.productions, **options)
+    model = LexicalModel(bank, seen.productions, LexiconOptions(**options))
     counts = counts_of(seen, states)
-    return seen.lexical.build(seen.lexical.state_scores(counts), counts.layout.n_states)
+    return model.build(model.state_scores(counts), counts.layout.n_states)
 
 
 def tags(lexicon: Lexicon, word: str, initial: bool = False) -> dict[str, float]:
@@ -71,13 +71,13 @@ def test_with_shrinkage_a_words_form_has_a_say(bank):
     found = tags(lexicon, "saw")
     assert found["NN"] > found["VBD"]
     assert 0.4 < found["NN"] < 0.75
-    form = Observations(bank).lexical.form_probabilities(["saw"])[0]
+    form = Observations(bank).lexical("auto").form_probabilities(["saw"])[0]
     expected = (3 + form[lexicon.tags.index("NN")]) / 5
     assert found["NN"] == pytest.approx(expected, rel=1e-5)
 
 
 def test_form_probabilities_sum_to_one(bank):
-    model = Observations(bank).lexical
+    model = Observations(bank).lexical("auto")
     np.testing.assert_allclose(
         model.form_probabilities([*bank.words, "xyzzy", "🙂"]).sum(axis=1), 1, rtol=1e-12
     )
@@ -124,7 +124,7 @@ def probabilities_of_states(
     seen: Observations, counts: LatentTables, **options
 ) -> dict[tuple[str, str], np.ndarray]:
     """Return P(state | tag, word) of all pairs."""
-    model = LexicalModel(seen.bank, seen.productions, **options)
+    model = LexicalModel(seen.bank, seen.productions, LexiconOptions(**options))
     scores = model.state_scores(counts).pairs
     shares, layout = state_shares(counts), counts.layout
     return {
@@ -182,14 +182,15 @@ def test_words_that_look_alike_share_states():
 def test_rare_words_tied_to_their_tag():
     """Words seen up to five times share the states of all of them; others have their own."""
     lines = ["(S (N often) (V a))"] * 6 + ["(S (N once) (V a))"] + ["(S (N twice) (V a))"] * 2
-    seen = Observations(Treebank.read(io.StringIO("\n".join(lines))), lexicon="pos")
+    seen = Observations(Treebank.read(io.StringIO("\n".join(lines))))
     bank = seen.bank
     often, once, twice = (bank.word == bank.words.index(word) for word in ("often", "once", "twice"))
     state = np.zeros(len(bank.label), np.int32)
     state[np.flatnonzero(often)[:2]] = 1
     state[once] = 1
     counts = count_states(bank, Layout.of(seen.productions, np.full(bank.n_symbols, 2, np.int32)), state)
-    lexicon = seen.lexical.build(seen.lexical.state_scores(counts), counts.layout.n_states)
+    model = seen.lexical("pos")
+    lexicon = model.build(model.state_scores(counts), counts.layout.n_states)
     shares = state_shares(counts)[counts.layout.root_start[bank.symbols.index("N")] :][:2]
     tag = lexicon.tags.index("N")
 
@@ -201,14 +202,15 @@ def test_rare_words_tied_to_their_tag():
         np.testing.assert_allclose(states(word), [2 / 3, 1 / 3], rtol=1e-6)
     assert tags(lexicon, "once") == pytest.approx({"N": 1.0})
     # Features do not tell rare words apart either.
-    column = seen.view.word[:-1]
+    column = seen.view(None, model.options.suffixes).word[:-1]
     assert len(set(column[once | twice].tolist())) == 1
     assert set(column[often].tolist()).isdisjoint(column[once].tolist())
 
 
 def test_a_lexicon_must_be_known(bank):
-    with pytest.raises(OptionError, match="lexicon is 'auto', 'suffix', 'tag' or 'pos', not 'prefix'"):
-        Observations(bank, lexicon="prefix")
+    wanted = "a LexiconOptions or one of auto, suffix, tag, pos"
+    with pytest.raises(OptionError, match=f"^lexicon must be {wanted}, got 'prefix'$"):
+        PCFG(lexicon="prefix").fit(bank)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +228,7 @@ def test_tiny_treebanks(text):
 
 
 def test_top_tag(bank):
-    model = Observations(bank).lexical
+    model = Observations(bank).lexical("auto")
     assert model.top_tag["saw"] == "NN"
     assert model.top_tag["the"] == "DT"
 
@@ -235,6 +237,7 @@ def test_what_tells_rare_words_apart_depends_on_the_treebank():
     english = "(S (NP (DT the) (NN dog)) (VP (VBZ sees) (PP (IN in) (NP (NN snow)))))"
     other = "(S (NP (D la) (N neige)) (VP (V tombe)))"
     for text, suffixes in ((english, True), (other, False)):
-        assert Observations(Treebank.read(io.StringIO(text))).lexical.suffixes is suffixes
-        assert Observations(Treebank.read(io.StringIO(text)), lexicon="suffix").lexical.suffixes
-        assert not Observations(Treebank.read(io.StringIO(text)), lexicon="tag").lexical.suffixes
+        seen = Observations(Treebank.read(io.StringIO(text)))
+        assert seen.lexical("auto").options.suffixes is suffixes
+        assert seen.lexical("suffix").options.suffixes
+        assert not seen.lexical("tag").options.suffixes

@@ -8,8 +8,7 @@ from learn_cases import ToyGrammar, tree_values
 
 from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
-from gramian.learn import Observations, SpectralMoments
-from gramian.learn.cluster import feature_columns
+from gramian.learn import Features, Observations, SpectralMoments
 from gramian.learn.moments import NodeProjections, _binary_moment, moment_tables
 from gramian.learn.tables import LatentTables, Layout
 
@@ -75,7 +74,7 @@ def estimate(bank: Treebank, counts: np.ndarray) -> np.ndarray:
     repeated = np.repeat(np.arange(bank.n_trees), counts)
     seen = Observations(bank.subset(repeated))
     nodes = [np.arange(bank.tree_start[tree], bank.tree_start[tree + 1]) for tree in repeated]
-    tables = moment_tables(seen, projections(bank, seen, np.concatenate(nodes)), smoothing=0.0)
+    tables = moment_tables(seen, projections(bank, seen, np.concatenate(nodes)), backoff=0.0)
     productions = Productions.of(bank)
     for part in ("binary", "unary", "lexical"):  # all were seen, so that only nodes differ
         np.testing.assert_array_equal(getattr(seen.productions, part), getattr(productions, part))
@@ -132,13 +131,9 @@ def test_chained_smoothing_by_the_formula():
 def test_frequent_rules_are_not_smoothed():
     trees, _ = toy_grammar(0).sample(300, 0)
     seen = Observations(Treebank.from_trees(trees))
-    learner = SpectralMoments(2, allocation="all", features="plain")
-    inside, outside = feature_columns(seen, learner.features)
-    order, starts = seen.bank.by_label
-    parts = [
-        learner._project(order[starts[symbol] : starts[symbol + 1]], inside, outside, 2)[:2]
-        for symbol in range(seen.bank.n_symbols)
-    ]
+    learner = SpectralMoments(2, allocation="all", features=Features("plain"))
+    columns = seen.feature_columns(learner.features)
+    parts = [learner._project(seen.nodes(symbol), columns, 2)[:2] for symbol in range(seen.bank.n_symbols)]
     p = NodeProjections.of(seen, parts)
     raw, smooth = moment_tables(seen, p, 0.0), moment_tables(seen, p, 30.0, 200)
     changed = {}
@@ -154,12 +149,11 @@ def test_projections_are_dual():
     """Inside and outside projections of a symbol's nodes have the identity as their mean product."""
     trees, _ = toy_grammar(0).sample(400, 1)
     seen = Observations(Treebank.from_trees(trees))
-    learner = SpectralMoments(2, allocation="all", features="paper")
-    inside, outside = feature_columns(seen, learner.features)
-    order, starts = seen.bank.by_label
+    learner = SpectralMoments(2, allocation="all", features=Features("paper"))
+    columns = seen.feature_columns(learner.features)
     ranks = []
     for symbol in range(seen.bank.n_symbols):
-        y, z, _ = learner._project(order[starts[symbol] : starts[symbol + 1]], inside, outside, 2)
+        y, z, _ = learner._project(seen.nodes(symbol), columns, 2)
         np.testing.assert_allclose(y.T @ z / len(y), np.eye(y.shape[1]), atol=1e-3)
         ranks.append(y.shape[1])
     assert max(ranks) == 2
@@ -168,7 +162,7 @@ def test_projections_are_dual():
 def test_learner_gives_operators_with_the_rules_probabilities():
     trees, _ = toy_grammar(0).sample(400, 2)
     bank = Treebank.from_trees(trees)
-    grammar = SpectralMoments(2, allocation="all", features="paper").fit(bank).grammar_
+    grammar = SpectralMoments(2, allocation="all", features=Features("paper")).fit(bank).model_
     assert not grammar.is_probabilistic
     productions = Productions.of(bank)
     labels = np.bincount(bank.label, minlength=bank.n_symbols)

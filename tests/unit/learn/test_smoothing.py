@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import smoothing_in_numpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from learn_cases import Case, big_case, cases
 
+from gramian.corpus.productions import Productions
 from gramian.learn.smoothing import Smoothing, estimate_rules, state_shares
-from gramian.learn.tables import LatentTables
+from gramian.learn.tables import LatentTables, Layout
 
 NONE = Smoothing(0.0, 0.0, 0.0)
 smoothings = st.builds(
@@ -131,3 +133,26 @@ def test_sisters_by_hand():
         np.testing.assert_allclose(
             mixed.binary_block(rule), 0.75 * block + 0.25 * block.mean(axis=0), rtol=1e-9, atol=1e-15
         )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("most", [1, 3, 9, 20, 100])
+@pytest.mark.parametrize("smoothing", [Smoothing(), NONE, Smoothing(1e3, 0.5, 0.3)])
+def test_kernels_equal_numpy_to_the_last_bit(dtype, most, smoothing):
+    """Sums are taken in NumPy's order, so grammars are the same bytes as when NumPy made them."""
+    rng = np.random.default_rng(most)
+    n_states = rng.integers(max(1, most // 2), most + 1, 6).astype(np.int32)
+    pick = lambda n, first, last: rng.integers(first, last, n).astype(np.int32)  # noqa: E731
+    binary = np.stack([pick(5, 0, 3), pick(5, 0, 6), pick(5, 0, 6)], axis=1)
+    unary = np.stack([pick(4, 0, 3), pick(4, 3, 6)], axis=1)
+    lexical = np.stack([pick(9, 3, 6), np.arange(9, dtype=np.int32)], axis=1)
+    ones = [np.ones(len(table), np.int64) for table in (binary, unary, lexical)]
+    productions = Productions(binary, unary, lexical, *ones, np.zeros(0, np.int32))
+    counts = Layout.of(productions, n_states).zeros(dtype)
+    for table in (counts.binary, counts.unary, counts.lexical, counts.root):
+        table[:] = rng.gamma(0.1, 1, len(table))
+    expected = smoothing_in_numpy.estimate_rules(counts, smoothing)
+    found = estimate_rules(counts, smoothing)
+    for part in ("binary", "unary", "root"):
+        assert getattr(found, part).tobytes() == getattr(expected, part).tobytes()
+    assert state_shares(counts).tobytes() == smoothing_in_numpy.state_shares(counts).tobytes()

@@ -7,12 +7,13 @@ import pytest
 from learn_cases import big_case, sentences
 
 from gramian.learn import Observations, SplitMerge
-from gramian.learn.cluster import count_states
-from gramian.learn.lexicon_counts import LexicalModel
+from gramian.learn.counting import count_states
+from gramian.learn.lexicon_counts import LexiconOptions
+from gramian.learn.maximise import Maximisation
 from gramian.learn.merge import merge_losses, merged, nearest_pairs
 from gramian.learn.smoothing import Smoothing
 from gramian.learn.split_merge import split
-from gramian.learn.tables import Layout
+from gramian.learn.tables import LatentTables, Layout
 
 NONE = Smoothing(0.0, 0.0, 0.0)
 PARTS = ("binary", "unary", "lexical", "root")
@@ -70,8 +71,12 @@ def test_noise_tells_halves_apart():
 def unsmoothed(n: int = 200) -> tuple[Observations, np.ndarray]:
     bank, truth = sentences(n, 0)
     seen = Observations(bank)
-    seen.lexical = LexicalModel(bank, seen.productions, shrinkage=0.0, tag_shrinkage=0.0)
     return seen, truth
+
+
+def maximised(seen: Observations, counts: LatentTables) -> LatentTables:
+    """Return probabilities with nothing smoothed."""
+    return Maximisation(seen, NONE, LexiconOptions(shrinkage=0.0, tag_shrinkage=0.0)).tables(counts)
 
 
 def test_states_that_do_not_differ_cost_nothing_to_merge():
@@ -82,7 +87,7 @@ def test_states_that_do_not_differ_cost_nothing_to_merge():
     )
     twins = [np.array([(0, 1), (2, 3)])] * seen.bank.n_symbols
     others = [np.array([(0, 2)])] * seen.bank.n_symbols
-    tables = seen.tables(counts, NONE)
+    tables = maximised(seen, counts)
     np.testing.assert_allclose(np.concatenate(merge_losses(seen, tables, counts, twins)), 0, atol=1e-2)
     losses = dict(zip(seen.bank.symbols, merge_losses(seen, tables, counts, others), strict=True))
     for name in ("NP", "VP", "N", "V", "D"):
@@ -98,7 +103,7 @@ def test_loss_of_a_merge_is_the_fall_of_the_likelihood():
     n_states[tag] = 2
     states = np.where(bank.label == tag, truth, 0).astype(np.int32)
     counts = count_states(bank, Layout.of(seen.productions, n_states), states)
-    tables = seen.tables(counts, NONE)
+    tables = maximised(seen, counts)
     expectation = seen.trees.expect(tables)
     pairs = [
         np.array([(0, 1)]) if symbol == tag else np.zeros((0, 2), np.int64)
@@ -106,7 +111,7 @@ def test_loss_of_a_merge_is_the_fall_of_the_likelihood():
     ]
     loss = merge_losses(seen, tables, counts, pairs)[tag][0]
     before = expectation.log_likelihood.sum()
-    after = seen.trees.expect(seen.tables(merged(counts, together(counts)), NONE)).log_likelihood.sum()
+    after = seen.trees.expect(maximised(seen, merged(counts, together(counts)))).log_likelihood.sum()
     assert loss == pytest.approx(before - after, rel=1e-3)
     assert loss > 0
 
@@ -138,5 +143,5 @@ def test_history_leads_from_each_cycle_to_the_one_before():
             assert set(parents.tolist()) == set(range(before[symbol]))
             assert len(parents) <= 2 * before[symbol]
         before = np.array([len(parents) for parents in cycle])
-    np.testing.assert_array_equal(before, learner.grammar_.n_states)
+    np.testing.assert_array_equal(before, learner.model_.n_states)
     assert before.max() > 1

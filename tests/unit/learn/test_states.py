@@ -40,7 +40,7 @@ def test_all_and_none():
 
 
 def test_bad_options():
-    with pytest.raises(OptionError, match="states is 1 or more, not 0"):
+    with pytest.raises(OptionError, match=r"^n_states must be at least 1, got 0$"):
         allocate_states(np.array([1]), 0)
-    with pytest.raises(OptionError, match="allocation is 'root', 'frequency' or 'all', not 'some'"):
+    with pytest.raises(OptionError, match=r"^allocation must be one of root, frequency, all, got 'some'$"):
         allocate_states(np.array([1]), 2, "some")

@@ -32,7 +32,7 @@ def test_values_and_subspaces_are_those_of_the_dense_matrix(centre, rank, dtype,
     x, y = (matrix.astype(dtype) for matrix in data())
     u, s, vt = np.linalg.svd(dense(x, y, centre))
     assert s[rank - 1] > 1.2 * s[rank]  # a gap, so that the subspace is well defined
-    found = cross_svd(x, y, rank, centre=centre, iterations=12)
+    found = cross_svd(x, y, rank, centre=centre, power_iterations=12)
     np.testing.assert_allclose(found.singular_values, s[:rank], rtol=rtol)
     for ours, theirs in ((found.left, u[:, :rank]), (found.right, vt[:rank].T)):
         np.testing.assert_allclose(ours.T @ ours, np.eye(rank), atol=10 * rtol)
@@ -59,21 +59,21 @@ def test_means():
 
 def test_same_seed_same_bytes():
     x, y = data()
-    one, again = cross_svd(x, y, 3, seed=5), cross_svd(x, y, 3, seed=5)
+    one, again = cross_svd(x, y, 3, random_state=5), cross_svd(x, y, 3, random_state=5)
     assert one.left.tobytes() == again.left.tobytes()
     assert one.right.tobytes() == again.right.tobytes()
-    assert one.left.tobytes() != cross_svd(x, y, 3, seed=6).left.tobytes()
+    assert one.left.tobytes() != cross_svd(x, y, 3, random_state=6).left.tobytes()
 
 
 def test_signs_do_not_depend_on_the_seed():
     x, y = data()
-    one, other = (cross_svd(x, y, 2, seed=seed, iterations=20) for seed in (1, 2))
+    one, other = (cross_svd(x, y, 2, random_state=seed, power_iterations=20) for seed in (1, 2))
     np.testing.assert_allclose(one.left, other.left, atol=1e-6)
 
 
 def test_smaller_ranks_are_leading_columns():
     x, y = data()
-    large, small = cross_svd(x, y, 6, iterations=30), cross_svd(x, y, 3, iterations=30)
+    large, small = cross_svd(x, y, 6, power_iterations=30), cross_svd(x, y, 3, power_iterations=30)
     np.testing.assert_allclose(large.singular_values[:3], small.singular_values, rtol=1e-8)
     np.testing.assert_allclose(large.left[:, :3], small.left, atol=1e-6)
     np.testing.assert_allclose(large.right[:, :3], small.right, atol=1e-6)

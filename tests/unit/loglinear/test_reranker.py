@@ -102,7 +102,7 @@ def fold():
     trees = [
         attached(one, two, "hat" if place % 3 else "telescope") for place, (one, two) in enumerate(pairs)
     ]
-    return HeldOut(0, 2, trees[1::2], Model(PCFG().fit(Treebank.from_trees(trees[::2])).grammar_))
+    return HeldOut(0, 2, trees[1::2], Model(PCFG().fit(Treebank.from_trees(trees[::2])).model_))
 
 
 @pytest.fixture(scope="module")

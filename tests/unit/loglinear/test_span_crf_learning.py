@@ -89,7 +89,7 @@ def test_one_tree_is_enough():
 
 
 def test_a_coarse_grammar_of_another_treebank(bank):
-    other = PCFG().fit(Treebank.from_trees([Tree.parse("(X (A a) (B b))")])).grammar_
+    other = PCFG().fit(Treebank.from_trees([Tree.parse("(X (A a) (B b))")])).model_
     with pytest.raises(OptionError, match="other symbols"):
         SpanCRF(grammar=other).fit(bank)
     with pytest.raises(OptionError, match="does not know"):
@@ -99,7 +99,7 @@ def test_a_coarse_grammar_of_another_treebank(bank):
 def test_symbols_may_be_numbered_otherwise(crf, bank):
     """An expert asks for symbols by name: a grammar that has fewer of them, and hardly more than one tree, gets that tree's score."""
     trees = [Tree.parse(WITH_NOUN.format("liked", tool)) for tool in TOOLS[:-1]]
-    grammar = PCFG().fit(Treebank.from_trees(trees)).grammar_
+    grammar = PCFG().fit(Treebank.from_trees(trees)).model_
     assert grammar.symbols != crf.model_.symbols
     words = ["we", "liked", "birds", "with", TOOLS[0]]
     forest = ChartParser(grammar).forest([grammar.lexicon.score(word) for word in words])
@@ -115,7 +115,7 @@ def test_symbols_may_be_numbered_otherwise(crf, bank):
 
 def test_the_right_tree_is_put_into_a_forest():
     bank, _ = sentences(20, 3)
-    grammar = PCFG().fit(bank).grammar_
+    grammar = PCFG().fit(bank).model_
     chart = ChartParser(grammar)
     for tree in range(bank.n_trees):
         first, last = bank.tree_start[tree], bank.tree_start[tree + 1]

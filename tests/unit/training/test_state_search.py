@@ -69,7 +69,7 @@ def test_tasks_and_threads_score_the_same(task, monkeypatch, tmp_path):
     assert [tuple(one["states"]) for one in asked] == [trial.assignment for trial in here.trials]
     seen = module.task_observations(common)
     learner = SpectralClustering(same, random_state=3).fit(seen)
-    np.testing.assert_array_equal(learner.grammar_.n_states, here.n_states)
+    np.testing.assert_array_equal(learner.model_.n_states, here.n_states)
     gold = [Tree.parse(text) for text in sentences(120)[90:]]
     cache = ClusterCache(SpectralClustering(2, allocation="all", random_state=3), seen, largest=3)
     assert f1_score(gold)(cache.grammar(here.n_states)) == here.score

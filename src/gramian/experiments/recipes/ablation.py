@@ -12,7 +12,7 @@ from gramian.experiments.results import Entry, Figure, Line, Results, Section, T
 __all__ = ["RECIPE"]
 
 USUAL = "usual/usual settings"
-_ROUGH = {"rule_shrinkage": 0.0, "state_shrinkage": 0.0, "sister_share": 0.0}
+_ROUGH = {"smoothing__rule": 0.0, "smoothing__state": 0.0, "smoothing__sister_share": 0.0}
 
 
 def changes(states: int) -> dict[str, dict[str, dict[str, Any]]]:
@@ -20,18 +20,18 @@ def changes(states: int) -> dict[str, dict[str, dict[str, Any]]]:
     return {
         "usual": {"usual settings": {}},
         "features": {
-            "paper (8 + 8 templates)": {"options": {"features": "paper"}},
-            "plain (4 + 4 templates)": {"options": {"features": "plain"}},
-            "no head rules": {"options": {"heads": "none"}},
+            "paper (8 + 8 templates)": {"options": {"features__templates": "paper"}},
+            "plain (4 + 4 templates)": {"options": {"features__templates": "plain"}},
+            "no head rules": {"options": {"features__heads": "none"}},
         },
         "scaling": {
-            "features not scaled": {"options": {"scaling": False}},
-            "projections raw, as in the paper": {"options": {"projection": "raw"}},
+            "features not scaled": {"options": {"features__scaling": False}},
+            "projections raw, as in the paper": {"options": {"clustering__projection": "raw"}},
         },
         "smoothing": {
             "none": {"options": _ROUGH},
-            "no share of sisters": {"options": {"sister_share": 0.0}},
-            "share of sisters only": {"options": _ROUGH | {"sister_share": 0.02}},
+            "no share of sisters": {"options": {"smoothing__sister_share": 0.0}},
+            "share of sisters only": {"options": _ROUGH | {"smoothing__sister_share": 0.02}},
         },
         "lexicon": {
             "rare words by tag alone": {"options": {"lexicon": "pos"}},
@@ -42,7 +42,7 @@ def changes(states: int) -> dict[str, dict[str, dict[str, Any]]]:
             "the same for all labels": {"options": {"allocation": "all"}},
             "half as many": {"states": max(1, states // 2)},
             "twice as many": {"states": states * 2},
-            "soft": {"options": {"soft": 4.0}},
+            "soft": {"options": {"clustering__soft": 4.0}},
         },
         "binarisation": {
             "left": {"shape": ["left"]},

@@ -117,7 +117,7 @@ def _shared(path: str, scheme: str, size: int, direction: Any) -> tuple[Observat
     """Return what the learners of a treebank share, and the processor time of the model of word forms, which counts for each of them."""
     seen = observed(gold_trees(path, scheme)[:size], shape=Shape(direction))
     began = time.process_time()
-    seen.lexical.form_probabilities(())
+    seen.lexical("auto").form_probabilities(())
     return seen, time.process_time() - began
 
 

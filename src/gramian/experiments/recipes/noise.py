@@ -47,7 +47,11 @@ def measure(task: Task) -> dict[str, Any]:
     test = test[: settings["test"]]
     train = train[: settings["train"]]
     scheme = settings["scheme"]
-    noise = {} if scheme in ("seeds", "binarisation") else {"noise": scheme, "noise_level": settings["level"]}
+    noise = (
+        {}
+        if scheme in ("seeds", "binarisation")
+        else {"clustering__noise": scheme, "clustering__noise_level": settings["level"]}
+    )
     most = max(settings["models"])
     grammars, seconds = several(
         train, most, settings["states"], task["seed"], both=scheme == "binarisation", **noise

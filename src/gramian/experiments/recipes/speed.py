@@ -41,7 +41,7 @@ def measure(task: Task) -> dict[str, Any]:
     fitted = learner("spectral-em", settings["states"], task["seed"]).fit(
         treebank(train[: settings["train"]])
     )
-    grammar = fitted.grammar_
+    grammar = fitted.model_
     if settings["kind"] == "low":
         grammar = compact(grammar)
     parser = Parser(grammar, max_seconds=None)

@@ -49,8 +49,8 @@ def measure(task: Task) -> dict[str, Any]:
     settings = task["settings"]
     train, test = split_trees(task["files"], settings["preset"])
     test = [tree for tree in test if tree.length <= settings["longest"]][: settings["test"]]
-    em = learner("em", settings["states"], task["seed"], allocation="all", iterations=settings["iterations"])
-    grammar = em.fit(treebank(train[: settings["train"]])).grammar_
+    em = learner("em", settings["states"], task["seed"], allocation="all", max_iter=settings["iterations"])
+    grammar = em.fit(treebank(train[: settings["train"]])).model_
     found: dict[str, Any] = {"sentences": {}}
 
     def note(name: str, model: Any, share: float, seconds: float) -> None:

@@ -174,7 +174,7 @@ def compress(
     >>> from gramian.learn import EM
     >>> from gramian.trees import Tree
     >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps) (ADVP (RB well))))")] * 40)
-    >>> grammar = EM(states=4, allocation="all", iterations=2).fit(bank).grammar_
+    >>> grammar = EM(n_states=4, allocation="all", max_iter=2).fit(bank).model_
     >>> small = compress(grammar, rank=2)
     >>> small.parameters, small.grammar.factors.rank.tolist()
     ((192, 72), [2, 2, 2])

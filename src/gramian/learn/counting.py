@@ -1,0 +1,79 @@
+"""Counts of productions with states, when every node's states are known or guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.corpus import Treebank
+from gramian.learn.observations import Observations
+from gramian.learn.tables import LatentTables, Layout
+
+__all__ = ["count_soft_states", "count_states", "node_offsets", "random_counts"]
+
+
+def count_states(bank: Treebank, layout: Layout, state: npt.NDArray[np.int32]) -> LatentTables:
+    """Count productions when every node's state is known."""
+    counts = layout.zeros(np.float32)
+    production, label, states = layout.productions.node_production, bank.label, state.astype(np.int64)
+    is_leaf, is_binary = bank.word >= 0, bank.right >= 0
+    for table, start, chosen, children in (
+        (counts.binary, layout.binary_start, is_binary, (bank.left, bank.right)),
+        (counts.unary, layout.unary_start, ~is_binary & ~is_leaf, (bank.left,)),
+        (counts.lexical, layout.lexical_start, is_leaf, ()),
+    ):
+        nodes = np.flatnonzero(chosen)
+        cell = states[nodes]
+        for child in children:
+            cell = cell * layout.n_states[label[child[nodes]]] + states[child[nodes]]
+        table[:] = np.bincount(start[production[nodes]] + cell, minlength=len(table))
+    roots = bank.tree_start[1:] - 1
+    counts.root[:] = np.bincount(layout.root_start[label[roots]] + states[roots], minlength=len(counts.root))
+    return counts
+
+
+def count_soft_states(
+    seen: Observations, layout: Layout, weights: list[npt.NDArray[np.float32]], n_jobs: int = 1
+) -> LatentTables:
+    """Count productions when every node belongs to its symbol's states by weights; one array (n_nodes, m) per symbol."""
+    bank = seen.bank
+    offset = node_offsets(seen, [weight.shape[1] for weight in weights])
+    flat = np.concatenate([weight.ravel() for weight in weights])
+    counts = seen.trees.outer_counts(layout, offset, flat, n_jobs)
+    for symbol in range(bank.n_phrases, bank.n_symbols):
+        first = layout.lexical_start[layout.productions.node_production[seen.nodes(symbol)]]
+        np.add.at(counts.lexical, first[:, None] + np.arange(layout.n_states[symbol]), weights[symbol])
+    for root in bank.tree_start[1:] - 1:
+        size = layout.n_states[bank.label[root]]
+        counts.root_block(bank.label[root])[:] += flat[offset[root] : offset[root] + size]
+    return counts
+
+
+def node_offsets(seen: Observations, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Return where each node's vector begins, when those of a symbol's nodes lie one after the other, symbol after symbol."""
+    offset = np.empty(len(seen.bank.label), np.int64)
+    place = 0
+    for symbol, size in enumerate(sizes):
+        nodes = seen.nodes(symbol)
+        offset[nodes] = place + np.arange(len(nodes)) * size
+        place += len(nodes) * size
+    return offset
+
+
+def random_counts(seen: Observations, layout: Layout, random_state: int) -> LatentTables:
+    """Spread the counts of productions over the states, each cell times exp(u), u uniform on [-log 3, log 3]."""
+    rng = np.random.default_rng(random_state)
+    counts = layout.zeros(np.float32)
+    productions = layout.productions
+    for table, start, total in (
+        (counts.binary, layout.binary_start, productions.binary_count),
+        (counts.unary, layout.unary_start, productions.unary_count),
+        (counts.lexical, layout.lexical_start, productions.lexical_count),
+    ):
+        size = np.diff(start)
+        noise = np.exp(rng.uniform(-np.log(3), np.log(3), len(table)))
+        table[:] = np.repeat(total / np.maximum(size, 1), size) * noise
+    counts.root[:] = np.repeat(seen.root_count / layout.n_states, layout.n_states)
+    return counts
