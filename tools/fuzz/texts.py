@@ -301,7 +301,7 @@ def toml() -> tuple[Make, Read]:
         name = random.choice(list(RECIPES))
         options = {
             key: value
-            for key, value in ({"seeds": 2} | dict(recipe(name).options)).items()
+            for key, value in ({"seeds": 2} | recipe(name).options()).items()
             if random.random() < 0.7
         }
         if options and random.random() < 0.6:

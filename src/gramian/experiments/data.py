@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gramian.errors import InputError
+from gramian.experiments.plan import Options, Task
 from gramian.trees import Tree, normalise, preset, read_trees
 from gramian.trees.scheme import detect_preset
 
@@ -23,6 +24,8 @@ __all__ = [
     "preset_of",
     "sizes",
     "split_trees",
+    "task_trees",
+    "tree_counts",
 ]
 
 _SUFFIXES = (".mrg", ".ptb", ".txt", ".mrg.gz", ".mrg.xz")
@@ -67,25 +70,23 @@ def _digest(path: Path) -> str:
 def find_treebank(name: str) -> Data:
     """Find one treebank: a file of trees, or a folder with a train and a dev file."""
     path = Path(name)
-    if path.is_dir():
-        parts = {part: _part(path, part) for part in ("train", "dev")}
-        files = {part: file for part, file in parts.items() if file is not None}
-        if len(files) == 2:
-            return Data.of(name, files)
-        raise InputError(
-            "this folder has no train.mrg and dev.mrg", name, hint="name such a folder, or one file of trees"
-        )
-    return Data.of(name, {"trees": path})
+    if not path.is_dir():
+        return Data.of(name, {"trees": path})
+    if files := _parts(path, _SUFFIXES):
+        return Data.of(name, files)
+    raise InputError(
+        "this folder has no train.mrg and dev.mrg", name, hint="name such a folder, or one file of trees"
+    )
 
 
 def find_treebanks(name: str) -> Data:
     """Find all treebanks of a folder, each in a folder of its own."""
     path = Path(name)
-    files: dict[str, Path] = {}
-    for folder in sorted(path.iterdir()) if path.is_dir() else []:
-        train, dev = (_part(folder, part) if folder.is_dir() else None for part in ("train", "dev"))
-        if train is not None and dev is not None:
-            files |= {f"{folder.name}/train": train, f"{folder.name}/dev": dev}
+    files = {
+        f"{folder.name}/{part}": file
+        for folder in (sorted(path.iterdir()) if path.is_dir() else [])
+        for part, file in _parts(folder, _SUFFIXES).items()
+    }
     if not files:
         raise InputError(
             "no folder in it has a train.mrg and a dev.mrg", name, hint="name a folder of treebanks"
@@ -95,19 +96,18 @@ def find_treebanks(name: str) -> Data:
 
 def find_dependencies(name: str) -> Data:
     """Find a folder with a train and a dev file in CoNLL-U."""
-    parts = {
-        part: _part(Path(name), part, (".conllu", ".conllu.gz", ".conllu.xz")) for part in ("train", "dev")
-    }
-    files = {part: file for part, file in parts.items() if file is not None}
-    if len(files) < 2:
-        raise InputError(
-            "there is no train.conllu and dev.conllu in it", name, hint="name a folder that has them"
-        )
-    return Data.of(name, files)
+    if files := _parts(Path(name), (".conllu", ".conllu.gz", ".conllu.xz")):
+        return Data.of(name, files)
+    raise InputError(
+        "there is no train.conllu and dev.conllu in it", name, hint="name a folder that has them"
+    )
 
 
-def _part(folder: Path, part: str, suffixes: Sequence[str] = _SUFFIXES) -> Path | None:
-    return next((folder / f"{part}{end}" for end in suffixes if (folder / f"{part}{end}").exists()), None)
+def _parts(folder: Path, suffixes: Sequence[str]) -> dict[str, Path]:
+    """Return the train and the dev file of a folder; neither if one is missing."""
+    names = {part: [folder / f"{part}{suffix}" for suffix in suffixes] for part in ("train", "dev")}
+    found = {part: path for part, paths in names.items() for path in reversed(paths) if path.exists()}
+    return found if len(found) == 2 else {}
 
 
 @cache
@@ -150,6 +150,20 @@ def split_trees(
         tested = max(1, len(parts[0]) // 10)
         return parts[0][:-tested], parts[0][-tested:]
     return parts[0], parts[1]
+
+
+def tree_counts(data: Data, options: Options) -> tuple[int, int]:
+    """Return how many trees the settings ask to learn from and to test on, of those there are."""
+    train, test = (len(part) for part in split_trees(data.files, options["preset"]))
+    return min(train, options["train"] or train), min(test, options["test_sentences"])
+
+
+def task_trees(task: Task) -> tuple[list[GoldTree], list[GoldTree]]:
+    """Return the trees that a run learns from and those it is tested on: the first ones, as many as its settings say."""
+    settings = task["settings"]
+    train, test = split_trees(task["files"], settings["preset"])
+    longest = settings.get("longest", float("inf"))
+    return train[: settings["train"]], [tree for tree in test if tree.length <= longest][: settings["test"]]
 
 
 def sizes(most: int, shares: Sequence[float]) -> list[int]:

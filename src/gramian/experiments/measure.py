@@ -172,9 +172,7 @@ def many_and_score(
     result = parse_and_score(model, test, gold_tags=tags in ("gold", "both"), scheme=scheme)
     if tags == "both":
         words = parse_and_score(model, test, scheme=scheme)
-        result |= {
-            f"words_{name}": words[name] for name in (*METRICS, "tagging", "makeshift", "milliseconds")
-        }
+        result |= {f"words_{name}": words[name] for name in (*METRICS, "tagging", "fallback", "milliseconds")}
     return result | {
         "training_seconds": round(learnt, 3),
         "states": int(first.n_states.sum()),
@@ -233,7 +231,7 @@ def parse_and_score(
         **{name: round(scores.value(name), 4) for name in METRICS},
         "exact": round(scores.exact, 4),
         "tagging": round(100 * sum(right for right, _ in correct) / sum(words for _, words in correct), 4),
-        "makeshift": sum(statuses[status] for status in ("glued", "parts", "flat")),
+        "fallback": sum(statuses[status] for status in ("glued", "parts", "flat")),
         "parsing_seconds": round(parsed, 3),
         "milliseconds": round(1000 * parsed / len(test), 3),
         "sentences_parsed": len(test),

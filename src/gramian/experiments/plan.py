@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gramian.experiments.data import Data
     from gramian.experiments.results import Results, Section
 
-__all__ = ["Cell", "Options", "Plan", "Recipe", "Task", "make_plan", "read_options"]
+__all__ = ["Cell", "Options", "Plan", "Recipe", "Setting", "Task", "make_plan"]
 
 Options: TypeAlias = Mapping[str, Any]
 Task: TypeAlias = dict[str, Any]
@@ -53,6 +53,15 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Setting:
+    """What a TOML file may change: the usual value, that of a small run where it differs, and, of names, all there are."""
+
+    usual: Any
+    quick: Any = None
+    choices: Collection[str] = ()
+
+
+@dataclass(frozen=True)
 class Recipe:
     """An experiment that can be run on any data of its kind.
 
@@ -61,28 +70,30 @@ class Recipe:
     name, title, about : str
     data : callable
         Finds the data in what the user named.
-    options, quick : mapping
-        The settings that a TOML file may change, and those of a small run.
+    settings : mapping of str to Setting
     cells : callable
-        Data and options to cells.
+        Data and the values of all settings to cells.
     measure : callable
         A task (settings, seed and files) to its figures. Runs in a worker.
     sections : callable
         Results to what the report shows.
-    choices : mapping
-        For options that are names: all there are.
     """
 
     name: str
     title: str
     about: str
     data: Callable[[str], Data]
-    options: Options
-    quick: Options
+    settings: Mapping[str, Setting]
     cells: Callable[[Data, Options], Sequence[Cell]]
     measure: Callable[[Task], dict[str, Any]]
     sections: Callable[[Results], list[Section]]
-    choices: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+    def options(self, quick: bool = False) -> dict[str, Any]:
+        """Return the values of all settings."""
+        return {
+            name: setting.quick if quick and setting.quick is not None else setting.usual
+            for name, setting in self.settings.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -121,13 +132,19 @@ class Plan:
             raise OptionError(f"no cell is called {only!r}; there are: {names}")
         return [
             {
-                "recipe": self.recipe.name, "cell": cell.name, "settings": cell.settings, "seed": seed,
-                "seconds": cell.seconds, "files": self.data.files, "data": self.data.digest, "version": __version__,
+                "recipe": self.recipe.name,
+                "cell": cell.name,
+                "settings": cell.settings,
+                "seed": seed,
+                "seconds": cell.seconds,
+                "files": self.data.files,
+                "data": self.data.digest,
+                "version": __version__,
             }
             for seed in range(self.seeds)
             for cell in chosen
             if seed == 0 or cell.repeats
-        ]  # fmt: skip
+        ]
 
 
 def identity(task: Task) -> dict[str, Any]:
@@ -147,8 +164,13 @@ def matches(name: str, pattern: str) -> bool:
 
 
 def make_plan(
-    name: str, data: str, *, config: str | Path | Options | None = None, quick: bool = False, seeds: int | None = None,
-) -> Plan:  # fmt: skip
+    name: str,
+    data: str,
+    *,
+    config: str | Path | Options | None = None,
+    quick: bool = False,
+    seeds: int | None = None,
+) -> Plan:
     """Return the plan of an experiment.
 
     Parameters
@@ -168,8 +190,8 @@ def make_plan(
     from gramian.experiments.recipes import recipe
 
     chosen = recipe(name)
-    options = dict(chosen.options) | (dict(chosen.quick) if quick else {})
-    given = dict(config) if isinstance(config, Mapping) else {} if config is None else read_options(config)
+    options = chosen.options(quick)
+    given = dict(config) if isinstance(config, Mapping) else {} if config is None else _read_options(config)
     asked = given.pop("seeds", 1 if quick else 3)
     seeds = asked if seeds is None else seeds
     if type(seeds) is not int or not 1 <= seeds <= _MOST_SEEDS:
@@ -182,7 +204,7 @@ def make_plan(
     return Plan(chosen, found, options, seeds, tuple(chosen.cells(found, options)))
 
 
-def read_options(path: str | Path) -> dict[str, Any]:
+def _read_options(path: str | Path) -> dict[str, Any]:
     """Read a TOML file of settings."""
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
@@ -196,22 +218,21 @@ def read_options(path: str | Path) -> dict[str, Any]:
 
 def _checked(key: str, value: Any, chosen: Recipe) -> Any:
     """Return a setting if it is one of the recipe's, and of the same kind as the default."""
-    if key not in chosen.options:
-        known = ", ".join(["seeds", *chosen.options])
+    if key not in chosen.settings:
+        known = ", ".join(["seeds", *chosen.settings])
         raise OptionError(f"the recipe {chosen.name} has no setting {key!r}; it has: {known}")
-    default = chosen.options[key]
-    if key in chosen.choices:
-        choices = list(chosen.choices[key])
-        for one in value if isinstance(value, list) else [value]:
-            if one not in choices:
-                known = ", ".join(map(repr, choices))
-                raise OptionError(f"{key}: there is no {_shortened(one)}; there are: {known}")
+    setting = chosen.settings[key]
+    for one in value if isinstance(value, list) else [value]:
+        if setting.choices and one not in list(setting.choices):
+            known = ", ".join(map(repr, setting.choices))
+            raise OptionError(f"{key}: there is no {_shortened(one)}; there are: {known}")
+    default = setting.usual
     if not isinstance(default, list):
         return _alike(key, value, default)
     if not isinstance(value, list) or (default and not value):
         raise OptionError(f"{key} is given as {_shortened(value)}, but is written like {default!r}")
     # What the elements of an empty list are shows in the small run's; else they are names.
-    example = [*default, *chosen.quick.get(key, ()), ""][0]
+    example = [*default, *(setting.quick or ()), ""][0]
     return [_alike(f"an element of {key}", one, example) for one in value]
 
 

@@ -11,7 +11,18 @@ from typing import Any, TypeAlias
 
 from gramian.training.parallel import Outcome
 
-__all__ = ["Entry", "Figure", "Line", "Picture", "Results", "Section", "Spread", "Table", "fitted_exponent"]
+__all__ = [
+    "Entry",
+    "Figure",
+    "Line",
+    "Picture",
+    "Results",
+    "Section",
+    "Spread",
+    "Table",
+    "fitted_exponent",
+    "growth",
+]
 
 _SHUFFLES = 2000
 
@@ -74,6 +85,16 @@ class Line:
     label: str
     points: Sequence[tuple[float, Spread]]
     published: bool = False
+
+    @classmethod
+    def of(cls, label: str, points: Iterable[tuple[float, Spread | None]]) -> Line:
+        """Return a line through the points that there are."""
+        return cls(label, [(x, spread) for x, spread in points if spread is not None])
+
+    @classmethod
+    def printed(cls, label: str, points: Iterable[tuple[float, float]]) -> Line:
+        """Return a line of published figures."""
+        return cls(label, [(x, Spread(y)) for x, y in points], published=True)
 
 
 @dataclass(frozen=True)
@@ -148,6 +169,10 @@ class Results:
         values = [run[metric] for run in self.runs(cell) if run.get(metric) is not None]
         return replace(Spread.of(values), digits=digits) if values else None
 
+    def values(self, cell: str, **digits: int) -> list[Spread | None]:
+        """Return several figures of a cell, by name, each with so many digits."""
+        return [self.value(cell, metric, number) for metric, number in digits.items()]
+
     def against(self, cell: str, other: str, metric: str) -> Spread | None:
         """Return a figure of a cell, marked if it differs from that of another on the same sentences."""
         spread = self.value(cell, metric)
@@ -165,8 +190,7 @@ class Results:
 
     def line(self, label: str, points: Iterable[tuple[float, str]], metric: str) -> Line:
         """Return a line through a figure of some cells; those that are not finished are left out."""
-        found = ((x, self.value(cell, metric)) for x, cell in points)
-        return Line(label, [(x, spread) for x, spread in found if spread is not None])
+        return Line.of(label, ((x, self.value(cell, metric)) for x, cell in points))
 
     def _compared(self, cell: str, other: str, metric: str) -> float | None:
         """Return the p-value of approximate randomisation over the sentences of all seeds that both have."""
@@ -180,6 +204,15 @@ class Results:
                 first += one
                 second += two
         return approximate_randomisation(first, second, samples=_SHUFFLES).p_value if first else None
+
+
+def growth(lines: Iterable[Line]) -> str:
+    """Return the exponent that fits each line, as text."""
+    found = ((line.label, fitted_exponent([(x, spread.mean) for x, spread in line.points])) for line in lines)
+    return (
+        ", ".join(f"{label} {exponent:.2f}" for label, exponent in found if exponent is not None)
+        or "not measured"
+    )
 
 
 def fitted_exponent(points: Sequence[tuple[float, float]]) -> float | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gramian.experiments.data import Data, find_treebank, split_trees
+from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
 from gramian.experiments.measure import expected_seconds, train_and_score
-from gramian.experiments.plan import Cell, Options, Recipe, Task
-from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table
+from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.results import Figure, Line, Results, Section, Table
 
 __all__ = ["RECIPE"]
 
@@ -61,16 +61,18 @@ def changes(states: int) -> dict[str, dict[str, dict[str, Any]]]:
 
 def cells(data: Data, options: Options) -> list[Cell]:
     """Return one cell for the usual settings and one for each change."""
-    train, test = (len(part) for part in split_trees(data.files, options["preset"]))
-    size, tested = min(train, options["train"] or train), min(test, options["test_sentences"])
+    size, tested = tree_counts(data, options)
+    usual = {
+        "method": "spectral-cluster",
+        "states": options["states"],
+        "train": size,
+        "test": tested,
+        "preset": options["preset"],
+    }
     found = []
     for part, those in changes(options["states"]).items():
-        for name, change in those.items():
-            if part not in ("usual", *options["parts"]):
-                continue
-            settings = {
-                "method": "spectral-cluster", "states": options["states"], "train": size, "test": tested, "preset": options["preset"],
-            } | change  # fmt: skip
+        for name, change in those.items() if part in ("usual", *options["parts"]) else ():
+            settings = usual | change
             seconds = expected_seconds(settings["method"], settings["states"], size, tested)
             found.append(Cell(f"{part}/{name}", settings, seconds, repeats=settings["method"] != "pcfg"))
     return found
@@ -78,38 +80,25 @@ def cells(data: Data, options: Options) -> list[Cell]:
 
 def measure(task: Task) -> dict[str, Any]:
     """Learn and parse once; the trees are the first ones."""
-    settings = task["settings"]
-    train, test = split_trees(task["files"], settings["preset"])
-    return train_and_score(
-        train[: settings["train"]], test[: settings["test"]], settings, task["seed"], settings["preset"]
-    )
+    return train_and_score(*task_trees(task), task["settings"], task["seed"], task["settings"]["preset"])
 
 
 def sections(results: Results) -> list[Section]:
     """Return what every change does."""
     done = results.cells()
-    rows: list[list[Entry]] = []
-    points = []
-    for place, cell in enumerate(done):
-        part, name = cell.split("/", 1)
-        spread = results.against(cell, USUAL, "f1")
-        rows.append([
-            f"{part}: {name}", spread, results.difference(cell, USUAL, "f1"), results.value(cell, "tagging"),
-            results.value(cell, "training_seconds", 1), results.value(cell, "milliseconds", 1), results.value(cell, "makeshift", 0),
-        ])  # fmt: skip
-        if spread is not None:
-            points.append((float(place), spread))
-    usual = results.value(USUAL, "f1")
-    columns = [
-        "change",
-        "F1",
-        "difference",
-        "tagging",
-        "training seconds",
-        "milliseconds per sentence",
-        "not derived",
-    ]
     names = [cell.replace("/", ": ", 1) for cell in done]
+    spreads = [results.against(cell, USUAL, "f1") for cell in done]
+    rows = [
+        [
+            name,
+            spread,
+            results.difference(cell, USUAL, "f1"),
+            *results.values(cell, tagging=2, training_seconds=1, milliseconds=1, fallback=0),
+        ]
+        for cell, name, spread in zip(done, names, spreads, strict=True)
+    ]
+    columns = "change, F1, difference, tagging, training seconds, milliseconds per sentence, not derived"
+    usual = results.value(USUAL, "f1")
     return [
         Section(
             "One change at a time",
@@ -120,22 +109,30 @@ def sections(results: Results) -> list[Section]:
                     "F1 of every change; dashed: the usual settings",
                     "F1",
                     "",
-                    [Line("F1", points)],
+                    [Line.of("F1", enumerate(spreads))],
                     categories=names,
                     reference=None if usual is None else usual.mean,
                 ),
-                Table("ablation", "F1 of every change, with gold's tags in the output", columns, rows),
+                Table(
+                    "ablation",
+                    "F1 of every change, with gold's tags in the output",
+                    columns.split(", "),
+                    rows,
+                ),
             ],
         )
     ]
 
 
 PARTS = ["features", "scaling", "smoothing", "lexicon", "states", "binarisation", "method"]
-OPTIONS = {"preset": "auto", "states": 16, "train": 0, "test_sentences": 1000, "parts": PARTS}
-QUICK = {"states": 8, "train": 600, "test_sentences": 80}
 
-RECIPE = Recipe(
-    "ablation", "Ablation: what each part of learning is worth",
-    "Spectral clustering with one thing at a time changed: features, scaling, smoothing, lexicon, states, binarisation, method.",
-    find_treebank, OPTIONS, QUICK, cells, measure, sections, {"parts": PARTS},
-)  # fmt: skip
+TITLE = "Ablation: what each part of learning is worth"
+ABOUT = "Spectral clustering with one thing at a time changed: features, scaling, smoothing, lexicon, states, binarisation, method."
+SETTINGS = {
+    "preset": Setting("auto"),
+    "states": Setting(16, quick=8),
+    "train": Setting(0, quick=600),
+    "test_sentences": Setting(1000, quick=80),
+    "parts": Setting(PARTS, choices=PARTS),
+}
+RECIPE = Recipe("ablation", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)

@@ -28,8 +28,8 @@ from gramian.experiments.measure import (
     train_and_score,
     transferred,
 )
-from gramian.experiments.plan import Cell, Options, Recipe, Task
-from gramian.experiments.results import Entry, Figure, Results, Section, Table
+from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.results import Figure, Results, Section, Table
 from gramian.learn import Observations
 
 __all__ = ["RECIPE"]
@@ -47,18 +47,8 @@ PUBLISHED = (
     ("moments, searched states", 79.0, 78.1, 79.0, 82.9, 90.3, 87.8, 80.9, 91.7, 75.5),
     ("split-merge, many models", 87.4, 82.5, None, 85.0, 90.5, 91.1, 84.6, 88.4, 79.5),
     ("clustering, many models", 83.4, 79.9, 82.7, 85.1, 90.6, 89.0, 80.8, 92.5, 78.3),
-)  # fmt: skip
-LANGUAGES = (
-    "Basque",
-    "French",
-    "German (NeGra)",
-    "German (TiGer)",
-    "Hebrew",
-    "Hungarian",
-    "Korean",
-    "Polish",
-    "Swedish",
 )
+LANGUAGES = "Basque, French, German (NeGra), German (TiGer), Hebrew, Hungarian, Korean, Polish, Swedish"
 
 
 def cells(data: Data, options: Options) -> list[Cell]:
@@ -72,22 +62,20 @@ def cells(data: Data, options: Options) -> list[Cell]:
         train, test = (len(gold_trees(data.files[f"{name}/{part}"], scheme)) for part in ("train", "dev"))
         size, tested = min(train, options["train"] or train), min(test, options["test_sentences"])
         for method in options["methods"]:
-            settings: dict[str, Any] = {
-                "set": name, "method": method, "train": size, "test": tested, "preset": scheme,
-                "longest": options["longest"],
-            }  # fmt: skip
+            common = {"set": name, "method": method, "train": size, "test": tested, "preset": scheme}
+            settings: dict[str, Any] = common | {"longest": options["longest"]}
             if method == "split-merge":
                 settings["options"] = {"cycles": options["cycles"]}
             elif method != "pcfg":
                 settings["states"] = options["states"]
-            kind, times = ("spectral-em", options["models"]) if method == "many" else (method, 1)
+            kind, times, more = method, 1, 0.0
             if method == "many":
+                kind, times = "spectral-em", options["models"]
                 settings["models"] = options["models"]
-            if method == "search":
-                kind, times = "spectral-cluster", 2
+            elif method == "search":
+                kind, times, more = "spectral-cluster", 2, options["budget"] * (1e-4 * size + 1)
                 settings |= {name: options[name] for name in ("budget", "symbols", "largest")}
-            seconds = times * expected_seconds(kind, options["states"], size, tested)
-            seconds += options["budget"] * (1e-4 * size + 1) * (method == "search")
+            seconds = times * expected_seconds(kind, options["states"], size, tested) + more
             found.append(Cell(f"{name}/{method}", settings, seconds, repeats=method != "pcfg"))
     return found
 
@@ -154,11 +142,11 @@ def sections(results: Results) -> list[Section]:
     methods = [m for m in results.options["methods"] if any(results.runs(f"{name}/{m}") for name in sets)]
     columns = ["treebank", *(NAMES[method] for method in methods)]
 
-    def rows(metric: str, digits: int) -> list[list[Entry]]:
-        return [
-            [name, *(results.value(f"{name}/{method}", metric, digits) for method in methods)]
-            for name in sets
+    def table(name: str, caption: str, metric: str, digits: int) -> Table:
+        rows = [
+            [one, *(results.value(f"{one}/{method}", metric, digits) for method in methods)] for one in sets
         ]
+        return Table(name, caption, columns, rows)
 
     marked = [
         [name, *(results.against(f"{name}/{method}", f"{name}/spectral-em", "f1") for method in methods)]
@@ -168,42 +156,49 @@ def sections(results: Results) -> list[Section]:
         results.line(NAMES[method], [(place, f"{name}/{method}") for place, name in enumerate(sets)], "f1")
         for method in methods
     ]
-    published = Table(
-        "published", "Table 2 of Narayan and Cohen (2016): F1 on development data of other treebanks",
-        ["", *LANGUAGES], [list(row) for row in PUBLISHED],
-    )  # fmt: skip
+    caption = "Table 2 of Narayan and Cohen (2016): F1 on development data of other treebanks"
+    published = Table("published", caption, ["", *LANGUAGES.split(", ")], PUBLISHED)
+    caption = "F1 of every treebank and learner"
     return [
         Section(
-            "Accuracy", "F1 with gold's tags in the output; words alone are given. Marks tell what differs from clustering with EM.",
+            "Accuracy",
+            "F1 with gold's tags in the output; words alone are given. Marks tell what differs from clustering with EM.",
             [
-                Table("f1", "F1 of every treebank and learner", columns, marked, published),
-                Figure("f1", "F1 of every treebank and learner", "F1", "", lines, categories=sets),
+                Table("f1", caption, columns, marked, published),
+                Figure("f1", caption, "F1", "", lines, categories=sets),
             ],
         ),
         Section(
-            "Cost and size", "Processor seconds on one core; a makeshift tree is one that the grammar does not derive.",
+            "Cost and size",
+            "Processor seconds on one core; a fallback tree is one that the grammar does not derive.",
             [
-                Table("training", "Seconds of training", columns, rows("training_seconds", 1)),
-                Table("parsing", "Milliseconds per sentence", columns, rows("milliseconds", 1)),
-                Table("states", "States of all labels together", columns, rows("states", 0)),
-                Table("tagging", "Words with the right tag, in percent", columns, rows("tagging", 2)),
-                Table("makeshift", "Makeshift trees", columns, rows("makeshift", 0)),
+                table("training", "Seconds of training", "training_seconds", 1),
+                table("parsing", "Milliseconds per sentence", "milliseconds", 1),
+                table("states", "States of all labels together", "states", 0),
+                table("tagging", "Words with the right tag, in percent", "tagging", 2),
+                table("fallback", "Fallback trees", "fallback", 0),
             ],
         ),
-    ]  # fmt: skip
+    ]
 
 
-OPTIONS = {
-    "sets": [], "methods": ["pcfg", "spectral-cluster", "search", "spectral-moments", "spectral-em", "split-merge", "many"], "states": 16,
-    "models": 2, "budget": 20, "symbols": 10, "largest": 32, "cycles": 3, "train": 0, "test_sentences": 500, "longest": 100,
-}  # fmt: skip
-QUICK = {
-    "train": 800, "test_sentences": 60, "states": 8, "methods": ["pcfg", "spectral-cluster", "spectral-moments", "spectral-em"],
-    "longest": 40,
-}  # fmt: skip
-
-RECIPE = Recipe(
-    "languages", "Languages: every treebank, every learner",
-    "Tables 2 and 4 of Narayan and Cohen (2016), Optimizing spectral learning for parsing, on the treebanks of a folder.",
-    find_treebanks, OPTIONS, QUICK, cells, measure, sections, {"methods": NAMES},
-)  # fmt: skip
+TITLE = "Languages: every treebank, every learner"
+ABOUT = "Tables 2 and 4 of Narayan and Cohen (2016), Optimizing spectral learning for parsing, on the treebanks of a folder."
+SETTINGS = {
+    "sets": Setting([]),
+    "methods": Setting(
+        ["pcfg", "spectral-cluster", "search", "spectral-moments", "spectral-em", "split-merge", "many"],
+        quick=["pcfg", "spectral-cluster", "spectral-moments", "spectral-em"],
+        choices=NAMES,
+    ),
+    "states": Setting(16, quick=8),
+    "models": Setting(2),
+    "budget": Setting(20),
+    "symbols": Setting(10),
+    "largest": Setting(32),
+    "cycles": Setting(3),
+    "train": Setting(0, quick=800),
+    "test_sentences": Setting(500, quick=60),
+    "longest": Setting(100, quick=40),
+}
+RECIPE = Recipe("languages", TITLE, ABOUT, find_treebanks, SETTINGS, cells, measure, sections)

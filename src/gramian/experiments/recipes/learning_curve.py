@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from gramian.experiments.data import Data, find_treebank, sizes, split_trees
+from gramian.experiments.data import Data, find_treebank, sizes, split_trees, tree_counts
 from gramian.experiments.measure import LABELS, chosen, expected_seconds, train_and_score
-from gramian.experiments.plan import Cell, Options, Recipe, Task
-from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table, fitted_exponent
+from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table, growth
 
 __all__ = ["RECIPE"]
 
 
 def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for each learner and size."""
-    train, test = (len(part) for part in split_trees(data.files, options["preset"]))
-    tested, states = min(test, options["test_sentences"]), options["states"]
+    most, tested = tree_counts(data, {**options, "train": 0})
+    states = options["states"]
     return [
         Cell(
             f"{method}/{size}",
             {"method": method, "states": states, "train": size, "test": tested, "preset": options["preset"]},
             expected_seconds(method, states, size, tested),
         )
-        for size in options["sizes"] or sizes(train, options["shares"])
+        for size in options["sizes"] or sizes(most, options["shares"])
         for method in options["methods"]
     ]
 
@@ -41,55 +41,61 @@ def sections(results: Results) -> list[Section]:
     numbers = sorted({int(cell.split("/")[1]) for cell in results.cells()})
     best = "spectral-em" if "spectral-em" in methods else methods[-1]
 
-    def table(name: str, caption: str, metric: str, digits: int) -> Table:
-        def entry(method: str, number: int) -> Entry:
-            if metric == "f1":
-                return results.against(f"{method}/{number}", f"{best}/{number}", metric)
-            return results.value(f"{method}/{number}", metric, digits)
-
-        rows = [[number, *(entry(method, number) for method in methods)] for number in numbers]
-        return Table(name, caption, ["trees", *(LABELS[method] for method in methods)], rows)
-
     def lines(metric: str) -> list[Line]:
         return [
             results.line(LABELS[method], [(n, f"{method}/{n}") for n in numbers], metric)
             for method in methods
         ]
 
-    growth = []
-    for line in lines("training_seconds"):
-        slope = fitted_exponent([(x, spread.mean) for x, spread in line.points])
-        growth += [] if slope is None else [f"{line.label} {slope:.2f}"]
+    def entry(method: str, number: int, metric: str) -> Entry:
+        if metric == "f1":
+            return results.against(f"{method}/{number}", f"{best}/{number}", metric)
+        return results.value(f"{method}/{number}", metric, 1)
+
+    def parts(
+        name: str, metric: str, captions: tuple[str, str, str], log_y: bool = False
+    ) -> list[Table | Figure]:
+        rows = [[number, *(entry(method, number, metric) for method in methods)] for number in numbers]
+        return [
+            Table(name, captions[0], ["trees", *(LABELS[method] for method in methods)], rows),
+            Figure(name, captions[1], "trees", captions[2], lines(metric), log_x=True, log_y=log_y),
+        ]
+
+    by_size = "F1 by number of training trees"
+    seconds = "Processor seconds of training", "Training time", "processor seconds"
+    milliseconds = "Milliseconds per sentence", "Parsing time", "milliseconds per sentence"
+    exponents = growth(lines("training_seconds"))
     return [
         Section(
-            "Accuracy", f"Words alone are given. Marks tell what differs from {LABELS[best]} at the same size.",
-            [table("f1", "F1 by number of training trees", "f1", 2),
-             Figure("f1", "F1 by number of training trees", "trees", "F1", lines("f1"), log_x=True)],
+            "Accuracy",
+            f"Words alone are given. Marks tell what differs from {LABELS[best]} at the same size.",
+            parts("f1", "f1", (by_size, by_size, "F1")),
         ),
         Section(
-            "Training time", f"Processor seconds grow with the number of trees to the power of: {', '.join(growth)}.",
-            [table("training", "Processor seconds of training", "training_seconds", 1),
-             Figure("training", "Training time", "trees", "processor seconds", lines("training_seconds"), log_x=True, log_y=True)],
+            "Training time",
+            f"Processor seconds grow with the number of trees to the power of: {exponents}.",
+            parts("training", "training_seconds", seconds, log_y=True),
         ),
         Section(
-            "Parsing time", "Each sentence parsed alone, on one core.",
-            [table("parsing", "Milliseconds per sentence", "milliseconds", 1),
-             Figure("parsing", "Parsing time", "trees", "milliseconds per sentence", lines("milliseconds"), log_x=True)],
+            "Parsing time",
+            "Each sentence parsed alone, on one core.",
+            parts("parsing", "milliseconds", milliseconds),
         ),
-    ]  # fmt: skip
+    ]
 
 
-OPTIONS = {
-    "preset": "auto", "shares": [0.05, 0.1, 0.25, 0.5, 1.0], "sizes": [], "states": 16, "test_sentences": 500,
-    "methods": ["pcfg", "spectral-cluster", "spectral-moments", "em", "split-merge", "spectral-em"],
-}  # fmt: skip
-QUICK = {
-    "sizes": [200, 400, 600], "states": 8, "test_sentences": 60,
-    "methods": ["pcfg", "spectral-cluster", "spectral-moments", "spectral-em"],
-}  # fmt: skip
-
-RECIPE = Recipe(
-    "learning-curve", "Learning curve: trees against F1 and time",
-    "Every learner on more and more of the same treebank, scored on its dev part. Trees are drawn anew for every seed.",
-    find_treebank, OPTIONS, QUICK, cells, measure, sections, {"methods": LABELS},
-)  # fmt: skip
+TITLE = "Learning curve: trees against F1 and time"
+ABOUT = "Every learner on more and more of the same treebank, scored on its dev part. Trees are drawn anew for every seed."
+SETTINGS = {
+    "preset": Setting("auto"),
+    "shares": Setting([0.05, 0.1, 0.25, 0.5, 1.0]),
+    "sizes": Setting([], quick=[200, 400, 600]),
+    "states": Setting(16, quick=8),
+    "test_sentences": Setting(500, quick=60),
+    "methods": Setting(
+        ["pcfg", "spectral-cluster", "spectral-moments", "em", "split-merge", "spectral-em"],
+        quick=["pcfg", "spectral-cluster", "spectral-moments", "spectral-em"],
+        choices=LABELS,
+    ),
+}
+RECIPE = Recipe("learning-curve", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)

@@ -14,20 +14,26 @@ from gramian.dependency.symbols import SymbolMap
 from gramian.errors import OptionError
 from gramian.experiments.attachment_study import VARIANTS, attachment_point
 from gramian.experiments.data import Data, find_dependencies
-from gramian.experiments.plan import Cell, Options, Recipe, Task
-from gramian.experiments.results import Entry, Figure, Line, Picture, Results, Section, Spread, Table
+from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.results import Entry, Figure, Line, Picture, Results, Section, Table
 from gramian.trees import Sentence, read_conllu
 
 __all__ = ["RECIPE"]
 
 # What the paper prints in its text; the curves themselves are only plotted.
 PUBLISHED = (
-    ("DET", 68.52), ("DET+F", 74.80), ("symbols, mass 0", 79.75), ("symbols, mass 0.0001", 79.81), ("symbols, mass 0.0005", 79.79),
+    ("DET", 68.52),
+    ("DET+F", 74.80),
+    ("symbols, mass 0", 79.75),
+    ("symbols, mass 0.0001", 79.81),
+    ("symbols, mass 0.0005", 79.79),
     ("extended, factor 10", 80.90),
-)  # fmt: skip
+)
 FIGURES = {  # of the study's numbers: those of the paper
-    8: ("figure-8a", "Figure 8a: the basis of symbols"), 9: ("figure-8b", "Figure 8b: extended bases"), 10: ("figure-9", "Figure 9: EM"),
-}  # fmt: skip
+    8: ("figure-8a", "Figure 8a: the basis of symbols"),
+    9: ("figure-8b", "Figure 8b: extended bases"),
+    10: ("figure-9", "Figure 9: EM"),
+}
 
 
 @lru_cache(maxsize=2)
@@ -37,22 +43,19 @@ def _sentences(path: str) -> list[Sentence]:
 
 def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for each variant and number of states, and one for the picture."""
+    common = {name: options[name] for name in ("train", "symbols")}
+    scored = common | {"test": options["test_sentences"], "single_root": options["single_root"]}
     found = []
     for name in options["variants"]:
         variant = VARIANTS[name]
         for states in options["states"] if variant.states is None else [variant.states]:
-            settings = {
-                "variant": name, "states": states, "train": options["train"], "test": options["test_sentences"],
-                "symbols": options["symbols"], "single_root": options["single_root"],
-            }  # fmt: skip
+            settings = scored | {"variant": name, "states": states}
             found.append(Cell(f"{name}/{states}", settings, 3 + 0.2 * states, repeats=variant.has_seed))
     head, _, side = options["picture"].partition(" ")
     if head:
         side = side or "left"
-        settings = {
-            "picture": head, "side": side, "train": options["train"], "symbols": options["symbols"],
-            "clusters": options["clusters"], "states": min(9, max(options["states"])),
-        }  # fmt: skip
+        drawn = {"picture": head, "side": side, "clusters": options["clusters"]}
+        settings = common | drawn | {"states": min(9, max(options["states"]))}
         found.append(Cell(f"picture/{head}/{side}", settings, 10.0, repeats=False))
     return found
 
@@ -64,9 +67,14 @@ def measure(task: Task) -> dict[str, Any]:
     if "picture" in settings:
         return _picture(settings, train)
     point = attachment_point(
-        settings["variant"], settings["states"], train, _sentences(files["dev"])[: settings["test"] or None],
-        symbols=settings["symbols"], single_root=settings["single_root"], random_state=task["seed"],
-    )  # fmt: skip
+        settings["variant"],
+        settings["states"],
+        train,
+        _sentences(files["dev"])[: settings["test"] or None],
+        symbols=settings["symbols"],
+        single_root=settings["single_root"],
+        random_state=task["seed"],
+    )
     return {
         "uas": round(point.uas, 4),
         "backed_off": point.backed_off,
@@ -102,86 +110,66 @@ def _picture(settings: dict[str, Any], train: list[Sentence]) -> dict[str, Any]:
 
 def sections(results: Results) -> list[Section]:
     """Return figures 8 to 10, and 12."""
-    variants, numbers = results.options["variants"], results.options["states"]
-    lines: dict[str, Line] = {}
+    numbers = results.options["states"]
+    lines: dict[int, list[Line]] = {figure: [] for figure in FIGURES}
     level: list[Line] = []
     rows: list[list[Entry]] = []
-    for name in variants:
-        fixed = VARIANTS[name].states
-        points = []
-        for states in numbers if fixed is None else [fixed]:
-            spread = results.value(f"{name}/{states}", "uas")
-            points += [] if spread is None else [(float(states), spread)]
-        if not points:
+    for name in results.options["variants"]:
+        fixed, figure = VARIANTS[name].states, VARIANTS[name].figure
+        places = numbers if fixed is None else [fixed]
+        line = results.line(name, [(states, f"{name}/{states}") for states in places], "uas")
+        if not line.points:
             continue
-        best = max(points, key=lambda point: point[1].mean)
-        cell = f"{name}/{best[0]:g}"
-        rows.append([
-            name, int(best[0]), best[1], results.value(cell, "backed_off", 0), results.value(cell, "training_seconds", 1),
-        ])  # fmt: skip
-        if fixed is None:
-            lines[name] = Line(name, points)
-        else:
-            level.append(
-                Line(
-                    name,
-                    [(float(n), Spread(best[1].mean)) for n in (min(numbers), max(numbers))],
-                    published=True,
-                )
-            )
-    published = Table(
-        "published",
-        "Balle et al. (2014), WSJ, validation",
-        ["variant", "UAS"],
-        [list(row) for row in PUBLISHED],
-    )
-    columns = ["variant", "states", "UAS", "sentences helped by DET+F", "seconds of training"]
-    parts: list[Table | Figure | Picture] = [
-        Table(
-            "best",
-            "Each variant at its best number of states; tags are gold's, arcs to punctuation count",
-            columns,
-            rows,
-            published,
+        states, best = max(line.points, key=lambda point: point[1].mean)
+        rows.append(
+            [name, int(states), best, *results.values(f"{name}/{states}", backed_off=0, training_seconds=1)]
         )
-    ]
+        if fixed is not None:
+            level.append(Line.printed(name, [(n, best.mean) for n in (min(numbers), max(numbers))]))
+        elif figure in FIGURES:
+            lines[figure].append(line)
+    published = Table("published", "Balle et al. (2014), WSJ, validation", ["variant", "UAS"], PUBLISHED)
+    caption = "Each variant at its best number of states; tags are gold's, arcs to punctuation count"
+    columns = ["variant", "states", "UAS", "sentences helped by DET+F", "seconds of training"]
     score = "unlabelled attachment score"
-    for number, (figure, caption) in FIGURES.items():
-        chosen = [line for name, line in lines.items() if VARIANTS[name].figure == number]
-        if chosen:
-            parts.append(Figure(figure, caption, "states", score, [*chosen, *level]))
-    best_lines = []
-    for number in FIGURES:
-        group = [line for name, line in lines.items() if VARIANTS[name].figure == number]
-        best_lines += [max(group, key=lambda line: max(s.mean for _, s in line.points))] if group else []
+    parts: list[Table | Figure | Picture] = [Table("best", caption, columns, rows, published)]
+    parts += [
+        Figure(*FIGURES[number], "states", score, [*group, *level])
+        for number, group in lines.items()
+        if group
+    ]
+    best_lines = [
+        max(group, key=lambda line: max(spread.mean for _, spread in line.points))
+        for group in lines.values()
+        if group
+    ]
     parts.append(
         Figure("figure-10", "Figure 10: the best of each kind", "states", score, [*best_lines, *level])
     )
     found = [Section("States against attachment", "Tags alone are read, as in the paper.", parts)]
+    text = "A deterministic automaton drawn from the state vectors of a learnt one; in red, the probability of a stop."
     for cell in results.cells("picture/"):
         run = results.runs(cell)[0]
-        svg = run["sentences"]["svg"]
         name = f"{run['head']}, {results.settings(cell)['side']} modifiers"
-        text = "A deterministic automaton drawn from the state vectors of a learnt one; in red, the probability of a stop."
-        found.append(
-            Section(
-                f"What an automaton found: {name}", text, [Picture("figure-12", f"Figure 12: {name}", svg)]
-            )
-        )
+        picture = Picture("figure-12", f"Figure 12: {name}", run["sentences"]["svg"])
+        found.append(Section(f"What an automaton found: {name}", text, [picture]))
     return found
 
 
-OPTIONS = {
-    "variants": list(VARIANTS), "states": [1, 2, 3, 5, 7, 9, 12, 15, 20], "symbols": "auto", "single_root": False, "train": 0,
-    "test_sentences": 0, "picture": "auto", "clusters": 10,
-}  # fmt: skip
-QUICK = {
-    "variants": ["DET", "DET+F", "symbols, mass 0", "extended, factor 10", "EM, 10 steps"], "states": [1, 5, 9], "train": 400,
-    "test_sentences": 60,
-}  # fmt: skip
-
-RECIPE = Recipe(
-    "shag", "Split head-automata grammars: states against attachment",
-    "Figures 8 to 10 and 12 of Balle, Carreras, Luque and Quattoni (2014), Spectral learning of weighted automata, on CoNLL-U.",
-    find_dependencies, OPTIONS, QUICK, cells, measure, sections, {"variants": VARIANTS},
-)  # fmt: skip
+TITLE = "Split head-automata grammars: states against attachment"
+ABOUT = "Figures 8 to 10 and 12 of Balle, Carreras, Luque and Quattoni (2014), Spectral learning of weighted automata, on CoNLL-U."
+SETTINGS = {
+    "variants": Setting(
+        list(VARIANTS),
+        quick=["DET", "DET+F", "symbols, mass 0", "extended, factor 10", "EM, 10 steps"],
+        choices=VARIANTS,
+    ),
+    "states": Setting([1, 2, 3, 5, 7, 9, 12, 15, 20], quick=[1, 5, 9]),
+    "symbols": Setting("auto"),
+    "single_root": Setting(False),
+    "train": Setting(0, quick=400),
+    "test_sentences": Setting(0, quick=60),
+    "picture": Setting("auto"),
+    "clusters": Setting(10),
+}
+RECIPE = Recipe("shag", TITLE, ABOUT, find_dependencies, SETTINGS, cells, measure, sections)

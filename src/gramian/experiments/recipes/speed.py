@@ -6,10 +6,20 @@ import time
 from collections import defaultdict
 from typing import Any
 
-from gramian.experiments.data import Data, find_treebank, split_trees
+from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
 from gramian.experiments.measure import compact, expected_seconds, learner, treebank
-from gramian.experiments.plan import Cell, Options, Recipe, Task
-from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table, fitted_exponent
+from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.results import (
+    Entry,
+    Figure,
+    Line,
+    Results,
+    Section,
+    Spread,
+    Table,
+    fitted_exponent,
+    growth,
+)
 
 __all__ = ["RECIPE"]
 
@@ -19,17 +29,18 @@ _BIN = 5  # words
 
 def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for each number of states and kind of rules."""
-    train, test = (len(part) for part in split_trees(data.files, options["preset"]))
-    size, tested = min(train, options["train"] or train), min(test, options["test_sentences"])
+    size, tested = tree_counts(data, options)
+    common = {"train": size, "test": tested, "longest": options["longest"], "preset": options["preset"]}
     return [
         Cell(
             f"{kind}/{states}",
-            {"kind": kind, "states": states, "train": size, "test": tested, "longest": options["longest"], "preset": options["preset"]},
-            expected_seconds("spectral-em", states, size, tested) + 2e-5 * states**2 * tested * (kind == "whole"),
+            {**common, "kind": kind, "states": states},
+            expected_seconds("spectral-em", states, size, tested)
+            + 2e-5 * states**2 * tested * (kind == "whole"),
         )
         for states in options["states"]
         for kind in options["kinds"]
-    ]  # fmt: skip
+    ]
 
 
 def measure(task: Task) -> dict[str, Any]:
@@ -37,17 +48,10 @@ def measure(task: Task) -> dict[str, Any]:
     from gramian.parsing.parser import Parser
 
     settings = task["settings"]
-    train, test = split_trees(task["files"], settings["preset"])
-    fitted = learner("spectral-em", settings["states"], task["seed"]).fit(
-        treebank(train[: settings["train"]])
-    )
-    grammar = fitted.model_
-    if settings["kind"] == "low":
-        grammar = compact(grammar)
-    parser = Parser(grammar, max_seconds=None)
-    sentences = [list(tree.normal.words) for tree in test if tree.length <= settings["longest"]][
-        : settings["test"]
-    ]
+    train, test = task_trees(task)
+    grammar = learner("spectral-em", settings["states"], task["seed"]).fit(treebank(train)).model_
+    parser = Parser(compact(grammar) if settings["kind"] == "low" else grammar, max_seconds=None)
+    sentences = [list(tree.normal.words) for tree in test]
     parser.parse(sentences[0])
     times = []
     for words in sentences:
@@ -77,41 +81,33 @@ def sections(results: Results) -> list[Section]:
             lengths = _by_length(
                 [tuple(pair) for run in results.runs(cell) for pair in run["sentences"]["times"]]
             )
+            figures = results.values(cell, milliseconds=2, sentences_per_second=1, words_per_second=0)
             exponent = fitted_exponent([(x, spread.mean) for x, spread in lengths])
-            rows.append([
-                KINDS[kind], states, results.value(cell, "milliseconds"), results.value(cell, "sentences_per_second", 1),
-                results.value(cell, "words_per_second", 0), exponent,
-            ])  # fmt: skip
+            rows.append([KINDS[kind], states, *figures, exponent])
             if states in (numbers[0], numbers[-1]):
                 by_words.append(Line(f"{KINDS[kind]}, {states} states", lengths))
     by_states = [
         results.line(KINDS[kind], [(n, f"{kind}/{n}") for n in numbers], "milliseconds") for kind in kinds
     ]
-    growth = []
-    for line in by_states:
-        large = [(x, spread.mean) for x, spread in line.points if x >= 8]
-        exponent = fitted_exponent(large)
-        growth += [] if exponent is None else [f"{line.label} {exponent:.2f}"]
-    columns = [
-        "rules",
-        "states",
-        "milliseconds",
-        "sentences per second",
-        "words per second",
-        "exponent of words",
-    ]
+    large = [Line(line.label, [point for point in line.points if point[0] >= 8]) for line in by_states]
+    columns = "rules, states, milliseconds, sentences per second, words per second, exponent of words"
+    by_length = f"By length, in steps of {_BIN} words"
+
+    def figure(name: str, caption: str, lines: list[Line]) -> Figure:
+        return Figure(name, caption, name, "milliseconds", lines, log_x=True, log_y=True)
+
     return [
         Section(
             "Words and states against milliseconds",
             "Every sentence parsed alone on one core, in processor time, all passes together. From 8 states on, milliseconds grow with the"
-            f" number of states to the power of: {', '.join(growth) or 'not measured'}.",
+            f" number of states to the power of: {growth(large)}.",
             [
-                Table("speed", "Per sentence", columns, rows),
-                Figure("words", f"By length, in steps of {_BIN} words", "words", "milliseconds", by_words, log_x=True, log_y=True),
-                Figure("states", "By number of states", "states", "milliseconds", by_states, log_x=True, log_y=True),
+                Table("speed", "Per sentence", columns.split(", "), rows),
+                figure("words", by_length, by_words),
+                figure("states", "By number of states", by_states),
             ],
         )
-    ]  # fmt: skip
+    ]
 
 
 def _by_length(times: list[tuple[float, float]]) -> list[tuple[float, Spread]]:
@@ -126,14 +122,14 @@ def _by_length(times: list[tuple[float, float]]) -> list[tuple[float, Spread]]:
     return points
 
 
-OPTIONS = {
-    "preset": "auto", "states": [1, 2, 4, 8, 16, 24, 32, 64], "kinds": ["low", "whole"], "train": 0, "test_sentences": 500,
-    "longest": 100,
-}  # fmt: skip
-QUICK = {"states": [1, 8, 16], "train": 600, "test_sentences": 60}
-
-RECIPE = Recipe(
-    "speed", "Speed: words and states against milliseconds",
-    "Grammars with more and more states parse the same sentences, with whole rule tensors and with rules of low rank.",
-    find_treebank, OPTIONS, QUICK, cells, measure, sections, {"kinds": KINDS},
-)  # fmt: skip
+TITLE = "Speed: words and states against milliseconds"
+ABOUT = "Grammars with more and more states parse the same sentences, with whole rule tensors and with rules of low rank."
+SETTINGS = {
+    "preset": Setting("auto"),
+    "states": Setting([1, 2, 4, 8, 16, 24, 32, 64], quick=[1, 8, 16]),
+    "kinds": Setting(["low", "whole"], choices=KINDS),
+    "train": Setting(0, quick=600),
+    "test_sentences": Setting(500, quick=60),
+    "longest": Setting(100),
+}
+RECIPE = Recipe("speed", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)

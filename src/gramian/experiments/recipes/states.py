@@ -7,9 +7,10 @@ none is praised for what it has seen.
 from __future__ import annotations
 
 import time
+from itertools import accumulate
 from typing import Any
 
-from gramian.experiments.data import Data, find_treebank, split_trees
+from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
 from gramian.experiments.measure import (
     cluster_cache,
     compact,
@@ -21,8 +22,8 @@ from gramian.experiments.measure import (
     transferred,
     treebank,
 )
-from gramian.experiments.plan import Cell, Options, Recipe, Task
-from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table
+from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.results import Figure, Line, Results, Section, Spread, Table
 from gramian.learn import Observations
 from gramian.learn.search import FoundStates, held_out_score, search_states, states_by_singular_values
 from gramian.trees.labels import unescape_label
@@ -30,37 +31,38 @@ from gramian.trees.labels import unescape_label
 __all__ = ["RECIPE"]
 
 WAYS = {
-    "same": "the same for all labels", "frequency": "by frequency", "root": "by the root of the count (gramian's default)",
-    "singular": "singular values above a share of the largest", "likelihood": "beam, by held-out likelihood",
-    "greedy": "greedy, label by label, by F1", "beam": "beam, by F1",
-}  # fmt: skip
+    "same": "the same for all labels",
+    "frequency": "by frequency",
+    "root": "by the root of the count (gramian's default)",
+    "singular": "singular values above a share of the largest",
+    "likelihood": "beam, by held-out likelihood",
+    "greedy": "greedy, label by label, by F1",
+    "beam": "beam, by F1",
+}
 SEARCHES = ("likelihood", "greedy", "beam")
 
 
 def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for each way to choose."""
-    scheme = options["preset"]
-    train, test = (len(part) for part in split_trees(data.files, scheme))
-    size, tested = min(train, options["train"] or train), min(test, options["test_sentences"])
-    found = []
-    for way in options["ways"]:
-        settings = {
-            "way": way, "states": options["states"], "train": size, "test": tested, "preset": scheme,
-            "least": options["least"],
-        }  # fmt: skip
-        seconds = expected_seconds("spectral-cluster", options["states"], size, tested)
-        if way in SEARCHES:
-            settings |= {name: options[name] for name in ("largest", "symbols", "budget", "beam")}
-            seconds += options["budget"] * (1e-4 * size + 1e-3 * tested)
-        found.append(Cell(way, settings, seconds))
-    return found
+    size, tested = tree_counts(data, options)
+    common = {name: options[name] for name in ("states", "preset", "least")} | {"train": size, "test": tested}
+    limits = {name: options[name] for name in ("largest", "symbols", "budget", "beam")}
+    seconds = expected_seconds("spectral-cluster", options["states"], size, tested)
+    search = options["budget"] * (1e-4 * size + 1e-3 * tested)
+    return [
+        Cell(
+            way,
+            common | {"way": way} | (limits if way in SEARCHES else {}),
+            seconds + search * (way in SEARCHES),
+        )
+        for way in options["ways"]
+    ]
 
 
 def measure(task: Task) -> dict[str, Any]:
     """Choose the states, learn, and score on sentences that the choice has not seen."""
     settings, scheme = task["settings"], task["settings"]["preset"]
-    train, test = split_trees(task["files"], scheme)
-    train, test = train[: settings["train"]], test[: settings["test"]]
+    train, test = task_trees(task)
     way = settings["way"]
     allocation = {"same": "all", "frequency": "frequency"}.get(way, "root")
     clusters = learner("spectral-cluster", settings["states"], task["seed"], allocation=allocation)
@@ -99,68 +101,54 @@ def measure(task: Task) -> dict[str, Any]:
 def sections(results: Results) -> list[Section]:
     """Return F1 and cost of each way, how the searches went, and what they chose."""
     ways = [way for way in results.options["ways"] if results.runs(way)]
+    first = {way: results.runs(way)[0] for way in ways}
     base = "root" if "root" in ways else ways[0]
-    rows: list[list[Entry]] = [
+    rows = [
         [
-            WAYS[way], results.against(way, base, "f1"), results.difference(way, base, "f1"), results.value(way, "states", 0),
-            results.value(way, "candidates", 0), results.value(way, "search_seconds", 1),
+            WAYS[way],
+            results.against(way, base, "f1"),
+            results.difference(way, base, "f1"),
+            *results.values(way, states=0, candidates=0, search_seconds=1),
         ]
         for way in ways
-    ]  # fmt: skip
-    columns = [
-        "way",
-        "F1",
-        "difference",
-        "states of all labels",
-        "candidates",
-        "seconds of search and training",
     ]
-    lines = []
-    for way in ways:
-        best, points = -float("inf"), []
-        for number, score in enumerate(results.runs(way)[0]["scores"], start=1):
-            best = max(best, score)
-            points.append((float(number), Spread(best)))
-        if points and way != "likelihood":
-            lines.append(Line(WAYS[way], points))
-    labels = list(dict.fromkeys(name for way in ways for name in results.runs(way)[0]["chosen"]))
-    chosen: list[list[Entry]] = [
-        [unescape_label(label), *(results.runs(way)[0]["chosen"].get(label) for way in ways)]
-        for label in labels
-    ]
-    parts: list[Table | Figure] = [
-        Table(
-            "ways",
-            "F1 on sentences that no search has seen; marks tell what differs from the default",
-            columns,
-            rows,
+    columns = "way, F1, difference, states of all labels, candidates, seconds of search and training"
+    caption = "F1 on sentences that no search has seen; marks tell what differs from the default"
+    parts: list[Table | Figure] = [Table("ways", caption, columns.split(", "), rows)]
+    lines = [
+        Line(
+            WAYS[way],
+            [(number, Spread(best)) for number, best in enumerate(accumulate(scores, max), start=1)],
         )
+        for way in ways
+        if (scores := first[way]["scores"]) and way != "likelihood"
     ]
     if lines:
-        parts.append(
-            Figure("search", "The best F1 so far, on the trees of the search", "candidates", "F1", lines)
-        )
-    parts.append(
-        Table(
-            "chosen",
-            "States of the most frequent labels, first seed",
-            ["label", *(WAYS[way] for way in ways)],
-            chosen,
-        )
-    )
+        caption = "The best F1 so far, on the trees of the search"
+        parts.append(Figure("search", caption, "candidates", "F1", lines))
+    labels = dict.fromkeys(name for way in ways for name in first[way]["chosen"])
+    chosen = [[unescape_label(label), *(first[way]["chosen"].get(label) for way in ways)] for label in labels]
+    caption = "States of the most frequent labels, first seed"
+    parts.append(Table("chosen", caption, ["label", *(WAYS[way] for way in ways)], chosen))
     text = "Clustering without EM. The paper saw +1.7 F1 on average from its search over fixed numbers of states."
     return [Section("Ways to choose", text, parts)]
 
 
-OPTIONS = {
-    "preset": "auto", "ways": list(WAYS), "states": 16, "least": 0.2, "largest": 32, "symbols": 20, "budget": 40, "beam": 5, "train": 0,
-    "test_sentences": 1000,
-}  # fmt: skip
-QUICK = {"states": 8, "largest": 12, "symbols": 4, "budget": 8, "train": 500, "test_sentences": 60}
-
-RECIPE = Recipe(
-    "states", "States: how many each label gets",
+TITLE = "States: how many each label gets"
+ABOUT = (
     "Rules by count, singular values and held-out likelihood against the searches of Narayan and Cohen (2016), Optimizing spectral "
-    "learning for parsing.",
-    find_treebank, OPTIONS, QUICK, cells, measure, sections, {"ways": WAYS},
-)  # fmt: skip
+    "learning for parsing."
+)
+SETTINGS = {
+    "preset": Setting("auto"),
+    "ways": Setting(list(WAYS), choices=WAYS),
+    "states": Setting(16, quick=8),
+    "least": Setting(0.2),
+    "largest": Setting(32, quick=12),
+    "symbols": Setting(20, quick=4),
+    "budget": Setting(40, quick=8),
+    "beam": Setting(5),
+    "train": Setting(0, quick=500),
+    "test_sentences": Setting(1000, quick=60),
+}
+RECIPE = Recipe("states", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)

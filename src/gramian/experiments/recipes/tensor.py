@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from gramian.experiments.data import Data, find_treebank, split_trees
+from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
 from gramian.experiments.measure import expected_seconds, learner, parse_and_score, treebank
-from gramian.experiments.plan import Cell, Options, Recipe, Task
-from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table, fitted_exponent
+from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.results import Figure, Line, Results, Section, Table, growth
 
 __all__ = ["RECIPE"]
 
@@ -28,18 +28,20 @@ EXACT, DEFAULT = "exact", "default"
 
 def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for each number of states; all ranks and gates share its grammar."""
-    train, test = (len(part) for part in split_trees(data.files, options["preset"]))
-    size, tested = min(train, options["train"] or train), min(test, options["test_sentences"])
-    ways = 2 + len(options["ranks"]) * len(options["gates"])
+    size, tested = tree_counts(data, options)
+    common = {name: options[name] for name in ("ranks", "gates", "iterations", "longest", "preset")}
+    ranks = len(options["ranks"])
+    ways = 2 + ranks * len(options["gates"])
     return [
         Cell(
             f"{states}",
-            {"states": states, "ranks": options["ranks"], "gates": options["gates"], "iterations": options["iterations"],
-             "train": size, "test": tested, "longest": options["longest"], "preset": options["preset"]},
-            expected_seconds("em", states, size, 0) + ways * (2 + tested * (5e-3 + 2e-5 * states**2)) + len(options["ranks"]) * states,
+            {**common, "states": states, "train": size, "test": tested},
+            expected_seconds("em", states, size, 0)
+            + ways * (2 + tested * (5e-3 + 2e-5 * states**2))
+            + ranks * states,
         )
         for states in options["states"]
-    ]  # fmt: skip
+    ]
 
 
 def measure(task: Task) -> dict[str, Any]:
@@ -47,18 +49,22 @@ def measure(task: Task) -> dict[str, Any]:
     from gramian.grammar.compress.lowrank import compress
 
     settings = task["settings"]
-    train, test = split_trees(task["files"], settings["preset"])
-    test = [tree for tree in test if tree.length <= settings["longest"]][: settings["test"]]
+    train, test = task_trees(task)
     em = learner("em", settings["states"], task["seed"], allocation="all", max_iter=settings["iterations"])
-    grammar = em.fit(treebank(train[: settings["train"]])).model_
+    grammar = em.fit(treebank(train)).model_
     found: dict[str, Any] = {"sentences": {}}
 
     def note(name: str, model: Any, share: float, seconds: float) -> None:
         scored = parse_and_score(model, test, scheme=settings["preset"])
-        found.update({
-            f"seconds {name}": scored["milliseconds"] / 1000, f"f1 {name}": scored["f1"], f"share {name}": round(share, 4),
-            f"fitting {name}": round(seconds, 2), "signature": scored["signature"],
-        })  # fmt: skip
+        found.update(
+            {
+                f"seconds {name}": scored["milliseconds"] / 1000,
+                f"f1 {name}": scored["f1"],
+                f"share {name}": round(share, 4),
+                f"fitting {name}": round(seconds, 2),
+                "signature": scored["signature"],
+            }
+        )
         found["sentences"][f"f1 {name}"] = scored["sentences"]["f1"]
 
     note(EXACT, grammar, 0.0, 0.0)
@@ -83,80 +89,57 @@ def sections(results: Results) -> list[Section]:
     """Return the paper's table and figure."""
     numbers = sorted(int(cell) for cell in results.cells())
     ranks, gates = results.options["ranks"], results.options["gates"]
-
-    def row(label: str, name: str) -> list[Entry]:
-        entries: list[Entry] = [label]
-        for states in numbers:
-            spread = results.value(f"{states}", f"seconds {name}", 4)
-            entries += [
-                spread,
-                results.value(f"{states}", f"f1 {name}"),
-                results.value(f"{states}", f"share {name}"),
-            ]
-        return entries
-
+    names = {"exact": EXACT}
+    names |= {f"rank {rank}, gate {gate:g}": f"{rank} {gate}" for rank in ranks for gate in gates}
+    names["gramian's default"] = DEFAULT
     columns = ["rank and gate"]
-    for states in numbers:
-        columns += [f"seconds, m={states}", f"F1, m={states}", f"share of low rank, m={states}"]
-    rows = [row("exact", EXACT)]
-    rows += [row(f"rank {rank}, gate {gate:g}", f"{rank} {gate}") for rank in ranks for gate in gates]
-    rows.append(row("gramian's default", DEFAULT))
-    published = Table(
-        "published", "The paper's table: rank 8, sentences of at most 40 words",
-        ["gate", *(f"{what}, m={m}" for m in (8, 16, 20) for what in ("seconds", "F1"))], [list(one) for one in PUBLISHED],
-    )  # fmt: skip
-    parts: list[Table | Figure] = [
-        Table(
-            "tensor",
-            "Seconds per sentence, F1, and share of an average sentence's rules that are of low rank",
-            columns,
-            rows,
-            published,
-        )
+    for m in numbers:
+        columns += [f"seconds, m={m}", f"F1, m={m}", f"share of low rank, m={m}"]
+    digits = {"seconds": 4, "f1": 2, "share": 2}
+    rows = [
+        [label, *(results.value(f"{m}", f"{what} {name}", digits[what]) for m in numbers for what in digits)]
+        for label, name in names.items()
     ]
+    published = Table(
+        "published",
+        "The paper's table: rank 8, sentences of at most 40 words",
+        ["gate", *(f"{what}, m={m}" for m in (8, 16, 20) for what in ("seconds", "F1"))],
+        PUBLISHED,
+    )
+    caption = "Seconds per sentence, F1, and share of an average sentence's rules that are of low rank"
+    parts: list[Table | Figure] = [Table("tensor", caption, columns, rows, published)]
     for what, label in (("seconds", "seconds per sentence"), ("f1", "F1")):
         for rank in ranks:
-            lines = []
-            for states in numbers:
-                points = ((gate, results.value(f"{states}", f"{what} {rank} {gate}")) for gate in gates)
-                lines.append(
-                    Line(f"{states} states", [(x, spread) for x, spread in points if spread is not None])
+            lines = [
+                Line.of(
+                    f"{m} states", ((gate, results.value(f"{m}", f"{what} {rank} {gate}")) for gate in gates)
                 )
+                for m in numbers
+            ]
             caption = f"Gate against {label}, rank {rank}"
             parts.append(Figure(f"{what}-{rank}", caption, "gate", label, lines, log_x=True))
-    growth = []
-    for name, label in ((EXACT, "exact"), (DEFAULT, "gramian's default")):
-        line: list[tuple[float, Spread]] = []
-        for states in numbers:
-            spread = results.value(f"{states}", f"seconds {name}")
-            line += [] if spread is None else [(states, spread)]
-        exponent = fitted_exponent([(x, spread.mean) for x, spread in line])
-        growth += [] if exponent is None else [f"{label} {exponent:.2f}"]
-    return [
-        Section(
-            "States, rank and gate",
-            "A rule is replaced if the error of its tensor is within the gate. Processor seconds of the whole parse grow with the number of"
-            f" states to the power of: {', '.join(growth) or 'not measured'}.",
-            parts,
-        )
+    times = [
+        results.line(label, [(m, f"{m}") for m in numbers], f"seconds {name}")
+        for label, name in names.items()
+        if name in (EXACT, DEFAULT)
     ]
+    text = (
+        "A rule is replaced if the error of its tensor is within the gate. Processor seconds of the whole parse grow with the number of"
+        f" states to the power of: {growth(times)}."
+    )
+    return [Section("States, rank and gate", text, parts)]
 
 
-OPTIONS = {
-    "preset": "auto", "states": [8, 16, 20, 32], "ranks": [2, 8], "gates": [1e-8, 1e-6, 1e-5, 1e-3, 0.1], "iterations": 15,
-    "train": 0, "test_sentences": 300, "longest": 40,
-}  # fmt: skip
-QUICK = {
-    "states": [4, 8],
-    "ranks": [2],
-    "gates": [1e-5, 0.1],
-    "train": 300,
-    "test_sentences": 40,
-    "iterations": 5,
+TITLE = "Tensor decomposition for fast parsing"
+ABOUT = "The table and figure of Cohen and Collins (2012), Tensor decomposition for fast parsing with latent-variable PCFGs."
+SETTINGS = {
+    "preset": Setting("auto"),
+    "states": Setting([8, 16, 20, 32], quick=[4, 8]),
+    "ranks": Setting([2, 8], quick=[2]),
+    "gates": Setting([1e-8, 1e-6, 1e-5, 1e-3, 0.1], quick=[1e-5, 0.1]),
+    "iterations": Setting(15, quick=5),
+    "train": Setting(0, quick=300),
+    "test_sentences": Setting(300, quick=40),
+    "longest": Setting(40),
 }
-
-RECIPE = Recipe(
-    "tensor", "Tensor decomposition for fast parsing",
-    "The table and figure of Cohen and Collins (2012), Tensor decomposition for fast parsing with latent-variable PCFGs.",
-    find_treebank, OPTIONS, QUICK, cells, measure, sections,
-)  # fmt: skip
+RECIPE = Recipe("tensor", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)

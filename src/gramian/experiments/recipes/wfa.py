@@ -14,8 +14,8 @@ from gramian.automata.string_formats import read_strings
 from gramian.automata.tagset import universal_tag
 from gramian.errors import OptionError
 from gramian.experiments.data import Data, find_treebank, gold_trees, preset_of
-from gramian.experiments.plan import Cell, Options, Recipe, Task
-from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table
+from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table
 from gramian.experiments.tag_study import CurvePoint, baseline_points, em_curve, spectral_curve
 from gramian.io.files import peek_text
 
@@ -59,13 +59,8 @@ def cells(data: Data, options: Options) -> list[Cell]:
         common = {"tagset": tagset, "train": limit}
         found.append(Cell(f"{tagset}/baselines", {**common, "curve": "baselines"}, 1.0, repeats=False))
         for basis in options["bases"]:
-            settings = {
-                **common,
-                "curve": "spectral",
-                "basis": basis,
-                "states": options["states"],
-                "scaled": options["scaled"],
-            }
+            settings = {name: options[name] for name in ("states", "scaled")}
+            settings |= {**common, "curve": "spectral", "basis": basis}
             found.append(Cell(f"{tagset}/spectral/{basis}", settings, 2 + 1e-3 * number, repeats=False))
         for states in options["em_states"]:
             settings = {**common, "curve": "em", "states": [states], "iterations": options["em_iterations"]}
@@ -86,9 +81,13 @@ def measure(task: Task) -> dict[str, Any]:
     elif settings["curve"] == "spectral":
         basis = settings["basis"]
         points = spectral_curve(
-            train, test, settings["states"], scaled=settings["scaled"],
-            basis_size="symbols" if basis == "symbols" else int(basis), random_state=task["seed"],
-        )  # fmt: skip
+            train,
+            test,
+            settings["states"],
+            scaled=settings["scaled"],
+            basis_size="symbols" if basis == "symbols" else int(basis),
+            random_state=task["seed"],
+        )
     else:
         points = em_curve(
             train,
@@ -112,63 +111,59 @@ def sections(results: Results) -> list[Section]:
 
 def _section(results: Results, tagset: str) -> Section:
     states, em_states = results.options["states"], results.options["em_states"]
-    curves = {}
+    spectral = []
     for basis in results.options["bases"]:
-        label = f"spectral, {basis}{' substrings' * basis.isdecimal()}"
-        curves[label] = f"{tagset}/spectral/{basis}"
-    lines = {}
-    for label, cell in curves.items():
-        points = ((n, results.value(cell, f"wer {n}")) for n in states)
-        lines[label] = Line(label, [(n, spread) for n, spread in points if spread is not None])
-    points = ((n, results.value(f"{tagset}/em/{n}", f"wer {n}")) for n in em_states)
-    em = Line("EM", [(n, spread) for n, spread in points if spread is not None])
-    level = []
-    for name in ("unigram", "bigram", "trigram"):
-        spread = results.value(f"{tagset}/baselines", f"wer {name}")
-        ends = (min(states), max(*states, *em_states))
-        level += (
-            [] if spread is None else [Line(name, [(n, Spread(spread.mean)) for n in ends], published=True)]
-        )
-    rows: list[list[Entry]] = [[line.label, line.points[0][1]] for line in level if line.points]
-    for line in [*lines.values(), em]:
-        if line.points:
-            best = min(line.points, key=lambda point: point[1].mean)
-            rows.append([f"{line.label}, {best[0]:g} states", best[1]])
-    published = Table(
-        f"published-{tagset}", "Balle et al. (2014), WSJ; the curves are only plotted there", ["model", "error"],
-        [[name, value] for name, value in PUBLISHED[tagset].items()],
-    )  # fmt: skip
+        points = ((n, results.value(f"{tagset}/spectral/{basis}", f"wer {n}")) for n in states)
+        spectral.append(Line.of(f"spectral, {basis}{' substrings' * basis.isdecimal()}", points))
+    em = Line.of("EM", ((n, results.value(f"{tagset}/em/{n}", f"wer {n}")) for n in em_states))
+    ends = (min(states), max(*states, *em_states))
+    level = [
+        Line.printed(name, [(n, spread.mean) for n in ends])
+        for name in ("unigram", "bigram", "trigram")
+        if (spread := results.value(f"{tagset}/baselines", f"wer {name}")) is not None
+    ]
+    rows: list[list[Entry]] = [[line.label, line.points[0][1]] for line in level]
+    best = {
+        line.label: min(line.points, key=lambda point: point[1].mean)
+        for line in [*spectral, em]
+        if line.points
+    }
+    rows += [[f"{label}, {number:g} states", spread] for label, (number, spread) in best.items()]
     best_spectral = min(
-        (line for line in lines.values() if line.points),
-        key=lambda line: min(spread.mean for _, spread in line.points), default=Line("", []),
-    )  # fmt: skip
-    error = "word error rate"
+        (line for line in spectral if line.points),
+        key=lambda line: best[line.label][1].mean,
+        default=Line("", []),
+    )
+    columns = ["model", "error"]
+    caption = "Balle et al. (2014), WSJ; the curves are only plotted there"
+    published = Table(f"published-{tagset}", caption, columns, [*PUBLISHED[tagset].items()])
+
+    def figure(number: int, caption: str, lines: list[Line]) -> Figure:
+        name = f"figure-{number}-{tagset}"
+        return Figure(name, f"Figure {number}: {caption}", "states", "word error rate", [*lines, *level])
+
+    caption = "Each method at its best number of states"
     return Section(
-        TAGSETS[tagset], "How often the next tag, or the end, is not the one predicted, in percent.",
+        TAGSETS[tagset],
+        "How often the next tag, or the end, is not the one predicted, in percent.",
         [
-            Table(f"best-{tagset}", "Each method at its best number of states", ["model", "error"], rows, published),
-            Figure(f"figure-3-{tagset}", "Figure 3: spectral, by basis", "states", error, [*lines.values(), *level]),
-            Figure(f"figure-4-{tagset}", "Figure 4: EM", "states", error, [em, *level]),
-            Figure(f"figure-5-{tagset}", "Figure 5: the best of each", "states", error, [best_spectral, em, *level]),
+            Table(f"best-{tagset}", caption, columns, rows, published),
+            figure(3, "spectral, by basis", spectral),
+            figure(4, "EM", [em]),
+            figure(5, "the best of each", [best_spectral, em]),
         ],
-    )  # fmt: skip
+    )
 
 
-OPTIONS = {
-    "tagsets": ["universal", "whole"], "states": [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40],
-    "bases": ["symbols", "25", "50", "100", "300", "500"], "scaled": False, "em_states": [2, 5, 10, 20, 40], "em_iterations": 100,
-    "train": 0,
-}  # fmt: skip
-QUICK = {
-    "states": [1, 4, 8, 15],
-    "bases": ["symbols", "50"],
-    "em_states": [2, 8],
-    "em_iterations": 20,
-    "train": 500,
+TITLE = "Weighted automata: states against word error rate"
+ABOUT = "Figures 3 to 5 of Balle, Carreras, Luque and Quattoni (2014), Spectral learning of weighted automata, on the tags of a treebank."
+SETTINGS = {
+    "tagsets": Setting(["universal", "whole"], choices=TAGSETS),
+    "states": Setting([1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40], quick=[1, 4, 8, 15]),
+    "bases": Setting(["symbols", "25", "50", "100", "300", "500"], quick=["symbols", "50"]),
+    "scaled": Setting(False),
+    "em_states": Setting([2, 5, 10, 20, 40], quick=[2, 8]),
+    "em_iterations": Setting(100, quick=20),
+    "train": Setting(0, quick=500),
 }
-
-RECIPE = Recipe(
-    "wfa", "Weighted automata: states against word error rate",
-    "Figures 3 to 5 of Balle, Carreras, Luque and Quattoni (2014), Spectral learning of weighted automata, on the tags of a treebank.",
-    find_treebank, OPTIONS, QUICK, cells, measure, sections, {"tagsets": TAGSETS},
-)  # fmt: skip
+RECIPE = Recipe("wfa", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)
