@@ -9,11 +9,11 @@ Prints one JSON object a line; ``ratio`` is foretold over measured and should be
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 
 from gramian.chart.chart_parser import ChartParser, Pruning
+from gramian.io.machine import peak_megabytes
 from gramian.parsing.limits import expected_bytes, expected_seconds
 from gramian.parsing.model_store import load_model
 from gramian.parsing.words import WordTable
@@ -34,11 +34,11 @@ def main() -> int:
     for name, pruning in BEAMS.items():
         for n_words in LENGTHS[name]:
             scores = [table.score(word, False)[0] for word in words[:n_words]]
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            before = peak_megabytes()
             began = time.process_time()
             forest = chart.forest(scores, pruning)
             seconds = time.process_time() - began
-            grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+            grown = (peak_megabytes() - before) * (1 << 20)
             foretold = expected_seconds(pruning, n_words, n_rules), expected_bytes(pruning, n_words)
             print(
                 json.dumps(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import platform
-import resource
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
+
+from gramian.io.machine import peak_megabytes, processor
+
+__all__ = ["about", "cpu_seconds", "multiply_adds_per_second", "peak_megabytes"]
 
 
 def multiply_adds_per_second(size: int = 1024, repeats: int = 5) -> float:
@@ -37,21 +39,12 @@ def cpu_seconds(task: Callable[[], Any], repeats: int = 1) -> float:
     return best
 
 
-def peak_megabytes() -> float:
-    """Return the most memory this process has had."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
-
-
 def about() -> dict[str, Any]:
     """Return what the figures were measured on."""
-    model = platform.processor() or platform.machine()
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            model = next(
-                (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model
-            )
-    except OSError:
-        pass
     load = [round(value, 1) for value in os.getloadavg()]
-    return {"processor": model, "cores": os.cpu_count(), "load": load, "python": platform.python_version()}
+    return {
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "load": load,
+        "python": platform.python_version(),
+    }

@@ -6,7 +6,15 @@ without a traceback and exits with 2. Other exceptions are bugs.
 
 from __future__ import annotations
 
-__all__ = ["GramianError", "InputError", "MissingExtraError", "ModelFileError", "OptionError", "ScoreError"]
+__all__ = [
+    "GramianError",
+    "InputError",
+    "MissingExtraError",
+    "ModelFileError",
+    "OptionError",
+    "ScoreError",
+    "number_of",
+]
 
 
 class GramianError(Exception):
@@ -81,6 +89,17 @@ class MissingExtraError(GramianError):
         super().__init__(
             f"{purpose} needs {package}, which is not installed; try: pip install 'gramian[{extra}]'"
         )
+
+
+def number_of(count: int, noun: str) -> str:
+    """Return a number with its noun, for messages.
+
+    Examples
+    --------
+    >>> number_of(1, "sentence"), number_of(2000, "sentence")
+    ('1 sentence', '2,000 sentences')
+    """
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _with_caret(line: str, column: int | None, width: int = 100) -> str:

@@ -130,7 +130,7 @@ def test_errors_of_several_rounds_add_up(gramian, model, tmp_path):
         (["--rank", "many"], "or auto"),
         (["--shared"], "such as 256"),
         (["--shared", "--rank", "8", "--gate", "1"], "neither --gate"),
-        (["--epsilon", "0"], "--epsilon is more than 0"),
+        (["--epsilon", "0"], "--epsilon must be more than 0"),
     ],
 )
 def test_options_that_make_no_sense(gramian, model, tmp_path, options, message):

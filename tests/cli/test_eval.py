@@ -128,7 +128,7 @@ def test_many_errors_are_said_aloud(files, evaluate, tmp_path: Path) -> None:
     prm = tmp_path / "strict.prm"
     prm.write_text("MAX_ERROR 0\nDELETE_LABEL -NONE-\nDELETE_LABEL ,\n")
     _, _, err = evaluate(*files, "--prm", str(prm))
-    assert err == "gramian: 1 sentences were dropped for a wrong tag; 'gold tags' counts them\n"
+    assert err == "gramian: dropped for a wrong tag, and counted by 'gold tags': 1 sentence\n"
 
 
 def test_labels_that_are_never_predicted_are_said_aloud(files, evaluate) -> None:

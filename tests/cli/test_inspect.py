@@ -38,7 +38,7 @@ def test_trees_for_people(inspect):
     code, out, _ = inspect(TREES)
     assert code == 0
     assert "input: 2 trees, 4 words, 5 phrases" in out
-    assert "1 empty elements" in out
+    assert "1 empty element (" in out
     assert "input:2:1: '(' is never closed" in out
     assert "input:3:13: 'New York' is 2 words under one tag" in out
 
@@ -61,7 +61,7 @@ def test_conllu(inspect):
     code, out, _ = inspect(gzip.compress((CONLLU + CONLLU.replace("\t3\t", "\t2\t", 1)).encode()))
     assert code == 0
     assert "input: 2 sentences, 6 words" in out
-    assert "1 sentences are not projective (50.0 %), the first at line 1" in out
+    assert "not projective: 1 sentence (50.0 %), the first at line 1" in out
 
 
 def test_conllu_with_a_broken_sentence(inspect):
@@ -110,7 +110,7 @@ def test_a_missing_file(capsys, monkeypatch, tmp_path):
 def test_unusual_but_right_input(inspect, text):
     code, out, _ = inspect(text)
     assert code == 0
-    assert "1 trees" in out
+    assert "1 tree, " in out
 
 
 def test_a_folder(capsys, monkeypatch, tmp_path):

@@ -180,7 +180,7 @@ def test_parsing_goes_on_where_it_was_stopped(tmp_path):
     assert 0 < done < len(sentences)
     again = gramian(*command, tmp_path / "out")
     assert again.returncode == 0
-    assert f"{done:,} sentences are kept from before" in again.stderr
+    assert f"kept from before: {done:,} sentences" in again.stderr
     assert (tmp_path / "out").read_text() == whole
     assert not list(tmp_path.glob(".out.*"))
     (tmp_path / "in").write_text("the dog barks .\n")  # other input: nothing is kept

@@ -71,5 +71,5 @@ def client(service):
 
     from gramian.web.app import create_app
 
-    with TestClient(create_app(service, jobs=2, max_seconds=300), base_url="http://localhost") as client:
+    with TestClient(create_app(service, n_jobs=2, max_seconds=300), base_url="http://localhost") as client:
         yield client

@@ -128,7 +128,7 @@ class Slow:
 
 def test_slow_answers_are_cut_off_and_others_go_on(service):
     slow = Slow(service)
-    app = create_app(slow, jobs=2, max_seconds=0.3, max_waiting=1)
+    app = create_app(slow, n_jobs=2, max_seconds=0.3, max_waiting=1)
     with TestClient(app, base_url="http://localhost") as client, ThreadPoolExecutor(8) as pool:
         try:
             first = [pool.submit(client.post, "/api/parse", json={"sentence": "a"}) for _ in range(6)]

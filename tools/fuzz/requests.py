@@ -74,7 +74,7 @@ class _Server:
         self.faults: list[str] = []
         # `server.run` serves until the process ends; only what installs signal handlers cannot be done in a thread.
         uvicorn.Server.capture_signals = lambda self: _nothing()  # type: ignore[method-assign]
-        app = create_app(service, jobs=2, max_seconds=5)
+        app = create_app(service, n_jobs=2, max_seconds=5)
         threading.Thread(target=server.run, args=(app, opened), daemon=True).start()
         for _ in range(100):
             try:

@@ -66,17 +66,14 @@ def _print_versions(wanted: bool) -> None:
     if not wanted:
         return
     import platform
-    from importlib.metadata import PackageNotFoundError, version
 
     from gramian import __version__
+    from gramian.io.machine import versions
 
     print(f"gramian {__version__}")
     print(f"python {platform.python_version()} on {platform.system()} {platform.machine()}")
-    for package in ("numpy", "scipy", "numba", "scikit-learn", "safetensors"):
-        try:
-            print(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            print(f"{package} not installed")
+    for package, number in versions(("numpy", "scipy", "numba", "scikit-learn", "safetensors")).items():
+        print(f"{package} {number or 'not installed'}")
     raise typer.Exit
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
-from gramian.cli.talk import counted, say
+from gramian.cli.options import QUIET, SKIP_BROKEN, TEXT_OUTPUT
+from gramian.cli.talk import counted, say, say_skipped
 from gramian.errors import InputError, OptionError
 
 if TYPE_CHECKING:
-    from gramian.io.files import Source
-    from gramian.trees import NormaliseOptions, Tree
-
+    from gramian.trees import NormaliseOptions, Sentence, Tree
 
 Form: TypeAlias = Literal["normalised", "binarised", "debinarised", "tokens", "tagged", "dependencies"]
 
@@ -22,12 +21,12 @@ Form: TypeAlias = Literal["normalised", "binarised", "debinarised", "tokens", "t
 def convert(
     file: str = typer.Argument(help="Trees or CoNLL-U: a file, a folder, or - for stdin."),
     to: Form = typer.Option(help="What to write."),
-    output: str = typer.Option("-", "--output", "-o", help="Where to write it; .gz and .xz are compressed."),
-    skip_broken: bool = typer.Option(False, "--skip-broken", help="Leave out broken trees, and report each."),
+    output: str = TEXT_OUTPUT,
+    skip_broken: bool = SKIP_BROKEN,
     spaces: Literal["join", "reject"] = typer.Option(
         "join", help="Tags over several words: join the words with '_', or take the tree as broken."
     ),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing but errors."),
+    quiet: bool = QUIET,
     preset: str = typer.Option(
         "penn", help="Habits of the treebank: penn, icepahc, keyaki, ftb, cess, floresta, whole."
     ),
@@ -61,24 +60,31 @@ def convert(
     """
     from gramian.io.files import writing
     from gramian.trees import preset as named_preset
+    from gramian.trees import read_conllu, read_trees
     from gramian.trees.formats import detect_format
 
     report = _Report(quiet)
-    options = _options(
-        named_preset(preset),
-        phrase_cut=phrase_cut,
-        tag_cut=tag_cut,
-        empty_tags=frozenset() if keep_empties else None,
-        same_unaries=False if keep_same_unaries else None,
-        root=root,
-        punctuation="drop" if drop_punctuation else None,
-        unescape=True if unescape else None,
-    )
+    changes: dict[str, Any] = {
+        "phrase_cut": phrase_cut,
+        "tag_cut": tag_cut,
+        "empty_tags": frozenset() if keep_empties else None,
+        "same_unaries": False if keep_same_unaries else None,
+        "root": root,
+        "punctuation": "drop" if drop_punctuation else None,
+        "unescape": True if unescape else None,
+    }
+    given = {name: value for name, value in changes.items() if value is not None}
+    options = replace(named_preset(preset), **given)
     source, kind = detect_format(file)
+    broken: Literal["skip", "raise"] = "skip" if skip_broken else "raise"
     if kind == "conllu":
-        lines = _from_sentences(source, to, skip_broken, crossing, report)
+        if to not in ("tokens", "tagged", "dependencies"):
+            raise OptionError(f"CoNLL-U holds no phrases for --to {to}; try: tokens, tagged or dependencies")
+        sentences = read_conllu(source, broken=broken, on_skip=report.skip)
+        lines = _from_sentences(counted(sentences, "sentences"), to, crossing, report)
     else:
-        trees = counted(report.read(source, skip_broken, spaces), "trees")
+        found = read_trees(source, broken=broken, spaces=spaces, on_skip=report.skip, on_join=report.join)
+        trees: Iterator[Tree] = counted(found, "trees")
         if to != "debinarised":
             trees = report.normalised(trees, options)
         if to == "dependencies":
@@ -90,11 +96,6 @@ def convert(
             out.write(line + "\n")
             report.written += 1
     report.close()
-
-
-def _options(preset: NormaliseOptions, **changes: object) -> NormaliseOptions:
-    given = {name: value for name, value in changes.items() if value is not None}
-    return replace(preset, **given)  # type: ignore[arg-type]
 
 
 def _order(horizontal: str) -> int | None:
@@ -118,17 +119,11 @@ class _Report:
     def skip(self, error: InputError) -> None:
         self.skipped += 1
         if not self.quiet:
-            say(f"skipped {error.source}:{error.line}: {error.what}")
+            say_skipped(error)
 
     def join(self, error: InputError) -> None:
         if not self.quiet:
             say(f"joined with '_' at {error.source}:{error.line}: {error.what}")
-
-    def read(self, source: Source, skip_broken: bool, spaces: Literal["join", "reject"]) -> Iterator[Tree]:
-        from gramian.trees import read_trees
-
-        broken: Literal["skip", "raise"] = "skip" if skip_broken else "raise"
-        return read_trees(source, broken=broken, spaces=spaces, on_skip=self.skip, on_join=self.join)
 
     def normalised(self, trees: Iterable[Tree], options: NormaliseOptions) -> Iterator[Tree]:
         from gramian.trees import normalise
@@ -173,16 +168,8 @@ def _form(
     rules = HeadRules.named(head_rules) if to == "dependencies" or direction == "head" else HeadRules()
 
     def binarised(tree: Tree) -> str:
-        return str(
-            binarise(
-                tree,
-                direction=direction,
-                horizontal=horizontal,
-                vertical=vertical,
-                heads=rules,
-                collapse_tags=collapse_tags,
-            )
-        )
+        sizes: dict[str, Any] = {"horizontal": horizontal, "vertical": vertical}
+        return str(binarise(tree, direction=direction, heads=rules, collapse_tags=collapse_tags, **sizes))
 
     def debinarised(tree: Tree) -> str:
         try:
@@ -206,27 +193,20 @@ def _tagged(pairs: Iterable[tuple[str, str]]) -> str:
     return " ".join([f"{word}/{tag}" for word, tag in pairs])
 
 
-def _from_sentences(
-    source: Source, to: Form, skip_broken: bool, crossing: str, report: _Report
-) -> Iterator[str]:
-    from gramian.trees import is_projective, lift, read_conllu
+def _from_sentences(sentences: Iterable[Sentence], to: Form, crossing: str, report: _Report) -> Iterator[str]:
+    from gramian.trees import is_projective, lift
 
-    if to not in ("tokens", "tagged", "dependencies"):
-        raise OptionError(f"CoNLL-U holds no phrases for --to {to}; try: tokens, tagged or dependencies")
-    sentences = read_conllu(source, broken="skip" if skip_broken else "raise", on_skip=report.skip)
-    for sentence in counted(sentences, "sentences"):
+    for sentence in sentences:
         if to == "tokens":
             yield " ".join(sentence.words)
-            continue
-        if to == "tagged":
+        elif to == "tagged":
             tags = [token.xpos if token.upos == "_" else token.upos for token in sentence.tokens]
             yield _tagged(zip(sentence.words, tags, strict=True))
-            continue
-        if crossing != "keep" and not is_projective(sentence.heads):
+        elif crossing == "keep" or is_projective(sentence.heads):
+            yield str(sentence)
+        else:
             report.crossing += 1
-            if crossing == "skip":
-                continue
-            heads = lift(sentence.heads)
-            report.lifted += sum(old != new for old, new in zip(sentence.heads, heads, strict=True))
-            sentence = sentence.with_heads(heads)
-        yield str(sentence)
+            if crossing == "lift":
+                heads = lift(sentence.heads)
+                report.lifted += sum(old != new for old, new in zip(sentence.heads, heads, strict=True))
+                yield str(sentence.with_heads(heads))

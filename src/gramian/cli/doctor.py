@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -13,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gramian.errors import GramianError
+from gramian.cli.options import AS_JSON, MODEL
+from gramian.cli.talk import print_json
+from gramian.errors import GramianError, number_of
 
 if TYPE_CHECKING:
     from gramian.parsing.parser import Parser
@@ -22,24 +23,19 @@ __all__ = ["Finding", "doctor"]
 
 _NEEDED = ("numpy", "scipy", "numba", "safetensors", "conllu", "typer")
 _OPTIONAL = {
-    "scikit-learn": "train", "matplotlib": "plots", "nltk": "nltk", "spacy": "spacy", "distributed": "cluster", "starlette": "web",
-}  # fmt: skip
+    "scikit-learn": "train",
+    "matplotlib": "plots",
+    "nltk": "nltk",
+    "spacy": "spacy",
+    "distributed": "cluster",
+    "starlette": "web",
+}
 _SENTENCE = "The doctor says that all is well."
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at.
-
-    Attributes
-    ----------
-    name : str
-    ok : bool
-    found : str
-        What there is, or what is wrong.
-    fix : str
-        What to do about it; empty if all is well.
-    """
+    """One thing looked at: what there is, or what is wrong, and then what to do about it."""
 
     name: str
     ok: bool
@@ -48,8 +44,8 @@ class Finding:
 
 
 def doctor(
-    model: str | None = typer.Option(None, "--model", "-m", help="Model file; without it, the bundled one."),
-    as_json: bool = typer.Option(False, "--json", help="Write one JSON object."),
+    model: str | None = MODEL,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Look at the installation, compile the parser, parse a sentence; say what is wrong and how to fix it.
 
@@ -62,11 +58,9 @@ def doctor(
             _print(finding)
     wrong = [finding.name for finding in findings if not finding.ok]
     if as_json:
-        print(json.dumps({"ok": not wrong, "findings": [asdict(finding) for finding in findings]}, indent=1))
-    elif wrong:
-        print(f"wrong: {', '.join(wrong)}")
+        print_json({"ok": not wrong, "findings": [asdict(finding) for finding in findings]}, indent=1)
     else:
-        print("all is well")
+        print(f"wrong: {', '.join(wrong)}" if wrong else "all is well")
     if wrong:
         raise typer.Exit(1)
 
@@ -103,47 +97,36 @@ def _advice(error: Exception) -> str:
     if "no locator available" in str(error):
         return "set NUMBA_CACHE_DIR to a folder that can be written: export NUMBA_CACHE_DIR=/tmp/numba"
     if isinstance(error, ImportError):
-        return (
-            "install gramian anew, in a virtual environment of its own: pip install --force-reinstall gramian"
-        )
+        return "install it anew, in a virtual environment of its own: pip install --force-reinstall gramian"
     return "install gramian anew; if this stays, report it with the output of gramian doctor --json"
 
 
 def _versions(name: str) -> Finding:
     import platform
-    from importlib.metadata import PackageNotFoundError, version
 
     from gramian import __version__
+    from gramian.io.machine import versions
 
-    found = [
-        f"gramian {__version__}",
-        f"Python {platform.python_version()}",
-        f"{platform.system()} {platform.machine()}",
-    ]
-    missing = []
-    for package in (*_NEEDED, *_OPTIONAL):
-        try:
-            found.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            if package in _NEEDED:
-                missing.append(package)
-            else:
-                found.append(f"no {package} (pip install 'gramian[{_OPTIONAL[package]}]')")
-    if missing:
+    there = versions((*_NEEDED, *_OPTIONAL))
+    if missing := [package for package in _NEEDED if there[package] is None]:
         return Finding(name, False, f"{', '.join(missing)} not installed", f"pip install {' '.join(missing)}")
+    found = [f"gramian {__version__}", f"Python {platform.python_version()}"]
+    found.append(f"{platform.system()} {platform.machine()}")
+    for package, number in there.items():
+        extra = _OPTIONAL.get(package)
+        found.append(f"{package} {number}" if number else f"no {package} (pip install 'gramian[{extra}]')")
     return Finding(name, True, ", ".join(found))
 
 
 def _threads(name: str) -> Finding:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    settings = [
-        f"{key}={os.environ[key]}" for key in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS") if key in os.environ
-    ]
-    found = f"{cores} cores for this process" + "".join(f", {setting}" for setting in settings)
-    for setting in settings:
-        key, _, value = setting.partition("=")
+    found = f"{number_of(cores, 'core')} for this process"
+    for key in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        if (value := os.environ.get(key)) is None:
+            continue
         if not (value.isdecimal() and int(value)):
-            return Finding(name, False, f"{setting} is not a number of threads", f"unset {key}")
+            return Finding(name, False, f"{key}={value} is not a number of threads", f"unset {key}")
+        found += f", {key}={value}"
     return Finding(name, True, f"{found}; gramian parse --jobs {cores} uses all")
 
 
@@ -155,10 +138,8 @@ def _cache(name: str) -> Finding:
     place = Path(str(compiled.stats.cache_path))
     wished = os.environ.get("NUMBA_CACHE_DIR")
     if wished and not place.is_relative_to(Path(wished).absolute()):
-        return Finding(
-            name, False, f"NUMBA_CACHE_DIR={wished} cannot be written, so numba uses {place}",
-            "make that folder writable, or unset NUMBA_CACHE_DIR",
-        )  # fmt: skip
+        wrong = f"NUMBA_CACHE_DIR={wished} cannot be written, so numba uses {place}"
+        return Finding(name, False, wrong, "make that folder writable, or unset NUMBA_CACHE_DIR")
     return Finding(name, True, f"{place}, can be written")
 
 
@@ -190,8 +171,5 @@ def _kernels(name: str, parser: Parser) -> Finding:
 def _sentence(name: str, parser: Parser) -> Finding:
     result = parser.parse(_SENTENCE)
     found = f"{result.tree}, {result.status}, {1000 * result.seconds:.0f} ms"
-    if result.status != "parsed":
-        return Finding(
-            name, False, found, "take a model of more trees: this one has no tree for a plain sentence"
-        )
-    return Finding(name, True, found)
+    fix = "take a model of more trees: this one has no tree for a plain sentence"
+    return Finding(name, result.status == "parsed", found, "" if result.status == "parsed" else fix)

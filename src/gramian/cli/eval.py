@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gc
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
 
-from gramian.errors import OptionError, ScoreError
+from gramian.cli.options import AS_JSON, SEED
+from gramian.cli.talk import print_json, say
+from gramian.errors import OptionError, ScoreError, number_of
 
 if TYPE_CHECKING:
     from gramian.evaluate import BracketScores, Comparison, GoldBrackets, Parameters, Reliability
@@ -23,7 +21,7 @@ def evaluate(
     gold: str = typer.Argument(help="Gold trees: a bracket file, a folder, or - for stdin."),
     pred: str = typer.Argument(help="Predicted trees of the same sentences; () marks a failed parse."),
     prm: str = typer.Option("collins", help="EVALB parameter file, or one of: collins, spmrl."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+    as_json: bool = AS_JSON,
     per_sentence: bool = typer.Option(False, "--per-sentence", help="List every sentence, as EVALB does."),
     by_label: bool = typer.Option(False, "--by-label", help="Add the scores of each label."),
     by_length: bool = typer.Option(False, "--by-length", help="Add the scores by length of sentence."),
@@ -36,7 +34,7 @@ def evaluate(
         None, metavar="OTHER", help="Predictions of another system: is the difference more than chance?"
     ),
     samples: int = typer.Option(10_000, min=1, help="Resamples of each test under --compare."),
-    seed: int = typer.Option(0, min=0, help="Seed of these tests."),
+    seed: int = SEED,
 ) -> None:
     """Score predicted trees against gold trees, equal to EVALB to its two decimals.
 
@@ -52,11 +50,12 @@ def evaluate(
         reliability_tables,
         summary_table,
     )
+    from gramian.io.machine import without_cycle_search
 
     if [gold, pred, compare].count("-") > 1:
         raise OptionError("only one of the files can be stdin")
     parameters = _parameters(prm)
-    with _without_cycle_search():
+    with without_cycle_search():
         prepared = GoldBrackets(_read(gold), parameters)
         parses = _read_parses(pred) if calibration else []
         trees = [tree for tree, _ in parses] if calibration else _read(pred)
@@ -71,7 +70,6 @@ def evaluate(
     _warn(scores, prepared, trees)
 
     if as_json:
-        import json
         from dataclasses import asdict
 
         report: dict[str, object] = {name: part.as_dict() for name, part in parts.items()}
@@ -93,7 +91,7 @@ def evaluate(
                 name: {test.test: {**asdict(test), "difference": test.difference} for test in pair}
                 for name, pair in tests.items()
             }
-        print(json.dumps(report, indent=2, ensure_ascii=False))
+        print_json(report, indent=2)
         return
     sections = [evalb_listing(scores) if per_sentence else summary_table(parts)]
     if by_length:
@@ -105,20 +103,6 @@ def evaluate(
     if tests:
         sections.append(comparison_table(tests))
     print("\n\n".join([*sections, f"signature {scores.signature()}"]))
-
-
-@contextmanager
-def _without_cycle_search() -> Iterator[None]:
-    """Pause the search for reference cycles: trees have none, and the search takes a third of the time."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
-def _say(text: str) -> None:
-    print(f"gramian: {text}", file=sys.stderr)
 
 
 def _parameters(prm: str) -> Parameters:
@@ -139,7 +123,9 @@ def _read(source: str) -> list[Tree]:
         raise
     if joined:
         first = joined[0]
-        _say(f"{first.source}:{first.line}: {first.what}; joined with '_' ({len(joined)} such words)")
+        say(
+            f"gramian: {first.source}:{first.line}: {first.what}; joined with '_' ({number_of(len(joined), 'such word')})"
+        )
     return trees
 
 
@@ -168,15 +154,17 @@ def _score(prepared: GoldBrackets, trees: list[Tree], gold: str, pred: str) -> B
 def _warn(scores: BracketScores, prepared: GoldBrackets, trees: list[Tree]) -> None:
     """Say aloud what makes the scores mean something else than they seem to."""
     if scores.errors > scores.parameters.max_errors:
-        _say(f"{scores.errors} sentences were dropped for a wrong tag; 'gold tags' counts them")
+        say(
+            f"gramian: dropped for a wrong tag, and counted by 'gold tags': {number_of(scores.errors, 'sentence')}"
+        )
     if scores.unlabelled_f1 > scores.f1 + 20:
         labels = prepared.by_label(trees).values()
         missing = [part for part in labels if part.gold and not part.predicted]
         share = sum(part.gold for part in missing) / sum(part.gold for part in labels)
         if share > 0.1:
             names = ", ".join(part.label for part in missing[:3])
-            _say(
-                f"{share:.0%} of gold's brackets have labels that are never predicted ({names}); "
+            say(
+                f"gramian: {share:.0%} of gold's brackets have labels that are never predicted ({names}); "
                 "are the labels of both cut alike?"
             )
 

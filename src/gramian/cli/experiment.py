@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import signal
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from gramian.cli.talk import say, telling_warnings
+from gramian.cli.options import QUIET
+from gramian.cli.talk import say, telling_log, telling_warnings
+from gramian.errors import OptionError, number_of
 
 if TYPE_CHECKING:
     from gramian.experiments.plan import Plan
-    from gramian.experiments.run import Progress
 
 
 def experiment(
@@ -22,16 +22,15 @@ def experiment(
     config: str | None = typer.Option(None, help="TOML file of settings; others keep their defaults."),
     out: str | None = typer.Option(None, help="Folder to write to; by default runs/RECIPE-DATA."),
     quick: bool = typer.Option(False, help="A small run, to see what comes."),
-    jobs: int = typer.Option(1, min=1, help="Processes; results do not depend on it."),
+    jobs: int = typer.Option(1, "--jobs", "-j", min=1, help="Processes; results do not depend on it."),
     scheduler: str | None = typer.Option(None, help="Address of a Dask scheduler whose workers do the runs."),
     seeds: int | None = typer.Option(None, min=1, help="Repeats of every cell; by default 3, or 1 if quick."),
     only: str | None = typer.Option(None, help="Redo the cells of this name or pattern, and no others."),
     plan: bool = typer.Option(False, help="Print the plan, and run nothing."),
     report_only: bool = typer.Option(False, help="Run nothing; write the report of what is finished."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing but errors."),
+    quiet: bool = QUIET,
 ) -> None:
     """Run an experiment and write a report; what was finished in an earlier call is kept."""
-    from gramian.errors import OptionError
     from gramian.experiments.recipes import RECIPES
 
     if recipe is None:
@@ -51,18 +50,12 @@ def experiment(
         return
     from gramian.experiments.run import run_experiment
 
-    terminal = sys.stderr.isatty() and not quiet
     usual = signal.signal(signal.SIGTERM, _terminated)
     try:
-        found = run_experiment(
-            made,
-            out=folder,
-            jobs=jobs,
-            scheduler=scheduler,
-            only=only,
-            report_only=report_only,
-            watch=_show if terminal else None,
-        )
+        with telling_log(quiet):
+            found = run_experiment(
+                made, out=folder, n_jobs=jobs, scheduler=scheduler, only=only, report_only=report_only
+            )
     except (KeyboardInterrupt, SystemExit):
         say(f"\nwhat is finished is kept in {folder}; the same command goes on")
         raise
@@ -81,31 +74,12 @@ def _terminated(number: int, _: Any) -> NoReturn:
 
 
 def _print_plan(plan: Plan, folder: Path, jobs: int, only: str | None) -> None:
-    from gramian.experiments.run import foresee
+    from gramian.experiments.run import clock, foresee
 
-    expected = foresee(plan, folder, jobs=jobs, only=only)
+    expected = foresee(plan, folder, n_jobs=jobs, only=only)
     say(f"{plan.recipe.name}: {plan.recipe.title}")
     say(
-        f"{expected.cells} cell{'s' * (expected.cells != 1)}, {expected.runs} run{'s' * (expected.runs != 1)},"
-        f" {expected.finished} of them finished before;"
-        f" about {_clock(expected.seconds)}"
+        f"{number_of(expected.cells, 'cell')}, {number_of(expected.runs, 'run')},"
+        f" {expected.finished:,} of them finished before; about {clock(expected.seconds)}"
     )
     say(f"to {folder}")
-
-
-def _show(progress: Progress) -> None:
-    task = progress.outcome.task
-    line = f"{progress.done}/{progress.total} runs, about {_clock(progress.seconds_left)} left; {task['cell']}, seed {task['seed']}"
-    print(
-        f"\r\033[K{line[:110]}",
-        end="\n" if progress.done == progress.total else "",
-        file=sys.stderr,
-        flush=True,
-    )
-
-
-def _clock(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    if minutes < 3:
-        return f"{seconds:.0f} s"
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gramian.cli.talk import counted, say
-from gramian.errors import OptionError
+from gramian.cli.options import AS_JSON
+from gramian.cli.talk import counted, print_json, say
+from gramian.errors import OptionError, number_of
 
 if TYPE_CHECKING:
     from gramian.errors import InputError
@@ -22,7 +22,7 @@ def inspect(
     file: str = typer.Argument(help="Trees or CoNLL-U (a file, a folder, or - for stdin), or a model file."),
     label: str | None = typer.Option(None, help="Of a grammar: what the states of this label or tag are."),
     top: int = typer.Option(12, min=1, help="How many labels and oddities to list."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object, with everything."),
+    as_json: bool = AS_JSON,
     strict: bool = typer.Option(False, "--strict", help="Exit with 1 if anything is broken."),
 ) -> None:
     """Show what is in a treebank or a model.
@@ -57,11 +57,11 @@ def _inspect_trees(name: str, source: Source, top: int, as_json: bool) -> int:
     trees = read_trees(source, broken="skip", on_skip=broken.append, on_join=joined.append)
     survey = survey_trees(counted(trees, "trees"))
     if as_json:
-        _print_json("brackets", asdict(survey), broken, joined)
+        _print_survey("brackets", survey, broken, joined)
     else:
         _print_trees(name, survey, top)
-        _print_faults("broken trees", broken, top)
-        _print_faults("words with a space inside, joined with '_'", joined, top)
+        _print_faults("broken tree", broken, top)
+        _print_faults("word", joined, top, " with a space inside, joined with '_'")
         if survey.trees and max(survey.separators.values(), default=0) > 10:
             say("try: gramian convert FILE --to normalised, which cuts functions off labels (see --preset)")
     return len(broken)
@@ -75,39 +75,39 @@ def _inspect_conllu(name: str, source: Source, top: int, as_json: bool) -> int:
     sentences = read_conllu(source, broken="skip", on_skip=broken.append)
     survey = survey_dependencies(counted(sentences, "sentences"))
     if as_json:
-        _print_json("conllu", asdict(survey), broken, [])
+        _print_survey("conllu", survey, broken, [])
     else:
         _print_dependencies(name, survey, top)
-        _print_faults("broken sentences", broken, top)
+        _print_faults("broken sentence", broken, top)
     return len(broken)
 
 
-def _print_json(
-    kind: str, survey: dict[str, object], broken: list[InputError], joined: list[InputError]
-) -> None:
+def _print_survey(kind: str, survey: Any, broken: list[InputError], joined: list[InputError]) -> None:
     def listed(faults: list[InputError]) -> list[dict[str, object]]:
         return [
-            {"source": fault.source, "line": fault.line, "column": fault.column, "what": fault.what}
-            for fault in faults
+            {name: getattr(fault, name) for name in ("source", "line", "column", "what")} for fault in faults
         ]
 
-    whole = {"format": kind, **survey, "broken": listed(broken), "joined": listed(joined)}
-    print(json.dumps(whole, ensure_ascii=False))
+    print_json({"format": kind, **asdict(survey), "broken": listed(broken), "joined": listed(joined)})
 
 
 def _print_trees(name: str, survey: TreebankSurvey, top: int) -> None:
-    print(f"{name}: {survey.trees:,} trees, {survey.words:,} words, {survey.phrases:,} phrases")
+    print(
+        f"{name}: {number_of(survey.trees, 'tree')}, {number_of(survey.words, 'word')}, {number_of(survey.phrases, 'phrase')}"
+    )
     if survey.empty_elements:
-        _row("empties", f"{survey.empty_elements:,} empty elements (-NONE-), not counted as words")
+        _row("empties", f"{number_of(survey.empty_elements, 'empty element')} (-NONE-), not counted as words")
     if survey.empty_trees:
-        _row("failures", f"{survey.empty_trees:,} trees without a word")
+        _row("failures", f"{number_of(survey.empty_trees, 'tree')} without a word")
     _print_lengths(survey.lengths, survey.trees)
     _row("words", f"{survey.vocabulary:,} different, {survey.seen_once:,} of them seen once")
-    outer = f" (in {survey.outer_brackets:,} unlabelled brackets)" if survey.outer_brackets else ""
+    outer = f" (in {number_of(survey.outer_brackets, 'unlabelled bracket')})" if survey.outer_brackets else ""
     _row("roots", _counts(survey.roots, top) + outer)
-    _row("phrases", f"{len(survey.phrase_labels):,} labels: {_counts(survey.phrase_labels, top)}")
-    _row("tags", f"{len(survey.tags):,} labels: {_counts(survey.tags, top)}")
-    inside = ", ".join(f"{mark} in {count:,} labels" for mark, count in list(survey.separators.items())[:top])
+    _row("phrases", f"{number_of(len(survey.phrase_labels), 'label')}: {_counts(survey.phrase_labels, top)}")
+    _row("tags", f"{number_of(len(survey.tags), 'label')}: {_counts(survey.tags, top)}")
+    inside = ", ".join(
+        f"{mark} in {number_of(count, 'label')}" for mark, count in list(survey.separators.items())[:top]
+    )
     _row("inside", inside or "no separators in labels")
     _row(
         "unaries",
@@ -115,30 +115,33 @@ def _print_trees(name: str, survey: TreebankSurvey, top: int) -> None:
         f"{survey.unary_tags:,} over a tag",
     )
     _row("shape", f"at most {survey.widest:,} children, height at most {survey.highest:,}")
-    _row("repeats", f"{survey.repeated:,} sentences of more than 5 words occurred before")
+    _row("repeats", f"{number_of(survey.repeated, 'sentence')} of more than 5 words occurred before")
     if survey.odd_labels:
-        _row("odd", f"{len(survey.odd_labels):,} labels:")
+        _row("odd", f"{number_of(len(survey.odd_labels), 'label')}:")
         for odd in survey.odd_labels[:top]:
             place = f", first at line {odd.line:,}" if odd.line is not None else ""
             print(f"             {odd.label}  {odd.why} ({odd.count:,}{place})")
 
 
 def _print_dependencies(name: str, survey: DependencySurvey, top: int) -> None:
-    print(f"{name}: {survey.sentences:,} sentences, {survey.words:,} words")
+    print(f"{name}: {number_of(survey.sentences, 'sentence')}, {number_of(survey.words, 'word')}")
     _print_lengths(survey.lengths, survey.sentences)
     _row("words", f"{survey.vocabulary:,} different, {survey.seen_once:,} of them seen once")
-    _row("upos", f"{len(survey.upos):,} tags: {_counts(survey.upos, top)}")
-    _row("xpos", f"{len(survey.xpos):,} tags: {_counts(survey.xpos, top)}")
-    _row("relations", f"{len(survey.relations):,} labels: {_counts(survey.relations, top)}")
-    _row("extras", f"{survey.multiword:,} multiword ranges, {survey.empty_nodes:,} empty nodes")
+    _row("upos", f"{number_of(len(survey.upos), 'tag')}: {_counts(survey.upos, top)}")
+    _row("xpos", f"{number_of(len(survey.xpos), 'tag')}: {_counts(survey.xpos, top)}")
+    _row("relations", f"{number_of(len(survey.relations), 'label')}: {_counts(survey.relations, top)}")
+    _row(
+        "extras",
+        f"{number_of(survey.multiword, 'multiword range')}, {number_of(survey.empty_nodes, 'empty node')}",
+    )
     share = 100 * survey.non_projective / survey.sentences
     first = f", the first at line {survey.first_non_projective:,}" if survey.first_non_projective else ""
-    _row("crossing", f"{survey.non_projective:,} sentences are not projective ({share:.1f} %){first}")
+    _row("crossing", f"not projective: {number_of(survey.non_projective, 'sentence')} ({share:.1f} %){first}")
     _row(
         "roots",
-        f"{survey.several_roots:,} sentences with several roots, {survey.without_heads:,} without heads",
+        f"{number_of(survey.several_roots, 'sentence')} with several roots, {survey.without_heads:,} without heads",
     )
-    _row("repeats", f"{survey.repeated:,} sentences of more than 5 words occurred before")
+    _row("repeats", f"{number_of(survey.repeated, 'sentence')} of more than 5 words occurred before")
 
 
 def _print_lengths(lengths: Lengths, count: int) -> None:
@@ -150,9 +153,9 @@ def _print_lengths(lengths: Lengths, count: int) -> None:
     )
 
 
-def _print_faults(what: str, faults: list[InputError], top: int) -> None:
+def _print_faults(noun: str, faults: list[InputError], top: int, what: str = "") -> None:
     if faults:
-        _row("look", f"{len(faults):,} {what}:")
+        _row("look", f"{number_of(len(faults), noun)}{what}:")
         for fault in faults[:top]:
             column = f":{fault.column}" if fault.column is not None else ""
             print(f"             {fault.source}:{fault.line}{column}: {fault.what}")

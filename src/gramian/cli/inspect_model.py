@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gramian.cli.talk import say
+from gramian.cli.talk import print_json, say
+from gramian.errors import number_of
 
 if TYPE_CHECKING:
     from gramian.grammar.describe import Share, SymbolDescription
@@ -52,7 +53,7 @@ def inspect_model(file: str, metadata: Mapping[str, str], label: str | None, top
         return
     facts = _facts(file, model, metadata)
     if as_json:
-        print(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
     else:
         _print_facts(facts, top)
 
@@ -64,6 +65,7 @@ def _facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[str, An
     from gramian.trees.labels import is_intermediate
 
     grammar = model.grammar
+    factors = 0 if grammar.factors is None else len(grammar.factors.values)
     report = dict(model.report)
     spectra = report.pop("singular values", {})
     symbols = [
@@ -75,7 +77,7 @@ def _facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[str, An
         }
         for name, about in report.pop("symbols", {}).items()
     ]
-    low_rank = _low_rank(model, report.pop("low rank", {}))
+    report.pop("low rank", None)
     report |= _costs(file)
     return {
         "format": "grammar",
@@ -97,33 +99,28 @@ def _facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[str, An
             "states": int(grammar.n_states.sum()),
             "binary rules": len(grammar.binary_rules),
             "unary rules": len(grammar.unary_rules),
-            "rule parameters": len(grammar.binary)
-            + len(grammar.unary)
-            + (0 if grammar.factors is None else len(grammar.factors.values)),
+            "rule parameters": len(grammar.binary) + len(grammar.unary) + factors,
             "words": len(grammar.lexicon.words),
             "probabilities": grammar.is_probabilistic,
         },
-        "low rank": low_rank,
+        "low rank": _low_rank(model),
         "report": report,
         "symbols": sorted(symbols, key=lambda symbol: -symbol.get("count", 0)),
     }
 
 
-def _low_rank(model: Model, stored: Mapping[str, Any]) -> dict[str, Any] | None:
+def _low_rank(model: Model) -> dict[str, Any] | None:
     """Return how many rules are of low rank, and what is known of their errors; None if all are whole."""
-    from gramian.grammar.compress.bound import guarantee
+    from gramian.parsing.compression import guarantees
 
-    grammar = model.grammar
-    if grammar.factors is None:
+    factors = model.grammar.factors
+    if factors is None:
         return None
-    gamma, states = stored.get("gamma"), int(grammar.n_states.max())
     return {
-        "rules": int((grammar.factors.rank > 0).sum()),
-        "largest rank": int(grammar.factors.rank.max()),
-        **stored,
-        "guarantees": [
-            asdict(guarantee(gamma, states, grammar.n_symbols, epsilon)) for epsilon in _EPSILONS if gamma
-        ],
+        "rules": int((factors.rank > 0).sum()),
+        "largest rank": int(factors.rank.max()),
+        **model.report.get("low rank", {}),
+        "guarantees": guarantees(model, _EPSILONS),
     }
 
 
@@ -138,19 +135,15 @@ def _costs(file: str) -> dict[str, Any]:
 
 
 def _print_facts(facts: dict[str, Any], top: int) -> None:
-    from gramian.trees.labels import unescape_label
-
     data, size, report = dict(facts["data"]), facts["size"], facts["report"]
     what = f"{size['grammars']} grammars" if size["grammars"] > 1 else "a grammar"
     what += " and a span CRF" if size["expert"] else ""
     what += " and a reranker" if size["reranker"] else ""
     what += ", calibrated" if size["calibrated"] else ""
     print(f"{facts['file']}: {what}, {facts['bytes'] / 1e6:,.1f} MB, written by gramian {facts['gramian']}")
-    if data:
-        credit = data.pop("attribution", None)
-        _row("data", [_fact(name, value) for name, value in data.items()])
-        if credit:
-            _row("credit", [credit])
+    credit = data.pop("attribution", None)
+    _row("data", [_fact(name, value) for name, value in data.items()])
+    _row("credit", [credit] if credit else [])
     options = dict(facts["options"])
     search = options.pop("search", None)
     if isinstance(options.get("n_states"), dict):
@@ -161,26 +154,17 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
     if not size["probabilities"]:
         signed = (facts["low rank"] or {}).get("factors") == "signed"
         kind = f" ({'signed factors' if signed else 'observable operators'}, which are no probabilities)"
-    _row("symbols", [f"{size['phrases']} phrases ({size['intermediate']} of them intermediate)", f"{size['tags']} tags",
-                     f"{size['states']:,} states{kind}"])  # fmt: skip
-    _row("rules", [f"{size['binary rules']:,} of two children", f"{size['unary rules']:,} over a tag",
-                   f"{size['rule parameters']:,} parameters"])  # fmt: skip
+    phrases, tags, states = (number_of(size[f"{noun}s"], noun) for noun in ("phrase", "tag", "state"))
+    _row("symbols", [f"{phrases} ({size['intermediate']} of them intermediate)", tags, states + kind])
+    rules = f"{size['binary rules']:,} of two children", f"{size['unary rules']:,} over a tag"
+    _row("rules", [*rules, number_of(size["rule parameters"], "parameter")])
     if low := facts["low rank"]:
-        _row("low rank", [f"{low['rules']:,} of {size['binary rules']:,} rules", f"rank up to {low['largest rank']}", *(
-            f"{name} {low[key]:.3g}" for key, name in (("loss", "expected loss"), ("gamma", "largest error (gamma)"),
-                                                       ("predicted speed-up", "predicted speed-up")) if key in low)])  # fmt: skip
-        if low["guarantees"]:
-            sure = [f"within {one['epsilon']:g}: trees up to depth {one['depth']}, sentences up to {one['length']} words"
-                    for one in low["guarantees"] if one["depth"]]  # fmt: skip
-            _row("guarantee", sure or [f"nothing within {_EPSILONS[0]:g}: the bound is loose"])
+        _print_low_rank(low, size["binary rules"])
     _row("words", [f"{size['words']:,}"])
-    seconds = report.pop("seconds", {})
-    _row(
-        "seconds",
-        [f"{stage} {took:,.1f}" for stage, took in seconds.items()],
-    )
+    _row("seconds", [f"{stage} {took:,.1f}" for stage, took in report.pop("seconds", {}).items()])
     if steps := report.pop("log-likelihood", []):
-        _row("EM", [f"log-likelihood from {steps[0]:,.0f} to {steps[-1]:,.0f} in {len(steps)} steps"])
+        count = number_of(len(steps), "step")
+        _row("EM", [f"log-likelihood from {steps[0]:,.0f} to {steps[-1]:,.0f} in {count}"])
     _row(
         "report", [_fact(name, value) for name, value in report.items() if not isinstance(value, list | dict)]
     )
@@ -188,18 +172,41 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
         _print_search(search)
     if members := report.get("members"):
         _print_members(members, report.get("disagreement"))
-    listed = facts["symbols"][:top]
-    if listed:
-        print(f"\n  {'label':<12} {'count':>9}  {'states':>6}  singular values (the largest = 1)")
-        for symbol in listed:
-            name = unescape_label(symbol["symbol"]) + (" (tag)" if symbol["kind"] == "tag" else "")
-            values = symbol["singular values"]
-            spectrum = " ".join(f"{value / values[0]:.2f}" for value in values[:_SPECTRUM] if values[0] > 0)
-            print(f"  {name:<12} {symbol['count']:>9,}  {symbol['states']:>6}  {spectrum}".rstrip())
-        if len(facts["symbols"]) > top:
-            print(f"  and {len(facts['symbols']) - top} more (--top)")
-        example = next((symbol for symbol in facts["symbols"] if symbol["states"] > 1), listed[0])
-        say(f"try: gramian inspect {facts['file']} --label '{unescape_label(example['symbol'])}'")
+    if facts["symbols"]:
+        _print_symbols(facts["symbols"], top, facts["file"])
+
+
+def _print_low_rank(low: dict[str, Any], rules: int) -> None:
+    names = {
+        "loss": "expected loss",
+        "gamma": "largest error (gamma)",
+        "predicted speed-up": "predicted speed-up",
+    }
+    errors = [f"{name} {low[key]:.3g}" for key, name in names.items() if key in low]
+    _row("low rank", [f"{low['rules']:,} of {rules:,} rules", f"rank up to {low['largest rank']}", *errors])
+    sure = [
+        f"within {one['epsilon']:g}: trees up to depth {one['depth']}, sentences up to {one['length']} words"
+        for one in low["guarantees"]
+        if one["depth"]
+    ]
+    if low["guarantees"]:
+        _row("guarantee", sure or [f"nothing within {_EPSILONS[0]:g}: the bound is loose"])
+
+
+def _print_symbols(symbols: list[dict[str, Any]], top: int, file: str) -> None:
+    """Print counts, states and singular values of the most frequent labels."""
+    from gramian.trees.labels import unescape_label
+
+    print(f"\n  {'label':<12} {'count':>9}  {'states':>6}  singular values (the largest = 1)")
+    for symbol in symbols[:top]:
+        name = unescape_label(symbol["symbol"]) + (" (tag)" if symbol["kind"] == "tag" else "")
+        values = symbol["singular values"]
+        spectrum = " ".join(f"{value / values[0]:.2f}" for value in values[:_SPECTRUM] if values[0] > 0)
+        print(f"  {name:<12} {symbol['count']:>9,}  {symbol['states']:>6}  {spectrum}".rstrip())
+    if len(symbols) > top:
+        print(f"  and {len(symbols) - top} more (--top)")
+    example = next((symbol for symbol in symbols if symbol["states"] > 1), symbols[0])
+    say(f"try: gramian inspect {file} --label '{unescape_label(example['symbol'])}'")
 
 
 def _print_search(search: dict[str, Any]) -> None:
@@ -214,17 +221,16 @@ def _print_search(search: dict[str, Any]) -> None:
 
 def _print_members(members: list[dict[str, Any]], disagreement: list[list[float]] | None) -> None:
     """Print what each of several grammars is, how well it parses alone, and how much its trees differ from the others'."""
-    print(
-        f"\n  {'grammar':>7}  {'binarised':<9}  {'noise':<20}  {'seed':>4}  {'F1 alone':>8}"
-        + ("  disagreement with each (100 - F1)" if disagreement else "")
-    )
+    title = "disagreement with each (100 - F1)" if disagreement else ""
+    rows = [("grammar", "binarised", "noise", "seed", "F1 alone", title)]
     for number, member in enumerate(members):
         noise = f"{member['noise']} {member['noise_level']:g}" if member["noise"] else "none"
         alone = f"{member['f1_gold_tags']:.2f}" if "f1_gold_tags" in member else ""
-        row = " ".join(f"{value:5.1f}" for value in disagreement[number]) if disagreement else ""
-        print(
-            f"  {number + 1:>7}  {member['direction']:<9}  {noise:<20}  {member['seed']:>4}  {alone:>8}  {row}".rstrip()
-        )
+        apart = " ".join(f"{value:5.1f}" for value in disagreement[number]) if disagreement else ""
+        rows.append((str(number + 1), member["direction"], noise, str(member["seed"]), alone, apart))
+    print()
+    for one, binarised, noise, seed, alone, apart in rows:
+        print(f"  {one:>7}  {binarised:<9}  {noise:<20}  {seed:>4}  {alone:>8}  {apart}".rstrip())
 
 
 def _print_other(file: str, text: str, label: str | None, as_json: bool) -> None:
@@ -239,11 +245,7 @@ def _print_other(file: str, text: str, label: str | None, as_json: bool) -> None
     if label is not None:
         raise OptionError(f"{file}: --label is for grammars of trees, and this is a {kind} model")
     if as_json:
-        print(
-            json.dumps(
-                {"format": kind, "file": file, "bytes": os.path.getsize(file), **header}, ensure_ascii=False
-            )
-        )
+        print_json({"format": kind, "file": file, "bytes": os.path.getsize(file), **header})
         return
     print(f"{file}: a {kind} model, {os.path.getsize(file) / 1e6:,.1f} MB")
     for name, value in header.items():
@@ -263,7 +265,7 @@ def _print_label(model: Model, label: str, top: int, as_json: bool) -> None:
         describe(model.grammar, number, top=min(top, 5)) for number in symbols_named(model.grammar, label)
     ]
     if as_json:
-        print(json.dumps([asdict(symbol) for symbol in found], ensure_ascii=False))
+        print_json([asdict(symbol) for symbol in found])
         return
     for place, symbol in enumerate(found):
         if place:
@@ -272,10 +274,8 @@ def _print_label(model: Model, label: str, top: int, as_json: bool) -> None:
 
 
 def _print_symbol(symbol: SymbolDescription) -> None:
-    count = len(symbol.states)
-    print(
-        f"{symbol.symbol}: a {symbol.kind} of {count} state{'s' * (count > 1)}, {100 * symbol.share:.1f} % of all nodes"
-    )
+    states = number_of(len(symbol.states), "state")
+    print(f"{symbol.symbol}: a {symbol.kind} of {states}, {100 * symbol.share:.1f} % of all nodes")
     for state in symbol.states:
         lines = {
             "rules": _shares(state.rules),
@@ -313,16 +313,10 @@ def _row(name: str, parts: Sequence[str]) -> None:
     """Print facts under a name, over as many lines as they need."""
     text = "; ".join(parts)
     if text:
-        indent = " " * 13
-        print(
-            textwrap.fill(
-                f"  {name:<10} {text}",
-                _width(),
-                subsequent_indent=indent,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
+        wrapped = textwrap.TextWrapper(
+            _width(), subsequent_indent=" " * 13, break_long_words=False, break_on_hyphens=False
         )
+        print(wrapped.fill(f"  {name:<10} {text}"))
 
 
 def _cut(text: str) -> str:

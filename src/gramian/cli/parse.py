@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from itertools import islice
 from math import isfinite
 from time import perf_counter
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
+from gramian.cli.options import JOBS, MODEL, QUIET, checked_output
 from gramian.cli.records import read_record
-from gramian.cli.talk import counted, say
-from gramian.errors import InputError, OptionError
+from gramian.cli.talk import counted, json_text, say
+from gramian.errors import OptionError, number_of
 
 if TYPE_CHECKING:
     from gramian.chart.chart_parser import Pruning
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 Combination: TypeAlias = Literal["product", "sum", "coverage", "hierarchical"]
 Decoder: TypeAlias = Literal["max-recall", "max-rule-product", "max-rule-sum", "variational", "viterbi"]
 
-_MAKESHIFT = {
+_FALLBACKS = {
     "narrow": "with a narrower beam",
     "wide": "with a wider beam",
     "glued": "glued from parts",
@@ -38,7 +36,7 @@ _MAKESHIFT = {
 
 def parse(
     file: str = typer.Argument("-", help="Sentences, one a line: a file, or - for stdin."),
-    model: str | None = typer.Option(None, "--model", "-m", help="Model file; without it, the bundled one."),
+    model: str | None = MODEL,
     tokens: bool = typer.Option(
         False, "--tokens", help="Lines are tokens with spaces between; none is changed."
     ),
@@ -50,6 +48,7 @@ def parse(
         "-",
         "--output",
         "-o",
+        callback=checked_output,
         help="File for the trees, there when all are; after a stop, the same command goes on. - for stdout.",
     ),
     as_json: bool = typer.Option(False, "--json", help="Write one JSON object a sentence."),
@@ -62,7 +61,7 @@ def parse(
         "product", help="How the grammars of a model that holds several are combined."
     ),
     rerank: bool = typer.Option(True, help="Let the model's reranker choose, if it has one."),
-    jobs: int = typer.Option(1, "--jobs", "-j", min=1, help="Threads."),
+    jobs: int = JOBS,
     prune: str = typer.Option(
         "", help="Thresholds, for example item=1e-5,beam=0: beam, item, edge, fine, guess, split."
     ),
@@ -70,61 +69,61 @@ def parse(
     max_length: int | None = typer.Option(None, min=1, help="Parse longer sentences in parts."),
     max_seconds: float = typer.Option(10.0, help="Prune more, or cut, sentences that would take longer."),
     max_memory: int = typer.Option(1024, min=1, help="Cut sentences that would need more megabytes."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing but errors."),
+    quiet: bool = QUIET,
 ) -> None:
     """Parse sentences: for every line of input one tree in Penn brackets; an empty line for an empty line.
 
-    Every sentence gets a tree; how many needed a makeshift is said at the end.
+    Every sentence gets a tree; how many needed a fallback is said at the end.
     """
     if tokens + tagged + records > 1:
         raise OptionError("lines are --tokens, --tagged or --records, not two of them")
     if as_json and pretty:
         raise OptionError("trees are written as --json or --pretty, not both")
-    _start_numba(announce=not quiet)
     from gramian.io.files import open_text
+    from gramian.io.machine import without_cycle_search
     from gramian.io.resume import resumed
-    from gramian.parsing.model_store import default_model_path
-    from gramian.parsing.parser import load
+    from gramian.trees.token_lines import split_pairs, split_tokens
 
-    parser = load(
-        model,
-        decoder=decoder,
-        combination=combination,
-        rerank=rerank,
-        pruning=_pruning(prune),
-        max_length=max_length,
-        max_seconds=max_seconds,
-        max_memory=max_memory << 20,
-    )
+    options: dict[str, Any] = {
+        "decoder": decoder,
+        "combination": combination,
+        "rerank": rerank,
+        "max_length": max_length,
+        "max_seconds": max_seconds,
+        "max_memory": max_memory << 20,
+    }
+    with without_cycle_search():
+        from gramian.parsing.model_store import default_model_path
+        from gramian.parsing.parser import load
+
+        if not quiet:
+            _announce_compilation()
+        parser = load(model, pruning=_pruning(prune), **options)
     if model is None and not quiet:
         say(
             "parsing with the English model that comes with gramian, learnt from biomedical articles; -m MODEL takes another"
         )
-    settings = (
-        tokens, tagged, records, as_json, pretty, k, decoder, combination, rerank, prune, max_length, max_seconds, max_memory,
-    )  # fmt: skip
+    files = [file, model or str(default_model_path())]
+    settings = (tokens, tagged, records, as_json, pretty, k, prune, options)
     statuses: Counter[str] = Counter()
     source: TextLines | None = None
     began = perf_counter()
     try:
         with (
             open_text(file, repair=True) as source,
-            resumed(output, [file, model or str(default_model_path())], settings, blocks=pretty or k > 1) as (
-                out,
-                done,
-            ),
+            resumed(output, files, settings, blocks=pretty or k > 1) as (out, done),
         ):
             if done and not quiet:
-                say(f"{done:,} sentences are kept from before")
+                say(f"kept from before: {number_of(done, 'sentence')}")
             lines = islice(enumerate(_whole_lines(source), 1), done, None)
+            sentences: Iterable[Sentence]
             if records:
-                sentences: Iterable[Sentence] = (
-                    read_record(line, source.name, number, parser.model.grammar) for number, line in lines
-                )
+                sentences = (read_record(line, source.name, n, parser.model.grammar) for n, line in lines)
             elif tagged:
-                sentences = (_pairs(_tokens(line), source.name, number) for number, line in lines)
+                hint = "write token/TAG, or use --tokens"
+                sentences = (split_pairs(line, source.name, number, hint) for number, line in lines)
             else:
-                sentences = (_tokens(line) if tokens else line for _, line in lines)
+                sentences = (split_tokens(line) if tokens else line for _, line in lines)
             results = parser.parse_many(sentences, jobs=jobs, k=k)
             for result in results if out.isatty() else counted(results, "sentences"):
                 statuses[result.status] += 1
@@ -134,17 +133,9 @@ def parse(
         if not quiet:
             say(_summary(statuses, perf_counter() - began))
             if source is not None and source.repaired:
-                say(f"{source.repaired:,} lines had bytes that are not UTF-8; they are written as \ufffd")
-    if strict and any(statuses[status] for status in _MAKESHIFT):
+                say(f"{number_of(source.repaired, 'line')} had bytes that are not UTF-8, written as \ufffd")
+    if strict and any(statuses[status] for status in _FALLBACKS):
         raise typer.Exit(1)
-
-
-def _tokens(line: str) -> list[str]:
-    from gramian.trees.tree import SPACE
-
-    for character in SPACE:  # white space beyond ASCII may be part of a token
-        line = line.replace(character, " ")
-    return [token for token in line.split(" ") if token]
 
 
 def _whole_lines(pieces: Iterable[str]) -> Iterator[str]:
@@ -157,18 +148,6 @@ def _whole_lines(pieces: Iterable[str]) -> Iterator[str]:
             held.clear()
     if held:
         yield "".join(held)
-
-
-def _pairs(tokens: list[str], name: str, line: int) -> list[tuple[str, str]]:
-    pairs = []
-    for token in tokens:
-        word, slash, tag = token.rpartition("/")
-        if not (word and slash and tag):
-            raise InputError(
-                f"{token!r} is not a token with its tag", name, line, hint="write token/TAG, or use --tokens"
-            )
-        pairs.append((word, tag))
-    return pairs
 
 
 def _pruning(text: str) -> Pruning:
@@ -192,7 +171,7 @@ def _pruning(text: str) -> Pruning:
 def _text(result: ParseResult, as_json: bool, pretty: bool, k: int) -> str:
     """Return what is written for one sentence, with its line ends."""
     if as_json:
-        return json.dumps(_record(result), ensure_ascii=False) + "\n"
+        return json_text(_record(result)) + "\n"
     if result.tree.is_empty:
         return "\n"
     trees = [one.tree for one in result.alternatives] or [result.tree]
@@ -227,30 +206,16 @@ def _finite(value: float) -> float | None:
 
 
 def _summary(statuses: Counter[str], seconds: float) -> str:
-    sentences = statuses.total() - statuses["empty"]
-    makeshifts = [f"{statuses[name]:,} {text}" for name, text in _MAKESHIFT.items() if statuses[name]]
-    if statuses["empty"]:
-        makeshifts.append(f"{statuses['empty']:,} empty lines")
-    rate = sentences / seconds if seconds > 0 else 0.0
-    return f"{sentences:,} sentences in {seconds:.1f} s, {rate:.1f} a second" + "".join(
-        f", {text}" for text in makeshifts
-    )
+    count = statuses.total() - statuses["empty"]
+    rate = count / seconds if seconds > 0 else 0.0
+    parts = [f"{number_of(count, 'sentence')} in {seconds:.1f} s", f"{rate:.1f} a second"]
+    parts += [f"{statuses[name]:,} {text}" for name, text in _FALLBACKS.items() if statuses[name]]
+    parts += [number_of(statuses["empty"], "empty line")] if statuses["empty"] else []
+    return ", ".join(parts)
 
 
-def _start_numba(announce: bool) -> None:
-    """Import numba without what no kernel of the parser needs; say so when it compiles, which takes a while, once."""
-    # At its start numba looks for SciPy's linear algebra, whose import would be a sixth of the time to the first tree.
-    name = "scipy.linalg.cython_blas"
-    stands_in = name not in sys.modules
-    if stands_in:
-        sys.modules[name] = ModuleType(name)
-    try:
-        import numba.np.arraymath  # noqa: F401
-    finally:
-        if stands_in:
-            del sys.modules[name]
-    if not announce:
-        return
+def _announce_compilation() -> None:
+    """Say so when numba begins to compile, which takes a while, once."""
     from numba.core import event
 
     class Listener(event.Listener):

@@ -6,16 +6,18 @@ from itertools import islice
 
 import typer
 
+from gramian.cli.options import MODEL, QUIET, SEED, TEXT_OUTPUT
 from gramian.cli.talk import counted, say
+from gramian.errors import number_of
 
 
 def sample(
-    model: str | None = typer.Option(None, "--model", "-m", help="Model file; without it, the bundled one."),
+    model: str | None = MODEL,
     n: int = typer.Option(10, "-n", min=0, help="How many trees."),
-    seed: int = typer.Option(0, min=0, help="Same seed, same trees."),
+    seed: int = SEED,
     max_length: int = typer.Option(200, min=1, help="Draw trees with more words anew."),
-    output: str = typer.Option("-", "--output", "-o", help="Where to write; .gz and .xz are compressed."),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing but errors."),
+    output: str = TEXT_OUTPUT,
+    quiet: bool = QUIET,
 ) -> None:
     """Draw trees at random from the distribution of a grammar, one a line."""
     from gramian.grammar.sample import TreeSampler
@@ -27,4 +29,4 @@ def sample(
         for tree in counted(islice(sampler, n), "trees"):
             out.write(f"{tree}\n")
     if sampler.rejected and not quiet:
-        say(f"{sampler.rejected:,} trees of more than {max_length} words were drawn anew")
+        say(f"drawn anew, for more than {max_length} words: {number_of(sampler.rejected, 'tree')}")

@@ -56,7 +56,7 @@ def serve(
         service,
         max_bytes=max_kilobytes << 10,
         max_seconds=max_seconds,
-        jobs=jobs or None,
+        n_jobs=jobs or None,
         hosts=(*_LOOPBACK, "[::1]") if is_local else ("*",),
     )
     shown, number = opened.getsockname()[:2]

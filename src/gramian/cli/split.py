@@ -5,11 +5,12 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
 import typer
 
-from gramian.cli.talk import counted, say
+from gramian.cli.options import SKIP_BROKEN
+from gramian.cli.talk import counted, say, say_skipped
 from gramian.errors import InputError, OptionError
 
 
@@ -19,10 +20,12 @@ def split(
     train: float = typer.Option(80, min=0, help="Share of train; shares are relative to their sum."),
     dev: float = typer.Option(10, min=0, help="Share of dev."),
     test: float = typer.Option(10, min=0, help="Share of test."),
-    seed: int | None = typer.Option(None, help="Draw at random with this seed; without it, cut in order."),
+    seed: int | None = typer.Option(
+        None, min=0, help="Draw at random with this seed; without it, cut in order."
+    ),
     compress: bool = typer.Option(False, "--compress", help="Write .gz files."),
     force: bool = typer.Option(False, "--force", help="Overwrite files that exist."),
-    skip_broken: bool = typer.Option(False, "--skip-broken", help="Leave out broken trees, and report each."),
+    skip_broken: bool = SKIP_BROKEN,
 ) -> None:
     """Cut a treebank into train, dev and test, in order or at random; within a part the order is kept."""
     from gramian.io.files import writing
@@ -37,20 +40,12 @@ def split(
     paths = {part: Path(output, part + suffix) for part, share in shares.items() if share > 0}
     for path in paths.values():
         if path.exists() and not force:
-            raise InputError(
-                "this file exists", str(path), hint="name another folder, or overwrite with --force"
-            )
-
-    def skip(error: InputError) -> None:
-        say(f"skipped {error.source}:{error.line}: {error.what}")
-
+            hint = "name another folder, or overwrite with --force"
+            raise InputError("this file exists", str(path), hint=hint)
     broken: Literal["skip", "raise"] = "skip" if skip_broken else "raise"
-    if kind == "conllu":
-        sentences = read_conllu(source, broken=broken, on_skip=skip)
-        texts = [f"{sentence}\n" for sentence in counted(sentences, "sentences")]
-    else:
-        trees = read_trees(source, broken=broken, on_skip=skip)
-        texts = [f"{tree}\n" for tree in counted(trees, "trees")]
+    read: Any = read_conllu if kind == "conllu" else read_trees
+    noun = "sentences" if kind == "conllu" else "trees"
+    texts = [f"{one}\n" for one in counted(read(source, broken=broken, on_skip=say_skipped), noun)]
     order = list(range(len(texts)))
     if seed is not None:
         Random(seed).shuffle(order)

@@ -1,23 +1,40 @@
-"""What commands say on stderr: messages, and a running count on a terminal."""
+"""What commands say on stderr: messages, what is logged, and a running count on a terminal; and JSON on stdout."""
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["counted", "say", "showing_progress", "telling_warnings"]
+__all__ = ["counted", "json_text", "print_json", "say", "say_skipped", "telling_log", "telling_warnings"]
 
 _T = TypeVar("_T")
+_BACK = "\r\033[K"
 
 
 def say(message: str) -> None:
     """Print a message on stderr."""
     print(message, file=sys.stderr)
+
+
+def say_skipped(error: Any) -> None:
+    """Tell of a broken tree or sentence (an InputError) that is left out."""
+    say(f"skipped {error.source}:{error.line}: {error.what}")
+
+
+def print_json(value: Any, indent: int | None = None) -> None:
+    """Print a JSON value on stdout."""
+    print(json_text(value, indent))
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """Return a JSON value as text, characters as they are."""
+    return json.dumps(value, ensure_ascii=False, indent=indent)
 
 
 @contextmanager
@@ -31,23 +48,30 @@ def telling_warnings(quiet: bool) -> Iterator[None]:
 
 
 class _Teller(logging.Handler):
+    """Writes news (INFO) on lines of their own; details (DEBUG) only on a terminal, on one line that is written over."""
+
     def emit(self, record: logging.LogRecord) -> None:
-        say(record.getMessage())
+        if record.levelno >= logging.INFO:
+            say((_BACK if sys.stderr.isatty() else "") + record.getMessage())
+        elif sys.stderr.isatty():
+            print(f"{_BACK}{record.getMessage()[:110]}", end="", file=sys.stderr, flush=True)
 
 
 @contextmanager
-def showing_progress(quiet: bool) -> Iterator[None]:
+def telling_log(quiet: bool) -> Iterator[None]:
     """Say what gramian logs meanwhile, or, if `quiet`, do not."""
     logger, handler = logging.getLogger("gramian"), _Teller()
     level = logger.level
     if not quiet:
         logger.addHandler(handler)
-        logger.setLevel(logging.INFO)
+        logger.setLevel(logging.DEBUG)
     try:
         yield
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
+        if not quiet and sys.stderr.isatty():
+            print(_BACK, end="", file=sys.stderr, flush=True)
 
 
 def counted(things: Iterable[_T], noun: str) -> Iterator[_T]:
@@ -55,13 +79,12 @@ def counted(things: Iterable[_T], noun: str) -> Iterator[_T]:
     if not sys.stderr.isatty():
         yield from things
         return
-    count, shown = 0, monotonic()
+    shown = monotonic()
     try:
-        for thing in things:
-            yield thing
-            count += 1
+        for count, thing in enumerate(things):
             if count % 100 == 0 and monotonic() - shown > 0.2:
                 shown = monotonic()
                 print(f"\r{count:,} {noun}", end="", file=sys.stderr, flush=True)
+            yield thing
     finally:
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
+        print(_BACK, end="", file=sys.stderr, flush=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from gramian.errors import InputError
 from gramian.io.files import open_text, peek_text
 from gramian.trees import read_conllu, read_trees
+from gramian.trees.token_lines import split_pairs
 from gramian.trees.tree import unescape_word
 
 __all__ = ["TaggedWords"]
@@ -72,15 +73,5 @@ def _sentences(path: str) -> Iterator[list[tuple[str, str]]]:
     else:
         with open_text(path) as lines:
             for number, line in enumerate(lines, 1):
-                pairs = []
-                for token in line.split():
-                    word, slash, tag = token.rpartition("/")
-                    if not (word and slash and tag):
-                        raise InputError(
-                            f"{token!r} is not a token with its tag",
-                            path,
-                            number,
-                            hint="write token/TAG, or give CoNLL-U",
-                        )
-                    pairs.append((unescape_word(word), tag))
-                yield pairs
+                pairs = split_pairs(line, path, number, "write token/TAG, or give CoNLL-U")
+                yield [(unescape_word(word), tag) for word, tag in pairs]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import logging
 import os
 import platform
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -21,31 +20,13 @@ from gramian.experiments.plan import Options, Plan, Task, identity, make_plan
 from gramian.experiments.recipes import recipe
 from gramian.experiments.results import Entry, Results, Section
 from gramian.io.files import writing
+from gramian.io.machine import processor, versions
 from gramian.training.parallel import Outcome, TaskFolder, run_tasks
 
-__all__ = ["Experiment", "Foreseen", "Progress", "foresee", "run_experiment"]
+__all__ = ["Experiment", "Foreseen", "clock", "foresee", "run_experiment"]
 
+_log = logging.getLogger(__name__)
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib", "joblib", "distributed")
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far an experiment is.
-
-    Attributes
-    ----------
-    done, total : int
-        Runs.
-    seconds_left : float
-        Expected, from the runs so far.
-    outcome : Outcome
-        Of the run that has just ended.
-    """
-
-    done: int
-    total: int
-    seconds_left: float
-    outcome: Outcome
 
 
 @dataclass(frozen=True)
@@ -94,7 +75,7 @@ class Foreseen:
     seconds: float
 
 
-def foresee(plan: Plan, out: str | Path, *, jobs: int = 1, only: str | None = None) -> Foreseen:
+def foresee(plan: Plan, out: str | Path, *, n_jobs: int = 1, only: str | None = None) -> Foreseen:
     """Say what running a plan would take; other parameters as for :func:`run_experiment`."""
     tasks, runs = plan.tasks(only), Path(out) / "runs"
     kept = []
@@ -104,7 +85,7 @@ def foresee(plan: Plan, out: str | Path, *, jobs: int = 1, only: str | None = No
     guessed = sum(found.task["seconds"] for found in kept)
     ratio = sum(found.seconds for found in kept) / guessed if guessed else 1.0
     left = sum(task["seconds"] for task in tasks) - guessed
-    return Foreseen(len({task["cell"] for task in tasks}), len(tasks), len(kept), ratio * left / jobs)
+    return Foreseen(len({task["cell"] for task in tasks}), len(tasks), len(kept), ratio * left / n_jobs)
 
 
 def run_experiment(
@@ -115,13 +96,12 @@ def run_experiment(
     config: str | Path | Options | None = None,
     quick: bool = False,
     seeds: int | None = None,
-    jobs: int = 1,
+    n_jobs: int = 1,
     scheduler: str | None = None,
     only: str | None = None,
     report_only: bool = False,
-    watch: Callable[[Progress], None] | None = None,
 ) -> Experiment:
-    """Run an experiment and write its report.
+    """Run an experiment and write its report; progress is logged.
 
     Parameters
     ----------
@@ -129,14 +109,12 @@ def run_experiment(
         A plan, or the name of a recipe; then `data`, `config`, `quick` and `seeds` are as for :func:`make_plan`.
     out : path
         Folder for everything. Runs that are finished there are not run again.
-    jobs, scheduler
+    n_jobs, scheduler
         As for :func:`gramian.training.parallel.run_tasks`.
     only : str, optional
         Run only the cells of this name or pattern, and these even if they are finished.
     report_only : bool
         Run nothing; report what is finished.
-    watch : callable, optional
-        Told of progress.
     """
     if isinstance(plan, str):
         plan = make_plan(plan, str(data), config=config, quick=quick, seeds=seeds)
@@ -148,17 +126,24 @@ def run_experiment(
         for task in tasks:
             folder.file(task).unlink(missing_ok=True)
     began = time.time()
-    outcomes = [] if report_only else run_tasks(
-        measure, tasks, jobs=jobs, scheduler=scheduler, folder=folder, failures="return",
-        watch=None if watch is None else _Watcher(tasks, jobs, watch),
-    )  # fmt: skip
+    outcomes: list[Outcome] = []
+    if not report_only:
+        outcomes = run_tasks(
+            measure,
+            tasks,
+            jobs=n_jobs,
+            scheduler=scheduler,
+            folder=folder,
+            failures="return",
+            watch=_Watcher(tasks, n_jobs),
+        )
     failed = [outcome for outcome in outcomes if outcome.error]
     if only is not None or report_only:
         outcomes = [found for task in plan.tasks() if (found := folder.find(task)) is not None]
     results = Results(outcomes, plan.options)
     sections = plan.recipe.sections(results) if results.outcomes else []
     experiment = Experiment(plan, results, sections, failed, out)
-    _write_files(experiment, manifest(experiment, jobs, scheduler, time.time() - began))
+    _write_files(experiment, manifest(experiment, n_jobs, scheduler, time.time() - began))
     return experiment
 
 
@@ -168,42 +153,59 @@ def measure(task: Task) -> dict[str, Any]:
 
 
 class _Watcher:
-    """Turns outcomes into progress: the ratio of real to expected seconds so far foretells the rest."""
+    """Logs progress: the ratio of real to expected seconds so far foretells the rest."""
 
-    def __init__(self, tasks: list[Task], jobs: int, watch: Callable[[Progress], None]) -> None:
-        self._watch, self._jobs = watch, jobs
+    def __init__(self, tasks: list[Task], n_jobs: int) -> None:
+        self._n_jobs = n_jobs
         self._done, self._total = 0, len(tasks)
         self._left = sum(task["seconds"] for task in tasks)
         self._real = self._expected = 0.0
 
     def __call__(self, outcome: Outcome) -> None:
+        task = outcome.task
         self._done += 1
-        self._left -= outcome.task["seconds"]
+        self._left -= task["seconds"]
         if not outcome.error:
             self._real += outcome.seconds
-            self._expected += outcome.task["seconds"]
+            self._expected += task["seconds"]
         ratio = self._real / self._expected if self._expected else 1.0
-        self._watch(Progress(self._done, self._total, ratio * self._left / self._jobs, outcome))
+        left = clock(ratio * self._left / self._n_jobs)
+        _log.debug(
+            "%d/%d runs, about %s left; %s, seed %d",
+            self._done,
+            self._total,
+            left,
+            task["cell"],
+            task["seed"],
+        )
 
 
-def manifest(experiment: Experiment, jobs: int, scheduler: str | None, seconds: float) -> dict[str, Any]:
+def clock(seconds: float) -> str:
+    """Return a time as people say it.
+
+    Examples
+    --------
+    >>> clock(90), clock(600), clock(9000)
+    ('90 s', '10 min', '2 h 30 min')
+    """
+    minutes = round(seconds / 60)
+    if minutes < 3:
+        return f"{seconds:.0f} s"
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def manifest(experiment: Experiment, n_jobs: int, scheduler: str | None, seconds: float) -> dict[str, Any]:
     """Return what someone needs to know to trust the figures, or to get them again."""
     plan, results = experiment.plan, experiment.results
-    packages = {}
-    for package in _PACKAGES:
-        try:
-            packages[package] = version(package)
-        except PackageNotFoundError:
-            continue
     signatures = {outcome.value.get("signature") for outcome in results.outcomes} - {None}
     return {
         "recipe": plan.recipe.name,
         "gramian": __version__,
         "python": platform.python_version(),
-        "packages": packages,
+        "packages": {name: number for name, number in versions(_PACKAGES).items() if number},
         "machine": {
             "system": f"{platform.system()} {platform.machine()}",
-            "processor": _processor(),
+            "processor": processor(),
             "cores": os.cpu_count(),
         },
         "data": {
@@ -221,17 +223,9 @@ def manifest(experiment: Experiment, jobs: int, scheduler: str | None, seconds: 
         },
         "run seconds": round(sum(outcome.seconds for outcome in results.outcomes), 1),
         "seconds of this session": round(seconds, 1),
-        "where": "Dask cluster" if scheduler else f"{jobs} local process{'es' * (jobs > 1)}",
+        "where": "Dask cluster" if scheduler else f"{n_jobs} local process{'es' * (n_jobs > 1)}",
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 def _need_plots() -> None:
@@ -248,16 +242,11 @@ def _write_files(experiment: Experiment, about: dict[str, Any]) -> None:
     from gramian.experiments.results import Figure, Picture, Table
 
     out = experiment.folder
-    rows = [
-        {
-            "cell": outcome.task["cell"],
-            "seed": outcome.task["seed"],
-            **outcome.task["settings"],
-            **outcome.value,
-        }
-        for outcome in experiment.results.outcomes
-    ]
-    rows = [{name: value for name, value in row.items() if name != "sentences"} for row in rows]
+    rows = []
+    for outcome in experiment.results.outcomes:
+        task = outcome.task
+        row = {"cell": task["cell"], "seed": task["seed"], **task["settings"], **outcome.value}
+        rows.append({name: value for name, value in row.items() if name != "sentences"})
     _write(out / "runs.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     columns = list(dict.fromkeys(name for row in rows for name in row))
     _write(out / "runs.csv", _csv(columns, [[_flat(row.get(name)) for name in columns] for row in rows]))

@@ -25,7 +25,17 @@ from typing import IO, BinaryIO, TypeAlias, cast
 
 from gramian.errors import InputError
 
-__all__ = ["Source", "TextLines", "expand", "open_text", "peek_text", "source_name", "write_bytes", "writing"]
+__all__ = [
+    "Source",
+    "TextLines",
+    "check_output",
+    "expand",
+    "open_text",
+    "peek_text",
+    "source_name",
+    "write_bytes",
+    "writing",
+]
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[str] | IO[bytes]"
 
@@ -196,6 +206,15 @@ def _decompressed(stream: BinaryIO) -> BinaryIO:
     if start.startswith(b"\xfd7zXZ\0"):
         return cast(BinaryIO, lzma.LZMAFile(stream))
     return stream
+
+
+def check_output(path: str | os.PathLike[str]) -> None:
+    """Raise an error now if `path` could not be written after hours of work; ``"-"`` is stdout."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}", str(path), hint=f"mkdir -p {folder}")
+    if str(path) != "-" and (Path(path).is_dir() or not os.access(folder, os.W_OK)):
+        raise InputError("cannot be written", str(path), hint="another name or folder")
 
 
 @contextmanager

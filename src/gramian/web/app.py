@@ -51,7 +51,7 @@ def create_app(
     max_bytes: int = 1 << 18,
     max_seconds: float = 30.0,
     max_waiting: int = 200,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     hosts: Sequence[str] = ("localhost", "127.0.0.1", "::1", "[::1]"),
 ) -> Starlette:
     """Return the web application.
@@ -66,12 +66,12 @@ def create_app(
         How long a request may take to arrive (408) and to be answered (503), waiting included.
     max_waiting : int
         Questions that wait for a thread; those beyond are refused with 503.
-    jobs : int, optional
+    n_jobs : int, optional
         Threads that answer; by default one a processor.
     hosts : sequence of str
         Names that the server answers to, against pages elsewhere that point their own name here; ``"*"`` for any.
     """
-    desk = _Desk(max_bytes, max_seconds, max_waiting, jobs or os.cpu_count() or 1)
+    desk = _Desk(max_bytes, max_seconds, max_waiting, n_jobs or os.cpu_count() or 1)
     posted: dict[str, Question] = {
         "/api/parse": service.parse,
         "/api/node": service.node,
@@ -105,21 +105,19 @@ def create_app(
 class _Desk:
     """Takes questions, keeps to the limits, and has them answered by a pool of threads."""
 
-    def __init__(self, max_bytes: int, max_seconds: float, max_waiting: int, jobs: int) -> None:
+    def __init__(self, max_bytes: int, max_seconds: float, max_waiting: int, n_jobs: int) -> None:
         self._max_bytes, self._max_seconds = max_bytes, max_seconds
-        self._most = max_waiting + jobs
+        self._most = max_waiting + n_jobs
         self._open = 0
-        self._pool = ThreadPoolExecutor(jobs, thread_name_prefix="gramian-web")
+        self._pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="gramian-web")
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def posted(self, question: Question) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
-            if (
-                request.headers.get("content-type", "").partition(";")[0].strip().lower()
-                != "application/json"
-            ):
+            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind != "application/json":
                 raise HTTPException(
                     415, "the body of a question is JSON; try: Content-Type: application/json"
                 )
@@ -135,16 +133,17 @@ class _Desk:
 
     async def _body(self, request: Request) -> bytes:
         """Read the body, as long as it is small enough and comes fast enough."""
+        too_large = HTTPException(413, f"more than {self._max_bytes:,} bytes; try: a shorter text")
         length = request.headers.get("content-length", "")
         if length.isascii() and length.isdigit() and int(length[:20]) > self._max_bytes:
-            raise HTTPException(413, f"more than {self._max_bytes:,} bytes; try: a shorter text")
+            raise too_large
         body = bytearray()
         try:
             async with asyncio.timeout(self._max_seconds):
                 async for chunk in request.stream():
                     body += chunk
                     if len(body) > self._max_bytes:
-                        raise HTTPException(413, f"more than {self._max_bytes:,} bytes; try: a shorter text")
+                        raise too_large
         except TimeoutError:
             raise HTTPException(
                 408, f"the question took more than {self._max_seconds:g} s to arrive"
@@ -203,9 +202,8 @@ def _static(file: Traversable) -> Route:
 
 def _json(answer: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     text = json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Response(
-        text.encode("utf-8"), status, {**_HEADERS, "Cache-Control": "no-store", **(headers or {})}, "application/json"
-    )  # fmt: skip
+    headers = {**_HEADERS, "Cache-Control": "no-store", **(headers or {})}
+    return Response(text.encode("utf-8"), status, headers, "application/json")
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -40,15 +40,7 @@ class Look:
 
 
 class Explorer:
-    """One model, to parse with and to look into; safe to share between threads.
-
-    Parameters
-    ----------
-    path : str or None
-        A model file; None for the model that comes with the package.
-    max_seconds : float
-        What one sentence may take.
-    """
+    """One model (of a file, or the one that comes with the package), to parse with and to look into; threads may share it."""
 
     def __init__(self, path: str | None, max_seconds: float) -> None:
         self.parser: Parser = load(path, max_seconds=max_seconds)
@@ -134,37 +126,23 @@ class Explorer:
     ) -> dict[str, Any]:
         """Return the states of a node, the labels that compete for its span, and the rules that may stand below it.
 
-        Parameters
-        ----------
-        look : Look
-        label : str
-            Of the treebank.
-        start, end : int
-        is_tag : bool
-            Whether the label is a word's tag.
-        symbol : str, optional
-            A symbol of the binarised grammar, intermediate ones included; it goes before the label.
+        A `symbol` of the binarised grammar, intermediate ones included, goes before the `label` of the treebank.
         """
         forest = look.forest
         if not 0 <= start < end <= forest.n_words:
             raise OptionError(f"a span lies within the {forest.n_words} words, unlike {start}-{end}")
         item = self._item(forest, label, start, end, is_tag, symbol)
-        over = [
+        over = look.labels[_cell(forest.n_words, start, end)]
+        labels = [
             {
                 "label": self._labels.names[number],
                 "kind": "phrase" if number < self._labels.n_phrase_labels else "tag",
-                "posterior": float(look.labels[_cell(forest.n_words, start, end), number]),
+                "posterior": float(over[number]),
             }
-            for number in np.argsort(-look.labels[_cell(forest.n_words, start, end)], kind="stable")[
-                :_MOST
-            ].tolist()
+            for number in np.argsort(-over, kind="stable")[:_MOST].tolist()
+            if over[number] >= _LEAST
         ]
-        answer: dict[str, Any] = {
-            "start": start,
-            "end": end,
-            "labels": [one for one in over if one["posterior"] >= _LEAST],
-            "symbol": None,
-        }
+        answer: dict[str, Any] = {"start": start, "end": end, "labels": labels, "symbol": None}
         if item is None:
             return answer
         number = int(forest.item_symbol[item])
@@ -211,18 +189,13 @@ class Explorer:
             children = [
                 child for child in (int(forest.edge_left[edge]), int(forest.edge_right[edge])) if child >= 0
             ]
-            symbols = [self.grammar.symbols[forest.item_symbol[child]] for child in children]
-            rules.append({
-                "share": share,
-                "children": [
-                    {
-                        "symbol": symbol, "name": unescape_label(symbol),
-                        "start": int(forest.item_first_word[child]), "end": int(forest.item_end[child]),
-                    }
-                    for child, symbol in zip(children, symbols, strict=True)
-                ],
-            })  # fmt: skip
+            rules.append({"share": share, "children": [self._child(forest, child) for child in children]})
         return rules
+
+    def _child(self, forest: Forest, item: int) -> dict[str, Any]:
+        symbol = self.grammar.symbols[forest.item_symbol[item]]
+        start, end = int(forest.item_first_word[item]), int(forest.item_end[item])
+        return {"symbol": symbol, "name": unescape_label(symbol), "start": start, "end": end}
 
     # -- the grammar -------------------------------------------------------------------------------------------------
 
@@ -273,10 +246,13 @@ class Explorer:
             "probability": float(grammar.prior(wanted[0]) @ block.reshape(n_parent, -1).sum(axis=1)),
             "matrix": [[float(f"{value:.3g}") for value in row] for row in matrix.tolist()],
             "largest": [
-                {"states": [int(one) for one in np.unravel_index(place, block.shape)], "value": float(block.flat[place])}
+                {
+                    "states": [int(one) for one in np.unravel_index(place, block.shape)],
+                    "value": float(block.flat[place]),
+                }
                 for place in flat.tolist()
             ],
-        }  # fmt: skip
+        }
 
     def _symbol(self, symbol: str) -> int:
         if symbol not in self._number:

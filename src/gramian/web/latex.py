@@ -8,10 +8,8 @@ from gramian.trees import Tree
 
 __all__ = ["to_forest"]
 
-_SPECIAL = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
-}  # fmt: skip
+_SPECIAL = {mark: f"\\{mark}" for mark in "&%$#_{}"}
+_SPECIAL |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _ESCAPED = re.compile("|".join(map(re.escape, _SPECIAL)))
 _GROUPED = re.compile(r"[\[\],=!+'\"()*@]|^$")  # what forest would read as its own
 

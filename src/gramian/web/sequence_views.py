@@ -34,15 +34,7 @@ _UPOS = {"CONJ": "CCONJ", "PRT": "PART", ".": "PUNCT"}
 
 
 class AutomatonView:
-    """One automaton: its picture, and its states along a sequence.
-
-    Parameters
-    ----------
-    model : SequenceModel
-    name : str
-    **options
-        Of :func:`gramian.automata.dfa.dfa_approximation`.
-    """
+    """One automaton: its picture, and its states along a sequence; options are of :func:`gramian.automata.dfa.dfa_approximation`."""
 
     def __init__(self, model: SequenceModel, name: str, **options: Any) -> None:
         self.model, self.name = model, name
@@ -94,10 +86,10 @@ class AutomatonView:
             "deterministic": isinstance(machine, PDFA),
             "stops": [float(value) for value in drawn.final],
             "arrows": [
-                {"source": one.source, "target": one.target, "symbols": [[name, weight] for name, weight in one.labels]}
+                {"source": one.source, "target": one.target, "symbols": [list(label) for label in one.labels]}
                 for one in edges(machine, _THRESHOLD)
             ],
-        }  # fmt: skip
+        }
 
     def steps(self, symbols: Sequence[str], clusters: int) -> dict[str, Any]:
         """Return the states after each symbol, the state of the picture, and what is likely to follow."""
@@ -128,13 +120,7 @@ class AutomatonView:
 
 
 class DependencyView:
-    """A dependency parser, and the automata of its heads.
-
-    Parameters
-    ----------
-    path : str
-        A model file.
-    """
+    """A dependency parser of a model file, and the automata of its heads."""
 
     def __init__(self, path: str) -> None:
         self.name = Path(path).name

@@ -72,8 +72,16 @@ def run(app: Starlette, opened: socket.socket) -> None:
     """Serve until interrupted."""
     uvicorn.Server(
         uvicorn.Config(
-            app, http=_ImpatientProtocol, ws="none", lifespan="on", log_level="warning", access_log=False,
-            server_header=False, limit_concurrency=1000, timeout_keep_alive=10, timeout_graceful_shutdown=2,
+            app,
+            http=_ImpatientProtocol,
+            ws="none",
+            lifespan="on",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            limit_concurrency=1000,
+            timeout_keep_alive=10,
+            timeout_graceful_shutdown=2,
             h11_max_incomplete_event_size=1 << 16,
         )
-    ).run(sockets=[opened])  # fmt: skip
+    ).run(sockets=[opened])

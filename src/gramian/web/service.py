@@ -28,15 +28,7 @@ _MOST_CLUSTERS = 20
 
 
 class Service:
-    """The models of a page, and the questions it answers.
-
-    Parameters
-    ----------
-    explorers : sequence of Explorer
-        Models of trees.
-    dependency : DependencyView, optional
-    automaton : AutomatonView, optional
-    """
+    """The models of a page (of trees, of dependencies, and an automaton), and the questions it answers."""
 
     def __init__(
         self,
@@ -125,17 +117,25 @@ class Service:
             if sure is None and look is not None:
                 sure = self._explorer(model).confidences(look, tree)
             against = {} if reference is None else compare(tree, reference, scored=typed.gold is not None)
-            records.append({
-                "model": model, "decoder": decoder, "rank": rank, "status": result.status,
-                "tree": str(tree) if result.words else "", "log_prob": finite(log_prob), "seconds": result.seconds,
-                "nodes": nodes(tree, sure, against.get("differs")) if result.words else [],
-                "missing": against.get("missing", []), "scores": against.get("scores"),
-            })  # fmt: skip
+            records.append(
+                {
+                    "model": model,
+                    "decoder": decoder,
+                    "rank": rank,
+                    "status": result.status,
+                    "tree": str(tree) if result.words else "",
+                    "log_prob": finite(log_prob),
+                    "seconds": result.seconds,
+                    "nodes": nodes(tree, sure, against.get("differs")) if result.words else [],
+                    "missing": against.get("missing", []),
+                    "scores": against.get("scores"),
+                }
+            )
         return records
 
     def node(self, fields: Fields) -> dict[str, Any]:
         """Return the states of a node of a parse, what else its words could be, and the rules below it."""
-        model = fields.whole("model", 0, max(0, len(self._explorers) - 1), 0)
+        model = self._asked(fields)
         explorer = self._explorer(model)
         typed = self._typed(fields, model)
         words = typed.words if typed.text is None else explorer.words(typed.text)
@@ -144,25 +144,21 @@ class Service:
             raise OptionError(
                 "the grammar has no tree for this sentence within the limits, so that there are no states to show"
             )
-        start = fields.whole("start", 0, len(words))
-        end = fields.whole("end", 0, len(words))
-        return explorer.node(
-            look, fields.text("label"), start, end, is_tag=fields.flag("tag"), symbol=fields.optional_text("symbol")
-        )  # fmt: skip
+        start, end = (fields.whole(name, 0, len(words)) for name in ("start", "end"))
+        symbol = fields.optional_text("symbol")
+        return explorer.node(look, fields.text("label"), start, end, is_tag=fields.flag("tag"), symbol=symbol)
 
     def states(self, fields: Fields) -> dict[str, Any]:
         """Return the states of a symbol, and their map."""
-        model = fields.whole("model", 0, max(0, len(self._explorers) - 1), 0)
-        return self._explorer(model).states(fields.text("symbol"))
+        return self._explorer(self._asked(fields)).states(fields.text("symbol"))
 
     def rule(self, fields: Fields) -> dict[str, Any]:
         """Return the tensor of a rule."""
-        model = fields.whole("model", 0, max(0, len(self._explorers) - 1), 0)
-        children = [fields.text("left")]
-        if (right := fields.optional_text("right")) is not None:
-            children.append(right)
+        explorer = self._explorer(self._asked(fields))
+        right = fields.optional_text("right")
+        children = [fields.text("left"), *([] if right is None else [right])]
         state = None if fields.optional_text("state") is None else fields.whole("state", 0, 1 << 20)
-        return self._explorer(model).rule(fields.text("parent"), children, state)
+        return explorer.rule(fields.text("parent"), children, state)
 
     def export(self, fields: Fields) -> dict[str, Any]:
         """Return a tree as indented brackets, SVG or LaTeX."""
@@ -185,7 +181,7 @@ class Service:
     def dependency(self, fields: Fields) -> dict[str, Any]:
         """Parse a sentence into a dependency tree; its tags come with it, or from the first model of trees."""
         view = self._dependency_view()
-        model = fields.whole("model", 0, max(0, len(self._explorers) - 1), 0)
+        model = self._asked(fields)
         typed = self._typed(fields, model)
         if typed.tags is not None:
             return view.parse(typed.words, typed.tags)
@@ -206,15 +202,13 @@ class Service:
         return self._automaton_answer(self._automaton, fields)
 
     def _automaton_answer(self, view: AutomatonView, fields: Fields) -> dict[str, Any]:
-        clusters = fields.whole("clusters", 1, _MOST_CLUSTERS, 10)
-        symbols = fields.texts("symbols")
-        return {
-            **view.about(),
-            "picture": view.picture(clusters),
-            **view.steps(symbols, clusters),
-        }
+        clusters, symbols = fields.whole("clusters", 1, _MOST_CLUSTERS, 10), fields.texts("symbols")
+        return {**view.about(), "picture": view.picture(clusters), **view.steps(symbols, clusters)}
 
     # -- what is asked about -----------------------------------------------------------------------------------------
+
+    def _asked(self, fields: Fields) -> int:
+        return fields.whole("model", 0, max(0, len(self._explorers) - 1), 0)
 
     def _explorer(self, model: int) -> Explorer:
         if not self._explorers:

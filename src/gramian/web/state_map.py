@@ -20,29 +20,14 @@ Doubles = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StateMap:
-    """Places of the states of a symbol.
-
-    Attributes
-    ----------
-    points : list of (float, float)
-        One a state, by number.
-    explained : float
-        The share of the variance that the plane keeps.
-    """
+    """Places of the states of a symbol, by number, and the share of the variance that the plane keeps."""
 
     points: list[tuple[float, float]]
     explained: float
 
 
 def state_map(grammar: LPCFG, symbol: int) -> StateMap:
-    """Lay out the states of a symbol.
-
-    Parameters
-    ----------
-    grammar : LPCFG
-        With probabilities.
-    symbol : int
-        Its number in ``grammar.symbols``.
+    """Lay out the states of a symbol, given by its number in ``grammar.symbols``.
 
     Examples
     --------

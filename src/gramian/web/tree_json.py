@@ -37,30 +37,25 @@ def nodes(
         node, parent = stack.pop()
         label, start, end = next(spans)
         place = len(listed)
-        listed.append({
-            "label": label, "start": start, "end": end, "parent": parent, "word": node.word,
-            "confidence": None if confidences is None else confidences[place],
-            "differs": False if differs is None else differs[place],
-        })  # fmt: skip
+        listed.append(
+            {
+                "label": label,
+                "start": start,
+                "end": end,
+                "parent": parent,
+                "word": node.word,
+                "confidence": None if confidences is None else confidences[place],
+                "differs": False if differs is None else differs[place],
+            }
+        )
         stack.extend((child, place) for child in node.children[::-1])
     return listed
 
 
 def compare(tree: Tree, other: Tree, *, scored: bool = False) -> dict[str, Any]:
-    """Say which nodes of a tree the other one lacks, and the other way round.
+    """Say which nodes of a tree lack in another over the same words (``differs``, one bool a node), and the other way round (``missing``).
 
-    Parameters
-    ----------
-    tree, other : Tree
-        Over the same words.
-    scored : bool
-        Whether `other` is gold, and the F1 of its phrases is wanted.
-
-    Returns
-    -------
-    dict
-        ``differs``: one bool a node of `tree`; ``missing``: nodes of `other` that `tree` lacks; ``scores``: F1 in percent with
-        its signature.
+    With `scored` the other is gold, and ``scores`` has F1 in percent with its signature.
 
     Examples
     --------

@@ -7,29 +7,18 @@ from dataclasses import dataclass
 from gramian.errors import InputError, OptionError
 from gramian.parsing.tokenise import tokenise
 from gramian.trees import Tree, normalise, parse_bracketed, preset
-from gramian.trees.tree import SPACE
+from gramian.trees.token_lines import split_pairs, split_tokens
 
 __all__ = ["INPUTS", "MOST_WORDS", "Typed", "read_tree", "read_typed"]
 
 INPUTS = ("auto", "text", "tokens", "tagged", "brackets")
 MOST_WORDS = 2000
 _DEEPEST = 400  # nodes on the way down a tree
-_SPACES = str.maketrans(SPACE, " " * len(SPACE))
 
 
 @dataclass(frozen=True)
 class Typed:
-    """A sentence as it was typed.
-
-    Attributes
-    ----------
-    text : str or None
-        Text that is yet to be cut into words.
-    words : tuple of str
-        Otherwise the words, with their tags and their tree, if these were typed.
-    tags : tuple of str or None
-    gold : Tree or None
-    """
+    """A sentence as it was typed: text yet to be cut into words, or words, with tags and tree if these were typed."""
 
     text: str | None = None
     words: tuple[str, ...] = ()
@@ -49,14 +38,8 @@ class Typed:
 def read_typed(text: str, kind: str = "auto", normal_form: str = "penn") -> Typed:
     """Read what was typed.
 
-    Parameters
-    ----------
-    text : str
-    kind : str
-        One of :data:`INPUTS`; ``"auto"`` takes what begins with a bracket and can be read as a tree for one, all else for
-        text.
-    normal_form : str
-        The preset that brings a tree into the form of the model's trees.
+    `kind` is one of :data:`INPUTS`; ``"auto"`` takes what begins with a bracket and can be read as a tree for one, all else for
+    text. `normal_form` is the preset that brings a tree into the form of the model's trees.
 
     Examples
     --------
@@ -86,18 +69,10 @@ def _read(text: str, kind: str, normal_form: str) -> Typed:
         return _tree(text, normal_form)
     if kind == "text":
         return Typed(text)
-    tokens = [token for token in text.translate(_SPACES).split(" ") if token]
     if kind == "tokens":
-        return Typed(words=tuple(tokens))
-    pairs = [_pair(token) for token in tokens]
+        return Typed(words=tuple(split_tokens(text)))
+    pairs = split_pairs(text, "sentence")
     return Typed(words=tuple(word for word, _ in pairs), tags=tuple(tag for _, tag in pairs))
-
-
-def _pair(token: str) -> tuple[str, str]:
-    word, slash, tag = token.rpartition("/")
-    if not (word and slash and tag):
-        raise InputError(f"{token!r} is not a token with its tag", "sentence", hint="write token/TAG")
-    return word, tag
 
 
 def read_tree(text: str) -> Tree:

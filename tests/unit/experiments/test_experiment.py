@@ -13,7 +13,7 @@ import gramian.experiments.run as running
 from gramian.errors import InputError, OptionError
 from gramian.experiments import Cell, Plan, Recipe, Results, Spread, make_plan, run_experiment
 from gramian.experiments.data import Data, find_treebank, find_treebanks, sizes, split_trees
-from gramian.experiments.plan import matches
+from gramian.experiments.plan import Setting, matches
 from gramian.experiments.results import Figure, Line, Section, Table
 from gramian.training.parallel import Outcome
 
@@ -62,20 +62,22 @@ class Adding:
 @pytest.fixture
 def adding(monkeypatch):
     measure = Adding()
+    settings = {name: Setting(value) for name, value in OPTIONS.items()}
     recipe = Recipe(
-        "adding", "Adding up", "Sums of numbers.", lambda name: DATA, OPTIONS, {}, cells, measure, sections
+        "adding", "Adding up", "Sums of numbers.", lambda name: DATA, settings, cells, measure, sections
     )
     monkeypatch.setattr(running, "recipe", lambda name: recipe)
     return Plan(recipe, DATA, OPTIONS, 3, tuple(cells(DATA, OPTIONS)))
 
 
-def test_every_cell_is_run_with_every_seed_and_everything_is_written(adding, tmp_path):
-    seen = []
-    found = run_experiment(adding, out=tmp_path, watch=seen.append)
+def test_every_cell_is_run_with_every_seed_and_everything_is_written(adding, tmp_path, caplog):
+    with caplog.at_level("DEBUG", "gramian.experiments"):
+        found = run_experiment(adding, out=tmp_path)
     assert len(adding.recipe.measure.done) == 9
     assert found.results.value("plus/3", "sum") == Spread(4.0, 1.0, 3)
-    assert [progress.done for progress in seen] == [*range(1, 10)]
-    assert (seen[-1].total, seen[-1].seconds_left) == (9, 0.0)
+    seen = [record.getMessage() for record in caplog.records if record.name == "gramian.experiments.run"]
+    assert [line.split(" runs")[0] for line in seen] == [f"{done}/9" for done in range(1, 10)]
+    assert seen[-1] == "9/9 runs, about 0 s left; plus/3, seed 2"
     names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     assert names >= {
         "report.html", "runs.jsonl", "runs.csv", "manifest.json", "settings.toml", "tables/ours.csv", "tables/theirs.csv",
@@ -101,9 +103,9 @@ def test_what_was_finished_is_kept_and_only_redoes_its_cell(adding, tmp_path):
     found = run_experiment(adding, out=tmp_path, only="plus/2")
     assert measure.done[9:] == [(2, 0), (2, 1), (2, 2)]
     assert len(found.results.outcomes) == 9
-    ahead = running.foresee(adding, tmp_path, jobs=2)
+    ahead = running.foresee(adding, tmp_path, n_jobs=2)
     assert (ahead.cells, ahead.runs, ahead.finished, ahead.seconds) == (3, 9, 9, 0.0)
-    assert running.foresee(adding, tmp_path / "new", jobs=2).seconds == 4.5
+    assert running.foresee(adding, tmp_path / "new", n_jobs=2).seconds == 4.5
     with pytest.raises(OptionError, match=r"no cell is called 'plus/7'; there are: plus/1, plus/2"):
         run_experiment(adding, out=tmp_path, only="plus/7")
 

@@ -8,7 +8,8 @@ factors by alternating least squares are what the paper has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -30,6 +31,7 @@ Measure: TypeAlias = Literal["relative", "absolute"]
 RANKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """The ranks that are tried one after the other."""
 
+_log = logging.getLogger(__name__)
 _LEAST_WEIGHT = 1e-7  # of a state, however rare
 _NEGLIGIBLE = 1e-6  # error at which a rule needs no more products
 _NEW = 0.01  # uses in a sentence that every rule is granted: new text uses what training hardly saw
@@ -133,7 +135,6 @@ def compress(
     starts: int = 2,
     random_state: int = 0,
     jobs: int = 1,
-    progress: Callable[[int, int], None] | None = None,
 ) -> Compression:
     """Approximate the rule tensors of a grammar by tensors of low rank.
 
@@ -161,8 +162,6 @@ def compress(
         For the starts of least squares; everything else is free of chance.
     jobs : int
         Threads; the result does not depend on it.
-    progress : callable, optional
-        Called now and then with how many rules are done, and how many there are.
 
     References
     ----------
@@ -207,8 +206,8 @@ def compress(
         for rule, fit in enumerate(done):
             fitted.append(fit.factors)
             errors[rule] = fit.divergence, fit.frobenius
-            if progress is not None and rule % 50 == 0:
-                progress(rule, len(uses))
+            if rule % 50 == 0:
+                _log.debug("%d of %d rules", rule, len(uses))
     return _assembled(grammar, fitted, uses, errors, signed)
 
 

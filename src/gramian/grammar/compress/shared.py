@@ -7,7 +7,7 @@ costs one multiplication a product: inside and outside run in the space of the p
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from gramian.grammar.lpcfg import LPCFG
 __all__ = ["compress_shared"]
 
 Floats = npt.NDArray[np.float32]
+_log = logging.getLogger(__name__)
 
 _LIGHT = 5e-8  # cells with a smaller share of the mass of all rules are not looked at
 _STEPS = 60  # of expectation-maximisation whenever the number of products has doubled
@@ -28,9 +29,7 @@ _LEAST = 1e-9  # of a factor, whose mean is about 1
 _SMOOTH = 1e-3  # share of each symbol's factors that follows the shares of its states
 
 
-def compress_shared(
-    grammar: LPCFG, rank: int = 256, *, progress: Callable[[int, int], None] | None = None
-) -> Compression:
+def compress_shared(grammar: LPCFG, rank: int = 256) -> Compression:
     """Approximate all rule tensors of a grammar by products that all rules share.
 
     Parameters
@@ -39,8 +38,6 @@ def compress_shared(
         With probabilities.
     rank : int
         How many products there are.
-    progress : callable, optional
-        Called with how many products there are so far, and how many there will be.
 
     References
     ----------
@@ -67,8 +64,7 @@ def compress_shared(
     while fit.rank < rank:
         fit.grow(min(rank, 2 * fit.rank))
         fit.improve(_STEPS)
-        if progress is not None:
-            progress(fit.rank, rank)
+        _log.debug("%d of %d products", fit.rank, rank)
     small = replace(grammar, binary=np.empty(0, np.float32), factors=fit.factors())
     return compared(grammar, small)
 

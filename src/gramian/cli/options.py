@@ -1,0 +1,43 @@
+"""Options that several commands share, so that they are written, and mean, the same everywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+__all__ = [
+    "AS_JSON",
+    "JOBS",
+    "MODEL",
+    "MODEL_OUTPUT",
+    "QUIET",
+    "SEED",
+    "SKIP_BROKEN",
+    "TEXT_OUTPUT",
+    "checked_output",
+]
+
+
+def checked_output(path: str) -> str:
+    """Say before work begins that the output could not be written after it."""
+    from gramian.io.files import check_output
+
+    check_output(path)
+    return path
+
+
+MODEL: Any = typer.Option(None, "--model", "-m", help="Model file; without it, the bundled one.")
+MODEL_OUTPUT: Any = typer.Option(..., "--output", "-o", callback=checked_output, help="Model file to write.")
+TEXT_OUTPUT: Any = typer.Option(
+    "-",
+    "--output",
+    "-o",
+    callback=checked_output,
+    help="Where to write; .gz and .xz are compressed. - for stdout.",
+)
+JOBS: Any = typer.Option(1, "--jobs", "-j", min=1, help="Threads; the result does not depend on it.")
+SEED: Any = typer.Option(0, "--seed", min=0, help="Same seed, same result.")
+QUIET: Any = typer.Option(False, "--quiet", "-q", help="Say nothing but errors.")
+AS_JSON: Any = typer.Option(False, "--json", help="Print one JSON object.")
+SKIP_BROKEN: Any = typer.Option(False, "--skip-broken", help="Leave out broken trees, and report each.")

@@ -1,0 +1,59 @@
+"""What gramian runs on: the interpreter, versions of packages, the processor, and how much memory was used."""
+
+from __future__ import annotations
+
+import gc
+import platform
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+__all__ = ["peak_megabytes", "processor", "versions", "without_cycle_search"]
+
+
+def peak_megabytes() -> float:
+    """Return the most memory this process has had, in megabytes; 0 on systems that do not tell, such as Windows."""
+    try:
+        import resource
+    except ImportError:
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def processor() -> str:
+    """Return the name of the processor."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def versions(packages: Iterable[str]) -> dict[str, str | None]:
+    """Return the version of each package, None of those that are not installed.
+
+    Examples
+    --------
+    >>> versions(["no-such-package"])
+    {'no-such-package': None}
+    """
+    from importlib import metadata
+
+    found: dict[str, str | None] = {}
+    for package in packages:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = None
+    return found
+
+
+@contextmanager
+def without_cycle_search() -> Iterator[None]:
+    """Pause the search for reference cycles: trees and modules have none, and it takes a good part of the time to load them."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

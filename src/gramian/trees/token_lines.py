@@ -1,0 +1,40 @@
+"""Lines of tokens with spaces between, and of token/TAG pairs."""
+
+from __future__ import annotations
+
+from gramian.errors import InputError
+from gramian.trees.tree import SPACE
+
+__all__ = ["split_pairs", "split_tokens"]
+
+_SPACES = str.maketrans(SPACE, " " * len(SPACE))
+
+
+def split_tokens(line: str) -> list[str]:
+    r"""Return the tokens of a line; white space beyond ASCII may be part of one.
+
+    Examples
+    --------
+    >>> split_tokens("5\u00a0% of it")
+    ['5\xa0%', 'of', 'it']
+    """
+    return [token for token in line.translate(_SPACES).split(" ") if token]
+
+
+def split_pairs(
+    line: str, source: str, number: int | None = None, hint: str = "write token/TAG"
+) -> list[tuple[str, str]]:
+    """Return the tokens of a line with their tags; `source` and `number` say where it stands.
+
+    Examples
+    --------
+    >>> split_pairs("the/DT 1/2/CD", "<string>")
+    [('the', 'DT'), ('1/2', 'CD')]
+    """
+    pairs = []
+    for token in split_tokens(line):
+        word, _, tag = token.rpartition("/")
+        if not (word and tag):
+            raise InputError(f"{token!r} is not a token with its tag", source, number, hint=hint)
+        pairs.append((word, tag))
+    return pairs
