@@ -13,7 +13,7 @@ __all__ = [
     "ModelFileError",
     "OptionError",
     "ScoreError",
-    "number_of",
+    "counted",
 ]
 
 
@@ -91,15 +91,15 @@ class MissingExtraError(GramianError):
         )
 
 
-def number_of(count: int, noun: str) -> str:
-    """Return a number with its noun, for messages.
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, as messages and summaries have it.
 
     Examples
     --------
-    >>> number_of(1, "sentence"), number_of(2000, "sentence")
-    ('1 sentence', '2,000 sentences')
+    >>> counted(1, "tree"), counted(1200, "tree")
+    ('1 tree', '1,200 trees')
     """
-    return f"{count:,} {noun}{'s' * (count != 1)}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _with_caret(line: str, column: int | None, width: int = 100) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import typer
 
 from gramian.cli.options import QUIET, SKIP_BROKEN, TEXT_OUTPUT
-from gramian.cli.talk import counted, say, say_skipped
+from gramian.cli.talk import counting, say, say_skipped
 from gramian.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -81,10 +81,10 @@ def convert(
         if to not in ("tokens", "tagged", "dependencies"):
             raise OptionError(f"CoNLL-U holds no phrases for --to {to}; try: tokens, tagged or dependencies")
         sentences = read_conllu(source, broken=broken, on_skip=report.skip)
-        lines = _from_sentences(counted(sentences, "sentences"), to, crossing, report)
+        lines = _from_sentences(counting(sentences, "sentences"), to, crossing, report)
     else:
         found = read_trees(source, broken=broken, spaces=spaces, on_skip=report.skip, on_join=report.join)
-        trees: Iterator[Tree] = counted(found, "trees")
+        trees: Iterator[Tree] = counting(found, "trees")
         if to != "debinarised":
             trees = report.normalised(trees, options)
         if to == "dependencies":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import typer
 
-from gramian.cli.talk import counted, say, showing_progress
+from gramian.cli.talk import counting, say, telling_progress
 from gramian.errors import OptionError
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def train(
 
     began = time.perf_counter()
     sentences = list(
-        counted(read_conllu(treebank, broken="skip" if skip_broken else "raise"), "sentences read")
+        counting(read_conllu(treebank, broken="skip" if skip_broken else "raise"), "sentences read")
     )
     learner = SHAGParser(
         method,
@@ -84,7 +84,7 @@ def train(
         n_jobs=jobs or -1,
         random_state=seed,
     )
-    with showing_progress(quiet):
+    with telling_progress(quiet):
         learner.fit(sentences)
     learner.save(output)
     about = learner.model_.about
@@ -130,7 +130,7 @@ def parse(
     )
     parses = parser.parse_many(sentences, n_jobs=jobs, decoder=decoder, max_length=max_length)
     with writing(output) as out:
-        for result in counted(parses, "sentences parsed"):
+        for result in counting(parses, "sentences parsed"):
             out.write(f"{result.sentence(confidence=confidence)}\n")
             ways[result.status] += 1
     seconds = time.perf_counter() - began

@@ -14,7 +14,7 @@ import typer
 
 from gramian.cli.options import AS_JSON, MODEL
 from gramian.cli.talk import print_json
-from gramian.errors import GramianError, number_of
+from gramian.errors import GramianError, counted
 
 if TYPE_CHECKING:
     from gramian.parsing.parser import Parser
@@ -120,7 +120,7 @@ def _versions(name: str) -> Finding:
 
 def _threads(name: str) -> Finding:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    found = f"{number_of(cores, 'core')} for this process"
+    found = f"{counted(cores, 'core')} for this process"
     for key in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
         if (value := os.environ.get(key)) is None:
             continue

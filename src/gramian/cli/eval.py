@@ -8,7 +8,7 @@ import typer
 
 from gramian.cli.options import AS_JSON, SEED
 from gramian.cli.talk import print_json, say
-from gramian.errors import OptionError, ScoreError, number_of
+from gramian.errors import OptionError, ScoreError, counted
 
 if TYPE_CHECKING:
     from gramian.evaluate import BracketScores, Comparison, GoldBrackets, Parameters, Reliability
@@ -124,7 +124,7 @@ def _read(source: str) -> list[Tree]:
     if joined:
         first = joined[0]
         say(
-            f"gramian: {first.source}:{first.line}: {first.what}; joined with '_' ({number_of(len(joined), 'such word')})"
+            f"gramian: {first.source}:{first.line}: {first.what}; joined with '_' ({counted(len(joined), 'such word')})"
         )
     return trees
 
@@ -155,7 +155,7 @@ def _warn(scores: BracketScores, prepared: GoldBrackets, trees: list[Tree]) -> N
     """Say aloud what makes the scores mean something else than they seem to."""
     if scores.errors > scores.parameters.max_errors:
         say(
-            f"gramian: dropped for a wrong tag, and counted by 'gold tags': {number_of(scores.errors, 'sentence')}"
+            f"gramian: dropped for a wrong tag, and counting by 'gold tags': {counted(scores.errors, 'sentence')}"
         )
     if scores.unlabelled_f1 > scores.f1 + 20:
         labels = prepared.by_label(trees).values()

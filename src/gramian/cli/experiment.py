@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from gramian.cli.options import QUIET
-from gramian.cli.talk import say, telling_log, telling_warnings
-from gramian.errors import OptionError, number_of
+from gramian.cli.talk import say, telling_progress, telling_warnings
+from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
     from gramian.experiments.plan import Plan
@@ -52,7 +52,7 @@ def experiment(
 
     usual = signal.signal(signal.SIGTERM, _terminated)
     try:
-        with telling_log(quiet):
+        with telling_progress(quiet):
             found = run_experiment(
                 made, out=folder, n_jobs=jobs, scheduler=scheduler, only=only, report_only=report_only
             )
@@ -79,7 +79,7 @@ def _print_plan(plan: Plan, folder: Path, jobs: int, only: str | None) -> None:
     expected = foresee(plan, folder, n_jobs=jobs, only=only)
     say(f"{plan.recipe.name}: {plan.recipe.title}")
     say(
-        f"{number_of(expected.cells, 'cell')}, {number_of(expected.runs, 'run')},"
+        f"{counted(expected.cells, 'cell')}, {counted(expected.runs, 'run')},"
         f" {expected.finished:,} of them finished before; about {clock(expected.seconds)}"
     )
     say(f"to {folder}")

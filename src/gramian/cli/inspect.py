@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from gramian.cli.options import AS_JSON
-from gramian.cli.talk import counted, print_json, say
-from gramian.errors import OptionError, number_of
+from gramian.cli.talk import counting, print_json, say
+from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
     from gramian.errors import InputError
@@ -55,7 +55,7 @@ def _inspect_trees(name: str, source: Source, top: int, as_json: bool) -> int:
     broken: list[InputError] = []
     joined: list[InputError] = []
     trees = read_trees(source, broken="skip", on_skip=broken.append, on_join=joined.append)
-    survey = survey_trees(counted(trees, "trees"))
+    survey = survey_trees(counting(trees, "trees"))
     if as_json:
         _print_survey("brackets", survey, broken, joined)
     else:
@@ -73,7 +73,7 @@ def _inspect_conllu(name: str, source: Source, top: int, as_json: bool) -> int:
 
     broken: list[InputError] = []
     sentences = read_conllu(source, broken="skip", on_skip=broken.append)
-    survey = survey_dependencies(counted(sentences, "sentences"))
+    survey = survey_dependencies(counting(sentences, "sentences"))
     if as_json:
         _print_survey("conllu", survey, broken, [])
     else:
@@ -93,20 +93,20 @@ def _print_survey(kind: str, survey: Any, broken: list[InputError], joined: list
 
 def _print_trees(name: str, survey: TreebankSurvey, top: int) -> None:
     print(
-        f"{name}: {number_of(survey.trees, 'tree')}, {number_of(survey.words, 'word')}, {number_of(survey.phrases, 'phrase')}"
+        f"{name}: {counted(survey.trees, 'tree')}, {counted(survey.words, 'word')}, {counted(survey.phrases, 'phrase')}"
     )
     if survey.empty_elements:
-        _row("empties", f"{number_of(survey.empty_elements, 'empty element')} (-NONE-), not counted as words")
+        _row("empties", f"{counted(survey.empty_elements, 'empty element')} (-NONE-), not counting as words")
     if survey.empty_trees:
-        _row("failures", f"{number_of(survey.empty_trees, 'tree')} without a word")
+        _row("failures", f"{counted(survey.empty_trees, 'tree')} without a word")
     _print_lengths(survey.lengths, survey.trees)
     _row("words", f"{survey.vocabulary:,} different, {survey.seen_once:,} of them seen once")
-    outer = f" (in {number_of(survey.outer_brackets, 'unlabelled bracket')})" if survey.outer_brackets else ""
+    outer = f" (in {counted(survey.outer_brackets, 'unlabelled bracket')})" if survey.outer_brackets else ""
     _row("roots", _counts(survey.roots, top) + outer)
-    _row("phrases", f"{number_of(len(survey.phrase_labels), 'label')}: {_counts(survey.phrase_labels, top)}")
-    _row("tags", f"{number_of(len(survey.tags), 'label')}: {_counts(survey.tags, top)}")
+    _row("phrases", f"{counted(len(survey.phrase_labels), 'label')}: {_counts(survey.phrase_labels, top)}")
+    _row("tags", f"{counted(len(survey.tags), 'label')}: {_counts(survey.tags, top)}")
     inside = ", ".join(
-        f"{mark} in {number_of(count, 'label')}" for mark, count in list(survey.separators.items())[:top]
+        f"{mark} in {counted(count, 'label')}" for mark, count in list(survey.separators.items())[:top]
     )
     _row("inside", inside or "no separators in labels")
     _row(
@@ -115,33 +115,33 @@ def _print_trees(name: str, survey: TreebankSurvey, top: int) -> None:
         f"{survey.unary_tags:,} over a tag",
     )
     _row("shape", f"at most {survey.widest:,} children, height at most {survey.highest:,}")
-    _row("repeats", f"{number_of(survey.repeated, 'sentence')} of more than 5 words occurred before")
+    _row("repeats", f"{counted(survey.repeated, 'sentence')} of more than 5 words occurred before")
     if survey.odd_labels:
-        _row("odd", f"{number_of(len(survey.odd_labels), 'label')}:")
+        _row("odd", f"{counted(len(survey.odd_labels), 'label')}:")
         for odd in survey.odd_labels[:top]:
             place = f", first at line {odd.line:,}" if odd.line is not None else ""
             print(f"             {odd.label}  {odd.why} ({odd.count:,}{place})")
 
 
 def _print_dependencies(name: str, survey: DependencySurvey, top: int) -> None:
-    print(f"{name}: {number_of(survey.sentences, 'sentence')}, {number_of(survey.words, 'word')}")
+    print(f"{name}: {counted(survey.sentences, 'sentence')}, {counted(survey.words, 'word')}")
     _print_lengths(survey.lengths, survey.sentences)
     _row("words", f"{survey.vocabulary:,} different, {survey.seen_once:,} of them seen once")
-    _row("upos", f"{number_of(len(survey.upos), 'tag')}: {_counts(survey.upos, top)}")
-    _row("xpos", f"{number_of(len(survey.xpos), 'tag')}: {_counts(survey.xpos, top)}")
-    _row("relations", f"{number_of(len(survey.relations), 'label')}: {_counts(survey.relations, top)}")
+    _row("upos", f"{counted(len(survey.upos), 'tag')}: {_counts(survey.upos, top)}")
+    _row("xpos", f"{counted(len(survey.xpos), 'tag')}: {_counts(survey.xpos, top)}")
+    _row("relations", f"{counted(len(survey.relations), 'label')}: {_counts(survey.relations, top)}")
     _row(
         "extras",
-        f"{number_of(survey.multiword, 'multiword range')}, {number_of(survey.empty_nodes, 'empty node')}",
+        f"{counted(survey.multiword, 'multiword range')}, {counted(survey.empty_nodes, 'empty node')}",
     )
     share = 100 * survey.non_projective / survey.sentences
     first = f", the first at line {survey.first_non_projective:,}" if survey.first_non_projective else ""
-    _row("crossing", f"not projective: {number_of(survey.non_projective, 'sentence')} ({share:.1f} %){first}")
+    _row("crossing", f"not projective: {counted(survey.non_projective, 'sentence')} ({share:.1f} %){first}")
     _row(
         "roots",
-        f"{number_of(survey.several_roots, 'sentence')} with several roots, {survey.without_heads:,} without heads",
+        f"{counted(survey.several_roots, 'sentence')} with several roots, {survey.without_heads:,} without heads",
     )
-    _row("repeats", f"{number_of(survey.repeated, 'sentence')} of more than 5 words occurred before")
+    _row("repeats", f"{counted(survey.repeated, 'sentence')} of more than 5 words occurred before")
 
 
 def _print_lengths(lengths: Lengths, count: int) -> None:
@@ -155,7 +155,7 @@ def _print_lengths(lengths: Lengths, count: int) -> None:
 
 def _print_faults(noun: str, faults: list[InputError], top: int, what: str = "") -> None:
     if faults:
-        _row("look", f"{number_of(len(faults), noun)}{what}:")
+        _row("look", f"{counted(len(faults), noun)}{what}:")
         for fault in faults[:top]:
             column = f":{fault.column}" if fault.column is not None else ""
             print(f"             {fault.source}:{fault.line}{column}: {fault.what}")

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gramian.cli.talk import print_json, say
-from gramian.errors import number_of
+from gramian.errors import counted
 
 if TYPE_CHECKING:
     from gramian.grammar.describe import Share, SymbolDescription
@@ -154,16 +154,16 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
     if not size["probabilities"]:
         signed = (facts["low rank"] or {}).get("factors") == "signed"
         kind = f" ({'signed factors' if signed else 'observable operators'}, which are no probabilities)"
-    phrases, tags, states = (number_of(size[f"{noun}s"], noun) for noun in ("phrase", "tag", "state"))
+    phrases, tags, states = (counted(size[f"{noun}s"], noun) for noun in ("phrase", "tag", "state"))
     _row("symbols", [f"{phrases} ({size['intermediate']} of them intermediate)", tags, states + kind])
     rules = f"{size['binary rules']:,} of two children", f"{size['unary rules']:,} over a tag"
-    _row("rules", [*rules, number_of(size["rule parameters"], "parameter")])
+    _row("rules", [*rules, counted(size["rule parameters"], "parameter")])
     if low := facts["low rank"]:
         _print_low_rank(low, size["binary rules"])
     _row("words", [f"{size['words']:,}"])
     _row("seconds", [f"{stage} {took:,.1f}" for stage, took in report.pop("seconds", {}).items()])
     if steps := report.pop("log-likelihood", []):
-        count = number_of(len(steps), "step")
+        count = counted(len(steps), "step")
         _row("EM", [f"log-likelihood from {steps[0]:,.0f} to {steps[-1]:,.0f} in {count}"])
     _row(
         "report", [_fact(name, value) for name, value in report.items() if not isinstance(value, list | dict)]
@@ -274,7 +274,7 @@ def _print_label(model: Model, label: str, top: int, as_json: bool) -> None:
 
 
 def _print_symbol(symbol: SymbolDescription) -> None:
-    states = number_of(len(symbol.states), "state")
+    states = counted(len(symbol.states), "state")
     print(f"{symbol.symbol}: a {symbol.kind} of {states}, {100 * symbol.share:.1f} % of all nodes")
     for state in symbol.states:
         lines = {

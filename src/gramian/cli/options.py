@@ -23,7 +23,8 @@ def checked_output(path: str) -> str:
     """Say before work begins that the output could not be written after it."""
     from gramian.io.files import check_output
 
-    check_output(path)
+    if path != "-":
+        check_output(path)
     return path
 
 

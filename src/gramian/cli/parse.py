@@ -14,8 +14,8 @@ import typer
 
 from gramian.cli.options import JOBS, MODEL, QUIET, checked_output
 from gramian.cli.records import read_record
-from gramian.cli.talk import counted, json_text, say
-from gramian.errors import OptionError, number_of
+from gramian.cli.talk import counting, json_text, say
+from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
     from gramian.chart.chart_parser import Pruning
@@ -114,7 +114,7 @@ def parse(
             resumed(output, files, settings, blocks=pretty or k > 1) as (out, done),
         ):
             if done and not quiet:
-                say(f"kept from before: {number_of(done, 'sentence')}")
+                say(f"kept from before: {counted(done, 'sentence')}")
             lines = islice(enumerate(_whole_lines(source), 1), done, None)
             sentences: Iterable[Sentence]
             if records:
@@ -125,7 +125,7 @@ def parse(
             else:
                 sentences = (split_tokens(line) if tokens else line for _, line in lines)
             results = parser.parse_many(sentences, jobs=jobs, k=k)
-            for result in results if out.isatty() else counted(results, "sentences"):
+            for result in results if out.isatty() else counting(results, "sentences"):
                 statuses[result.status] += 1
                 out.write(_text(result, as_json, pretty, k))
                 out.flush()  # who reads line by line, or interrupts, has all that is done
@@ -133,7 +133,7 @@ def parse(
         if not quiet:
             say(_summary(statuses, perf_counter() - began))
             if source is not None and source.repaired:
-                say(f"{number_of(source.repaired, 'line')} had bytes that are not UTF-8, written as \ufffd")
+                say(f"{counted(source.repaired, 'line')} had bytes that are not UTF-8, written as \ufffd")
     if strict and any(statuses[status] for status in _FALLBACKS):
         raise typer.Exit(1)
 
@@ -208,9 +208,9 @@ def _finite(value: float) -> float | None:
 def _summary(statuses: Counter[str], seconds: float) -> str:
     count = statuses.total() - statuses["empty"]
     rate = count / seconds if seconds > 0 else 0.0
-    parts = [f"{number_of(count, 'sentence')} in {seconds:.1f} s", f"{rate:.1f} a second"]
+    parts = [f"{counted(count, 'sentence')} in {seconds:.1f} s", f"{rate:.1f} a second"]
     parts += [f"{statuses[name]:,} {text}" for name, text in _FALLBACKS.items() if statuses[name]]
-    parts += [number_of(statuses["empty"], "empty line")] if statuses["empty"] else []
+    parts += [counted(statuses["empty"], "empty line")] if statuses["empty"] else []
     return ", ".join(parts)
 
 

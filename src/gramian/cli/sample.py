@@ -7,8 +7,8 @@ from itertools import islice
 import typer
 
 from gramian.cli.options import MODEL, QUIET, SEED, TEXT_OUTPUT
-from gramian.cli.talk import counted, say
-from gramian.errors import number_of
+from gramian.cli.talk import counting, say
+from gramian.errors import counted
 
 
 def sample(
@@ -26,7 +26,7 @@ def sample(
 
     sampler = TreeSampler(load_model(model).grammar, random_state=seed, max_length=max_length)
     with writing(output) as out:
-        for tree in counted(islice(sampler, n), "trees"):
+        for tree in counting(islice(sampler, n), "trees"):
             out.write(f"{tree}\n")
     if sampler.rejected and not quiet:
-        say(f"drawn anew, for more than {max_length} words: {number_of(sampler.rejected, 'tree')}")
+        say(f"drawn anew, for more than {max_length} words: {counted(sampler.rejected, 'tree')}")

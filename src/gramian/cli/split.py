@@ -10,7 +10,7 @@ from typing import Any, Literal
 import typer
 
 from gramian.cli.options import SKIP_BROKEN
-from gramian.cli.talk import counted, say, say_skipped
+from gramian.cli.talk import counting, say, say_skipped
 from gramian.errors import InputError, OptionError
 
 
@@ -45,7 +45,7 @@ def split(
     broken: Literal["skip", "raise"] = "skip" if skip_broken else "raise"
     read: Any = read_conllu if kind == "conllu" else read_trees
     noun = "sentences" if kind == "conllu" else "trees"
-    texts = [f"{one}\n" for one in counted(read(source, broken=broken, on_skip=say_skipped), noun)]
+    texts = [f"{one}\n" for one in counting(read(source, broken=broken, on_skip=say_skipped), noun)]
     order = list(range(len(texts)))
     if seed is not None:
         Random(seed).shuffle(order)

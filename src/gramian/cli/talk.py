@@ -11,7 +11,15 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any, TypeVar
 
-__all__ = ["counted", "json_text", "print_json", "say", "say_skipped", "telling_log", "telling_warnings"]
+__all__ = [
+    "counting",
+    "json_text",
+    "print_json",
+    "say",
+    "say_skipped",
+    "telling_progress",
+    "telling_warnings",
+]
 
 _T = TypeVar("_T")
 _BACK = "\r\033[K"
@@ -58,7 +66,7 @@ class _Teller(logging.Handler):
 
 
 @contextmanager
-def telling_log(quiet: bool) -> Iterator[None]:
+def telling_progress(quiet: bool) -> Iterator[None]:
     """Say what gramian logs meanwhile, or, if `quiet`, do not."""
     logger, handler = logging.getLogger("gramian"), _Teller()
     level = logger.level
@@ -74,7 +82,7 @@ def telling_log(quiet: bool) -> Iterator[None]:
             print(_BACK, end="", file=sys.stderr, flush=True)
 
 
-def counted(things: Iterable[_T], noun: str) -> Iterator[_T]:
+def counting(things: Iterable[_T], noun: str) -> Iterator[_T]:
     """Pass `things` on, with a running count on stderr if that is a terminal."""
     if not sys.stderr.isatty():
         yield from things

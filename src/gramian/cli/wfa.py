@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
-from gramian.cli.talk import say, showing_progress
+from gramian.cli.talk import say, telling_progress
 from gramian.errors import ModelFileError, OptionError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def train(
     started = monotonic()
     if not quiet:
         say(f"{len(sample):,} strings, {len(sample.symbols):,} symbols of {len(sample.alphabet)} kinds")
-    with showing_progress(quiet):
+    with telling_progress(quiet):
         model = learn(sample, method, n_states, n_jobs=jobs or -1, random_state=seed)
     model.save(output)
     if not quiet:

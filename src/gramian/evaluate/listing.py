@@ -133,9 +133,14 @@ def comparison_table(tests: Mapping[str, tuple[Comparison, Comparison]]) -> str:
 def reliability_tables(parts: Mapping[str, Reliability]) -> str:
     """Return how far confidences can be trusted: figures for each kind of node, and the bins behind them."""
     names = {
-        "count": "number", "confidence": "mean confidence", "right": "share that is right", "ece": "calibration error (ECE)",
-        "ece_mass": "with equally full bins", "brier": "Brier score", "log_loss": "log loss",
-    }  # fmt: skip
+        "count": "number",
+        "confidence": "mean confidence",
+        "right": "share that is right",
+        "ece": "calibration error (ECE)",
+        "ece_mass": "with equally full bins",
+        "brier": "Brier score",
+        "log_loss": "log loss",
+    }
     rows = [["confidences", *parts]]
     for name, title in names.items():
         values = [getattr(part, name) for part in parts.values()]

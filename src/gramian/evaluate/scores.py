@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 from gramian import __version__
 from gramian.errors import OptionError
@@ -73,12 +74,12 @@ class SentenceScore:
     @property
     def recall(self) -> float:
         """Matched share of gold's brackets, in percent."""
-        return 100.0 * self.matched / self.gold if self.gold else 0.0
+        return _percent(self.matched, self.gold)
 
     @property
     def precision(self) -> float:
         """Matched share of the predicted brackets, in percent."""
-        return 100.0 * self.matched / self.predicted if self.predicted else 0.0
+        return _percent(self.matched, self.predicted)
 
     @property
     def f1(self) -> float:
@@ -88,12 +89,16 @@ class SentenceScore:
     @property
     def tagging(self) -> float:
         """Share of words with gold's tag, in percent."""
-        return 100.0 * self.correct_tags / self.words if self.words else 0.0
+        return _percent(self.correct_tags, self.words)
 
     @property
     def is_exact(self) -> bool:
         """Whether all brackets match."""
         return self.status is Status.VALID and self.matched == self.gold == self.predicted
+
+
+def _percent(part: float, whole: float) -> float:
+    return 100.0 * part / whole if whole else 0.0
 
 
 def _f1(matched: int, brackets: int) -> float:
@@ -152,6 +157,19 @@ METRICS: dict[str, Metric] = {
 """Figures in percent by name; `BracketScores.value` computes them."""
 
 
+class _Figure:
+    """A figure of `METRICS` as an attribute of scores, by the same name."""
+
+    def __init__(self, about: str) -> None:
+        self.__doc__ = about
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, scores: Any, owner: type | None = None) -> float:
+        return self if scores is None else scores.value(self._name)  # type: ignore[return-value]
+
+
 @dataclass(frozen=True)
 class BracketScores:
     """Scores over sentences.
@@ -189,8 +207,7 @@ class BracketScores:
             recall, precision = self.recall, self.precision
             return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
         parts = [chosen.parts(row) for row in self.rows if chosen.dropped or row.status is Status.VALID]
-        below = sum(part[1] for part in parts)
-        return 100.0 * sum(part[0] for part in parts) / below if below else 0.0
+        return _percent(sum(part[0] for part in parts), sum(part[1] for part in parts))
 
     def statistics(self, metric: str) -> list[tuple[float, float]]:
         """Return numerator and denominator of `metric` for every sentence, (0, 0) where it takes no part."""
@@ -247,7 +264,7 @@ class BracketScores:
     def share_crossing(self, most: int) -> float:
         """Return the share of valid sentences with at most `most` crossing brackets, in percent."""
         few = sum(row.crossing <= most for row in self.rows if row.status is Status.VALID)
-        return 100.0 * few / self.valid if self.valid else 0.0
+        return _percent(few, self.valid)
 
     @property
     def sentences(self) -> int:
@@ -269,50 +286,19 @@ class BracketScores:
         """Number of sentences that EVALB scores."""
         return sum(row.status is Status.VALID for row in self.rows)
 
-    @property
-    def recall(self) -> float:
-        """Matched share of gold's brackets over the valid sentences, in percent."""
-        return self.value("recall")
-
-    @property
-    def precision(self) -> float:
-        """Matched share of the predicted brackets over the valid sentences, in percent."""
-        return self.value("precision")
-
-    @property
-    def f1(self) -> float:
-        """EVALB's F-measure over the valid sentences, in percent."""
-        return self.value("f1")
-
-    @property
-    def exact(self) -> float:
-        """Share of valid sentences whose brackets all match, in percent."""
-        return self.value("exact")
-
-    @property
-    def tagging(self) -> float:
-        """Share of words with gold's tag over the valid sentences, in percent."""
-        return self.value("tagging")
-
-    @property
-    def f1_gold_tags(self) -> float:
-        """F1 over all sentences with gold's tags put into the predictions; a failed parse matches nothing."""
-        return self.value("f1_gold_tags")
-
-    @property
-    def f1_failures(self) -> float:
-        """F1 over all sentences, those that EVALB drops counted as predictions without brackets."""
-        return self.value("f1_failures")
-
-    @property
-    def mean_f1(self) -> float:
-        """Mean over the valid sentences of their F1."""
-        return self.value("mean_f1")
-
-    @property
-    def unlabelled_f1(self) -> float:
-        """F1 over the valid sentences with labels ignored."""
-        return self.value("unlabelled_f1")
+    recall = _Figure("Matched share of gold's brackets over the valid sentences, in percent.")
+    precision = _Figure("Matched share of the predicted brackets over the valid sentences, in percent.")
+    f1 = _Figure("EVALB's F-measure over the valid sentences, in percent.")
+    exact = _Figure("Share of valid sentences whose brackets all match, in percent.")
+    tagging = _Figure("Share of words with gold's tag over the valid sentences, in percent.")
+    f1_gold_tags = _Figure(
+        "F1 over all sentences with gold's tags put into the predictions; a failed parse matches nothing."
+    )
+    f1_failures = _Figure(
+        "F1 over all sentences, those that EVALB drops counted as predictions without brackets."
+    )
+    mean_f1 = _Figure("Mean over the valid sentences of their F1.")
+    unlabelled_f1 = _Figure("F1 over the valid sentences with labels ignored.")
 
     @property
     def crossing(self) -> float:
@@ -343,12 +329,12 @@ class LabelScore:
     @property
     def recall(self) -> float:
         """Matched share of gold's brackets, in percent."""
-        return 100.0 * self.gold_matched / self.gold if self.gold else 0.0
+        return _percent(self.gold_matched, self.gold)
 
     @property
     def precision(self) -> float:
         """Matched share of the predicted brackets, in percent."""
-        return 100.0 * self.predicted_matched / self.predicted if self.predicted else 0.0
+        return _percent(self.predicted_matched, self.predicted)
 
     @property
     def f1(self) -> float:

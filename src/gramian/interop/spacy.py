@@ -44,7 +44,7 @@ class GramianComponent:
         A model file; without it, the model that comes with gramian.
     decoder : str
         As for :class:`gramian.Parser`.
-    jobs : int
+    n_jobs : int
         Threads, for ``nlp.pipe``.
 
     Examples
@@ -69,16 +69,16 @@ class GramianComponent:
     """
 
     def __init__(
-        self, name: str = "gramian", model: str | None = None, decoder: str = "max-recall", jobs: int = 1
+        self, name: str = "gramian", model: str | None = None, decoder: str = "max-recall", n_jobs: int = 1
     ) -> None:
-        self.name, self.model, self.decoder, self.jobs = name, model, decoder, jobs
+        self.name, self.model, self.decoder, self.n_jobs = name, model, decoder, n_jobs
         from gramian.parsing.parser import load  # here, since spaCy loads this module for every pipeline
 
         self.parser = load(model, decoder=decoder)
         self._on_error: Callable[..., None] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return GramianComponent, (self.name, self.model, self.decoder, self.jobs)
+        return GramianComponent, (self.name, self.model, self.decoder, self.n_jobs)
 
     def __call__(self, doc: Doc) -> Doc:
         """Parse one document, and return it."""
@@ -109,14 +109,14 @@ class GramianComponent:
     def _parse(self, sentences: list[list[Token]]) -> "Iterator[ParseResult]":
         as_penn = self.parser.model.options.get("tokens", "penn") == "penn"
         words = ([_word(token, as_penn) for token in sentence] for sentence in sentences)
-        return self.parser.parse_many(words, jobs=self.jobs)
+        return self.parser.parse_many(words, jobs=self.n_jobs)
 
 
 def create(
-    nlp: Language, name: str, model: str | None = None, decoder: str = "max-recall", jobs: int = 1
+    nlp: Language, name: str, model: str | None = None, decoder: str = "max-recall", n_jobs: int = 1
 ) -> GramianComponent:
     """Return a component for the pipeline `nlp`; spaCy calls this for ``nlp.add_pipe("gramian")``."""
-    return GramianComponent(name, model, decoder, jobs)
+    return GramianComponent(name, model, decoder, n_jobs)
 
 
 # -- into the document -----------------------------------------------------------------------------------------------
@@ -125,10 +125,8 @@ def create(
 def _sentences(doc: Doc) -> list[list[Token]]:
     """Return the tokens of every sentence that are words."""
     if len(doc) and not doc.has_annotation("SENT_START"):
-        raise InputError(
-            "the document has no sentence boundaries", "spaCy",
-            hint='add them before gramian: nlp.add_pipe("sentencizer", before="gramian")',
-        )  # fmt: skip
+        hint = 'add them before gramian: nlp.add_pipe("sentencizer", before="gramian")'
+        raise InputError("the document has no sentence boundaries", "spaCy", hint=hint)
     return [[token for token in sentence if _is_word(token)] for sentence in doc.sents]
 
 
@@ -147,9 +145,8 @@ def _word(token: Token, as_penn: bool) -> str:
 def _keep(doc: Doc, sentences: list[list[Token]], results: "Iterator[ParseResult]") -> None:
     """Put trees into a document: of every sentence its nodes from the root down, left to right."""
     kept: dict[str, Any] = {"n_tokens": len(doc), "sentences": []}
-    for tokens, result in zip(
-        sentences, results, strict=False
-    ):  # results of the documents after this one stay
+    # Results of the documents after this one stay.
+    for tokens, result in zip(sentences, results, strict=False):
         if not tokens:
             continue
         places = [token.i for token in tokens]
@@ -185,10 +182,8 @@ class _Phrase:
                 "the document has not been parsed", "spaCy", hint='add the parser: nlp.add_pipe("gramian")'
             )
         if kept["n_tokens"] != len(doc):
-            raise InputError(
-                "tokens were joined or cut after the document was parsed", "spaCy",
-                hint="put gramian after the components that change tokens",
-            )  # fmt: skip
+            hint = "put gramian after the components that change tokens"
+            raise InputError("tokens were joined or cut after the document was parsed", "spaCy", hint=hint)
         sentences = kept["sentences"]
         place = bisect_right(sentences, start, key=lambda sentence: sentence["starts"][0]) - 1
         self.sentence: dict[str, Any] = (
@@ -199,15 +194,10 @@ class _Phrase:
         first = bisect_left(self.starts, start)
         while first < len(self.starts) and self.starts[first] == start and self.ends[first] > end:
             first += 1
-        if start < end and (
-            first == len(self.starts) or (self.starts[first], self.ends[first]) != (start, end)
-        ):
-            raise InputError(
-                f"{span.text!r} is not a phrase of its tree", "spaCy",
-                hint="take a sentence of doc.sents, or a span of its _.constituents",
-            )  # fmt: skip
-        self.first = first
-        self.below = first
+        if start < end and not self._is_at(first, start, end):
+            hint = "take a sentence of doc.sents, or a span of its _.constituents"
+            raise InputError(f"{span.text!r} is not a phrase of its tree", "spaCy", hint=hint)
+        self.first = self.below = first
         while start < end and self._is_at(self.below, start, end):
             self.below += 1
 
@@ -301,7 +291,7 @@ def _of_token(read: Callable[[Span], Any]) -> Callable[[Token], Any]:
 _register()
 Language.factory(
     "gramian",
-    default_config={"model": None, "decoder": "max-recall", "jobs": 1},
+    default_config={"model": None, "decoder": "max-recall", "n_jobs": 1},
     requires=["doc.sents"],
     assigns=["doc._.gramian", "span._.parse_string", "span._.labels", "span._.constituents"],
     func=create,

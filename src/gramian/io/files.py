@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, TypeAlias, cast
 
-from gramian.errors import InputError
+from gramian.errors import InputError, OptionError
 
 __all__ = [
     "Source",
@@ -209,12 +209,18 @@ def _decompressed(stream: BinaryIO) -> BinaryIO:
 
 
 def check_output(path: str | os.PathLike[str]) -> None:
-    """Raise an error now if `path` could not be written after hours of work; ``"-"`` is stdout."""
+    """Raise an error now if a file could not be written at the end of work that may take hours.
+
+    Raises
+    ------
+    gramian.errors.OptionError
+        If its folder is not there or closed, or `path` is a folder itself.
+    """
     folder = Path(path).parent
     if not folder.is_dir():
-        raise InputError(f"there is no folder {folder}", str(path), hint=f"mkdir -p {folder}")
-    if str(path) != "-" and (Path(path).is_dir() or not os.access(folder, os.W_OK)):
-        raise InputError("cannot be written", str(path), hint="another name or folder")
+        raise OptionError(f"{path}: there is no folder {folder}; try: mkdir -p {folder}")
+    if Path(path).is_dir() or not os.access(folder, os.W_OK):
+        raise OptionError(f"{path}: cannot be written; try: another name or folder")
 
 
 @contextmanager

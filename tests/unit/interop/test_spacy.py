@@ -177,7 +177,7 @@ def test_tokens_changed_afterwards(nlp):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_many_documents_come_in_order(jobs):
     texts = ["the dog barks. the cat barks.", "", "the cat", "  ", *["the dog barks."] * 40]
-    docs = list(pipeline(jobs=jobs).pipe(texts, batch_size=7))
+    docs = list(pipeline(n_jobs=jobs).pipe(texts, batch_size=7))
     assert [doc.text for doc in docs] == texts
     assert [len(list(doc.sents)) for doc in docs[:4]] == [2, 0, 1, 1]
     assert docs[0]._.gramian == pipeline()(texts[0])._.gramian
