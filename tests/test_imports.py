@@ -16,7 +16,7 @@ BASE = {"errors", "io", "jit", "threads"}
 GRAMMARS = BASE | {"trees", "corpus", "grammar", "chart"}
 MAY_IMPORT = {
     "errors": set(),
-    "base": {"errors"},
+    "base": {"errors", "io"},
     "jit": set(),
     "threads": {"errors"},
     "io": {"errors"},

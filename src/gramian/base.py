@@ -9,8 +9,6 @@ from __future__ import annotations
 import logging
 import math
 import os
-import resource
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +19,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from gramian.errors import MissingExtraError, OptionError
+from gramian.io.machine import peak_megabytes
 
 try:
     from sklearn.base import BaseEstimator
@@ -314,9 +313,7 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        megabytes = peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
-        return {**self.facts, "seconds": self.seconds, "peak memory (MB)": round(megabytes)}
+        return {**self.facts, "seconds": self.seconds, "peak memory (MB)": round(peak_megabytes())}
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]

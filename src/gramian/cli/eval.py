@@ -155,7 +155,7 @@ def _warn(scores: BracketScores, prepared: GoldBrackets, trees: list[Tree]) -> N
     """Say aloud what makes the scores mean something else than they seem to."""
     if scores.errors > scores.parameters.max_errors:
         say(
-            f"gramian: dropped for a wrong tag, and counting by 'gold tags': {counted(scores.errors, 'sentence')}"
+            f"gramian: dropped for a wrong tag, and counted by 'gold tags': {counted(scores.errors, 'sentence')}"
         )
     if scores.unlabelled_f1 > scores.f1 + 20:
         labels = prepared.by_label(trees).values()

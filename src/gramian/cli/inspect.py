@@ -96,7 +96,7 @@ def _print_trees(name: str, survey: TreebankSurvey, top: int) -> None:
         f"{name}: {counted(survey.trees, 'tree')}, {counted(survey.words, 'word')}, {counted(survey.phrases, 'phrase')}"
     )
     if survey.empty_elements:
-        _row("empties", f"{counted(survey.empty_elements, 'empty element')} (-NONE-), not counting as words")
+        _row("empties", f"{counted(survey.empty_elements, 'empty element')} (-NONE-), not counted as words")
     if survey.empty_trees:
         _row("failures", f"{counted(survey.empty_trees, 'tree')} without a word")
     _print_lengths(survey.lengths, survey.trees)

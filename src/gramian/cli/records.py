@@ -21,15 +21,7 @@ _KEYS = ("text", "tokens", "tags", *_SPANS)
 
 
 def read_record(text: str, source: str, line: int, grammar: LPCFG | None = None) -> Sentence:
-    """Return the sentence of one line; a blank line is an empty sentence.
-
-    Parameters
-    ----------
-    text : str
-    source, line
-        Where it stands, for messages.
-    grammar : LPCFG, optional
-        Constraints are checked against its labels.
+    """Return the sentence of one line, empty of a blank one; constraints are checked against the labels of `grammar`.
 
     Examples
     --------

@@ -26,18 +26,7 @@ Booleans = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Bin:
-    """Predictions of like confidence.
-
-    Attributes
-    ----------
-    low, high : float
-        Least and greatest confidence of the bin.
-    count : int
-    confidence : float
-        Their mean confidence.
-    right : float
-        The share of them that is right.
-    """
+    """Predictions of like confidence: the least, the greatest, how many, their mean, and the share that is right."""
 
     low: float
     high: float

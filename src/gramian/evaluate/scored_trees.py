@@ -31,16 +31,9 @@ class LabelTable(dict[str, str | None]):
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A tree taken apart.
+    """A tree taken apart: all leaves, traces too; phrases, parents before children, with their first leaf and the one after the last.
 
-    Attributes
-    ----------
-    words, tags : list of str
-        Of all leaves, traces too.
-    labels : list of str
-        Of the phrases, parents before children; an outermost bracket that only wraps the sentence is none.
-    starts, ends : list of int
-        First leaf of each phrase, and the one after its last.
+    An outermost bracket that only wraps the sentence is no phrase.
     """
 
     words: list[str]
@@ -85,15 +78,7 @@ class Outline:
 
 
 class Brackets:
-    """The brackets of a sentence that count.
-
-    Attributes
-    ----------
-    spans : dict from (int, int) to list of str
-        Labels of the brackets over each span, outermost first.
-    count : int
-        How many there are.
-    """
+    """The brackets of a sentence that count: by span, their labels, outermost first."""
 
     __slots__ = ("_reach", "count", "spans")
 
@@ -154,16 +139,7 @@ def pairs(gold: Sequence[str], predicted: Sequence[str], parameters: Parameters)
 
 
 class Remains:
-    """What deletion leaves of an outline.
-
-    Attributes
-    ----------
-    outline : Outline
-    leaves : list of int
-        The leaves that stay.
-    starts, ends : list of int
-        Of each phrase, counted in the leaves that stay.
-    """
+    """What deletion leaves of an outline: the leaves that stay, and where each phrase starts and ends among them."""
 
     __slots__ = ("ends", "leaves", "outline", "starts")
 

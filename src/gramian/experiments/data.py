@@ -33,17 +33,7 @@ _SUFFIXES = (".mrg", ".ptb", ".txt", ".mrg.gz", ".mrg.xz")
 
 @dataclass(frozen=True)
 class Data:
-    """What an experiment reads.
-
-    Attributes
-    ----------
-    name : str
-        What the user named.
-    files : dict of str to str
-        By their part: ``"train"``, ``"dev"``; with the set in front (``"icon-id/train"``) where there are several.
-    digest : str
-        Of the content of all files.
-    """
+    """What an experiment reads: what the user named, its files by their part (``"train"``, ``"icon-id/dev"``), and a digest of them."""
 
     name: str
     files: dict[str, str]

@@ -16,10 +16,18 @@ __all__ = ["draw"]
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f")
 _MARKS = "osD^vPX*"
 _STYLE: Any = {
-    "figure.figsize": (5.1, 3.5), "figure.constrained_layout.use": True, "font.size": 11, "axes.grid": True,
-    "axes.spines.top": False, "axes.spines.right": False, "grid.alpha": 0.3, "legend.frameon": False, "svg.fonttype": "none",
-    "svg.hashsalt": "gramian", "font.family": "sans-serif",
-}  # fmt: skip
+    "figure.figsize": (5.1, 3.5),
+    "figure.constrained_layout.use": True,
+    "font.size": 11,
+    "font.family": "sans-serif",
+    "axes.grid": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "gramian",
+}
 
 
 def draw(figure: Figure, folder: Path) -> str:
@@ -54,10 +62,9 @@ def draw(figure: Figure, folder: Path) -> str:
 def _draw_lines(axes: Any, figure: Figure) -> None:
     shown = [line for line in figure.lines if line.points]
     for number, line in enumerate(shown):
-        axes.errorbar(
-            [x for x, _ in line.points], [spread.mean for _, spread in line.points],
-            yerr=_bars(line), label=line.label, capsize=3, markersize=5, **_looks(number, line),
-        )  # fmt: skip
+        xs, ys = _places(line)
+        looks = _looks(number, line) | {"label": line.label, "markersize": 5}
+        axes.errorbar(xs, ys, yerr=_bars(line), capsize=3, **looks)
     if figure.log_x:
         axes.set_xscale("log", base=10)
         places: list[float] = []
@@ -76,16 +83,18 @@ def _draw_categories(axes: Any, figure: Figure) -> None:
     height = len(figure.categories)
     axes.figure.set_size_inches(7.2, 1.2 + 0.26 * height)
     for number, line in enumerate(figure.lines):
-        looks = _looks(number, line) | {"linestyle": "none"}
+        looks = _looks(number, line) | {"label": line.label, "markersize": 5, "linestyle": "none"}
         shift = 0.18 * (number - (len(figure.lines) - 1) / 2)
-        axes.errorbar(
-            [spread.mean for _, spread in line.points], [x + shift for x, _ in line.points],
-            xerr=_bars(line), label=line.label, capsize=2, markersize=5, **looks,
-        )  # fmt: skip
+        xs, ys = _places(line)
+        axes.errorbar(ys, [x + shift for x in xs], xerr=_bars(line), capsize=2, **looks)
     if figure.reference is not None:
         axes.axvline(figure.reference, color="#7f7f7f", linewidth=1, linestyle="--", zorder=0)
     axes.set_yticks(range(height), list(figure.categories))
     axes.invert_yaxis()
+
+
+def _places(line: Line) -> tuple[list[float], list[float]]:
+    return [x for x, _ in line.points], [spread.mean for _, spread in line.points]
 
 
 def _bars(line: Line) -> list[float] | None:

@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Mapping
 from html import escape
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from gramian.experiments.results import Entry, Figure, Picture, Section, Spread, Table
@@ -15,51 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
-_STYLE = """
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 72rem; padding: 1rem 1.2rem 4rem; color: #1c1e21; background: #fff;
-  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 1rem 0 .4rem; }
-h2 { font-size: 1.25rem; margin: 2.6rem 0 .4rem; padding-top: .6rem; border-top: 1px solid #e3e5e8; }
-p { max-width: 46rem; margin: .5rem 0; }
-.lead { color: #4a4f57; }
-nav { display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; margin: 1rem 0; }
-a { color: #0b5cad; }
-.parts { display: flex; flex-wrap: wrap; gap: 1.4rem 2rem; align-items: flex-start; margin-top: 1rem; }
-figure { margin: 0; flex: 1 1 24rem; min-width: 0; max-width: 34rem; }
-figure.wide { flex-basis: 100%; max-width: 46rem; }
-.parts > div { min-width: 0; max-width: 100%; }
-figcaption, .caption { font-size: .9rem; color: #4a4f57; text-align: left; padding: .3rem 0; }
-svg, img { display: block; width: 100%; height: auto; }
-.scroll { overflow-x: auto; max-width: 100%; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .28rem .7rem .28rem 0; border-bottom: 1px solid #e9ebee; text-align: right; white-space: nowrap; }
-th { font-weight: 600; vertical-align: bottom; white-space: normal; min-width: 4.5rem; }
-th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
-@media (max-width: 40rem) { td:first-child { white-space: normal; min-width: 7rem; } }
-.published table { color: #5b616b; }
-.failed { border-left: 4px solid #b3261e; padding: .2rem .9rem; background: #fdf3f2; }
-details { margin: .6rem 0; }
-summary { cursor: pointer; }
-li code { overflow-wrap: anywhere; }
-pre { overflow-x: auto; background: #f6f7f9; padding: .8rem; font-size: .82rem; line-height: 1.45; }
-.note { font-size: .88rem; color: #4a4f57; }
-@media print { nav { display: none; } details > * { display: block; } }
-"""
-
 
 def page(experiment: Experiment, about: Mapping[str, Any], drawn: Mapping[str, str]) -> str:
-    """Return the report as HTML.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    about : mapping
-        The manifest.
-    drawn : mapping of str to str
-        The figures as SVG, by name.
-    """
+    """Return the report as HTML; `about` is the manifest, `drawn` has the figures as SVG, by name."""
+    style = (files("gramian.experiments") / "report.css").read_text(encoding="utf-8")
     recipe, runs = experiment.plan.recipe, about["runs"]
     links = "".join(
         f'<a href="#part-{number}">{escape(section.title)}</a>'
@@ -77,7 +37,8 @@ def page(experiment: Experiment, about: Mapping[str, Any], drawn: Mapping[str, s
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(recipe.title)}</title>
-<style>{_STYLE}</style>
+<style>
+{style}</style>
 </head>
 <body>
 <h1>{escape(recipe.title)}</h1>

@@ -59,15 +59,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Foreseen:
-    """What is ahead.
-
-    Attributes
-    ----------
-    cells, runs, finished : int
-        `finished` runs are kept from before.
-    seconds : float
-        Expected for the others; how long the finished ones took corrects the guess.
-    """
+    """What is ahead: how many runs, those of them kept from before, and the seconds expected for the others."""
 
     cells: int
     runs: int

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from gramian.trees.conllu import Sentence
 from gramian.trees.normalise import ROOT_LABELS
@@ -136,14 +137,10 @@ def survey_trees(trees: Iterable[Tree]) -> TreebankSurvey:
     phrase_labels: Counter[str] = Counter()
     tags: Counter[str] = Counter()
     roots: Counter[str] = Counter()
-    vocabulary: Counter[str] = Counter()
     first_line: dict[str, int | None] = {}
-    lengths = _LengthCount()
-    repeated = _Repeated()
-    count = outer_brackets = empty_trees = empty_elements = unary_phrases = unary_tags = same_unaries = (
-        widest
-    ) = 0
-    highest = 0
+    every = _Words()
+    count = outer_brackets = empty_trees = empty_elements = widest = highest = 0
+    unary_phrases = unary_tags = same_unaries = 0
     for tree in trees:
         count += 1
         root = tree
@@ -175,19 +172,14 @@ def survey_trees(trees: Iterable[Tree]) -> TreebankSurvey:
                     same_unaries += children[0].label == label
         empty_trees += not words
         highest = max(highest, tree.height)
-        vocabulary.update(words)
-        lengths.add(len(words), tree.line)
-        repeated.add(words)
+        every.add(words, tree.line)
     return TreebankSurvey(
+        **every.facts(),
         trees=count,
-        words=sum(vocabulary.values()),
         phrases=sum(phrase_labels.values()),
         outer_brackets=outer_brackets,
         empty_trees=empty_trees,
         empty_elements=empty_elements,
-        vocabulary=len(vocabulary),
-        seen_once=sum(seen == 1 for seen in vocabulary.values()),
-        lengths=lengths.result(),
         roots=dict(roots.most_common()),
         phrase_labels=dict(phrase_labels.most_common()),
         tags=dict(tags.most_common()),
@@ -197,7 +189,6 @@ def survey_trees(trees: Iterable[Tree]) -> TreebankSurvey:
         same_unaries=same_unaries,
         widest=widest,
         highest=highest,
-        repeated=repeated.count,
         odd_labels=tuple(_odd_labels(phrase_labels, tags, first_line)),
     )
 
@@ -207,17 +198,12 @@ def survey_dependencies(sentences: Iterable[Sentence]) -> DependencySurvey:
     upos: Counter[str] = Counter()
     xpos: Counter[str] = Counter()
     relations: Counter[str] = Counter()
-    vocabulary: Counter[str] = Counter()
-    lengths = _LengthCount()
-    repeated = _Repeated()
+    every = _Words()
     count = several_roots = without_heads = non_projective = multiword = empty_nodes = 0
     first_non_projective: int | None = None
     for sentence in sentences:
         count += 1
-        words = sentence.words
-        vocabulary.update(words)
-        lengths.add(len(words), sentence.line)
-        repeated.add(words)
+        every.add(sentence.words, sentence.line)
         upos.update([token.upos for token in sentence.tokens])
         xpos.update([token.xpos for token in sentence.tokens])
         relations.update([token.deprel for token in sentence.tokens])
@@ -233,11 +219,8 @@ def survey_dependencies(sentences: Iterable[Sentence]) -> DependencySurvey:
             non_projective += 1
             first_non_projective = first_non_projective or sentence.line
     return DependencySurvey(
+        **every.facts(),
         sentences=count,
-        words=sum(vocabulary.values()),
-        vocabulary=len(vocabulary),
-        seen_once=sum(seen == 1 for seen in vocabulary.values()),
-        lengths=lengths.result(),
         upos=dict(upos.most_common()),
         xpos=dict(xpos.most_common()),
         relations=dict(relations.most_common()),
@@ -247,49 +230,46 @@ def survey_dependencies(sentences: Iterable[Sentence]) -> DependencySurvey:
         first_non_projective=first_non_projective,
         multiword=multiword,
         empty_nodes=empty_nodes,
-        repeated=repeated.count,
     )
 
 
-class _LengthCount:
-    """Collects the lengths of sentences."""
+class _Words:
+    """Collects the words of sentences: how many, how different, how long sentences are, and which occurred before."""
 
     def __init__(self) -> None:
-        self.lengths: list[int] = []
-        self.longest, self.line = 0, None
-
-    longest: int
-    line: int | None
-
-    def add(self, length: int, line: int | None) -> None:
-        self.lengths.append(length)
-        if length > self.longest:
-            self.longest, self.line = length, line
-
-    def result(self) -> Lengths:
-        lengths = self.lengths
-        return Lengths(
-            mean=sum(lengths) / len(lengths) if lengths else 0.0,
-            median=float(median(lengths)) if lengths else 0.0,
-            longest=self.longest,
-            longest_line=self.line,
-            up_to_40=sum(length <= 40 for length in lengths),
-            one_word=lengths.count(1),
-        )
-
-
-class _Repeated:
-    """Counts sentences that occurred before, by a hash of their words."""
-
-    def __init__(self) -> None:
-        self.count = 0
+        self._vocabulary: Counter[str] = Counter()
+        self._lengths: list[int] = []
+        self._longest: tuple[int, int | None] = (0, None)
         self._seen: set[int] = set()
+        self._repeated = 0
 
-    def add(self, words: Iterable[str]) -> None:
-        key = tuple(words)
-        if len(key) > 5:
-            self.count += hash(key) in self._seen
-            self._seen.add(hash(key))
+    def add(self, words: Iterable[str], line: int | None) -> None:
+        sentence = tuple(words)
+        self._vocabulary.update(sentence)
+        self._lengths.append(len(sentence))
+        if len(sentence) > self._longest[0]:
+            self._longest = len(sentence), line
+        if len(sentence) > 5:
+            self._repeated += hash(sentence) in self._seen
+            self._seen.add(hash(sentence))
+
+    def facts(self) -> dict[str, Any]:
+        """Return the fields that both surveys have."""
+        lengths = self._lengths
+        return {
+            "words": sum(lengths),
+            "vocabulary": len(self._vocabulary),
+            "seen_once": sum(seen == 1 for seen in self._vocabulary.values()),
+            "repeated": self._repeated,
+            "lengths": Lengths(
+                mean=sum(lengths) / len(lengths) if lengths else 0.0,
+                median=float(median(lengths)) if lengths else 0.0,
+                longest=self._longest[0],
+                longest_line=self._longest[1],
+                up_to_40=sum(length <= 40 for length in lengths),
+                one_word=lengths.count(1),
+            ),
+        }
 
 
 def _separators(labels: Iterable[str]) -> dict[str, int]:
