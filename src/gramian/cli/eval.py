@@ -41,7 +41,7 @@ def evaluate(
     EVALB drops a sentence if a wrong tag turns a word into punctuation or back; the figures with gold tags
     drop none. Sentences that differ in their words, number or order are an error.
     """
-    from gramian.evaluate import METRICS, GoldBrackets
+    from gramian.evaluate import METRICS, GoldBrackets, approximate_randomisation, paired_bootstrap
     from gramian.evaluate.listing import (
         comparison_table,
         evalb_listing,
@@ -66,7 +66,11 @@ def evaluate(
     trust = _reliability(prepared, parses) if calibration else {}
     tests: dict[str, tuple[Comparison, Comparison]] = {}
     if compare is not None:
-        tests = _tests(scores, _score(prepared, _read(compare), gold, compare), samples, seed)
+        other = _score(prepared, _read(compare), gold, compare)
+        for metric in _COMPARED:
+            pair = scores.statistics(metric), other.statistics(metric)
+            options: dict[str, int] = {"samples": samples, "random_state": seed}
+            tests[metric] = paired_bootstrap(*pair, **options), approximate_randomisation(*pair, **options)
     _warn(scores, prepared, trees)
 
     if as_json:
@@ -167,18 +171,3 @@ def _warn(scores: BracketScores, prepared: GoldBrackets, trees: list[Tree]) -> N
                 f"gramian: {share:.0%} of gold's brackets have labels that are never predicted ({names}); "
                 "are the labels of both cut alike?"
             )
-
-
-def _tests(
-    scores: BracketScores, other: BracketScores, samples: int, seed: int
-) -> dict[str, tuple[Comparison, Comparison]]:
-    from gramian.evaluate import approximate_randomisation, paired_bootstrap
-
-    tests = {}
-    for metric in _COMPARED:
-        first, second = scores.statistics(metric), other.statistics(metric)
-        tests[metric] = (
-            paired_bootstrap(first, second, samples=samples, random_state=seed),
-            approximate_randomisation(first, second, samples=samples, random_state=seed),
-        )
-    return tests

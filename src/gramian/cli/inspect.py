@@ -30,10 +30,12 @@ def inspect(
     Of a treebank: counts, labels, lengths, oddities, broken trees with their lines. Of a model: how it was
     learnt, from what and how well; with --label, what the states of a label are.
     """
-    from gramian.cli.inspect_model import inspect_model, read_header
+    from gramian.io.header import read_header
 
     header = read_header(file)
     if header is not None:
+        from gramian.cli.inspect_model import inspect_model
+
         inspect_model(file, header, label, top, as_json)
         return
     if label is not None:

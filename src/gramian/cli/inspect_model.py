@@ -17,27 +17,8 @@ if TYPE_CHECKING:
     from gramian.grammar.describe import Share, SymbolDescription
     from gramian.parsing.model import Model
 
-_LONGEST_HEADER = 1 << 28
 _SPECTRUM = 6  # singular values shown
 _LEAST = 0.005  # shares that round to 0 % are not shown
-_EPSILONS = (0.1, 1e-3, 1e-6)  # errors of probabilities for which guarantees are shown
-
-
-def read_header(file: str) -> dict[str, str] | None:
-    """Return the metadata of a safetensors file, or None if it is none; nothing else of it is read."""
-    if not os.path.isfile(file):
-        return None
-    with open(file, "rb") as stream:
-        start = stream.read(9)
-        size = int.from_bytes(start[:8], "little")
-        if len(start) < 9 or start[8:] != b"{" or size > _LONGEST_HEADER:
-            return None
-        try:
-            header = json.loads(start[8:] + stream.read(size - 1))
-        except ValueError:
-            return {}  # cut short: whoever reads all of it will say so
-    metadata = header.get("__metadata__", {})
-    return metadata if isinstance(metadata, dict) else {}
 
 
 def inspect_model(file: str, metadata: Mapping[str, str], label: str | None, top: int, as_json: bool) -> None:
@@ -45,13 +26,14 @@ def inspect_model(file: str, metadata: Mapping[str, str], label: str | None, top
     if "gramian-automata" in metadata:
         _print_other(file, metadata["gramian-automata"], label, as_json)
         return
+    from gramian.parsing.model_facts import model_facts
     from gramian.parsing.model_store import load_model
 
     model = load_model(file)
     if label is not None:
         _print_label(model, label, top, as_json)
         return
-    facts = _facts(file, model, metadata)
+    facts = model_facts(file, model, metadata)
     if as_json:
         print_json(facts)
     else:
@@ -59,79 +41,6 @@ def inspect_model(file: str, metadata: Mapping[str, str], label: str | None, top
 
 
 # -- the whole model -------------------------------------------------------------------------------------------------
-
-
-def _facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[str, Any]:
-    from gramian.trees.labels import is_intermediate
-
-    grammar = model.grammar
-    factors = 0 if grammar.factors is None else len(grammar.factors.values)
-    report = dict(model.report)
-    spectra = report.pop("singular values", {})
-    symbols = [
-        {
-            "symbol": name.removeprefix("/"),
-            "kind": "tag" if name.startswith("/") else "phrase",
-            **about,
-            "singular values": spectra.get(name, []),
-        }
-        for name, about in report.pop("symbols", {}).items()
-    ]
-    report.pop("low rank", None)
-    report |= _costs(file)
-    return {
-        "format": "grammar",
-        "file": file,
-        "bytes": os.path.getsize(file),
-        "gramian": json.loads(metadata["gramian"]).get("gramian"),
-        "data": dict(model.data),
-        "options": dict(model.options),
-        "metrics": dict(model.metrics),
-        "size": {
-            "grammars": len(model.grammars),
-            "expert": model.expert is not None,
-            "expert weight": model.expert_weight,
-            "reranker": model.reranker is not None,
-            "calibrated": bool(model.calibration),
-            "phrases": grammar.n_phrases,
-            "intermediate": sum(map(is_intermediate, grammar.symbols)),
-            "tags": grammar.n_symbols - grammar.n_phrases,
-            "states": int(grammar.n_states.sum()),
-            "binary rules": len(grammar.binary_rules),
-            "unary rules": len(grammar.unary_rules),
-            "rule parameters": len(grammar.binary) + len(grammar.unary) + factors,
-            "words": len(grammar.lexicon.words),
-            "probabilities": grammar.is_probabilistic,
-        },
-        "low rank": _low_rank(model),
-        "report": report,
-        "symbols": sorted(symbols, key=lambda symbol: -symbol.get("count", 0)),
-    }
-
-
-def _low_rank(model: Model) -> dict[str, Any] | None:
-    """Return how many rules are of low rank, and what is known of their errors; None if all are whole."""
-    from gramian.parsing.compression import guarantees
-
-    factors = model.grammar.factors
-    if factors is None:
-        return None
-    return {
-        "rules": int((factors.rank > 0).sum()),
-        "largest rank": int(factors.rank.max()),
-        **model.report.get("low rank", {}),
-        "guarantees": guarantees(model, _EPSILONS),
-    }
-
-
-def _costs(file: str) -> dict[str, Any]:
-    """Return what training cost, from the file that it leaves beside the model."""
-    try:
-        with open(f"{file}.log.json", encoding="utf-8") as log:
-            costs = json.load(log)
-    except (OSError, ValueError):
-        return {}
-    return costs if isinstance(costs, dict) else {}
 
 
 def _print_facts(facts: dict[str, Any], top: int) -> None:
@@ -190,7 +99,7 @@ def _print_low_rank(low: dict[str, Any], rules: int) -> None:
         if one["depth"]
     ]
     if low["guarantees"]:
-        _row("guarantee", sure or [f"nothing within {_EPSILONS[0]:g}: the bound is loose"])
+        _row("guarantee", sure or [f"nothing within {low['guarantees'][0]['epsilon']:g}: the bound is loose"])
 
 
 def _print_symbols(symbols: list[dict[str, Any]], top: int, file: str) -> None:

@@ -1,0 +1,86 @@
+"""What there is to know about a model file: how it was learnt, from what, how well, and how large it is."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from gramian.parsing.compression import guarantees
+from gramian.parsing.model import Model
+from gramian.trees.labels import is_intermediate
+
+__all__ = ["model_facts"]
+
+_EPSILONS = (0.1, 1e-3, 1e-6)  # errors of probabilities for which guarantees are given
+
+
+def model_facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[str, Any]:
+    """Return all of it, as JSON holds it; `metadata` is what :func:`~gramian.io.header.read_header` found in the file."""
+    grammar = model.grammar
+    factors = 0 if grammar.factors is None else len(grammar.factors.values)
+    report = dict(model.report)
+    spectra = report.pop("singular values", {})
+    symbols = [
+        {
+            "symbol": name.removeprefix("/"),
+            "kind": "tag" if name.startswith("/") else "phrase",
+            **about,
+            "singular values": spectra.get(name, []),
+        }
+        for name, about in report.pop("symbols", {}).items()
+    ]
+    report.pop("low rank", None)
+    report |= _costs(file)
+    return {
+        "format": "grammar",
+        "file": file,
+        "bytes": os.path.getsize(file),
+        "gramian": json.loads(metadata["gramian"]).get("gramian"),
+        "data": dict(model.data),
+        "options": dict(model.options),
+        "metrics": dict(model.metrics),
+        "size": {
+            "grammars": len(model.grammars),
+            "expert": model.expert is not None,
+            "expert weight": model.expert_weight,
+            "reranker": model.reranker is not None,
+            "calibrated": bool(model.calibration),
+            "phrases": grammar.n_phrases,
+            "intermediate": sum(map(is_intermediate, grammar.symbols)),
+            "tags": grammar.n_symbols - grammar.n_phrases,
+            "states": int(grammar.n_states.sum()),
+            "binary rules": len(grammar.binary_rules),
+            "unary rules": len(grammar.unary_rules),
+            "rule parameters": len(grammar.binary) + len(grammar.unary) + factors,
+            "words": len(grammar.lexicon.words),
+            "probabilities": grammar.is_probabilistic,
+        },
+        "low rank": _low_rank(model),
+        "report": report,
+        "symbols": sorted(symbols, key=lambda symbol: -symbol.get("count", 0)),
+    }
+
+
+def _low_rank(model: Model) -> dict[str, Any] | None:
+    """Return how many rules are of low rank, and what is known of their errors; None if all are whole."""
+    factors = model.grammar.factors
+    if factors is None:
+        return None
+    return {
+        "rules": int((factors.rank > 0).sum()),
+        "largest rank": int(factors.rank.max()),
+        **model.report.get("low rank", {}),
+        "guarantees": guarantees(model, _EPSILONS),
+    }
+
+
+def _costs(file: str) -> dict[str, Any]:
+    """Return what training cost, from the file that it leaves beside the model."""
+    try:
+        with open(f"{file}.log.json", encoding="utf-8") as log:
+            costs = json.load(log)
+    except (OSError, ValueError):
+        return {}
+    return costs if isinstance(costs, dict) else {}
