@@ -248,3 +248,16 @@ def test_interrupted(jobs, written, done):
         assert process.wait(60) == 130
         assert process.stdout.read() == ""
         assert f"{done} sentences in" in process.stderr.read()
+
+
+def test_trees_where_a_model_is_wanted(parse, tmp_path):
+    (tmp_path / "train.mrg").write_text("( (S (NP (NNS dogs)) (VP (VBP bark))))\n")
+    code, out, err = parse("the dog\n", model=str(tmp_path / "train.mrg"))
+    assert (code, out) == (2, "")
+    assert f"{tmp_path / 'train.mrg'}: holds trees, not a model; try: gramian train " in err
+
+
+def test_one_sentence_is_one(parse):
+    _, _, err = parse("the dog\n\n", "--tokens")
+    assert err.startswith("1 sentence in ")
+    assert err.endswith(", 1 empty line\n")

@@ -133,7 +133,7 @@ def test_faults_are_one_sentence(run: Run, model: Path, numbered: Path, tmp_path
     cases = [
         (("train", broken, "-o", output), "broken:3"),
         (("train", numbered, "-o", output, "--states", "many"), "--states"),
-        (("train", numbered, "-o", tmp_path / "no" / "where"), "cannot write"),
+        (("train", numbered, "-o", tmp_path / "no" / "where"), "there is no folder"),
         (("score", broken, numbered), "not a gramian automaton"),
         (("eval", model, numbered, "--solution", broken), "not a number"),
         (("sample", tmp_path / "none"), "no such model"),

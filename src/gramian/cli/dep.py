@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import typer
 
-from gramian.cli.talk import counting, say, telling_progress
-from gramian.errors import OptionError
+from gramian.cli.options import ALL_JOBS, AS_JSON, JOBS, MODEL_OUTPUT, QUIET, SEED, TEXT_OUTPUT
+from gramian.cli.talk import counting, print_json, say, telling_progress
+from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
     from gramian.trees import Sentence
@@ -27,7 +28,7 @@ Method: TypeAlias = Literal["conditional", "em", "spectral", "det", "det+f"]
 @app.command()
 def train(
     treebank: str = typer.Argument(help="CoNLL-U with arcs: a file, a folder, or - for stdin."),
-    output: str = typer.Option(..., "--output", "-o", help="Model file to write."),
+    output: str = MODEL_OUTPUT,
     method: Method = typer.Option(
         "conditional",
         help="conditional is the best: automata by EM, then factors on arcs; the others are automata alone.",
@@ -50,15 +51,9 @@ def train(
     nonprojective: Literal["lift", "skip"] = typer.Option("lift", help="What to do about crossing arcs."),
     single_root: bool = typer.Option(True, help="Attach exactly one word of a sentence to the root."),
     skip_broken: bool = typer.Option(False, help="Leave out broken sentences, and say how many."),
-    seed: int = typer.Option(0, min=0, help="Same seed, same model file."),
-    jobs: int | None = typer.Option(
-        None,
-        "--jobs",
-        "-j",
-        min=1,
-        help="Threads; all processors if not given. The model does not depend on it.",
-    ),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing while learning."),
+    seed: int = SEED,
+    jobs: int | None = ALL_JOBS,
+    quiet: bool = QUIET,
 ) -> None:
     """Learn a parser from dependency trees and write it to a model file."""
     import time
@@ -93,7 +88,7 @@ def train(
     if quiet:
         return
     say(
-        f"{output}: {about['sentences']:,} sentences, {about['words']:,} words, {crossing} with crossing arcs {done}; "
+        f"{output}: {counted(about['sentences'], 'sentence')}, {counted(about['words'], 'word')}, {crossing} with crossing arcs {done}; "
         f"{len(learner.model_.symbols.names) - 1} symbols, at most {about['states']} states; "
         f"{time.perf_counter() - began:.1f} s"
     )
@@ -103,10 +98,8 @@ def train(
 def parse(
     words: str = typer.Argument("-", help="CoNLL-U with FORM, UPOS and XPOS; its arcs are not looked at."),
     model: str = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train' wrote."),
-    output: str = typer.Option("-", "--output", "-o", help="Where the trees go; - for stdout."),
-    jobs: int = typer.Option(
-        1, "--jobs", "-j", min=1, help="Threads that parse; the trees do not depend on it."
-    ),
+    output: str = TEXT_OUTPUT,
+    jobs: int = JOBS,
     decoder: Literal["mbr", "viterbi"] = typer.Option(
         "mbr", help="The most certain arcs, or the best tree with its best states."
     ),
@@ -138,7 +131,7 @@ def parse(
     others = (
         f", {ways['backed off']} backed off, {ways['cut']} cut" if len(ways) > 1 or not ways["parsed"] else ""
     )
-    say(f"{count:,} sentences{others}: {seconds:.1f} s, {count / seconds:,.0f} a second")
+    say(f"{counted(count, 'sentence')}{others}: {seconds:.1f} s, {count / seconds:,.0f} a second")
     if strict and count > ways["parsed"]:
         raise typer.Exit(1)
 
@@ -151,7 +144,7 @@ def draw(
     treebank: str | None = typer.Option(
         None, help="Trees whose sequences draw the picture; without them, the automaton's own random ones."
     ),
-    output: str = typer.Option("-", "--output", "-o", help="Where to write; - for stdout."),
+    output: str = TEXT_OUTPUT,
     picture: Literal["svg", "dot"] = typer.Option("svg", "--format", help="SVG picture or DOT text."),
     clusters: int = typer.Option(10, min=1, help="States before those are merged that must be."),
     threshold: float = typer.Option(0.03, min=0.0, help="Leave out transitions up to this probability."),
@@ -192,7 +185,7 @@ def draw(
 def evaluate(
     gold: str = typer.Argument(help="Gold CoNLL-U: a file, a folder, or - for stdin."),
     pred: str = typer.Argument(help="Predicted CoNLL-U of the same sentences."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
+    as_json: bool = AS_JSON,
     subtypes: bool = typer.Option(True, help="Whether nsubj and nsubj:pass are different relations."),
 ) -> None:
     """Score predicted arcs: UAS and LAS in percent, with and without punctuation."""
@@ -204,12 +197,10 @@ def evaluate(
     figures = scores.as_dict()
     names = [name for name in figures if name.startswith(("uas", "las"))]
     if as_json:
-        import json
-
         signatures = {name: scores.signature(name) for name in names}
-        print(json.dumps({**figures, "signatures": signatures}, indent=2))
+        print_json({**figures, "signatures": signatures}, indent=2)
         return
-    print(f"{figures['sentences']:,} sentences, {figures['words']:,} words")
+    print(f"{counted(len(scores.rows), 'sentence')}, {counted(int(figures['words']), 'word')}")
     for name in names:
         print(f"{figures[name]:6.2f}  {scores.signature(name)}")
 

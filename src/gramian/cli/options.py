@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 __all__ = [
+    "ALL_JOBS",
     "AS_JSON",
     "JOBS",
     "MODEL",
@@ -39,6 +40,13 @@ TEXT_OUTPUT: Any = typer.Option(
 )
 JOBS: Any = typer.Option(1, "--jobs", "-j", min=1, help="Threads; the result does not depend on it.")
 SEED: Any = typer.Option(0, "--seed", min=0, help="Same seed, same result.")
+ALL_JOBS: Any = typer.Option(
+    None,
+    "--jobs",
+    "-j",
+    min=1,
+    help="Threads; all processors if not given. The result does not depend on it.",
+)
 QUIET: Any = typer.Option(False, "--quiet", "-q", help="Say nothing but errors.")
 AS_JSON: Any = typer.Option(False, "--json", help="Print one JSON object.")
 SKIP_BROKEN: Any = typer.Option(False, "--skip-broken", help="Leave out broken trees, and report each.")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
+from gramian.cli.options import ALL_JOBS, AS_JSON, MODEL_OUTPUT, QUIET, SEED, TEXT_OUTPUT
 from gramian.cli.talk import say, telling_progress
-from gramian.errors import ModelFileError, OptionError
+from gramian.errors import OptionError
 
 if TYPE_CHECKING:
     from gramian.automata import Sequences
@@ -36,27 +35,20 @@ _LAYOUT = typer.Option("auto", "--format", help="What the file holds.")
 _TAGS = typer.Option(
     "xpos", help="Tags of a treebank: a column of CoNLL-U, or universal: Penn tags reduced to twelve."
 )
-_JSON = typer.Option(False, "--json", help="Print JSON.")
 _STOP = "<stop>"
 
 
 @app.command()
 def train(
     file: str = _FILE,
-    output: str = typer.Option(..., "--output", "-o", help="Where to write the model."),
+    output: str = MODEL_OUTPUT,
     states: str = typer.Option("auto", help="Number of states (of an n-gram model, its order), or auto."),
     method: Method = typer.Option("best", help="How to learn; best averages what predicts best."),
-    seed: int = typer.Option(0, min=0, help="Seed of all random choices."),
+    seed: int = SEED,
     layout: Layout = _LAYOUT,
     tags: Tags = _TAGS,
-    jobs: int | None = typer.Option(
-        None,
-        "--jobs",
-        "-j",
-        min=1,
-        help="Threads; all processors if not given. The model does not depend on it.",
-    ),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing while learning."),
+    jobs: int | None = ALL_JOBS,
+    quiet: bool = QUIET,
 ) -> None:
     """Learn a sequence model; what is left open is chosen on a slice of the strings."""
     from time import monotonic
@@ -66,8 +58,6 @@ def train(
     if states != "auto" and not (states.isdigit() and int(states)):
         raise OptionError(f"--states must be auto or at least 1, got {states!r}; try: auto")
     n_states: Any = states if states == "auto" else int(states)
-    if not os.access(Path(output).absolute().parent, os.W_OK):
-        raise ModelFileError(f"{output}: cannot write here; try: a folder that exists and is yours")
     sample = _read(file, layout, tags)
     started = monotonic()
     if not quiet:
@@ -101,7 +91,7 @@ def predict(
     model: str = _MODEL,
     file: str = _FILE,
     top: int = typer.Option(5, "--top", "-k", min=1, help="How many symbols to print for each prefix."),
-    as_json: bool = _JSON,
+    as_json: bool = AS_JSON,
     layout: Layout = _LAYOUT,
     tags: Tags = _TAGS,
 ) -> None:
@@ -126,7 +116,7 @@ def predict(
 def sample(
     model: str = _MODEL,
     number: int = typer.Option(10, "--number", "-n", min=1, help="How many strings."),
-    seed: int = typer.Option(0, min=0, help="Seed of the random choices."),
+    seed: int = SEED,
     max_length: int = typer.Option(10_000, min=1, help="Longer strings are cut here."),
     numbered: bool = typer.Option(False, help="Write the PAutomaC format."),
 ) -> None:
@@ -147,7 +137,7 @@ def sample(
 @app.command()
 def draw(
     model: str = _MODEL,
-    output: str = typer.Option("-", "--output", "-o", help="Where to write; - for stdout."),
+    output: str = TEXT_OUTPUT,
     picture: Literal["svg", "dot", "openfst"] = typer.Option(
         "svg", "--format", help="SVG picture, DOT text or OpenFST text."
     ),
@@ -198,7 +188,7 @@ def evaluate(
     test: str = _FILE,
     solution: str | None = typer.Option(None, help="PAutomaC: the true probabilities of the test strings."),
     targets: str | None = typer.Option(None, help="SPiCe: the targets of the test prefixes."),
-    as_json: bool = _JSON,
+    as_json: bool = AS_JSON,
     layout: Layout = _LAYOUT,
     tags: Tags = _TAGS,
 ) -> None:

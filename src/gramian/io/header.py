@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-__all__ = ["read_header"]
+__all__ = ["holds_trees", "read_header"]
 
 _LONGEST = 1 << 28
 
@@ -25,3 +25,9 @@ def read_header(file: str) -> dict[str, str] | None:
             return {}  # cut short: whoever reads all of it will say so
     metadata = header.get("__metadata__", {})
     return metadata if isinstance(metadata, dict) else {}
+
+
+def holds_trees(file: str | os.PathLike[str]) -> bool:
+    """Whether a file starts like bracketed trees, which is what people give where a model is wanted."""
+    with open(file, "rb") as stream:
+        return stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"(")

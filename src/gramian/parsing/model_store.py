@@ -26,6 +26,7 @@ from gramian import __version__
 from gramian.errors import ModelFileError, OptionError
 from gramian.grammar.check import check
 from gramian.grammar.lpcfg import LPCFG
+from gramian.io.header import holds_trees
 from gramian.io.tensors import checksum, write_tensors
 from gramian.parsing.calibration import Calibration
 from gramian.parsing.model import Model
@@ -131,6 +132,10 @@ def load_model(path: str | os.PathLike[str] | None = None) -> Model:
             header = _header(path, file.metadata())
             tensors: Tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     except SafetensorError:
+        if holds_trees(path):
+            raise ModelFileError(
+                f"{path}: holds trees, not a model; try: gramian train {path} -o MODEL"
+            ) from None
         raise ModelFileError(
             f"{path}: not a model file of gramian, or cut short; try: copying it again"
         ) from None
