@@ -30,7 +30,7 @@ from gramian.base import (
     Number,
     OneOf,
     Whole,
-    check_options,
+    check_value,
     number_of_jobs,
     or_none,
 )
@@ -138,6 +138,9 @@ def test_constructors_are_short_and_clones_are_equal(kind):
 )
 def test_sentences(constraint, value, sentence):
     assert constraint.complaint("it", value) == sentence
+    with pytest.raises(OptionError) as caught:
+        check_value("it", value, constraint)
+    assert str(caught.value) == sentence
 
 
 @pytest.mark.parametrize(
@@ -184,8 +187,6 @@ def test_fields_of_option_objects_are_parameters():
         talker.set_params(weights__rul=1)
     with pytest.raises(OptionError, match=r"^weights\.rule must be at least 0, got -50$"):
         talker.set_params(weights__rule=-50).fit(None)
-    with pytest.raises(OptionError, match=r"^rule must be at least 0, got -50$"):
-        check_options(Weights(-50))
 
 
 def test_progress_is_logged(caplog):
