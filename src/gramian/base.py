@@ -43,6 +43,7 @@ __all__ = [
     "OneOf",
     "Report",
     "Whole",
+    "check_options",
     "check_value",
     "number_of_jobs",
     "or_none",
@@ -235,6 +236,12 @@ def check_value(name: str, value: object, constraint: Constraint) -> None:
     complaint = constraint.complaint(name, value)
     if complaint is not None:
         raise OptionError(complaint)
+
+
+def check_options(options: Any) -> None:
+    """Raise an error about the first bad value of an option object (a dataclass with ``_constraints``)."""
+    for name, value in _fields(options).items():
+        check_value(name, value, options._constraints[name])
 
 
 def _fields(value: Any) -> dict[str, Any]:

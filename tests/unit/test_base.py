@@ -30,6 +30,7 @@ from gramian.base import (
     Number,
     OneOf,
     Whole,
+    check_options,
     check_value,
     number_of_jobs,
     or_none,
@@ -187,6 +188,8 @@ def test_fields_of_option_objects_are_parameters():
         talker.set_params(weights__rul=1)
     with pytest.raises(OptionError, match=r"^weights\.rule must be at least 0, got -50$"):
         talker.set_params(weights__rule=-50).fit(None)
+    with pytest.raises(OptionError, match=r"^rule must be at least 0, got -50$"):
+        check_options(Weights(-50))
 
 
 def test_progress_is_logged(caplog):
