@@ -100,7 +100,7 @@ def test_dry_run_learns_nothing(train, tmp_path):
     code, out, _ = train("trees.mrg", "-o", "model", "--dry-run", "--states", "4", "--seed", "9")
     assert code == 0
     plan = json.loads(out)
-    assert plan["options"]["states"] == 4
+    assert plan["options"]["n_states"] == 4
     assert plan["options"]["random_state"] == 9
     assert plan["options"]["method"] == "best"
     assert set(plan["estimate"]) == {"cells", "seconds", "megabytes"}
@@ -262,7 +262,7 @@ def test_states_are_searched_for_and_the_search_goes_on(train, capsys, monkeypat
     assert (code, "3 candidates, F1 from" in err) == (0, True), err
     model = load_model("s.model")
     assert model.options["search"]["candidates"] == 3
-    numbers = model.options["states"]
+    numbers = model.options["n_states"]
     names = [*model.grammar.symbols[: model.grammar.n_phrases]]
     names += [f"/{tag}" for tag in model.grammar.symbols[model.grammar.n_phrases :]]
     assert model.grammar.n_states.tolist() == [numbers.get(name, 1) for name in names]

@@ -373,7 +373,7 @@ def _used(learner: Any) -> dict[str, Any]:
     return {
         name: value
         for name, value in learner.plain_params().items()
-        if name not in ("verbose", "watch", "start", "n_jobs", "checkpoint")
+        if name not in ("verbose", "watch__score", "watch", "start", "n_jobs", "checkpoint")
     }
 
 

@@ -20,7 +20,7 @@ def task(path, member: Member, **other) -> dict:
     return {
         "trees": str(path), "tagged": None, "data": [data_key(str(path))], "preset": "penn", "horizontal": 0, "vertical": 1,
         "skip_broken": False, "heads": "auto", "member": vars(member), "learner": "SpectralEM",
-        "parameters": {"states": 2, "iterations": 1, "allocation": "all"}, "compact": False,
+        "parameters": {"n_states": 2, "max_iter": 1, "allocation": "all"}, "compact": False,
     } | other  # fmt: skip
 
 

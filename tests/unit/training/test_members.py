@@ -25,7 +25,7 @@ def task(path, member: Member, **other) -> dict:
     return {
         "trees": str(path), "tagged": None, "data": [data_key(str(path))], "preset": "penn", "horizontal": 0, "vertical": 1,
         "skip_broken": False, "heads": "auto", "member": vars(member), "learner": "SpectralEM",
-        "parameters": {"states": 3, "iterations": 1, "allocation": "all"}, "compact": True,
+        "parameters": {"n_states": 3, "max_iter": 1, "allocation": "all"}, "compact": True,
     } | other  # fmt: skip
 
 

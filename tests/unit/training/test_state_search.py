@@ -36,7 +36,7 @@ def task(tmp_path):
     return {
         "trees": str(path), "tagged": None, "data": [data_key(str(path))], "preset": "penn", "horizontal": 0, "vertical": 1,
         "skip_broken": False, "heads": "auto", "member": vars(Member(3, "right")), "learner": "SpectralEM",
-        "parameters": {"states": 2, "iterations": 1, "allocation": "all"}, "compact": False,
+        "parameters": {"n_states": 2, "max_iter": 1, "allocation": "all"}, "compact": False,
     }  # fmt: skip
 
 
@@ -45,9 +45,9 @@ def test_a_tenth_is_held_out(task):
     assert [tree.words[0] for tree in fold_trees(common)] == ["news"] * 10
     seen = module.task_observations(common)
     assert "news" not in seen.bank.words
-    assert common["parameters"] == {"states": 2, "allocation": "all", "random_state": 3}
+    assert common["parameters"] == {"n_states": 2, "allocation": "all", "random_state": 3}
     for states, largest in ((2, 4), (24, 32), (40, 40)):
-        common = candidate_task(task | {"parameters": {"states": states}}, None)
+        common = candidate_task(task | {"parameters": {"n_states": states}}, None)
         assert common["largest"] == largest
 
 
