@@ -66,12 +66,12 @@ def member(*what: Any) -> tuple[Any, float]:
 
 
 def reranker(members: list[tuple[Any, ...]], symbols: Any) -> tuple[Any, float]:
-    """Return a reranker of members that are trained on folds, as a model holds it, and the CPU seconds of all that."""
+    """Return a reranker of members that are trained on folds, and the CPU seconds of all that."""
     from gramian.learn.observations import head_rules
     from gramian.loglinear import MaxEntReranker
+    from gramian.loglinear.loglinear_store import rounded
     from gramian.loglinear.rerank_candidates import CANDIDATES
     from gramian.loglinear.rerank_scored import read_candidates
-    from gramian.loglinear.rerank_store import pack
     from gramian.training.folds import held_out
     from gramian.training.reranking import fold_candidates
 
@@ -79,7 +79,7 @@ def reranker(members: list[tuple[Any, ...]], symbols: Any) -> tuple[Any, float]:
     found = held_out(fold_candidates, {"k": CANDIDATES}, [task(*what) for what in members], FOLDS)
     learner = MaxEntReranker(heads=head_rules("auto", symbols))
     learner.fit([one for fold in found for one in read_candidates(fold)])
-    return pack(learner.model_), time.process_time() - began
+    return rounded(learner.model_), time.process_time() - began
 
 
 def bundle(method: str, options: argparse.Namespace, seed: int) -> tuple[Model, float]:

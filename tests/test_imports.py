@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "chart": BASE | {"trees", "corpus", "grammar"},
     "learn": GRAMMARS | {"base", "features"},
     "loglinear": GRAMMARS | {"base", "learn", "evaluate"},
-    "parsing": GRAMMARS | {"loglinear"},
+    "parsing": GRAMMARS | {"loglinear", "evaluate"},
     "training": GRAMMARS | {"base", "features", "learn", "evaluate", "loglinear", "parsing"},
     "automata": BASE | {"base", "evaluate"},
     "dependency": BASE | {"base", "trees", "automata", "evaluate", "loglinear"},

@@ -6,7 +6,15 @@ without a traceback and exits with 2. Other exceptions are bugs.
 
 from __future__ import annotations
 
-__all__ = ["GramianError", "InputError", "MissingExtraError", "ModelFileError", "OptionError", "ScoreError"]
+__all__ = [
+    "GramianError",
+    "InputError",
+    "MissingExtraError",
+    "ModelFileError",
+    "OptionError",
+    "ScoreError",
+    "counted",
+]
 
 
 class GramianError(Exception):
@@ -81,6 +89,17 @@ class MissingExtraError(GramianError):
         super().__init__(
             f"{purpose} needs {package}, which is not installed; try: pip install 'gramian[{extra}]'"
         )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, as messages and summaries have it.
+
+    Examples
+    --------
+    >>> counted(1, "tree"), counted(1200, "tree")
+    ('1 tree', '1,200 trees')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _with_caret(line: str, column: int | None, width: int = 100) -> str:

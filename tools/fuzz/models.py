@@ -16,7 +16,7 @@ import numpy.typing as npt
 from safetensors import safe_open
 from safetensors.numpy import save as to_bytes
 
-from gramian.io.tensors import checksum
+from gramian.io.store import checksum
 from tools.fuzz.mutate import NUMBERS, mutated
 from tools.fuzz.texts import Make, Read, _fast, changed_json
 
@@ -207,16 +207,15 @@ def grammar() -> tuple[Make, Read]:
 
 def ensemble() -> tuple[Make, Read]:
     from gramian.learn import SpectralClustering
-    from gramian.loglinear.span_store import pack
     from gramian.parsing import model_store as store
     from gramian.parsing.model import Model
 
     other = SpectralClustering(2, allocation="all", random_state=1).fit(_bank()).model_
-    both = Model(_grammars()[0], report={"kinds": ["a", "b"]}, others=(other,))
+    both = Model(_grammars()[0], kinds=("a", "b"), others=(other,))
     write: dict[str, Callable[[Path], None]] = {
         "both": lambda path: store.save_model(both, path),
-        "expert": lambda path: store.save_model(replace(both, expert=pack(_expert())), path),
-        "one": lambda path: store.save_model(Model(_grammars()[0], expert=pack(_expert())), path, half=True),
+        "expert": lambda path: store.save_model(replace(both, expert=_expert()), path),
+        "one": lambda path: store.save_model(Model(_grammars()[0], expert=_expert()), path, half=True),
     }
     return _target(write, "gramian", checksum, _parse_with)
 
@@ -225,7 +224,6 @@ def reranker() -> tuple[Make, Read]:
     """Return models that hold a reranker and curves of calibration."""
     from gramian.loglinear import MaxEntReranker
     from gramian.loglinear.rerank_scored import read_candidates
-    from gramian.loglinear.rerank_store import pack
     from gramian.parsing import model_store as store
     from gramian.parsing.calibration import Calibration, Curve
     from gramian.parsing.model import Model
@@ -240,14 +238,14 @@ def reranker() -> tuple[Make, Read]:
     write: dict[str, Callable[[Path], None]] = {}
     for name, heads in (("heads", HeadRules.collins()), ("headless", None)):
         learner = MaxEntReranker(l2=(1.0,), base=(1.0,), heads=heads, least=1, slots=1 << 12, iterations=5)
-        packed = pack(learner.fit(read_candidates(written)).model_)
-        whole = replace(model, reranker=packed, calibration=calibration)
+        learnt = learner.fit(read_candidates(written)).model_
+        whole = replace(model, reranker=learnt, calibration=calibration)
         write[name] = lambda path, whole=whole: store.save_model(whole, path)
     return _target(write, "gramian", checksum, _parse_with)
 
 
 def span_crf() -> tuple[Make, Read]:
-    from gramian.loglinear import span_store as store
+    from gramian.loglinear import loglinear_store as store
 
     return _target(
         {"crf": lambda path: store.save(_expert(), path)},

@@ -48,8 +48,10 @@ def compress(
     from gramian.grammar.compress import lowrank
     from gramian.grammar.compress.bound import guarantee
     from gramian.grammar.compress.shared import compress_shared
+    from gramian.io.files import check_output
     from gramian.parsing.model_store import load_model, save_model
 
+    check_output(output)
     products = _rank(rank)
     if not epsilon > 0:
         raise OptionError(f"--epsilon is more than 0, not {epsilon!r}")
@@ -123,15 +125,10 @@ def _progress(noun: str) -> Any:
 
 def _rounded(grammar: LPCFG) -> LPCFG:
     """Return the grammar as it comes back from a file of 16-bit numbers."""
-    from pathlib import Path
-    from tempfile import TemporaryDirectory
-
     from gramian.parsing.model import Model
-    from gramian.parsing.model_store import load_model, save_model
+    from gramian.parsing.model_store import rounded
 
-    with TemporaryDirectory() as folder:
-        save_model(Model(grammar), Path(folder, "model"), half=True)
-        return load_model(Path(folder, "model")).grammar
+    return rounded(Model(grammar)).grammar
 
 
 def _print(output: str, is_probabilistic: bool, about: dict[str, Any]) -> None:

@@ -64,9 +64,11 @@ def train(
     import time
 
     from gramian.dependency import HeadBasis, SHAGParser, SymbolOptions
+    from gramian.io.files import check_output
     from gramian.trees import read_conllu
 
     began = time.perf_counter()
+    check_output(output)
     sentences = list(
         counted(read_conllu(treebank, broken="skip" if skip_broken else "raise"), "sentences read")
     )

@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from itertools import islice
-from math import isfinite
 from time import perf_counter
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import typer
 
@@ -192,38 +191,12 @@ def _pruning(text: str) -> Pruning:
 def _text(result: ParseResult, as_json: bool, pretty: bool, k: int) -> str:
     """Return what is written for one sentence, with its line ends."""
     if as_json:
-        return json.dumps(_record(result), ensure_ascii=False) + "\n"
+        return json.dumps(result.as_dict(), ensure_ascii=False) + "\n"
     if result.tree.is_empty:
         return "\n"
     trees = [one.tree for one in result.alternatives] or [result.tree]
     lines = [tree.pretty() if pretty else str(tree) for tree in trees]
     return "\n".join(lines) + ("\n\n" if pretty or k > 1 else "\n")
-
-
-def _record(result: ParseResult) -> dict[str, Any]:
-    spans = [
-        {"label": label, "start": start, "end": end, "confidence": round(sure, 4)}
-        for label, start, end, sure in (result.spans if result.words else ())
-    ]
-    record: dict[str, Any] = {
-        "tree": str(result.tree) if result.words else "",
-        "status": result.status,
-        "log_prob": _finite(result.log_prob),
-        "words": result.words,
-        "spans": spans,
-        "seconds": round(result.seconds, 5),
-    }
-    if result.offsets is not None:
-        record["offsets"] = result.offsets
-    if result.alternatives:
-        record["alternatives"] = [
-            {"tree": str(one.tree), "log_prob": _finite(one.log_prob)} for one in result.alternatives
-        ]
-    return record
-
-
-def _finite(value: float) -> float | None:
-    return round(value, 4) if isfinite(value) else None
 
 
 def _summary(statuses: Counter[str], seconds: float) -> str:

@@ -129,13 +129,13 @@ def train(
     import time
 
     from gramian.corpus import Shape, Treebank
-    from gramian.io.files import writing
+    from gramian.io.files import check_output, writing
     from gramian.trees import HeadRules
     from gramian.trees import preset as named_preset
 
     began = time.perf_counter()
     if not dry_run:
-        _check_writable(output)
+        check_output(output)
     if not models:
         models = 2 if method == "best" and direction in (None, "both") and not keep_best else 1
     several = models > 1 or expert or search or rerank or calibrate  # things to learn, each a task of its own
@@ -248,7 +248,8 @@ def train(
             say(
                 f"{dev}: F1 {scores.f1:.2f}, with gold tags {scores.f1_gold_tags:.2f}, tagging {scores.tagging:.2f}"
             )
-    save_model(Model(grammar, options | _used(learner), data, metrics, report), output, half=not full)
+    told = {name: value for name, value in (options | _used(learner)).items() if name != "preset"}
+    save_model(Model(grammar, told, data, metrics, report, preset=preset), output, half=not full)
     costs["seconds"]["all"] = round(time.perf_counter() - began, 3)
     with writing(f"{output}.log.json") as log:
         log.write(json.dumps(costs, indent=2) + "\n")
@@ -354,18 +355,6 @@ def _directions(direction: str | None, models: int) -> tuple[Any, ...]:
             raise OptionError("--direction both goes with --models 2 or more")
         return ("right", "left")
     return (direction or "right",)
-
-
-def _check_writable(output: str) -> None:
-    """Raise a clear error now if the model could not be written after hours of training."""
-    import os
-    from pathlib import Path
-
-    folder = Path(output).parent
-    if not folder.is_dir():
-        raise OptionError(f"{output}: there is no folder {folder}; try: mkdir -p {folder}")
-    if Path(output).is_dir() or not os.access(folder, os.W_OK):
-        raise OptionError(f"{output}: cannot be written; try: another name for the model file")
 
 
 def _used(learner: Any) -> dict[str, Any]:

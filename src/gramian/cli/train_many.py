@@ -99,7 +99,8 @@ def train_many(bundle: Bundle, learner: Any, parameters: dict[str, Any]) -> None
     )  # fmt: skip
     model = replace(
         whole_model(tasks, [outcome.value for outcome in outcomes]),
-        options=options | parameters, data=bundle.data,
+        options={name: value for name, value in (options | parameters).items() if name != "preset"},
+        preset=options["preset"], data=bundle.data,
     )  # fmt: skip
     if bundle.calibrate:
         model = calibrate(

@@ -17,9 +17,9 @@ def with_reranker(model: Model, tasks: list[dict[str, Any]], bundle: Bundle) -> 
 
     from gramian.learn.observations import head_rules
     from gramian.loglinear import MaxEntReranker
+    from gramian.loglinear.loglinear_store import rounded
     from gramian.loglinear.rerank_candidates import CANDIDATES
     from gramian.loglinear.rerank_scored import read_candidates
-    from gramian.loglinear.rerank_store import pack
     from gramian.training.folds import held_out
     from gramian.training.parallel import Outcome
     from gramian.training.reranking import fold_candidates
@@ -48,6 +48,6 @@ def with_reranker(model: Model, tasks: list[dict[str, Any]], bundle: Bundle) -> 
     }
     return replace(
         model,
-        reranker=pack(reranker.model_),
+        reranker=rounded(reranker.model_),
         report=dict(model.report) | {"reranker": report | {"folds": folds}},
     )

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
 from gramian.cli.talk import say, showing_progress
-from gramian.errors import ModelFileError, OptionError
+from gramian.errors import OptionError
 
 if TYPE_CHECKING:
     from gramian.automata import Sequences
@@ -62,12 +60,12 @@ def train(
     from time import monotonic
 
     from gramian.automata.methods import learn
+    from gramian.io.files import check_output
 
     if states != "auto" and not (states.isdigit() and int(states)):
         raise OptionError(f"--states must be auto or at least 1, got {states!r}; try: auto")
     n_states: Any = states if states == "auto" else int(states)
-    if not os.access(Path(output).absolute().parent, os.W_OK):
-        raise ModelFileError(f"{output}: cannot write here; try: a folder that exists and is yours")
+    check_output(output)
     sample = _read(file, layout, tags)
     started = monotonic()
     if not quiet:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from gramian.errors import counted
 from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import Lexicon
 
@@ -17,7 +18,7 @@ Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LPCFG:
     """A grammar whose symbols have hidden states.
 
@@ -64,6 +65,17 @@ class LPCFG:
     unary_weight: npt.NDArray[np.float64] | None = None
     root_weight: npt.NDArray[np.float64] | None = None
     factors: Factors | None = None
+
+    def __repr__(self) -> str:
+        """Say how large it is."""
+        sizes = {
+            "phrase": self.n_phrases,
+            "tag": self.n_symbols - self.n_phrases,
+            "state": int(self.n_states.sum()),
+            "rule": len(self.binary_rules) + len(self.unary_rules),
+            "word": len(self.lexicon.words),
+        }
+        return f"<LPCFG: {', '.join(counted(number, noun) for noun, number in sizes.items())}>"
 
     @cached_property
     def state_start(self) -> npt.NDArray[np.int64]:

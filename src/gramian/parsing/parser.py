@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import cached_property, partial
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -27,16 +27,21 @@ from gramian.errors import InputError, OptionError
 from gramian.grammar.glue import END, end_scores, glued, root_label
 from gramian.grammar.lexicon import WordScores, joined
 from gramian.grammar.lpcfg import LPCFG
+from gramian.io.files import Source
 from gramian.parsing.calibration import Calibration
 from gramian.parsing.limits import Limits, cut
 from gramian.parsing.model import Model
-from gramian.parsing.model_store import load_model
+from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.result import Alternative, ParseResult, Reranker, Status, read_result, without_end
 from gramian.parsing.tokenise import Token, tokenise
 from gramian.parsing.words import WordTable
 from gramian.threads import in_order
-from gramian.trees import Tree
+from gramian.trees import Tree, normalise, preset
+from gramian.trees.brackets import trees_of
 from gramian.trees.tree import SPACE, phrase, preterminal, unescape_word
+
+if TYPE_CHECKING:
+    from gramian.evaluate import BracketScores
 
 __all__ = ["Constrained", "ParseResult", "Parser", "Sentence", "load"]
 
@@ -121,26 +126,22 @@ class Parser:
         if self.model.others or self.model.expert is not None:
             expert: Expert | None = None
             if self.model.expert is not None:
-                from gramian.parsing.model_store import expert_of
+                from gramian.loglinear import Expert as SpanExpert
 
-                expert = expert_of(self.model)
-            kinds = self.model.report.get("kinds")
+                expert = SpanExpert(self.model.expert, grammar)
             weight = EXPERT_WEIGHT if self.model.expert_weight is None else self.model.expert_weight
-            self._chart = EnsembleChart(self.model.grammars, combination, kinds, expert, weight)
+            self._chart = EnsembleChart(
+                self.model.grammars, combination, self.model.kinds or None, expert, weight
+            )
             self._table = WordTable(joined([one.lexicon for one in self.model.grammars]))
         else:
             combination = "product"  # what all ways are, if there is but one grammar
             self._chart = ChartParser(grammar)
             self._table = WordTable(grammar.lexicon)
         self.calibration = self.model.calibration.get(combination, Calibration())
-        self._reranker: Reranker | None = None
-        if rerank and self.model.reranker is not None:
-            from gramian.parsing.model_store import reranker_of
-
-            self._reranker = reranker_of(self.model)
+        self._reranker: Reranker | None = self.model.reranker if rerank else None
         self._root_label = root_label(grammar)
         self._n_rules = max(1, len(grammar.binary_rules))
-        self._style = self.model.options.get("tokens", "penn")
 
     @cached_property
     def _glue(self) -> tuple[ChartParser, WordTable, WordScores]:
@@ -207,6 +208,8 @@ class Parser:
         """
         if jobs < 1:
             raise OptionError(f"jobs is 1 or more, not {jobs}")
+        if isinstance(sentences, str):
+            raise OptionError("sentences must be several, got one text; try: parse, or a list with one text")
         parse = partial(self.parse, k=k, decoder=decoder)
         return in_order(parse, sentences, jobs)
 
@@ -250,6 +253,47 @@ class Parser:
             for one in sample(self._chart, forest, size, random_state)
         ]
 
+    def evaluate(self, trees: Source | Iterable[Tree], *, n_jobs: int = 1) -> BracketScores:
+        """Parse the words of gold trees, and return how well the results match these.
+
+        Parameters
+        ----------
+        trees : path, stream or iterable of Tree
+            They are brought into the form that the model's treebank had for training.
+        n_jobs : int
+            Threads.
+
+        Returns
+        -------
+        gramian.evaluate.BracketScores
+
+        Examples
+        --------
+        >>> from gramian.corpus import Treebank
+        >>> from gramian.learn import PCFG
+        >>> trees = [Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")]
+        >>> Parser(PCFG().fit(Treebank.from_trees(trees)).model_).evaluate(trees).f1
+        100.0
+        """
+        from gramian.evaluate import GoldBrackets
+
+        scheme = preset(self.model.preset or "penn")
+        found = (normalise(tree, scheme).tree for tree in trees_of(trees))
+        gold = [tree for tree in found if not tree.is_empty]
+        results = self.parse_many([list(tree.words) for tree in gold], jobs=n_jobs)
+        return GoldBrackets(gold).score([result.tree for result in results])
+
+    def save(self, path: str | os.PathLike[str], *, half: bool = True) -> None:
+        """Write the model to a file that :func:`gramian.load` reads.
+
+        Parameters
+        ----------
+        path : path
+        half : bool
+            Whether real numbers are rounded to 16 bits, as ``gramian train`` does unless ``--full`` is given.
+        """
+        save_model(self.model, path, half=half)
+
     def forest(self, words: Sequence[str]) -> tuple[ChartParser, Forest] | None:
         """Return the forest of a sentence under the usual pruning with the chart that made it, or None if there is no tree."""
         forest = self._chart.forest(self._scores(list(words), None)[0], self.pruning, None, words)
@@ -262,7 +306,7 @@ class Parser:
     ) -> tuple[list[str], tuple[tuple[int, int], ...] | None, list[Mapping[str, float] | None] | None]:
         """Return words, their places in the text, and the tags they are given, if any."""
         if isinstance(sentence, str):
-            sentence = tokenise(sentence, self._style)
+            sentence = tokenise(sentence, self.model.tokens)
         words: list[str] = []
         offsets: list[tuple[int, int]] = []
         given: list[Mapping[str, float] | None] = []

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from math import isfinite
+from typing import Any, Literal, Protocol
 
 from gramian.chart.chart_parser import ChartParser, Forest
 from gramian.chart.decode import decode
@@ -14,7 +15,7 @@ from gramian.chart.readout import Decoded, confidences, to_tree
 from gramian.trees import Tree
 from gramian.trees.tree import phrase
 
-__all__ = ["Alternative", "ParseResult", "Reranker", "Status", "read_result", "without_end"]
+__all__ = ["Alternative", "ParseResult", "Reranker", "Status", "read_result", "table", "without_end"]
 
 Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "empty"]
 
@@ -75,10 +76,78 @@ class ParseResult:
         """Label, first word, end and confidence of every node."""
         return [(*span, sure) for span, sure in zip(self.tree.spans(), self.confidences, strict=True)]
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON holds it, numbers rounded; ``gramian parse --json`` writes this."""
+        spans = [
+            {"label": label, "start": start, "end": end, "confidence": round(sure, 4)}
+            for label, start, end, sure in (self.spans if self.words else ())
+        ]
+        record: dict[str, Any] = {
+            "tree": str(self.tree) if self.words else "",
+            "status": self.status,
+            "log_prob": _finite(self.log_prob),
+            "words": list(self.words),
+            "spans": spans,
+            "seconds": round(self.seconds, 5),
+        }
+        if self.offsets is not None:
+            record["offsets"] = [list(place) for place in self.offsets]
+        if self.alternatives:
+            record["alternatives"] = [
+                {"tree": str(one.tree), "log_prob": _finite(one.log_prob)} for one in self.alternatives
+            ]
+        return record
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for every node of the tree, as a table holds it; see :func:`table` for many results."""
+        return [
+            {
+                "label": label,
+                "start": start,
+                "end": end,
+                "text": " ".join(self.words[start:end]),
+                "confidence": sure,
+            }
+            for label, start, end, sure in (self.spans if self.words else ())
+        ]
+
     def _repr_svg_(self) -> str:
         """Draw the tree in a notebook, phrases coloured by their confidence."""
         values = {(label, start, end): sure for label, start, end, sure in self.spans} if self.words else None
         return self.tree.svg(values=values)
+
+
+def table(results: Iterable[ParseResult]) -> list[dict[str, Any]]:
+    """Return a row for every node of every result, ready for ``pandas.DataFrame``.
+
+    Parameters
+    ----------
+    results : iterable of ParseResult
+
+    Returns
+    -------
+    list of dict
+        ``sentence`` (its number, from 0), ``status``, ``label``, ``start``, ``end``, ``text``, ``confidence``.
+
+    Examples
+    --------
+    >>> tree = Tree.parse("(NP (DT the) (NN dog))")
+    >>> result = ParseResult(tree, "parsed", -4.5, (0.9, 1.0, 0.8), tree.words)
+    >>> for row in table([result]):
+    ...     print(*row.values())
+    0 parsed NP 0 2 the dog 0.9
+    0 parsed DT 0 1 the 1.0
+    0 parsed NN 1 2 dog 0.8
+    """
+    return [
+        {"sentence": number, "status": result.status, **row}
+        for number, result in enumerate(results)
+        for row in result.rows()
+    ]
+
+
+def _finite(value: float) -> float | None:
+    return round(value, 4) if isfinite(value) else None
 
 
 class Reranker(Protocol):

@@ -24,10 +24,9 @@ from gramian.errors import InputError, OptionError
 from gramian.evaluate import GoldBrackets
 from gramian.grammar.compress.compact import compacted
 from gramian.learn.noise import LEVELS, Noise
-from gramian.loglinear import SpanCRF
-from gramian.loglinear.span_store import load as load_expert
-from gramian.loglinear.span_store import pack
-from gramian.loglinear.span_store import save as save_expert
+from gramian.loglinear import SpanCRF, SpanModel
+from gramian.loglinear.loglinear_store import load as load_expert
+from gramian.loglinear.loglinear_store import save as save_expert
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.trees import HeadRules, Tree
@@ -174,9 +173,9 @@ def task_observations(task: dict[str, Any]) -> learn.Observations:
     )  # fmt: skip
 
 
-def expert_of(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the span CRF that :func:`train_member` made, as a model file holds it."""
-    return pack(_decoded(result["expert"], load_expert))
+def expert_of(result: dict[str, Any]) -> SpanModel:
+    """Return the span CRF that :func:`train_member` made."""
+    return _decoded(result["expert"], load_expert)
 
 
 def model_of(result: dict[str, Any]) -> Model:
@@ -197,10 +196,13 @@ def whole_model(tasks: Sequence[dict[str, Any]], results: Sequence[dict[str, Any
     ]
     models = [model_of(result) for result in results if "model" in result]
     report = dict(models[0].report) | {"members": [asdict(member) for member in members]}
-    report["kinds"] = [member.kind for member in members]
     expert = next((expert_of(result) for result in results if "expert" in result), None)
     return Model(
-        models[0].grammar, report=report, others=tuple(one.grammar for one in models[1:]), expert=expert
+        models[0].grammar,
+        report=report,
+        others=tuple(one.grammar for one in models[1:]),
+        expert=expert,
+        kinds=tuple(member.kind for member in members),
     )
 
 

@@ -57,7 +57,7 @@ class Explorer:
         self.grammar = model.grammar
         self._table = WordTable(joined([one.lexicon for one in model.grammars]))
         self._chart = (
-            EnsembleChart(model.grammars, kinds=model.report.get("kinds"))
+            EnsembleChart(model.grammars, kinds=model.kinds or None)
             if model.others
             else ChartParser(model.grammar)
         )
@@ -70,7 +70,7 @@ class Explorer:
     @property
     def normal_form(self) -> str:
         """The preset of the trees that the model was learnt from."""
-        return str(self.parser.model.options.get("preset", "penn"))
+        return self.parser.model.preset or "penn"
 
     def about(self) -> dict[str, Any]:
         """Return what the page tells about the model."""
@@ -100,7 +100,7 @@ class Explorer:
 
     def words(self, text: str) -> tuple[str, ...]:
         """Return the words of a text as the parser has them."""
-        style = self.parser.model.options.get("tokens", "penn")
+        style = self.parser.model.tokens
         return tuple(unescape_word(token.word) for token in tokenise(text, style))
 
     def look(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Look | None:

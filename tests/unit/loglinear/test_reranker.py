@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
 
 from gramian import Parser
 from gramian.chart.readout import to_tree
 from gramian.corpus import Treebank
 from gramian.errors import InputError, ModelFileError, OptionError
+from gramian.io import store
 from gramian.learn import PCFG
 from gramian.loglinear import MaxEntReranker, RerankModel
+from gramian.loglinear.loglinear_store import rounded
 from gramian.loglinear.rerank_candidates import DENSE, candidates
 from gramian.loglinear.rerank_scored import read_candidates
-from gramian.loglinear.rerank_store import pack, unpack
 from gramian.loglinear.reranker import Examples, log_likelihood
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
@@ -115,7 +121,7 @@ def test_a_reranker_learns_what_the_grammar_cannot_know(fold, learnt):
     held_out = learnt.report_["held out"]
     assert held_out["first"] < 100
     assert held_out["best"] == max(held_out["chosen"].values()) == 100
-    parser = Parser(Model(fold.model.grammar, reranker=pack(learnt.model_)))
+    parser = Parser(Model(fold.model.grammar, reranker=rounded(learnt.model_)))
     plain = Parser(fold.model)
     new = [attached("sailor", "sailor", tool) for tool in ("telescope", "hat")]
     assert [str(parser.parse(list(tree.words)).tree) for tree in new] == [str(tree) for tree in new]
@@ -123,7 +129,7 @@ def test_a_reranker_learns_what_the_grammar_cannot_know(fold, learnt):
 
 
 def test_a_parser_may_do_without_its_reranker(fold, learnt):
-    model = Model(fold.model.grammar, reranker=pack(learnt.model_))
+    model = Model(fold.model.grammar, reranker=rounded(learnt.model_))
     words = list(attached("king", "king", "hat").words)
     base = Parser(fold.model).parse(words, k=4)
     off, on = Parser(model, rerank=False).parse(words, k=4), Parser(model).parse(words, k=4)
@@ -156,10 +162,10 @@ def test_candidates_are_trees_of_the_forest(fold):
 
 
 def test_a_model_file_holds_a_reranker(fold, learnt, tmp_path):
-    model = Model(fold.model.grammar, reranker=pack(learnt.model_))
+    model = Model(fold.model.grammar, reranker=rounded(learnt.model_))
     save_model(model, tmp_path / "model")
     again = load_model(tmp_path / "model")
-    found = unpack(dict(again.reranker))
+    found = again.reranker
     assert isinstance(found, RerankModel)
     assert (found.k, found.frequent, found.heads) == (
         learnt.model_.k,
@@ -179,16 +185,32 @@ def test_a_model_file_holds_a_reranker(fold, learnt, tmp_path):
         ("weights", np.zeros(0, np.float16)), ("heads", np.frombuffer(b"[1]", np.uint8)),
     ],
 )  # fmt: skip
-def test_a_damaged_reranker_is_told(fold, learnt, name, value):
-    damaged = pack(learnt.model_) | {name: value}
+def test_a_damaged_reranker_is_told(fold, learnt, tmp_path, name, value):
+    path = tmp_path / "model"
+    save_model(Model(fold.model.grammar, reranker=learnt.model_), path)
+    with safe_open(path, "numpy") as file:
+        header = json.loads(file.metadata()["gramian"])
+        tensors = {part: file.get_tensor(part) for part in file.keys()}  # noqa: SIM118
+    tensors[f"reranker/{name}"] = value
+    header["checksum"] = store.checksum(header, tensors)
+    save_file(tensors, path, {"gramian": json.dumps(header)})
     with pytest.raises(ModelFileError, match="reranker"):
-        Parser(Model(fold.model.grammar, reranker=damaged))
-    Parser(Model(fold.model.grammar, reranker=damaged), rerank=False)
+        load_model(path)
+
+
+def test_a_reranker_that_could_not_be_loaded_is_not_saved(fold, learnt, tmp_path):
+    for wrong in ({"k": 0}, {"base": np.nan}, {"weights": learnt.model_.weights[:-1]}):
+        with pytest.raises(OptionError, match="reranker"):
+            save_model(
+                Model(fold.model.grammar, reranker=replace(learnt.model_, **wrong)), tmp_path / "model"
+            )
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_share_of_another_shape_is_the_same_share(fold, learnt):
-    flat = pack(learnt.model_)
-    assert unpack(flat | {"base": flat["base"].reshape(1, 1)}).base == unpack(flat).base
+    _, flat = store.pack("reranker", learnt.model_)
+    again = store.unpack("reranker", {}, flat | {"base": flat["base"].reshape(1, 1)})
+    assert again.base == store.unpack("reranker", {}, flat).base
 
 
 def test_bad_options_are_told(fold):

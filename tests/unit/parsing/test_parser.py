@@ -111,7 +111,7 @@ def test_tokens_are_never_cut(parser):
 
 
 def test_a_model_says_how_text_is_cut(parser):
-    by_spaces = Parser(replace(parser.model, options={"tokens": "spaces"}))
+    by_spaces = Parser(replace(parser.model, tokens="spaces"))
     assert by_spaces.parse("the dog's.").words == ("the", "dog's.")
     assert parser.parse("the dog's.").words == ("the", "dog", "'s", ".")
 

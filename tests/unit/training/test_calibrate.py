@@ -11,7 +11,6 @@ from gramian.corpus import Treebank
 from gramian.evaluate import GoldBrackets
 from gramian.learn import PCFG
 from gramian.loglinear import SpanCRF
-from gramian.loglinear.span_store import pack
 from gramian.parsing.calibration import Curve
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
@@ -33,7 +32,7 @@ TREES = [
 @pytest.fixture(scope="module")
 def model() -> Model:
     bank = Treebank.from_trees(TREES)
-    return Model(PCFG().fit(bank).model_, expert=pack(SpanCRF(epochs=2, slots=4096).fit(bank).model_))
+    return Model(PCFG().fit(bank).model_, expert=SpanCRF(epochs=2, slots=4096).fit(bank).model_)
 
 
 def test_posteriors_and_outcomes_are_those_of_the_best_trees(model):

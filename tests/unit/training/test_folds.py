@@ -69,7 +69,7 @@ def test_an_expert_belongs_to_the_model(tasks):
     assert fold.model.expert is not None
     assert len(fold.model.grammars) == 2
     results = [train_member(one) for one in (expert, *tasks)]
-    assert whole_model([expert, *tasks], results).report["kinds"] == ["seeds right", "seeds left"]
+    assert whole_model([expert, *tasks], results).kinds == ("seeds right", "seeds left")
 
 
 def test_work_on_folds_is_kept(tasks, tmp_path):
