@@ -118,9 +118,15 @@ def scored(words: tuple[str, ...], trees: Candidates, gold: Tree, parameters: Pa
         for label, start, end in zip(outline.labels, outline.starts, outline.ends, strict=True)
     ]
     rows = [row for row in rows if row[0] >= 0 and row[1] < row[2]]
-    gold_label, gold_start, gold_end = np.array(rows, np.int32).reshape(-1, 3).T.copy()
     _, _, start, end = kernels.frames(trees.tree_start, trees.arity)
     predicted, matched = kernels.match_counts(
-        trees.tree_start, trees.arity, trees.label, start, end, same, kept, gold_label, gold_start, gold_end
+        trees.tree_start,
+        trees.arity,
+        trees.label,
+        start,
+        end,
+        same,
+        kept,
+        np.array(rows, np.int32).reshape(-1, 3),
     )
     return Scored(words, trees, predicted, matched, len(rows))
