@@ -14,26 +14,20 @@ import numpy as np
 
 from gramian.jit import helper_kernel, kernel
 from gramian.loglinear.adagrad_kernels import take_step
-from gramian.loglinear.hashing_kernels import add_values, mix, parts_at_places
+from gramian.loglinear.hashing_kernels import add_values, length_class, mix, parts_at_places
 
 __all__ = ["arc_factors", "best_relations", "climb_arcs", "climb_relations", "score_arcs", "score_relations"]
 
 _MOST_FEATURES = 128
 _TAG, _COARSE = 0, 3
+_DISTANCES = (10, 20)
 _BETWEEN, _ALL_BETWEEN = np.uint64(52), np.uint64(53)
 
 
 @kernel
 def _stretch(head, modifier):
     """Direction and class of distance in one number."""
-    distance = abs(head - modifier)
-    if distance > 20:
-        distance = 8
-    elif distance > 10:
-        distance = 7
-    elif distance > 5:
-        distance = 6
-    return 2 * distance + (1 if head < modifier else 0)
+    return 2 * length_class(abs(head - modifier), 5, _DISTANCES) + (1 if head < modifier else 0)
 
 
 @kernel

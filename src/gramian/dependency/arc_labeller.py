@@ -29,19 +29,11 @@ _SHARE = 0.08  # a feature has a weight for each relation, but most of them neve
 
 @dataclass(frozen=True, eq=False)
 class Labeller:
-    """Weights of hashed features of relations.
-
-    Attributes
-    ----------
-    relations : tuple of str
-    weights : float32 array of shape (a power of two,)
-    root_only : tuple of bool
-        For each relation, whether training had it on arcs from the root only.
-    """
+    """Weights of hashed features of relations, a power of two of them."""
 
     relations: tuple[str, ...]
     weights: npt.NDArray[np.float32]
-    root_only: tuple[bool, ...]
+    root_only: tuple[bool, ...]  # for each relation, whether training had it on arcs from the root only
 
     def label(self, tokens: Tokens, heads: Symbols) -> list[str]:
         """Return the relation of each word to its head; `heads` starts with -1 for the root.
@@ -70,17 +62,7 @@ def fit_labeller(
     max_iter: int,
     random_state: int,
 ) -> Labeller:
-    """Learn the relations of training trees.
-
-    Parameters
-    ----------
-    table : TokenTable
-    tokens, trees
-        Each sentence as `table` encodes it, and its tree, with -1 as head of the root.
-    relations : sequences of str
-        The relation of each word.
-    max_iter, random_state : int
-    """
+    """Learn the relations of trees, -1 the head of the root, whose sentences come as `table` encodes them."""
     names = sorted({name for sentence in relations for name in sentence})
     numbers = {name: number for number, name in enumerate(names)}
     below = {

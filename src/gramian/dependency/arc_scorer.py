@@ -36,12 +36,7 @@ _LOWEST = -300.0
 
 @dataclass(frozen=True, eq=False)
 class ArcScorer:
-    """Weights of hashed features of arcs.
-
-    Attributes
-    ----------
-    weights : float32 array of shape (a power of two,)
-    """
+    """Weights of hashed features of arcs, a power of two of them."""
 
     weights: npt.NDArray[np.float32]
 
@@ -85,21 +80,10 @@ def fit_arc_scorer(
     random_state: int,
     n_jobs: int = 1,
 ) -> ArcScorer:
-    """Learn factors for the arcs of `grammar`.
+    """Learn factors for the arcs of `grammar`, which gives every projective tree a positive weight.
 
-    Parameters
-    ----------
-    grammar : SHAG
-        Must give every projective tree a positive weight.
-    table : TokenTable
-    tokens, symbols, trees
-        Each training sentence as `table` and `grammar` encode it, and its projective tree, with -1 as head of the
-        root.
-    max_iter : int
-        Passes over the sentences, each in a new order. The weights returned are the mean over all steps.
-    random_state : int
-    n_jobs : int
-        Threads; the result does not depend on it.
+    Sentences come as `table` and `grammar` encode them, with their projective trees, -1 the head of the root. The weights are the mean over
+    all steps of `max_iter` passes; they do not depend on `n_jobs`.
     """
     tables = new_tables(table_size(sum(len(sentence) - 1 for sentence in symbols)), _RATE, smallest=_SMALLEST)
     scorer, rates = ArcScorer(tables.weights), table.forgetting(_FORGETTING)

@@ -30,15 +30,7 @@ _FIRST = 6
 class TokenTable:
     """Numbers for the views of a word: tag, form, ending of three, coarse tag, endings of two and five, beginning of five.
 
-    Attributes
-    ----------
-    column : "upos" or "xpos"
-        Which column gives the tag.
-    values : tuple of tuple of str
-        The known values of each view; value number v has number v + 6. Numbers 0-4 are places outside the
-        sentence and the root, 5 is all that is unknown.
-    counts : int64 array
-        How often each form of ``values[1]`` was seen in training; empty once the model is read from a file.
+    Value number v of a view has number v + 6. Numbers 0-4 are places outside the sentence and the root, 5 is all that is unknown.
 
     Examples
     --------
@@ -47,9 +39,11 @@ class TokenTable:
     array([0, 1, 2, 6, 6, 3, 4], dtype=int32)
     """
 
-    column: Literal["upos", "xpos"]
-    values: tuple[tuple[str, ...], ...]
-    counts: npt.NDArray[np.int64]
+    column: Literal["upos", "xpos"]  # which gives the tag
+    values: tuple[tuple[str, ...], ...]  # the known values of each view
+    counts: npt.NDArray[
+        np.int64
+    ]  # how often each form was seen in training; empty once the model is read from a file
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], column: Literal["upos", "xpos"]) -> TokenTable:

@@ -19,30 +19,17 @@ _log = logging.getLogger(__name__)
 
 
 class Tables(NamedTuple):
-    """Weights while they are learnt, one a slot.
-
-    Attributes
-    ----------
-    weights, squares : ndarray of float32
-        Weights, and the sum of the squares of their gradients.
-    drift : ndarray of float64
-        The sum of the changes, each times its step, from which the mean of the weights follows.
-    rate : float
-    smallest : float
-        Gradients below this are left alone: they cost time and fill the table.
-    decay : float
-        How strongly a weight is drawn to zero (L2), each time it changes.
-    floor : float or float32
-        What is added to squares; roots are taken in its precision.
-    """
+    """Weights while they are learnt, one a slot."""
 
     weights: Floats
-    squares: Floats
-    drift: npt.NDArray[np.float64]
+    squares: Floats  # the sum of the squares of their gradients
+    drift: npt.NDArray[
+        np.float64
+    ]  # the sum of the changes, each times its step, from which the mean of the weights follows
     rate: float
-    smallest: float
-    decay: float
-    floor: float | np.float32
+    smallest: float  # gradients below this are left alone: they cost time and fill the table
+    decay: float  # how strongly a weight is drawn to zero (L2), each time it changes
+    floor: float | np.float32  # what is added to squares; roots are taken in its precision
 
 
 def new_tables(

@@ -26,29 +26,16 @@ _SEEN = re.compile(r"([a-z])([a-z])([+-]\d)?")
 
 
 class Scheme(NamedTuple):
-    """What the number of a template and its values are multiplied with.
-
-    Attributes
-    ----------
-    number : int
-    values : tuple of tuple
-        For each value of a template in turn: to which of two sums it goes, and its factor.
-    """
+    """What the number of a template and its values are multiplied with."""
 
     number: int
-    values: tuple[tuple[int, int], ...]
+    values: tuple[
+        tuple[int, int], ...
+    ]  # for each value in turn: to which of two sums it goes, and its factor
 
 
-SUMMED = Scheme(
-    _GOLDEN,
-    (
-        (0, 0xD6E8FEB86659FD93),
-        (0, 0xA0761D6478BD642F),
-        (0, 0xE7037ED1A0B428DB),
-        (0, 0x8EBC6AF09C88C6E3),
-        (0, 0x589965CC75374CC3),
-    ),
-)
+_FACTORS = 0xD6E8FEB86659FD93, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3
+SUMMED = Scheme(_GOLDEN, tuple((0, factor) for factor in _FACTORS))
 """Up to five values of any size."""
 
 PACKED = Scheme(
@@ -58,31 +45,16 @@ PACKED = Scheme(
 
 
 class Templates(NamedTuple):
-    """Templates as the kernels want them: `n` of them, which see `m` values of views.
+    """Templates as the kernels want them: `n` of them, which see `m` values of views."""
 
-    Attributes
-    ----------
-    number : ndarray of uint64, shape (n,)
-        What each template's number adds to its sum.
-    n_sums, n_places : int
-    terms : ndarray of int64, shape (m, 5)
-        Of each value: its sum, its place, its row of the views, how many columns from the place, and whose it is.
-    factor : ndarray of uint64, shape (m,)
-    small : ndarray of uint64, shape (n_sums, n_classes, n)
-        What small numbers, such as classes of lengths, add to the sums.
-    given : ndarray of uint64, shape (n_given, n)
-        All ones where a template sees a number that is given with the feature, zero elsewhere.
-    given_factor : ndarray of uint64, shape (n_given,)
-    """
-
-    number: Words
+    number: Words  # (n,): what each template's number adds to its sum
     n_sums: int
     n_places: int
-    terms: Ints
-    factor: Words
-    small: Words
-    given: Words
-    given_factor: Words
+    terms: Ints  # (m, 5): of each value its sum, its place, its row of the views, its column from the place, and whose it is
+    factor: Words  # (m,)
+    small: Words  # (n_sums, n_classes, n): what small numbers, such as classes of lengths, add to the sums
+    given: Words  # (n_given, n): all ones where a template sees a number that is given with the feature, zero elsewhere
+    given_factor: Words  # (n_given,)
 
 
 def templates(
@@ -97,9 +69,9 @@ def templates(
 ) -> Templates:
     """Read templates from text, with bars between them.
 
-    A value is a letter of `views`, one for each row, and one of `places`, such as ``tb`` or ``tb-1``; or a name of `small`, which has its value
-    in each class, or of `given`; a dot is a value of nothing. A place is a number, and how many columns from it. The first template has the
-    number `first`, and one that begins with a number and a colon has that.
+    A value is a letter of `views`, one for each row, and one of `places`, such as ``tb`` or ``tb-1``; or a name of `small`, which has its
+    value in each class, or of `given`; a dot is a value of nothing. A place is a number, and how many columns from it.
+    The first template has the number `first`, and one that begins with a number and a colon has that.
 
     Examples
     --------
@@ -128,13 +100,7 @@ def templates(
                 place, column = places[letter]
                 terms.append((which, place, views.index(view), column + int(offset), template))
                 term_factors.append(factor & _WORD)
+    numbers, found = np.array(own, np.uint64), np.array(terms, np.int64)
     return Templates(
-        np.array(own, np.uint64),
-        n_sums,
-        n_places,
-        np.array(terms, np.int64),
-        np.array(term_factors, np.uint64),
-        classes,
-        masks,
-        factors,
+        numbers, n_sums, n_places, found, np.array(term_factors, np.uint64), classes, masks, factors
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian.jit import helper_kernel, kernel
 
-__all__ = ["add_values", "mix", "mix_well", "parts_at_places", "summed"]
+__all__ = ["add_values", "length_class", "mix", "mix_well", "parts_at_places", "summed"]
 
 
 @helper_kernel
@@ -32,6 +32,19 @@ def summed(number, a, b, c, d, e):
     state = number * np.uint64(0x9E3779B97F4A7C15) + a * np.uint64(0xD6E8FEB86659FD93)
     state += b * np.uint64(0xA0761D6478BD642F) + c * np.uint64(0xE7037ED1A0B428DB)
     return state + d * np.uint64(0x8EBC6AF09C88C6E3) + e * np.uint64(0x589965CC75374CC3)
+
+
+@helper_kernel
+def length_class(length, exact, bounds):
+    """Return a class of lengths: those up to `exact` stand for themselves, others for the first of `bounds` that they do not exceed."""
+    found = np.int64(length)
+    if found <= exact:
+        return found
+    for bound in bounds:
+        exact += 1
+        if found <= bound:
+            return exact
+    return exact + 1
 
 
 @helper_kernel

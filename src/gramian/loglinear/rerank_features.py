@@ -35,56 +35,25 @@ _MOST_RULES = 1 << 17  # whose heads are kept
 
 
 class TreeArrays(NamedTuple):
-    """Candidates as the kernels want them.
+    """Candidates as the kernels want them."""
 
-    Attributes
-    ----------
-    tree_start, arity : ndarray of int32
-        As in :class:`gramian.loglinear.rerank_candidates.Candidates`.
-    code : ndarray of uint64
-        A number for the label of each node.
-    parent, sibling, start, end : ndarray of int32
-        Of each node: its parent and next sibling or -1, its first word, and the one after its last.
-    head : ndarray of int32
-        The number of its head among its children.
-    key : ndarray of uint64
-        A hash of its label and its children's.
-    lexical : ndarray of uint64, shape (n_words + 4,)
-        A number for each word, with two places of padding on either side.
-    role : ndarray of int8
-        1 for conjunctions, 2 for punctuation.
-    has_heads : bool
-    groups : ndarray of bool
-        Which of :data:`GROUPS` are wanted.
-    """
-
-    tree_start: Ints
+    tree_start: Ints  # as in Candidates
     arity: Ints
-    code: Words
-    parent: Ints
-    sibling: Ints
-    start: Ints
-    end: Ints
-    head: Ints
-    key: Words
-    lexical: Words
-    role: Roles
+    code: Words  # a number for the label of each node
+    parent: Ints  # -1 for none
+    sibling: Ints  # the next, -1 for none
+    start: Ints  # first word
+    end: Ints  # the one after the last
+    head: Ints  # the number of the head among the children
+    key: Words  # a hash of a node's label and its children's
+    lexical: Words  # (n_words + 4,): a number for each word, with two places of padding on either side
+    role: Roles  # 1 for conjunctions, 2 for punctuation
     has_heads: bool
-    groups: npt.NDArray[np.bool_]
+    groups: npt.NDArray[np.bool_]  # which of GROUPS are wanted
 
 
 class TreeFeatures:
-    """Reads features off candidates.
-
-    Parameters
-    ----------
-    frequent : sequence of str
-        Lower-cased words that stand for themselves; others are known by their form.
-    heads : HeadRules, optional
-        Without them there are no features of heads.
-    groups : sequence of str
-        Of :data:`GROUPS`.
-    """
+    """Reads features off candidates; `frequent` words stand for themselves, and without `heads` there are no features of heads."""
 
     def __init__(
         self, frequent: Sequence[str], heads: HeadRules | None = None, groups: Sequence[str] = GROUPS

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramian.jit import kernel
-from gramian.loglinear.hashing_kernels import mix_well, summed
+from gramian.loglinear.hashing_kernels import length_class, mix_well, summed
 
 __all__ = [
     "N_GROUPS",
@@ -32,6 +32,7 @@ _MOST = 96  # features of a node
 RULE, NGRAM, HEADS, WORD, BRANCH, HEAVY, EDGES, COORDINATION, PATH, ANCESTORS = range(10)
 N_GROUPS = 10
 
+_LENGTHS = (6, 9, 14, 22)
 _NONE = np.uint64(0)
 _FIRST, _LAST = np.uint64(1), np.uint64(2)  # what stands before the first child and behind the last
 
@@ -44,18 +45,7 @@ def _hash(a, b, c=_NONE, d=_NONE, e=_NONE, f=_NONE):
 
 @kernel
 def _bucket(length):
-    """Return a class of lengths."""
-    if length <= 4:
-        return length
-    if length <= 6:
-        return 5
-    if length <= 9:
-        return 6
-    if length <= 14:
-        return 7
-    if length <= 22:
-        return 8
-    return 9
+    return length_class(length, 4, _LENGTHS)
 
 
 @kernel

@@ -48,41 +48,21 @@ Floats = npt.NDArray[np.float64]
 
 
 class ExampleArrays(NamedTuple):
-    """Candidates of sentences by what sets them apart from their sentence's first.
+    """Candidates of sentences by what sets them apart from their sentence's first."""
 
-    Attributes
-    ----------
-    sentence_start : ndarray of int64, shape (n_sentences + 1,)
-        Where each sentence's candidates begin.
-    tree_first : ndarray of int64, shape (n_candidates + 1,)
-        Where each candidate's features begin.
-    feature : ndarray of int32
-    value : ndarray of int8
-        How much more often the candidate has the feature than the first.
-    dense : ndarray of float64, shape (n_candidates, n_dense)
-        Differences of what the base model says.
-    """
-
-    sentence_start: npt.NDArray[np.int64]
-    tree_first: npt.NDArray[np.int64]
+    sentence_start: npt.NDArray[np.int64]  # (n_sentences + 1,): where each sentence's candidates begin
+    tree_first: npt.NDArray[np.int64]  # (n_candidates + 1,): where each candidate's features begin
     feature: npt.NDArray[np.int32]
-    value: npt.NDArray[np.int8]
-    dense: Floats
+    value: npt.NDArray[np.int8]  # how much more often the candidate has the feature than the first
+    dense: Floats  # (n_candidates, n_dense): differences of what the base model says
 
 
 @dataclass(frozen=True)
 class Examples:
-    """Candidates of sentences, and how good they are.
-
-    Attributes
-    ----------
-    arrays : ExampleArrays
-    counts : ndarray of int32, shape (n_candidates, 3)
-        Brackets of each candidate that are right, its brackets, and gold's.
-    """
+    """Candidates of sentences, and how good they are."""
 
     arrays: ExampleArrays
-    counts: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]  # (n_candidates, 3): brackets that are right, all brackets, and gold's
 
     @property
     def sentence_start(self) -> npt.NDArray[np.int64]:
@@ -250,9 +230,7 @@ class MaxEntReranker(Estimator):
         number = np.full(self.slots, -1, np.int32)
         number[slots] = np.arange(len(slots))
         trees, parts, values, total = [np.zeros(1, np.int64)], [], [], 0
-        while (
-            found
-        ):  # each goes when it is done with: together they are the most that learning keeps in memory
+        while found:  # each goes when done with: together they are the most that learning keeps in memory
             where, slot, value = found.popleft()
             kept = number[slot] >= 0
             parts.append(number[slot[kept]])
@@ -264,13 +242,8 @@ class MaxEntReranker(Estimator):
             for one in sentences
         ]
         dense = np.concatenate([one.trees.dense - one.trees.dense[:1] for one in sentences]).astype(float)
-        arrays = ExampleArrays(
-            np.cumsum([0, *(len(one.trees) for one in sentences)]),
-            np.concatenate(trees),
-            np.concatenate(parts),
-            np.concatenate(values),
-            dense,
-        )
+        starts = np.cumsum([0, *(len(one.trees) for one in sentences)])
+        arrays = ExampleArrays(starts, *map(np.concatenate, (trees, parts, values)), dense)
         return Examples(arrays, np.concatenate(rows)), slots
 
     def _tuned(

@@ -15,30 +15,16 @@ import numpy as np
 
 from gramian.jit import helper_kernel, kernel
 from gramian.loglinear.adagrad_kernels import take_step
-from gramian.loglinear.hashing_kernels import mix, parts_at_places, summed
+from gramian.loglinear.hashing_kernels import length_class, mix, parts_at_places, summed
 
 __all__ = ["climb", "inside_outside", "score_forest"]
 
 _TAG = 7
 _MOST = 192  # features of one item or edge
 _UNARY_PAIR, _BINARY_PAIR = 1, 4  # templates of an edge that are joined with a context
+_LENGTHS = (7, 10, 15, 22)
 _NOTHING = np.uint64(0)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-@kernel
-def _length_class(length):
-    if length <= 5:
-        return length
-    if length <= 7:
-        return 6
-    if length <= 10:
-        return 7
-    if length <= 15:
-        return 8
-    if length <= 22:
-        return 9
-    return 10
 
 
 @kernel
@@ -62,7 +48,7 @@ def _all_parts(views, templates):
 @helper_kernel
 def _span_features(templates, parts, tag, start, end, slots):
     """OUT slots: hashed features of a span, to be joined with a label; return how many."""
-    length, count = _length_class(end - start), templates.number.shape[0]
+    length, count = length_class(end - start, 5, _LENGTHS), templates.number.shape[0]
     for t in range(count):
         total = parts[0, 0, start, t] + parts[0, 1, end, t] + templates.small[0, length, t]
         slots[t] = mix(total, _NOTHING)
@@ -124,7 +110,8 @@ def _edge_features(templates, parts, forest, parent, edge, around, slots):
     binary, part = templates.binary, parts[3]
     rule = rule * 1024 + symbols[right]
     lead, pair = np.uint64(rule) * binary.given_factor[0], np.uint64(rule + 1) * binary.given_factor[1]
-    lengths = 11 * _length_class(split - start) + _length_class(forest.item_end[parent] - split)
+    lengths = 11 * length_class(split - start, 5, _LENGTHS)
+    lengths += length_class(forest.item_end[parent] - split, 5, _LENGTHS)
     count = binary.number.shape[0]
     for t in range(count):
         total = around[t] + part[0, 2, split, t] + binary.small[0, lengths, t]
@@ -135,7 +122,7 @@ def _edge_features(templates, parts, forest, parent, edge, around, slots):
 @helper_kernel
 def _state_features(templates, part, start, end, symbol, slots):
     """OUT slots: hashed features of an item, to be joined with its context; return how many."""
-    lead, length = np.uint64(symbol) * templates.given_factor[0], _length_class(end - start)
+    lead, length = np.uint64(symbol) * templates.given_factor[0], length_class(end - start, 5, _LENGTHS)
     count = templates.number.shape[0]
     for t in range(count):
         total = lead + part[0, 0, start, t] + part[0, 1, end, t] + templates.small[0, length, t]
@@ -189,18 +176,8 @@ def score_forest(templates, views, forest, states, n_phrases, weights):
 
 @kernel
 def inside_outside(forest, states, n_phrases, state_score, pair_score):
-    """Sum over the trees of a forest.
-
-    Returns
-    -------
-    log_total: logarithm of the sum of the exponentiated scores of all trees, -inf if there is none;
-    item_posterior, edge_posterior, root_posterior, state_posterior, pair_posterior float64.
-    """
-    n_items, n_edges, n_states = (
-        forest.item_symbol.shape[0],
-        forest.edge_left.shape[0],
-        states.context.shape[0],
-    )
+    """Return the logarithm of the sum of the exponentiated scores of all trees of a forest, and posteriors as in its reference."""
+    n_items, n_edges, n_states = len(forest.item_symbol), len(forest.edge_left), len(states.context)
     inside = np.full(n_states, -np.inf)
     value = np.full(pair_score.shape[0], -np.inf)
     for item in range(n_items):

@@ -24,13 +24,7 @@ _SLOTS = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Tagger:
-    """Weights of hashed features.
-
-    Attributes
-    ----------
-    n_tags : int
-    weights : ndarray of float32, shape (a power of two,)
-    """
+    """Weights of hashed features, a power of two of them."""
 
     n_tags: int
     weights: npt.NDArray[np.float32]
@@ -41,20 +35,11 @@ class Tagger:
 
 
 class Lesson(NamedTuple):
-    """Sentences side by side.
-
-    Attributes
-    ----------
-    views : ndarray of int64
-    tags : ndarray of int32
-        The right tag of each column.
-    starts : ndarray of int64
-        Where each sentence's columns begin.
-    """
+    """Sentences side by side."""
 
     views: Views
-    tags: Ints
-    starts: npt.NDArray[np.int64]
+    tags: Ints  # the right tag of each column
+    starts: npt.NDArray[np.int64]  # where each sentence's columns begin
 
 
 def fit_tagger(views: Sequence[Views], tags: Sequence[Ints], n_tags: int, random_state: int) -> Tagger:
