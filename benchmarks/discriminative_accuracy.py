@@ -1,6 +1,6 @@
 """How well the span CRF parses alone and as a factor beside grammars with states: EVALB with COLLINS.prm, predicted tags.
 
-python -m benchmarks.discriminative_accuracy TRAIN DEV [--grammars 1] [--states 32] [--epochs 4] [--weights 0.5 1 2]
+python -m benchmarks.discriminative_accuracy TRAIN DEV [--grammars 1] [--states 32] [--iterations 4] [--weights 0.5 1 2]
 
 The product is a mean of the log-odds of labels; ``--weights`` is how much the span CRF counts beside one grammar. Times are CPU
 seconds of this process, reading apart.
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("dev")
     parser.add_argument("--grammars", type=int, default=1, help="grammars with states, one a seed")
     parser.add_argument("--states", type=int, default=32)
-    parser.add_argument("--epochs", type=int, help="instead of the default")
+    parser.add_argument("--iterations", type=int, help="instead of the default")
     parser.add_argument("--weights", type=float, nargs="+", default=[0.5, 1.0, 2.0])
     parser.add_argument("--preset", default="penn")
     parser.add_argument("--most", type=int, help="score on so many sentences of DEV only")
@@ -60,7 +60,7 @@ def main() -> None:
     sentences = [list(tree.words) for _, tree in gold]
 
     began = time.process_time()
-    crf = SpanCRF(**({} if options.epochs is None else {"epochs": options.epochs})).fit(bank)
+    crf = SpanCRF(**({} if options.iterations is None else {"max_iter": options.iterations})).fit(bank)
     learning = time.process_time() - began
     if options.save:
         save(crf.model_, options.save)

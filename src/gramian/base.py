@@ -41,6 +41,7 @@ __all__ = [
     "MappingOf",
     "Number",
     "OneOf",
+    "PowerOfTwo",
     "Report",
     "Whole",
     "check_options",
@@ -145,6 +146,14 @@ class Jobs(Whole):
 
     def _wanted(self, value: Any) -> str | None:
         return None if value is None or value == -1 or value >= 1 else "at least 1, or -1 for all processors"
+
+
+class PowerOfTwo(Whole):
+    """A power of two, such as the size of a table of hashed features."""
+
+    def _wanted(self, value: Any) -> str | None:
+        is_power = value > 0 and not value & (value - 1)
+        return super()._wanted(value) if is_power else f"a power of two, at least {self.least}"
 
 
 class OneOf(Constraint):

@@ -77,7 +77,7 @@ def parser() -> Any:
 def _expert() -> Any:
     from gramian.loglinear import SpanCRF
 
-    return SpanCRF(epochs=1, slots=1 << 12).fit(_bank()).model_
+    return SpanCRF(max_iter=1, slots=1 << 12).fit(_bank()).model_
 
 
 def _changed(random: Random, header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
@@ -237,7 +237,7 @@ def reranker() -> tuple[Make, Read]:
     calibration = {"product": Calibration(Curve(0.9, 0.8, 0.1), Curve(0.7, 1.1, 0.0))}
     write: dict[str, Callable[[Path], None]] = {}
     for name, heads in (("heads", HeadRules.collins()), ("headless", None)):
-        learner = MaxEntReranker(l2=(1.0,), base=(1.0,), heads=heads, least=1, slots=1 << 12, iterations=5)
+        learner = MaxEntReranker(l2=(1.0,), base=(1.0,), heads=heads, least=1, slots=1 << 12, max_iter=5)
         learnt = learner.fit(read_candidates(written)).model_
         whole = replace(model, reranker=learnt, calibration=calibration)
         write[name] = lambda path, whole=whole: store.save_model(whole, path)

@@ -40,7 +40,7 @@ def with_reranker(model: Model, tasks: list[dict[str, Any]], bundle: Bundle) -> 
         scheduler=bundle.scheduler, folder=f"{bundle.output}.members", watch=watch,
     )  # fmt: skip
     reranker = MaxEntReranker(
-        heads=head_rules(bundle.options["heads"], model.grammar), say=None if bundle.quiet else say
+        heads=head_rules(bundle.options["heads"], model.grammar), verbose=not bundle.quiet
     )
     reranker.fit([sentence for fold in found for sentence in read_candidates(fold)])
     report = {

@@ -29,13 +29,7 @@ def expected_brackets(
 ) -> npt.NDArray[np.float64]:
     """Return for each tree how many of its brackets are expected to be right, less one half for each.
 
-    Parameters
-    ----------
-    trees : Candidates
-    scores : ndarray
-        Logarithms of the trees' probabilities, up to a constant.
-    base : float
-        What the base model's own posteriors count, those that follow from `scores` counting 1.
+    `scores` are logarithms of the trees' probabilities, up to a constant; the base model's own posteriors count `base`.
     """
     chance = np.exp(scores - scores.max())
     chance /= chance.sum()

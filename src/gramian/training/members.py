@@ -145,7 +145,6 @@ def train_member(task: dict[str, Any], say: Callable[[str], None] | None = None)
     if task["learner"] != "PCFG":  # which leaves nothing to chance
         parameters["random_state"] = member.seed
     if task["learner"] == "SpanCRF":
-        parameters["say"] = say if parameters.pop("verbose") else None
         expert = SpanCRF(**parameters).fit(seen.bank)
         return {"expert": _encoded(partial(save_expert, expert.model_))}
     if member.noise:

@@ -1,4 +1,4 @@
-"""Learning to rerank: the slope of the likelihood, what is learnt, and how a parser uses it."""
+"""Learning to rerank: the gradient of the likelihood, what is learnt, and how a parser uses it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gramian.loglinear import MaxEntReranker, RerankModel
 from gramian.loglinear.loglinear_store import rounded
 from gramian.loglinear.rerank_candidates import DENSE, candidates
 from gramian.loglinear.rerank_scored import read_candidates
-from gramian.loglinear.reranker import Examples, log_likelihood
+from gramian.loglinear.reranker import ExampleArrays, Examples, log_likelihood
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.training.folds import HeldOut
@@ -34,10 +34,14 @@ def random_examples(seed: int) -> Examples:
     n = int(sizes.sum())
     features = rng.integers(0, 7, size=n)
     counts = np.stack([rng.integers(0, 4, size=n), np.full(n, 5), np.full(n, 5)], axis=1)
-    return Examples(
-        np.cumsum([0, *sizes]), np.cumsum([0, *features]), rng.integers(0, 12, size=features.sum()).astype(np.int32),
-        rng.integers(-3, 4, size=features.sum()).astype(np.int8), rng.normal(size=(n, 2)), counts.astype(np.int32),
-    )  # fmt: skip
+    arrays = ExampleArrays(
+        np.cumsum([0, *sizes]),
+        np.cumsum([0, *features]),
+        rng.integers(0, 12, size=features.sum()).astype(np.int32),
+        rng.integers(-3, 4, size=features.sum()).astype(np.int8),
+        rng.normal(size=(n, 2)),
+    )
+    return Examples(arrays, counts.astype(np.int32))
 
 
 def plain_likelihood(weights: np.ndarray, examples: Examples) -> float:
@@ -46,9 +50,9 @@ def plain_likelihood(weights: np.ndarray, examples: Examples) -> float:
     for first, last in zip(examples.sentence_start[:-1], examples.sentence_start[1:], strict=True):
         scores, f1 = [], []
         for candidate in range(first, last):
-            score = float(examples.dense[candidate] @ weights[12:])
-            for place in range(examples.tree_first[candidate], examples.tree_first[candidate + 1]):
-                score += weights[examples.feature[place]] * examples.value[place]
+            score = float(examples.arrays.dense[candidate] @ weights[12:])
+            for place in range(*examples.arrays.tree_first[candidate : candidate + 2]):
+                score += weights[examples.arrays.feature[place]] * examples.arrays.value[place]
             scores.append(score)
             matched, predicted, gold = examples.counts[candidate]
             f1.append(2 * matched / (predicted + gold))
@@ -58,11 +62,11 @@ def plain_likelihood(weights: np.ndarray, examples: Examples) -> float:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_slope_is_that_of_the_likelihood(seed):
+def test_the_gradient_is_that_of_the_likelihood(seed):
     examples = random_examples(seed)
     rng = np.random.default_rng(seed)
     weights, l2 = rng.normal(size=14), rng.uniform(0.1, 2, size=14)
-    value, slope = log_likelihood(weights, examples, l2)
+    value, gradient = log_likelihood(weights, examples, l2)
     expected = plain_likelihood(weights, examples) - 0.5 * l2 @ weights**2
     np.testing.assert_allclose(value, expected, rtol=1e-10)
     step = 1e-6
@@ -71,7 +75,7 @@ def test_the_slope_is_that_of_the_likelihood(seed):
         up[place] += step
         down[place] -= step
         rise = log_likelihood(up, examples, l2)[0] - log_likelihood(down, examples, l2)[0]
-        np.testing.assert_allclose(slope[place], rise / (2 * step), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(gradient[place], rise / (2 * step), rtol=1e-4, atol=1e-6)
 
 
 def test_parts_and_choices():

@@ -41,7 +41,7 @@ def bank():
 
 @pytest.fixture(scope="module")
 def crf(bank):
-    return SpanCRF(epochs=5, slots=1 << 16).fit(bank)
+    return SpanCRF(max_iter=5, slots=1 << 16).fit(bank)
 
 
 def best(crf, words, model=None):
@@ -58,7 +58,7 @@ def test_words_decide_where_rules_cannot(crf):
 
 
 def test_same_seed_same_model_whatever_the_number_of_threads(crf, bank):
-    other = clone(crf).set_params(jobs=2).fit(bank).model_
+    other = clone(crf).set_params(n_jobs=2).fit(bank).model_
     for field in fields(other):
         np.testing.assert_array_equal(getattr(other, field.name), getattr(crf.model_, field.name))
 
@@ -67,8 +67,8 @@ def test_same_seed_same_model_whatever_the_number_of_threads(crf, bank):
     ("options", "word"),
     [
         ({"slots": 1000}, "power of two"),
-        ({"epochs": 0}, "epochs"),
-        ({"jobs": 0}, "jobs"),
+        ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
+        ({"n_jobs": 0}, "n_jobs"),
         ({"batch": 0}, "batch"),
     ],
 )
@@ -84,7 +84,7 @@ def test_no_trees():
 
 def test_one_tree_is_enough():
     bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")])
-    crf = SpanCRF(epochs=1, slots=1 << 12).fit(bank)
+    crf = SpanCRF(max_iter=1, slots=1 << 12).fit(bank)
     assert best(crf, ["the", "cat", "sleeps"]) == str(bank.tree(0))
 
 
@@ -93,7 +93,7 @@ def test_a_coarse_grammar_of_another_treebank(bank):
     with pytest.raises(OptionError, match="other symbols"):
         SpanCRF(grammar=other).fit(bank)
     with pytest.raises(OptionError, match="does not know"):
-        Expert(SpanCRF(epochs=1, slots=1 << 12).fit(bank).model_, other)
+        Expert(SpanCRF(max_iter=1, slots=1 << 12).fit(bank).model_, other)
 
 
 def test_symbols_may_be_numbered_otherwise(crf, bank):

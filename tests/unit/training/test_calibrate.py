@@ -32,7 +32,7 @@ TREES = [
 @pytest.fixture(scope="module")
 def model() -> Model:
     bank = Treebank.from_trees(TREES)
-    return Model(PCFG().fit(bank).model_, expert=SpanCRF(epochs=2, slots=4096).fit(bank).model_)
+    return Model(PCFG().fit(bank).model_, expert=SpanCRF(max_iter=2, slots=4096).fit(bank).model_)
 
 
 def test_posteriors_and_outcomes_are_those_of_the_best_trees(model):

@@ -64,7 +64,7 @@ def test_a_fold_leaves_out_what_occurs_in_it_alone(tasks, tmp_path):
 
 
 def test_an_expert_belongs_to_the_model(tasks):
-    expert = tasks[0] | {"learner": "SpanCRF", "parameters": {"epochs": 1}}
+    expert = tasks[0] | {"learner": "SpanCRF", "parameters": {"max_iter": 1}}
     (fold,) = held_out_models([expert, *tasks], 4, numbers=[1])
     assert fold.model.expert is not None
     assert len(fold.model.grammars) == 2
