@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from test_decode import EXACT, Enumeration
 
 from gramian.chart.chart_parser import ChartParser
-from gramian.chart.combine import COMBINATIONS, EnsembleChart
+from gramian.chart.combine import COMBINATIONS
 from gramian.chart.decode import decode
-from gramian.chart.readout import confidences, label_posteriors, label_table, to_tree
+from gramian.chart.label_table import label_table
+from gramian.chart.readout import confidences, to_tree
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
@@ -79,7 +80,7 @@ def test_sum_and_product_follow_from_all_trees(case: Case, seed: int, more: int)
     members = [case, *(with_other_states(case, seed + each) for each in range(more))]
     tables = [enumerated_labels(member) for member in members]
     words = joint_words(members)
-    forest = EnsembleChart([member.grammar for member in members], "sum").forest(words, EXACT)
+    forest = ChartParser([member.grammar for member in members], "sum").forest(words, EXACT)
     assert forest is not None
     np.testing.assert_allclose(forest.label_posterior, np.mean(tables, axis=0), rtol=1e-3, atol=1e-4)
     logs = [ChartParser(member.grammar).forest(member.words, EXACT).log_ratio for member in members]
@@ -87,7 +88,7 @@ def test_sum_and_product_follow_from_all_trees(case: Case, seed: int, more: int)
         np.exp(forest.log_ratio - max(logs)), np.mean(np.exp(np.array(logs) - max(logs))), rtol=1e-3
     )
 
-    forest = EnsembleChart([member.grammar for member in members], "product").forest(words, EXACT)
+    forest = ChartParser([member.grammar for member in members], "product").forest(words, EXACT)
     odds = np.mean([np.log(table / (1 - table)) for table in np.clip(tables, 1e-6, 1 - 1e-6)], axis=0)
     inner = np.logical_and.reduce([(table > 0.01) & (table < 0.99) for table in tables])
     np.testing.assert_allclose(forest.label_posterior[inner], (1 / (1 + np.exp(-odds)))[inner], rtol=2e-2)
@@ -99,33 +100,29 @@ def test_one_grammar_twice_is_that_grammar(case: Case) -> None:
     chart = ChartParser(case.grammar)
     forest = chart.forest(case.words, EXACT)
     assume(forest is not None)
-    best = decode(chart, forest)
+    best = decode(forest)
     words = [f"w{place}" for place in range(len(case.words))]
     twice = joint_words([case, case])
     for combination in COMBINATIONS:
-        both = EnsembleChart([case.grammar, case.grammar], combination)
+        both = ChartParser([case.grammar, case.grammar], combination)
         found = both.forest(twice, EXACT)
-        answer = decode(both, found)
+        answer = decode(found)
         if combination in ("sum", "product"):
-            np.testing.assert_allclose(
-                label_posteriors(both, found), label_posteriors(chart, forest), rtol=1e-3, atol=2e-4
-            )
+            np.testing.assert_allclose(found.label_posterior, forest.label_posterior, rtol=1e-3, atol=2e-4)
             assert answer.score == pytest.approx(best.score, rel=1e-3, abs=3e-3)
         else:  # both vote for the same tree
-            assert to_tree(both, found, answer, words) == to_tree(chart, forest, best, words)
-            assert confidences(both, found, answer).min() == 1
+            assert to_tree(found, answer, words) == to_tree(forest, best, words)
+            assert confidences(found, answer).min() == 1
 
 
 def test_grammars_of_another_binarisation_have_a_say() -> None:
     right, left, words = ambiguous_grammars()
-    single = [
-        label_posteriors(chart, chart.forest(words, EXACT)) for chart in map(ChartParser, (right, left))
-    ]
+    single = [chart.forest(words, EXACT).label_posterior for chart in map(ChartParser, (right, left))]
     names = [label_table(one.symbols, one.n_phrases).names for one in (right, left)]
     assert names[0] == names[1]
     assert right.binary_rules.tolist() != left.binary_rules.tolist()
     twice = [replace(word, states=np.repeat(word.states, 2)) for word in words]
-    forest = EnsembleChart([right, left], "sum").forest(twice, EXACT)
+    forest = ChartParser([right, left], "sum").forest(twice, EXACT)
     np.testing.assert_allclose(forest.label_posterior, (single[0] + single[1]) / 2, rtol=1e-4)
     assert not np.allclose(single[0], single[1], atol=0.02)
 
@@ -133,7 +130,7 @@ def test_grammars_of_another_binarisation_have_a_say() -> None:
 def test_what_does_not_go_together_is_refused() -> None:
     right, left, _ = ambiguous_grammars()
     with pytest.raises(OptionError, match="product, sum"):
-        EnsembleChart([right, left], "vote")
+        ChartParser([right, left], "vote")
     other: LPCFG = replace(left, lexicon=replace(left.lexicon, tags=("q", *left.lexicon.tags[1:])))
     with pytest.raises(OptionError, match="same treebank"):
-        EnsembleChart([right, other])
+        ChartParser([right, other])

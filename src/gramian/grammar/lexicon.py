@@ -158,15 +158,15 @@ class Lexicon:
         place = self._class_slice.get(str(tag))
         return np.ones(self.n_states[tag], np.float32) if place is None else self.class_states[place]
 
-    def pair_states(self, tag: int, word: str) -> Floats:
+    def pair_states(self, tag: int, word: str, initial: bool = False) -> Floats:
         """Return the state scores of `word` under `tag`: its own if it was seen with that tag, else those of its class."""
         number = self._word_number.get(word)
         if number is not None:
             first, last = self.entry_start[number], self.entry_start[number + 1]
             place = np.flatnonzero(self.entry_tag[first:last] == tag)
             if len(place):
-                return self._states_of_entry(first + place[0], word)
-        return self.states_of(tag, word)
+                return self._states_of_entry(first + place[0], word, initial)
+        return self.states_of(tag, word, initial)
 
     def _states_of_entry(self, entry: int, word: str, initial: bool = False) -> Floats:
         if self._has_own_states[entry]:

@@ -301,7 +301,7 @@ def test_constraints(parser):
 
 def test_constraints_of_many_sentences(parser):
     known = Constrained(AMBIGUOUS, Constraints(required=(Span(3, 8, "NP"),)))
-    first, second = parser.parse_many([known, AMBIGUOUS], jobs=2)
+    first, second = parser.parse_many([known, AMBIGUOUS], n_jobs=2)
     assert first.tree == parser.parse(AMBIGUOUS, constraints=known.constraints).tree
     assert second.tree == parser.parse(AMBIGUOUS).tree != first.tree
 
@@ -340,14 +340,14 @@ def test_eight_threads_give_what_one_gives():
     with ThreadPoolExecutor(8) as pool:
         for parallel in pool.map(work, range(0, 40, 5)):
             assert parallel == serial
-    assert [facts(result) for result in shared.parse_many(SENTENCES, jobs=8)] == serial
+    assert [facts(result) for result in shared.parse_many(SENTENCES, n_jobs=8)] == serial
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_many_are_parsed_as_they_come(parser, jobs):
     taken = count()
     endless = (f"the dog{next(taken)}" for _ in count())
-    results = parser.parse_many(endless, jobs=jobs)
+    results = parser.parse_many(endless, n_jobs=jobs)
     assert [len(result.words) for result in islice(results, 5)] == [2] * 5
     assert next(taken) <= 200
     results.close()
@@ -355,7 +355,7 @@ def test_many_are_parsed_as_they_come(parser, jobs):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_comes_at_its_place(parser, jobs):
-    results = parser.parse_many(["dog"] * 20 + [["two words"]], jobs=jobs)
+    results = parser.parse_many(["dog"] * 20 + [["two words"]], n_jobs=jobs)
     assert [result.status for result in islice(results, 20)] == ["parsed"] * 20
     with pytest.raises(InputError, match="'two words', is not a word"):
         next(results)
@@ -364,21 +364,21 @@ def test_an_error_comes_at_its_place(parser, jobs):
         yield from ["dog"] * 20
         raise EOFError
 
-    results = parser.parse_many(broken(), jobs=jobs)
+    results = parser.parse_many(broken(), n_jobs=jobs)
     assert [result.status for result in islice(results, 20)] == ["parsed"] * 20
     with pytest.raises(EOFError):
         next(results)
 
 
 def test_bad_options(parser):
-    with pytest.raises(OptionError, match="decoder is one of"):
+    with pytest.raises(OptionError, match="decoder must be one of"):
         parser.parse("a", decoder="best")
-    with pytest.raises(OptionError, match="decoder is one of"):
+    with pytest.raises(OptionError, match="decoder must be one of"):
         load(FIXTURE, decoder="best")
-    with pytest.raises(OptionError, match="k is 1 or more"):
+    with pytest.raises(OptionError, match="k must be at least 1"):
         parser.parse("a", k=0)
-    with pytest.raises(OptionError, match="jobs is 1 or more"):
-        parser.parse_many([], jobs=0)
+    with pytest.raises(OptionError, match="n_jobs must be at least 1"):
+        parser.parse_many([], n_jobs=0)
     with pytest.raises(InputError, match="token 2, ''"):
         parser.parse(["a", ""])
     with pytest.raises(ModelFileError):
