@@ -87,7 +87,7 @@ class NumbaBackend:
         return _Halved(self._grammars[0].grammar)
 
     def forests(self, batch: Sequence[ChartInput], pruning: Pruning) -> list[list[Forest | None]]:
-        """Return for each sentence the forest of each grammar, None where it gives the sentence no probability."""
+        """Return the forests of each sentence; see :meth:`Backend.forests`."""
         return [self._forests(one, pruning) for one in batch]
 
     def _forests(self, sentence: ChartInput, pruning: Pruning) -> list[Forest | None]:

@@ -202,6 +202,12 @@ def coarse_inside(tags, g, guesses, allowed, limits):
 
 
 @kernel
+def _put(edges, place, parent, left, right, rule, share, posterior):
+    edges.parent[place], edges.left[place], edges.right[place] = parent, left, right
+    edges.rule[place], edges.share[place], edges.posterior[place] = rule, share, posterior
+
+
+@kernel
 def coarse_edges(n, cells, posterior, g, limits, edges):
     """Compute posteriors top-down, and list the edges above the threshold.
 
@@ -211,11 +217,10 @@ def coarse_edges(n, cells, posterior, g, limits, edges):
     n_symbols = g.n_symbols
     n_phrases = n_symbols - g.before.shape[0] + 1
     item_symbol, item_inside, cell_first, cell_child_first, cell_right_end, cell_scale = cells
-    edge_parent, edge_left, edge_right, edge_rule, edge_share, edge_posterior = edges
     pair_start, rule_parent, rule_weight = g.pair_start, g.rule_parent, g.rule_weight
     unary_start, unary_parent, unary_weight = g.unary_first, g.unary_parent, g.unary_weight
     item_threshold, edge_threshold = limits.item, limits.edge
-    room = edge_parent.shape[0]
+    room = edges.parent.shape[0]
     power = _powers()
     n_edges = 0
     item_of = np.full(n_phrases, -1, np.int32)
@@ -248,12 +253,8 @@ def coarse_edges(n, cells, posterior, g, limits, edges):
                         posterior[item] += mass
                         if mass > 0 and mass >= edge_threshold:
                             if n_edges < room:
-                                edge_parent[n_edges] = item_of[parent]
-                                edge_left[n_edges] = item
-                                edge_right[n_edges] = -1
-                                edge_rule[n_edges] = rule
-                                edge_share[n_edges] = value / item_inside[item_of[parent]]
-                                edge_posterior[n_edges] = mass
+                                share = value / item_inside[item_of[parent]]
+                                _put(edges, n_edges, item_of[parent], item, -1, rule, share, mass)
                             n_edges += 1
             for split in range(start + 1, end):
                 left_cell, right_cell = cell_number(start, split, n), cell_number(split, end, n)
@@ -288,14 +289,8 @@ def coarse_edges(n, cells, posterior, g, limits, edges):
                             mass = product * rule_weight[rule] * per_value[parent]
                             if mass > 0 and mass >= edge_threshold:
                                 if n_edges < room:
-                                    edge_parent[n_edges] = item_of[parent]
-                                    edge_left[n_edges] = left
-                                    edge_right[n_edges] = right
-                                    edge_rule[n_edges] = rule
-                                    edge_share[n_edges] = (
-                                        product * rule_weight[rule] / item_inside[item_of[parent]]
-                                    )
-                                    edge_posterior[n_edges] = mass
+                                    share = product * rule_weight[rule] / item_inside[item_of[parent]]
+                                    _put(edges, n_edges, item_of[parent], left, right, rule, share, mass)
                                 n_edges += 1
                     posterior[left] += left_mass
             for item in range(cell_first[cell], cell_first[cell + 1]):
@@ -311,7 +306,7 @@ def keep_likely(posterior, item_threshold, edges):
 
     Returns
     -------
-    item_old int32: old numbers of the items kept; edge_first int32 (n_items + 1,): a parent's edges, which are sorted by rule;
+    item_old int64: old numbers of the items kept; edge_first int32 (n_items + 1,): a parent's edges, which are sorted by rule;
     edge_left, edge_right, edge_rule int32; edge_share, edge_posterior float32.
     """
     edge_parent, edge_left, edge_right, edge_rule, edge_share, edge_posterior = edges
@@ -322,10 +317,6 @@ def keep_likely(posterior, item_threshold, edges):
         if posterior[item] >= item_threshold and np.float32(posterior[item]) > 0:  # it becomes a divisor
             number[item] = n_new
             n_new += 1
-    item_old = np.empty(n_new, np.int32)
-    for item in range(n_items):
-        if number[item] >= 0:
-            item_old[number[item]] = item
     edge_first = np.zeros(n_new + 1, np.int32)
     kept = np.zeros(n_edges, np.bool_)
     for edge in range(n_edges):
@@ -339,8 +330,7 @@ def keep_likely(posterior, item_threshold, edges):
             edge_first[number[edge_parent[edge]] + 1] += 1
     for item in range(n_new):
         edge_first[item + 1] += edge_first[item]
-    n_kept = edge_first[n_new]
-    order = np.empty(n_kept, np.int32)
+    order = np.empty(edge_first[n_new], np.int32)
     fill = edge_first[:-1].copy()
     for edge in range(n_edges):
         if kept[edge]:
@@ -351,19 +341,20 @@ def keep_likely(posterior, item_threshold, edges):
                 order[place] = order[place - 1]
                 place -= 1
             order[place] = edge
-    new_left = np.empty(n_kept, np.int32)
-    new_right = np.empty(n_kept, np.int32)
-    new_rule = np.empty(n_kept, np.int32)
-    new_share = np.empty(n_kept, np.float32)
-    new_posterior = np.empty(n_kept, np.float32)
-    for place in range(n_kept):
-        edge = order[place]
-        new_left[place] = number[edge_left[edge]]
-        new_right[place] = number[edge_right[edge]] if edge_right[edge] >= 0 else -1
-        new_rule[place] = edge_rule[edge]
-        new_share[place] = edge_share[edge]
-        new_posterior[place] = edge_posterior[edge]
-    return item_old, edge_first, new_left, new_right, new_rule, new_share, new_posterior
+    right = edge_right[order]
+    for place in range(right.shape[0]):
+        if right[place] >= 0:
+            right[place] = number[right[place]]
+    left, rule = number[edge_left[order]], edge_rule[order]
+    return (
+        np.flatnonzero(number >= 0),
+        edge_first,
+        left,
+        right,
+        rule,
+        edge_share[order],
+        edge_posterior[order],
+    )
 
 
 @kernel
@@ -474,21 +465,16 @@ def pruned_forest(tags, g, allowed, limits):
     old, edge_first, edge_left, edge_right, edge_rule, edge_share, edge_posterior = keep_likely(
         posterior, limits.item, listed
     )
-    n_items = old.shape[0]
-    item_symbol = np.empty(n_items, np.int32)
-    item_cell = np.empty(n_items, np.int32)
-    item_posterior = np.empty(n_items, np.float32)
-    root_share = np.zeros(n_items, np.float32)
+    item_cell = np.empty(old.shape[0], np.int32)
+    root_share = np.zeros(old.shape[0], np.float32)
     cell = 0
-    for item in range(n_items):
+    for item in range(old.shape[0]):
         while cell_first[cell + 1] <= old[item]:
             cell += 1
-        item_symbol[item] = symbol[old[item]]
         item_cell[item] = cell
-        item_posterior[item] = posterior[old[item]]
         if cell == top:
             root_share[item] = root[old[item] - cell_first[top]]
     return CoarseForest(
-        log_total, item_symbol, item_cell, item_posterior, root_share,
+        log_total, symbol[old], item_cell, posterior[old].astype(np.float32), root_share,
         edge_first, edge_left, edge_right, edge_rule, edge_share, edge_posterior,
     )  # fmt: skip

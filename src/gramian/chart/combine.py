@@ -26,16 +26,7 @@ from gramian.chart.label_table import label_table
 from gramian.chart.readout import tree_labels
 from gramian.grammar import LPCFG
 
-__all__ = [
-    "COMBINATIONS",
-    "EXPERT_WEIGHT",
-    "Expert",
-    "Opinion",
-    "Voice",
-    "WeightedExpert",
-    "combined",
-    "label_places",
-]
+__all__ = ["COMBINATIONS", "EXPERT_WEIGHT", "Expert", "Voice", "WeightedExpert", "combined", "label_places"]
 
 COMBINATIONS = ("product", "sum", "coverage", "hierarchical")
 EXPERT_WEIGHT = 0.45
@@ -82,16 +73,7 @@ class Opinion(NamedTuple):
 
 
 class Voice(NamedTuple):
-    """The forest of one grammar among several.
-
-    Attributes
-    ----------
-    forest : Forest
-    kind : int
-        Of the grammar, for ``hierarchical``.
-    label_place : ndarray of int64
-        Of each of the first grammar's labels, its number in this one, or -1.
-    """
+    """The forest of one grammar among several, the kind of the grammar, and of each of the first one's labels its number here, or -1."""
 
     forest: Forest
     kind: int
@@ -101,20 +83,9 @@ class Voice(NamedTuple):
 def combined(
     voices: Sequence[Voice], n_same: int, opinions: Sequence[Opinion], combination: str = "product"
 ) -> Forest:
-    """Return the forest of the first grammar with the posteriors of all.
+    """Return the first forest with the posteriors of all; the first `n_same` have the same rules, and `opinions` are about them.
 
     State vectors stay its own, and :attr:`Forest.members` has the forests of all grammars.
-
-    Parameters
-    ----------
-    voices : sequence of Voice
-        Of the grammars that give the sentence a probability.
-    n_same : int
-        How many of these, at the beginning, have the same rules.
-    opinions : sequence of Opinion
-        About the first forest.
-    combination : str
-        One of :data:`COMBINATIONS`.
     """
     members = tuple(voice.forest for voice in voices)
     same = members[:n_same]

@@ -156,15 +156,12 @@ class _Ranking:
 
     def _consider(self, item: int, edge: int, i: int, j: int) -> None:
         """Make a candidate of an edge and ranked parts, if they exist."""
-        left, right = (
-            self.found[self.left[edge]],
-            self.found[self.right[edge]] if self.right[edge] >= 0 else None,
-        )
+        left = self.found[self.left[edge]]
+        right = self.found[self.right[edge]] if self.right[edge] >= 0 else None
         if len(left) > i and (right is None or len(right) > j):
             below = left[i][0] + (right[j][0] if right is not None else 0.0)
-            heappush(
-                self.candidates[item], (-(self.item_score[item] + self.edge_score[edge] + below), edge, i, j)
-            )
+            score = self.item_score[item] + self.edge_score[edge] + below
+            heappush(self.candidates[item], (-score, edge, i, j))
 
     def _advance(self, item: int) -> None:
         """Take the best candidate; each pair of ranks follows from one other only."""

@@ -48,7 +48,7 @@ class TreeSampler:
 
     def __init__(self, grammar: LPCFG, *, random_state: int = 0, max_length: int = 200) -> None:
         if max_length < 1:
-            raise OptionError(f"max_length is 1 or more, not {max_length}")
+            raise OptionError(f"max_length must be at least 1, got {max_length}")
         if not grammar.is_probabilistic:
             raise OptionError(
                 "a grammar of observable operators has no probabilities to draw from; try: one refined by EM"
