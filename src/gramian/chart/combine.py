@@ -129,14 +129,27 @@ def _labels(voices: Sequence[Voice], opinions: Sequence[Opinion], base: Forest, 
     tables += [one.forest.label_posterior for one in opinions]
     if combination in ("coverage", "hierarchical"):
         tables = [_own_tree(base, table) for table in tables]
+    if combination == "product":
+        return _product(tables, weights)
     result = np.zeros_like(tables[0])
     for weight, table in zip(weights, tables, strict=True):
-        if combination == "product":
-            sure = np.clip(table, _LEAST, 1 - _LEAST)
-            result += weight * np.log(sure / (1 - sure))
-        else:
-            result += weight * table
-    return (1 / (1 + np.exp(-result))).astype(np.float32) if combination == "product" else result
+        result += weight * table
+    return result
+
+
+def _product(tables: list[Floats], weights: Floats) -> Floats:
+    """Return the posteriors whose log-odds are the mean of those of some tables."""
+    live = np.logical_or.reduce(
+        [~(table <= _LEAST) for table in tables]
+    )  # few labels over few spans; the rest are all alike
+    odds = np.zeros(np.count_nonzero(live) + 1, np.float32)  # the last one stands for the rest
+    for weight, table in zip(weights, tables, strict=True):
+        sure = np.clip(np.append(table[live], np.float32(0)), _LEAST, 1 - _LEAST)
+        odds += weight * np.log(sure / (1 - sure))
+    posterior = (1 / (1 + np.exp(-odds))).astype(np.float32)
+    result = np.full_like(tables[0], posterior[-1])
+    result[live] = posterior[:-1]
+    return result
 
 
 def _own_tree(base: Forest, table: Floats) -> Floats:

@@ -145,7 +145,7 @@ class Forest:
         """Position after the last word of each item."""
         return self.cell_spans[1][self.item_cell]
 
-    @property
+    @cached_property
     def labels(self) -> LabelTable:
         """The treebank's labels in the grammar's symbols."""
         return label_table(self.grammar.symbols, self.grammar.n_phrases)

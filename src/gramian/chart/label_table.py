@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,8 @@ class LabelArrays(NamedTuple):
     number: Ints
 
 
-class LabelTable(NamedTuple):
+@dataclass(frozen=True)
+class LabelTable:
     """The labels that each symbol stands for.
 
     Attributes
@@ -47,7 +49,7 @@ class LabelTable(NamedTuple):
     number: Ints
     bottom_up: tuple[tuple[str, ...], ...]
 
-    @property
+    @cached_property
     def arrays(self) -> LabelArrays:
         """The table as kernels want it."""
         return LabelArrays(len(self.names), self.n_phrase_labels, self.first, self.number)
