@@ -313,57 +313,45 @@ def tree_log_posterior(items, edges, f, g):
 
 
 @kernel
-def kept_log_posterior(kept, beside, n_phrases, f, g):
-    """Return the log-posterior given the sentence of all trees made of the items that are `kept`, summed over states.
-
-    Only items that are `beside` others may be children of a rule with two, or roots.
-    """
+def kept_log_posterior(kept, can_be_root, n_phrases, f, g):
+    """Return the log-posterior given the sentence of all trees made of the edges that are `kept`, summed over states."""
     values = np.zeros(f.inside.shape[0], np.float64)
-    scale = np.full(kept.shape[0], -np.inf)
+    scale = np.full(f.symbol.shape[0], -np.inf)
     one = np.ones(1, np.float64)
     rooms = _rooms(g)
     total = -np.inf
-    for item in range(kept.shape[0]):
-        if not kept[item]:
-            continue
-        first, last = f.start[item], f.start[item + 1]
-        here = values[first:last]
+    for item in range(f.symbol.shape[0]):
+        first, states = f.start[item], f.start[item + 1] - f.start[item]
+        here = values[first : first + states]
         if f.symbol[item] >= n_phrases:
-            here[:] = f.inside[first:last]
+            here[:] = f.inside[first : first + states]
             scale[item] = 0.0
         reference = -np.inf
         for edge in range(f.first[item], f.first[item + 1]):
-            if f.right[edge] < 0 or (beside[f.left[edge]] and beside[f.right[edge]]):
+            if kept[edge]:
                 reference = max(reference, _below(edge, f, scale))
         for edge in range(f.first[item], f.first[item + 1]):
-            if (f.right[edge] >= 0 and not (beside[f.left[edge]] and beside[f.right[edge]])) or not (
-                _below(edge, f, scale) > -np.inf
-            ):
+            if not kept[edge] or reference == -np.inf:
                 continue
             left, right = _children(edge, f, values, one)
             size = left.shape[0] * right.shape[0]
-            rows = _rows(edge, 0, last - first, f, g, rooms)
+            rows = _rows(edge, 0, states, f, g, rooms)
             factor = f.weight[edge] * np.exp(_below(edge, f, scale) - reference)
-            for state in range(last - first):
+            for state in range(states):
                 cells = rows[state * size : (state + 1) * size]
                 value = 0.0
                 for i in range(left.shape[0]):
                     for j in range(right.shape[0]):
                         value += cells[i * right.shape[0] + j] * left[i] * right[j]
                 here[state] += factor * value
-        if reference > -np.inf:
-            top = np.abs(here).max()
-            if top > 0:
-                here /= top
-                scale[item] = reference + np.log(top)
-        if beside[item] and f.root_posterior[item] != 0 and scale[item] > -np.inf:
+        top = np.abs(here).max()
+        if reference > -np.inf and top > 0:
+            here /= top
+            scale[item] = reference + np.log(top)
+        if can_be_root[item] and f.root_posterior[item] != 0 and scale[item] > -np.inf:
             ratio = _root_ratio(item, f, g)
             value = 0.0
-            for state in range(ratio.shape[0]):
+            for state in range(states):
                 value += ratio[state] * here[state]
-            value = _log(value * _root_weight(item, f, g)) + scale[item]
-            if value > -np.inf:
-                total = (
-                    value if total == -np.inf else max(total, value) + np.log1p(np.exp(-abs(total - value)))
-                )
+            total = np.logaddexp(total, _log(value * _root_weight(item, f, g)) + scale[item])
     return total

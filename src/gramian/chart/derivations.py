@@ -87,9 +87,8 @@ def _log_posterior_elsewhere(forest: Forest, tree: Decoded, other: Forest) -> fl
     """Return the log-posterior of a tree in the forest of another binarisation, summed over its forms there."""
     names, theirs = forest.labels.bottom_up, other.labels.bottom_up
     chains: dict[tuple[str, ...], int] = {}  # labels of the tree's nodes, numbered
-    wanted = np.full(
-        (2, forest.n_words * (forest.n_words + 1) // 2), -1
-    )  # of each span, the chain of its phrase and of its tag
+    # Of each span, the chain of its phrase and that of its tag.
+    wanted = np.full((2, forest.n_words * (forest.n_words + 1) // 2), -1)
     for item in tree.items.tolist():
         symbol = forest.item_symbol[item]
         if names[symbol]:
@@ -102,11 +101,13 @@ def _log_posterior_elsewhere(forest: Forest, tree: Decoded, other: Forest) -> fl
     number = np.array([chains.get(chain, -2) for chain in theirs])
     is_inner = np.array([not chain for chain in theirs])
     kept = np.where(is_inner[symbol], is_part[cell], wanted[is_tag, cell] == number[symbol])
-    beside = kept & (
-        (is_tag == 0) | (wanted[0, cell] < 0)
-    )  # a tag under a phrase of one word stands beside nothing
+    # A tag under a phrase of one word stands beside nothing.
+    beside = kept & ((is_tag == 0) | (wanted[0, cell] < 0))
+    left, right = other.edge_left, other.edge_right
+    usable = np.where(right < 0, kept[left], beside[left] & beside[right])
+    usable &= np.repeat(kept, np.diff(other.edge_first))
     value: float = kernels.kept_log_posterior(
-        kept, beside, other.grammar.n_phrases, _edges(other), other.arrays
+        usable, beside, other.grammar.n_phrases, _edges(other), other.arrays
     )
     return value
 

@@ -348,12 +348,8 @@ def fine_forest(coarse, tags, tag_states, tag_state_start, g, threshold):
     log_ratio float64: log of fine over coarse probability, -inf if the grammar gives the sentence none;
     item_start int64, inside, outside float32; edge_weight float32: see :class:`Vectors`; root_posterior float32.
     """
-    item_symbol, item_cell, item_posterior, root_share = (
-        coarse.item_symbol,
-        coarse.item_cell,
-        coarse.item_posterior,
-        coarse.root_share,
-    )
+    item_symbol, item_cell = coarse.item_symbol, coarse.item_cell
+    item_posterior, root_share = coarse.item_posterior, coarse.root_share
     n_phrases = g.n_symbols - g.before.shape[0] + 1
     n_items = item_symbol.shape[0]
     v = _vectors(coarse, g)

@@ -160,10 +160,7 @@ class Parser:
         k, decoder
             As for :meth:`parse`.
         """
-        if n_jobs < 1:
-            raise OptionError(f"n_jobs must be at least 1, got {n_jobs}")
-        parse = partial(self.parse, k=k, decoder=decoder)
-        return in_order(parse, sentences, n_jobs)
+        return in_order(partial(self.parse, k=k, decoder=decoder), sentences, n_jobs)
 
     def sample(
         self,
