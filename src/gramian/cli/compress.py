@@ -67,7 +67,7 @@ def compress(
         else:
             found = lowrank.compress(
                 grammar, products, gate=gate, measure=measure, signed=signed or not grammar.is_probabilistic,
-                starts=starts, random_state=seed, jobs=jobs, progress=_progress("rules"),
+                starts=starts, random_state=seed, n_jobs=jobs, progress=_progress("rules"),
             )  # fmt: skip
         return found if full else lowrank.compared(grammar, _rounded(found.grammar))
 

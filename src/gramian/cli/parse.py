@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 Combination: TypeAlias = Literal["product", "sum", "coverage", "hierarchical"]
 Decoder: TypeAlias = Literal["max-recall", "max-rule-product", "max-rule-sum", "variational", "viterbi"]
 
-_MAKESHIFT = {
+_FALLBACKS = {
     "narrow": "with a narrower beam",
     "wide": "with a wider beam",
     "glued": "glued from parts",
     "parts": "in parts",
     "flat": "flat",
+    "stopped": "stopped late",
 }
 
 
@@ -73,7 +74,7 @@ def parse(
 ) -> None:
     """Parse sentences: for every line of input one tree in Penn brackets; an empty line for an empty line.
 
-    Every sentence gets a tree; how many needed a makeshift is said at the end.
+    Every sentence gets a tree; how many needed a fallback is said at the end.
     """
     if tokens + tagged + records > 1:
         raise OptionError("lines are --tokens, --tagged or --records, not two of them")
@@ -124,7 +125,7 @@ def parse(
                 sentences = (_pairs(_tokens(line), source.name, number) for number, line in lines)
             else:
                 sentences = (_tokens(line) if tokens else line for _, line in lines)
-            results = parser.parse_many(sentences, jobs=jobs, k=k)
+            results = parser.parse_many(sentences, n_jobs=jobs, k=k)
             for result in results if out.isatty() else counted(results, "sentences"):
                 statuses[result.status] += 1
                 out.write(_text(result, as_json, pretty, k))
@@ -134,7 +135,7 @@ def parse(
             say(_summary(statuses, perf_counter() - began))
             if source is not None and source.repaired:
                 say(f"{source.repaired:,} lines had bytes that are not UTF-8; they are written as \ufffd")
-    if strict and any(statuses[status] for status in _MAKESHIFT):
+    if strict and any(statuses[status] for status in _FALLBACKS):
         raise typer.Exit(1)
 
 
@@ -201,12 +202,12 @@ def _text(result: ParseResult, as_json: bool, pretty: bool, k: int) -> str:
 
 def _summary(statuses: Counter[str], seconds: float) -> str:
     sentences = statuses.total() - statuses["empty"]
-    makeshifts = [f"{statuses[name]:,} {text}" for name, text in _MAKESHIFT.items() if statuses[name]]
+    fallbacks = [f"{statuses[name]:,} {text}" for name, text in _FALLBACKS.items() if statuses[name]]
     if statuses["empty"]:
-        makeshifts.append(f"{statuses['empty']:,} empty lines")
+        fallbacks.append(f"{statuses['empty']:,} empty lines")
     rate = sentences / seconds if seconds > 0 else 0.0
     return f"{sentences:,} sentences in {seconds:.1f} s, {rate:.1f} a second" + "".join(
-        f", {text}" for text in makeshifts
+        f", {text}" for text in fallbacks
     )
 
 

@@ -410,7 +410,9 @@ def _scores(grammar: LPCFG, gold: list[Tree], jobs: int) -> BracketScores:
     from gramian.parsing.parser import Parser
 
     parser = Parser(Model(grammar))
-    predicted = [result.tree for result in parser.parse_many([list(tree.words) for tree in gold], jobs=jobs)]
+    predicted = [
+        result.tree for result in parser.parse_many([list(tree.words) for tree in gold], n_jobs=jobs)
+    ]
     return GoldBrackets(gold).score(predicted)
 
 

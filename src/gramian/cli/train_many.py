@@ -137,11 +137,11 @@ def _scored(model: Model, members: list[Member], bundle: Bundle) -> Model:
     words = [list(tree.words) for tree in bundle.gold]
     scorer = GoldBrackets(bundle.gold)
     parses = [
-        [result.tree for result in Parser(Model(grammar)).parse_many(words, jobs=bundle.jobs)]
+        [result.tree for result in Parser(Model(grammar)).parse_many(words, n_jobs=bundle.jobs)]
         for grammar in model.grammars
     ]
     single = [scorer.score(trees).f1_gold_tags for trees in parses]
-    scores = scorer.score([result.tree for result in Parser(model).parse_many(words, jobs=bundle.jobs)])
+    scores = scorer.score([result.tree for result in Parser(model).parse_many(words, n_jobs=bundle.jobs)])
     if not bundle.quiet:
         for member, value in zip(members, single, strict=True):
             say(f"{bundle.dev}: F1 with gold tags {value:.2f}, {member.kind} {member.seed}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -120,6 +121,12 @@ class LPCFG:
         """Return the matrix of a rule over a tag, shape (m_phrase, m_tag)."""
         states = self.n_states[self.unary_rules[rule]]
         return self.unary[self.unary_start[rule] : self.unary_start[rule + 1]].reshape(states)
+
+    def rules(self) -> Iterator[tuple[list[int], Floats]]:
+        """Yield the symbols of each rule, parent first, and its tensor; rules with two children come first."""
+        for rules, block in ((self.binary_rules, self.binary_block), (self.unary_rules, self.unary_block)):
+            for number, symbols in enumerate(rules.tolist()):
+                yield symbols, block(number)
 
     def rule_sums(self, rule: int) -> npt.NDArray[np.float64]:
         """Return the sum of a binary rule's tensor over the children's states, for each state of the parent."""

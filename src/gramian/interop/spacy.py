@@ -109,7 +109,7 @@ class GramianComponent:
     def _parse(self, sentences: list[list[Token]]) -> "Iterator[ParseResult]":
         as_penn = self.parser.model.tokens == "penn"
         words = ([_word(token, as_penn) for token in sentence] for sentence in sentences)
-        return self.parser.parse_many(words, jobs=self.jobs)
+        return self.parser.parse_many(words, n_jobs=self.jobs)
 
 
 def create(

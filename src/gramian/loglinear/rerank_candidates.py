@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart.chart_parser import ChartParser, Forest
 from gramian.chart.decode import scores
+from gramian.chart.forest import Forest
 from gramian.chart.k_best import distinct_trees, trees_in_order
-from gramian.chart.readout import Decoded, confidences, label_posteriors, label_table
+from gramian.chart.readout import Decoded, confidences
 from gramian.loglinear import rerank_kernels as kernels
 
 __all__ = ["CANDIDATES", "DENSE", "Candidates", "candidates"]
@@ -49,22 +49,21 @@ class Candidates:
         return len(self.tree_start) - 1
 
 
-def candidates(chart: ChartParser, forest: Forest, k: int) -> tuple[Candidates, list[Decoded]]:
+def candidates(forest: Forest, k: int) -> tuple[Candidates, list[Decoded]]:
     """Return up to `k` of the best trees of a forest, as arrays and as the chart has them; the default decoder's tree comes first.
 
     Of each tree the model tells the expected number of right brackets, less one half for each bracket; the sum of the log-odds of its
     brackets; the sum of the log-posteriors of its rules and tags; how many phrases it has; and whether it comes first.
     """
-    table = label_table(chart.grammar.symbols, chart.grammar.n_phrases)
-    rules, recall = scores(chart, forest, "max-rule-product"), scores(chart, forest)
-    posteriors = label_posteriors(chart, forest)
+    table = forest.labels
+    rules, recall = scores(forest, "max-rule-product"), scores(forest)
     odds = kernels.odds_scores(
-        forest.item_symbol, forest.item_cell, table.first, table.number, posteriors, _LEAST
+        forest.item_symbol, forest.item_cell, table.first, table.number, forest.label_posterior, _LEAST
     )
     ranked: list[Decoded] = []
     seen: set[Any] = set()
     for by, most in ((recall, 1), (replace(recall, item=odds), 1 + k // 2), (rules, k)):
-        trees = distinct_trees(chart, forest, trees_in_order(chart, forest, by), seen)
+        trees = distinct_trees(forest, trees_in_order(forest, by), seen)
         ranked += islice(trees, max(0, min(most, k) - len(ranked)))
     item, edge, root = (
         np.maximum(part, np.log(_LEAST_RULE)) for part in (rules.item, rules.edge, rules.root)
@@ -76,7 +75,7 @@ def candidates(chart: ChartParser, forest: Forest, k: int) -> tuple[Candidates, 
         )
         parts.append((label, arity))
         is_phrase = arity > 0
-        posterior = confidences(chart, forest, tree)[is_phrase]
+        posterior = confidences(forest, tree)[is_phrase]
         sure = np.clip(posterior, _LEAST, 1 - _LEAST)
         log_rules = item[tree.items].sum() + edge[tree.edges[tree.edges >= 0]].sum() + root[tree.items[0]]
         log_odds = np.sum(np.log(sure / (1 - sure)))

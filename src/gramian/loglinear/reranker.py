@@ -243,7 +243,9 @@ class MaxEntReranker(Estimator):
         ]
         dense = np.concatenate([one.trees.dense - one.trees.dense[:1] for one in sentences]).astype(float)
         starts = np.cumsum([0, *(len(one.trees) for one in sentences)])
-        arrays = ExampleArrays(starts, *map(np.concatenate, (trees, parts, values)), dense)
+        arrays = ExampleArrays(
+            starts, np.concatenate(trees), np.concatenate(parts), np.concatenate(values), dense
+        )
         return Examples(arrays, np.concatenate(rows)), slots
 
     def _tuned(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart.chart_parser import Forest
+from gramian.chart.forest import Forest
 from gramian.corpus import Treebank
 from gramian.loglinear import span_state_kernels as state_kernels
 from gramian.trees.labels import is_intermediate, split_chain

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart.chart_parser import Forest
+from gramian.chart.forest import Forest
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.loglinear import span_kernels as kernels
@@ -155,5 +155,5 @@ class Expert:
             return None
         return replace(
             forest, item_posterior=found.item, edge_posterior=found.edge, root_posterior=found.root,
-            label_posterior=None,
+            labels_over_spans=None,
         )  # fmt: skip

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, Literal, Protocol
 
-from gramian.chart.chart_parser import ChartParser, Forest
 from gramian.chart.decode import decode
-from gramian.chart.derivations import log_posteriors
+from gramian.chart.derivations import log_probabilities
+from gramian.chart.forest import Forest
 from gramian.chart.k_best import k_best
 from gramian.chart.readout import Decoded, confidences, to_tree
 from gramian.trees import Tree
@@ -17,7 +17,7 @@ from gramian.trees.tree import phrase
 
 __all__ = ["Alternative", "ParseResult", "Reranker", "Status", "read_result", "table", "without_end"]
 
-Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "empty"]
+Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "stopped", "empty"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Alternative:
     ----------
     tree : Tree
     log_prob : float
-        Natural logarithm of the probability of the tree with its words.
+        Natural logarithm of the probability of the tree with its words; of several grammars, under their mixture.
     """
 
     tree: Tree
@@ -46,14 +46,14 @@ class ParseResult:
     status : str
         ``"parsed"``; ``"narrow"``: with a narrower beam, to keep within limits; ``"wide"``: with a wider beam,
         since the usual one left no tree; ``"glued"``: phrases side by side, since the grammar has no tree;
-        ``"parts"``: parsed in parts, to keep within limits; ``"flat"``: no phrases but the root; ``"empty"``: no
-        words.
+        ``"parts"``: parsed in parts, to keep within limits; ``"flat"``: no phrases but the root; ``"stopped"``: flat, or
+        flat parts, since far more time had passed than the limits foretell; ``"empty"``: no words.
     log_prob : float
         Natural logarithm of the probability of the words, summed over all trees that were not pruned; of a glued
         sentence, under the grammar that allows for sequences of phrases; ``-inf`` of a flat tree.
     confidences : tuple of float
         For every node of the tree, in the order of :meth:`~gramian.trees.Tree.subtrees`, the probability that its
-        label stands over these words, calibrated if the model is; 0 where a node is a makeshift.
+        label stands over these words, calibrated if the model is; 0 where a node is a fallback.
     words : tuple of str
     offsets : tuple of (int, int), optional
         Where the words stand in the text, if text was given.
@@ -153,14 +153,13 @@ def _finite(value: float) -> float | None:
 class Reranker(Protocol):
     """Whoever has an order of its own for the best trees, such as :class:`gramian.loglinear.RerankModel`."""
 
-    def ranked(self, chart: ChartParser, forest: Forest, words: Sequence[str], k: int) -> list[Decoded]:
+    def ranked(self, forest: Forest, words: Sequence[str], k: int) -> list[Decoded]:
         """Return the best `k` trees of a forest."""
 
 
 def read_result(
-    chart: ChartParser,
     forest: Forest,
-    words: list[str],
+    words: Sequence[str],
     log_words: float,
     status: Status,
     k: int,
@@ -168,32 +167,25 @@ def read_result(
     reranker: Reranker | None = None,
 ) -> ParseResult | None:
     """Return the best tree or trees of a forest, or None if none has a probability."""
-    alternatives: tuple[Alternative, ...] = ()
-    best: Decoded | None
     if k == 1 and reranker is None:
-        best = decode(chart, forest, decoder)
+        best = decode(forest, decoder)
+        ranked = [] if best is None else [best]
+    elif reranker is None:
+        ranked = k_best(forest, k, decoder)
     else:
-        ranked = (
-            k_best(chart, forest, k, decoder)
-            if reranker is None
-            else reranker.ranked(chart, forest, words, k)
-        )
-        best = ranked[0] if ranked else None
-    if k > 1:
-        base = forest.log_ratio + log_words
-        alternatives = tuple(
-            [
-                Alternative(to_tree(chart, forest, one, words), base + log_posterior)
-                for one, log_posterior in zip(ranked, log_posteriors(chart, forest, ranked), strict=True)
-            ]
-        )
-    if best is None:
+        ranked = reranker.ranked(forest, words, k)
+    if not ranked:
         return None
+    trees = [to_tree(forest, one, words) for one in ranked]
+    alternatives: tuple[Alternative, ...] = ()
+    if k > 1:
+        logs = log_probabilities(forest, ranked, log_words)
+        alternatives = tuple(map(Alternative, trees, logs))
     return ParseResult(
-        alternatives[0].tree if alternatives else to_tree(chart, forest, best, words),
+        trees[0],
         status,
         forest.log_ratio + log_words,
-        tuple(confidences(chart, forest, best).tolist()),
+        tuple(confidences(forest, ranked[0]).tolist()),
         tuple(words),
         alternatives=alternatives,
     )

@@ -31,9 +31,9 @@ def fold_candidates(fold: HeldOut, *, k: int, expert_weight: float | None = None
     parser = Parser(replace(fold.model, expert_weight=expert_weight))
     found = []
     for tree in fold.trees:
-        made = parser.forest(tree.words)
-        if made is not None:
-            trees, _ = candidates(*made, k)
+        forest = parser.forest(tree.words)
+        if forest is not None:
+            trees, _ = candidates(forest, k)
             if len(trees):
                 found.append(scored(tuple(tree.words), trees, tree))
     return written_candidates(found)

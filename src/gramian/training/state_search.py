@@ -41,7 +41,9 @@ def f1_score(gold: Sequence[Tree], jobs: int = 1) -> Callable[[LPCFG], float]:
 
     def score(grammar: LPCFG) -> float:
         parser = Parser(grammar, max_seconds=None)
-        return scorer.score([result.tree for result in parser.parse_many(sentences, jobs=jobs)]).f1_gold_tags
+        return scorer.score(
+            [result.tree for result in parser.parse_many(sentences, n_jobs=jobs)]
+        ).f1_gold_tags
 
     return score
 

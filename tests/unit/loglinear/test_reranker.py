@@ -150,9 +150,9 @@ def test_a_parser_may_do_without_its_reranker(fold, learnt):
 
 
 def test_candidates_are_trees_of_the_forest(fold):
-    chart, forest = Parser(fold.model).forest(fold.trees[0].words)
-    found, decoded = candidates(chart, forest, 10)
-    trees = [to_tree(chart, forest, one, fold.trees[0].words) for one in decoded]
+    forest = Parser(fold.model).forest(fold.trees[0].words)
+    found, decoded = candidates(forest, 10)
+    trees = [to_tree(forest, one, fold.trees[0].words) for one in decoded]
     assert len({str(tree) for tree in trees}) == len(found) > 1
     for number, tree in enumerate(trees):
         here = slice(found.tree_start[number], found.tree_start[number + 1])

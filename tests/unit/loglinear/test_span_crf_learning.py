@@ -48,7 +48,7 @@ def best(crf, words, model=None):
     chart = ChartParser(crf.grammar_)
     forest = chart.forest([crf.grammar_.lexicon.score(word, place == 0) for place, word in enumerate(words)])
     found = Expert(model or crf.model_, crf.grammar_).forest(words, forest)
-    return str(to_tree(chart, found, decode(chart, found), words))
+    return str(to_tree(found, decode(found), words))
 
 
 def test_words_decide_where_rules_cannot(crf):
