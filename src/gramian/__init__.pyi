@@ -19,6 +19,7 @@ from .parsing.parser import Parser as Parser
 from .parsing.parser import load as load
 from .parsing.result import ParseResult as ParseResult
 from .parsing.result import table as table
+from .training.front_door import train as train
 from .trees.brackets import read_trees as read_trees
 from .trees.conllu import read_conllu as read_conllu
 from .trees.tree import Tree as Tree

@@ -15,6 +15,7 @@ from gramian.cli import main
 from gramian.errors import OptionError
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
+from gramian.training.members import MemberTask
 from gramian.trees import Tree
 
 SUBJECTS = ("(NP (PRP it))", "(NP (DT the) (NN cat))", "(NP (DT a) (JJ big) (NN dog))", "(NP (NNS cats))")
@@ -283,7 +284,7 @@ def test_states_are_searched_for_and_the_search_goes_on(train, capsys, monkeypat
 def test_the_scheme_is_told_and_rare_words_go_by_their_tags(train):
     lines = [f"( (SENT (NP-SUJ (DET le) (NC chien{n % 9})) (VN (V dort)) (PONCT .)))" for n in range(40)]
     Path("french.mrg").write_text("\n".join(lines))
-    assert "--preset ftb" in train("french.mrg", "-o", "f.model", "--states", "2", "--iterations", "1")[2]
+    assert "preset ftb" in train("french.mrg", "-o", "f.model", "--states", "2", "--iterations", "1")[2]
     model = load_model("f.model")
     assert model.preset == "ftb"
     assert "NP" in model.grammar.symbols
@@ -320,23 +321,21 @@ def test_several_models(train, capsys, monkeypatch):
 
 def test_several_models_go_on_where_they_were(train, monkeypatch):
     options = ("trees.mrg", "-o", "many.model", "--models", "3", "--states", "2", "--iterations", "1")
-    from gramian import training as ensemble
-
     taught = []
-    learn_one = ensemble.train_member
+    learn_one = MemberTask.run
 
-    def fail_at_the_third(task, say):
+    def fail_at_the_third(task, data):
         if len(taught) == 2:
             raise MemoryError("no room")
-        taught.append(task["member"]["seed"])
-        return learn_one(task, say)
+        taught.append(task.member.seed)
+        return learn_one(task, data)
 
-    monkeypatch.setattr(ensemble, "train_member", fail_at_the_third)
+    monkeypatch.setattr(MemberTask, "run", fail_at_the_third)
     code, _, err = train(*options)
     assert code != 0
     assert "no room" in err
     assert taught == [0, 1]
-    monkeypatch.setattr(ensemble, "train_member", learn_one)
+    monkeypatch.setattr(MemberTask, "run", learn_one)
     code, _, err = train(*options)
     assert code == 0
     assert err.count("kept from before") == 2

@@ -149,7 +149,7 @@ def run_experiment(
             folder.file(task).unlink(missing_ok=True)
     began = time.time()
     outcomes = [] if report_only else run_tasks(
-        measure, tasks, jobs=jobs, scheduler=scheduler, folder=folder, failures="return",
+        measure, tasks, n_jobs=jobs, scheduler=scheduler, folder=folder, failures="return",
         watch=None if watch is None else _Watcher(tasks, jobs, watch),
     )  # fmt: skip
     failed = [outcome for outcome in outcomes if outcome.error]

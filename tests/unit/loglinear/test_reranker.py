@@ -23,7 +23,6 @@ from gramian.loglinear.rerank_scored import read_candidates
 from gramian.loglinear.reranker import ExampleArrays, Examples, log_likelihood
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
-from gramian.training.folds import HeldOut
 from gramian.training.reranking import fold_candidates
 from gramian.trees import HeadRules, Tree
 
@@ -112,30 +111,30 @@ def fold():
     trees = [
         attached(one, two, "hat" if place % 3 else "telescope") for place, (one, two) in enumerate(pairs)
     ]
-    return HeldOut(0, 2, trees[1::2], Model(PCFG().fit(Treebank.from_trees(trees[::2])).model_))
+    return Model(PCFG().fit(Treebank.from_trees(trees[::2])).model_), trees[1::2]
 
 
 @pytest.fixture(scope="module")
 def learnt(fold):
-    sentences = list(read_candidates(fold_candidates(fold, k=5)))
+    sentences = list(read_candidates(fold_candidates(*fold, k=5)))
     return MaxEntReranker(l2=(0.1, 1.0), heads=HeadRules.collins(), least=1, slots=1 << 14).fit(sentences)
 
 
-def test_a_reranker_learns_what_the_grammar_cannot_know(fold, learnt):
+def test_a_reranker_learns_what_the_model_cannot_know(fold, learnt):
     held_out = learnt.report_["held out"]
     assert held_out["first"] < 100
     assert held_out["best"] == max(held_out["chosen"].values()) == 100
-    parser = Parser(Model(fold.model.grammar, reranker=rounded(learnt.model_)))
-    plain = Parser(fold.model)
+    parser = Parser(Model(fold[0].grammar, reranker=rounded(learnt.model_)))
+    plain = Parser(fold[0])
     new = [attached("sailor", "sailor", tool) for tool in ("telescope", "hat")]
     assert [str(parser.parse(list(tree.words)).tree) for tree in new] == [str(tree) for tree in new]
     assert [str(plain.parse(list(tree.words)).tree) for tree in new] != [str(tree) for tree in new]
 
 
 def test_a_parser_may_do_without_its_reranker(fold, learnt):
-    model = Model(fold.model.grammar, reranker=rounded(learnt.model_))
+    model = Model(fold[0].grammar, reranker=rounded(learnt.model_))
     words = list(attached("king", "king", "hat").words)
-    base = Parser(fold.model).parse(words, k=4)
+    base = Parser(fold[0]).parse(words, k=4)
     off, on = Parser(model, rerank=False).parse(words, k=4), Parser(model).parse(words, k=4)
     assert off.alternatives == base.alternatives
     assert on.tree == on.alternatives[0].tree != base.tree
@@ -146,13 +145,13 @@ def test_a_parser_may_do_without_its_reranker(fold, learnt):
     for span, value in zip(on.tree.spans(), on.confidences, strict=True):
         assert sure.get(span, value) == value
     other = Parser(model, decoder="max-rule-product").parse(words)
-    assert other.tree == Parser(fold.model, decoder="max-rule-product").parse(words).tree
+    assert other.tree == Parser(fold[0], decoder="max-rule-product").parse(words).tree
 
 
 def test_candidates_are_trees_of_the_forest(fold):
-    forest = Parser(fold.model).forest(fold.trees[0].words)
+    forest = Parser(fold[0]).forest(fold[1][0].words)
     found, decoded = candidates(forest, 10)
-    trees = [to_tree(forest, one, fold.trees[0].words) for one in decoded]
+    trees = [to_tree(forest, one, fold[1][0].words) for one in decoded]
     assert len({str(tree) for tree in trees}) == len(found) > 1
     for number, tree in enumerate(trees):
         here = slice(found.tree_start[number], found.tree_start[number + 1])
@@ -166,7 +165,7 @@ def test_candidates_are_trees_of_the_forest(fold):
 
 
 def test_a_model_file_holds_a_reranker(fold, learnt, tmp_path):
-    model = Model(fold.model.grammar, reranker=rounded(learnt.model_))
+    model = Model(fold[0].grammar, reranker=rounded(learnt.model_))
     save_model(model, tmp_path / "model")
     again = load_model(tmp_path / "model")
     found = again.reranker
@@ -177,7 +176,7 @@ def test_a_model_file_holds_a_reranker(fold, learnt, tmp_path):
         HeadRules.collins(),
     )
     np.testing.assert_allclose(found.weights, learnt.model_.weights, rtol=1e-3, atol=1e-6)
-    save_model(Model(fold.model.grammar), tmp_path / "plain")
+    save_model(Model(fold[0].grammar), tmp_path / "plain")
     assert load_model(tmp_path / "plain").reranker is None
 
 
@@ -191,7 +190,7 @@ def test_a_model_file_holds_a_reranker(fold, learnt, tmp_path):
 )  # fmt: skip
 def test_a_damaged_reranker_is_told(fold, learnt, tmp_path, name, value):
     path = tmp_path / "model"
-    save_model(Model(fold.model.grammar, reranker=learnt.model_), path)
+    save_model(Model(fold[0].grammar, reranker=learnt.model_), path)
     with safe_open(path, "numpy") as file:
         header = json.loads(file.metadata()["gramian"])
         tensors = {part: file.get_tensor(part) for part in file.keys()}  # noqa: SIM118
@@ -206,7 +205,7 @@ def test_a_reranker_that_could_not_be_loaded_is_not_saved(fold, learnt, tmp_path
     for wrong in ({"k": 0}, {"base": np.nan}, {"weights": learnt.model_.weights[:-1]}):
         with pytest.raises(OptionError, match="reranker"):
             save_model(
-                Model(fold.model.grammar, reranker=replace(learnt.model_, **wrong)), tmp_path / "model"
+                Model(fold[0].grammar, reranker=replace(learnt.model_, **wrong)), tmp_path / "model"
             )
     assert not any(tmp_path.iterdir())
 
@@ -218,7 +217,7 @@ def test_a_share_of_another_shape_is_the_same_share(fold, learnt):
 
 
 def test_bad_options_are_told(fold):
-    sentences = list(read_candidates(fold_candidates(fold, k=2)))
+    sentences = list(read_candidates(fold_candidates(*fold, k=2)))
     with pytest.raises(OptionError, match="power of two"):
         MaxEntReranker(slots=5000).fit(sentences)
     with pytest.raises(OptionError, match="l2"):
