@@ -61,7 +61,7 @@ def main() -> None:
     from gramian.trees import normalise, preset, read_trees
 
     model = load_model(options.model)
-    scheme = preset(str(model.options.get("preset", "penn")))
+    scheme = preset(str(model.preset or "penn"))
     trees = [
         tree
         for tree in (normalise(tree, scheme).tree for tree in read_trees(options.dev))

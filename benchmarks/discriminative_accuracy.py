@@ -1,6 +1,6 @@
 """How well the span CRF parses alone and as a factor beside grammars with states: EVALB with COLLINS.prm, predicted tags.
 
-python -m benchmarks.discriminative_accuracy TRAIN DEV [--grammars 1] [--states 32] [--epochs 4] [--weights 0.5 1 2]
+python -m benchmarks.discriminative_accuracy TRAIN DEV [--grammars 1] [--states 32] [--iterations 4] [--weights 0.5 1 2]
 
 The product is a mean of the log-odds of labels; ``--weights`` is how much the span CRF counts beside one grammar. Times are CPU
 seconds of this process, reading apart.
@@ -21,10 +21,8 @@ from benchmarks import machine
 ARGUMENTS = ("train.mrg", "dev.mrg")
 
 
-def odds(chart: Any, forest: Any) -> Any:
-    from gramian.chart.readout import label_posteriors
-
-    sure = np.clip(label_posteriors(chart, forest), 1e-6, 1 - 1e-6)
+def odds(forest: Any) -> Any:
+    sure = np.clip(forest.label_posterior, 1e-6, 1 - 1e-6)
     return np.log(sure / (1 - sure))
 
 
@@ -36,7 +34,7 @@ def main() -> None:
     parser.add_argument("dev")
     parser.add_argument("--grammars", type=int, default=1, help="grammars with states, one a seed")
     parser.add_argument("--states", type=int, default=32)
-    parser.add_argument("--epochs", type=int, help="instead of the default")
+    parser.add_argument("--iterations", type=int, help="instead of the default")
     parser.add_argument("--weights", type=float, nargs="+", default=[0.5, 1.0, 2.0])
     parser.add_argument("--preset", default="penn")
     parser.add_argument("--most", type=int, help="score on so many sentences of DEV only")
@@ -60,7 +58,7 @@ def main() -> None:
     sentences = [list(tree.words) for _, tree in gold]
 
     began = time.process_time()
-    crf = SpanCRF(**({} if options.epochs is None else {"epochs": options.epochs})).fit(bank)
+    crf = SpanCRF(**({} if options.iterations is None else {"max_iter": options.iterations})).fit(bank)
     learning = time.process_time() - began
     if options.save:
         save(crf.model_, options.save)
@@ -68,16 +66,13 @@ def main() -> None:
 
     def forests(chart: ChartParser) -> list[Any]:
         table = WordTable(chart.grammar.lexicon)
-        return [
-            chart.forest([table.score(word, place == 0)[0] for place, word in enumerate(words)])
-            for words in sentences
-        ]
+        return [chart.forest([word.scores for word in table.read(words)]) for words in sentences]
 
-    def figures(chart: ChartParser, found: list[Any]) -> dict[str, float]:
+    def figures(found: list[Any]) -> dict[str, float]:
         trees = []
         for words, forest in zip(sentences, found, strict=True):
-            decoded = None if forest is None else decode(chart, forest)
-            trees.append(None if decoded is None else to_tree(chart, forest, decoded, words))
+            decoded = None if forest is None else decode(forest)
+            trees.append(None if decoded is None else to_tree(forest, decoded, words))
         scores = brackets.score(trees)
         short = scores.up_to(40)
         return {
@@ -92,7 +87,7 @@ def main() -> None:
     judged = [
         forest and expert.forest(words, forest) for words, forest in zip(sentences, coarse, strict=True)
     ]
-    rows: dict[str, Any] = {"span CRF": figures(chart, judged)}
+    rows: dict[str, Any] = {"span CRF": figures(judged)}
     rows["span CRF"]["milliseconds a sentence"] = round(1e3 * (time.process_time() - began) / len(gold), 2)
 
     grammars = [
@@ -100,9 +95,8 @@ def main() -> None:
         for seed in range(options.grammars)
     ]
     if grammars:
-        charts = [ChartParser(grammar, grammars[0].coarse) for grammar in grammars]
-        found = [forests(one) for one in charts]
-        chart, base = charts[0], found[0]
+        found = [forests(ChartParser(grammar)) for grammar in grammars]
+        base = found[0]
         expert = Expert(crf.model_, grammars[0])
         judged = [
             forest and expert.forest(words, forest) for words, forest in zip(sentences, base, strict=True)
@@ -114,17 +108,17 @@ def main() -> None:
                 if forest is None:
                     combined.append(None)
                     continue
-                total = sum(odds(one, its[place]) for one, its in zip(charts, found, strict=True))
-                share = weight * len(charts)
+                total = sum(odds(its[place]) for its in found)
+                share = weight * len(grammars)
                 if judged[place] is not None:
-                    total = total + share * odds(chart, judged[place])
-                table = 1 / (1 + np.exp(-total / (len(charts) + share)))
-                combined.append(replace(forest, label_posterior=table.astype(np.float32)))
+                    total = total + share * odds(judged[place])
+                table = 1 / (1 + np.exp(-total / (len(grammars) + share)))
+                combined.append(replace(forest, labels_over_spans=table.astype(np.float32)))
             return combined
 
-        rows["grammars"] = figures(chart, product(0.0))
+        rows["grammars"] = figures(product(0.0))
         for weight in options.weights:
-            rows[f"grammars and span CRF of weight {weight}"] = figures(chart, product(weight))
+            rows[f"grammars and span CRF of weight {weight}"] = figures(product(weight))
     print(json.dumps({
         "benchmark": "discriminative accuracy", "train": options.train, "dev": options.dev, "sentences": len(gold),
         "trees": bank.n_trees, "grammars": options.grammars, "learning cpu seconds": round(learning, 1),

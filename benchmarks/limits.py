@@ -30,10 +30,10 @@ def main() -> int:
     chart, table, n_rules = ChartParser(grammar), WordTable(grammar.lexicon), len(grammar.binary_rules)
     with open(sys.argv[2], encoding="utf-8") as file:
         words = file.read().split()
-    chart.forest([table.score(word, False)[0] for word in words[:5]])  # compiles
+    chart.forest([word.scores for word in table.read(words[:5])])  # compiles
     for name, pruning in BEAMS.items():
         for n_words in LENGTHS[name]:
-            scores = [table.score(word, False)[0] for word in words[:n_words]]
+            scores = [word.scores for word in table.read(words[:n_words])]
             before = peak_megabytes()
             began = time.process_time()
             forest = chart.forest(scores, pruning)

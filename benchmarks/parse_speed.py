@@ -27,7 +27,8 @@ import numpy as np
 import gramian.parsing.result
 from benchmarks import machine
 from gramian.chart import coarse_kernels, fine_kernels
-from gramian.chart.chart_parser import ChartParser, Forest, Pruning
+from gramian.chart.chart_parser import Forest, Pruning
+from gramian.chart.coarse_arrays import CoarseForest
 from gramian.chart.decode import DECODERS
 from gramian.evaluate import GoldBrackets
 from gramian.parsing.parser import Parser, load
@@ -41,13 +42,21 @@ UNPRUNED = Pruning(beam=0.0, item=1e-8, edge=1e-9, fine=0.0, guess=0.0)
 
 # What is timed: the owner of a function, its name, and what the figure is called.
 STAGES: tuple[tuple[Any, str, str], ...] = (
-    (WordTable, "score", "lexicon"),
+    (WordTable, "look_up", "lexicon"),
     (coarse_kernels, "pruned_forest", "coarse"),
     (fine_kernels, "fine_forest", "fine"),
     (gramian.parsing.result, "decode", "decode"),
     (gramian.parsing.result, "confidences", "confidences"),
     (gramian.parsing.result, "to_tree", "tree"),
 )
+
+
+def fresh(argument: Any) -> Any:
+    """Return an argument of the fine pass whose posteriors may be overwritten."""
+    if not isinstance(argument, CoarseForest):
+        return argument
+    copies = {name: getattr(argument, name).copy() for name in ("item_posterior", "edge_posterior")}
+    return argument._replace(**copies)
 
 
 @contextmanager
@@ -57,9 +66,7 @@ def stopwatch(spent: Counter[str]) -> Iterator[None]:
 
     def timed(function: Callable[..., Any], stage: str) -> Callable[..., Any]:
         def run(*arguments: Any, **options: Any) -> Any:
-            copies = [
-                one.copy() if isinstance(one, np.ndarray) else one for one in arguments if stage == "fine"
-            ]
+            copies = [fresh(one) for one in arguments if stage == "fine"]
             began = time.thread_time()
             result = function(*arguments, **options)
             seconds = time.thread_time() - began
@@ -78,7 +85,7 @@ def stopwatch(spent: Counter[str]) -> Iterator[None]:
         """Return the share of the inside pass: below an infinite threshold nothing is worth the way down."""
         times = []
         for threshold in (np.inf, arguments[-1]):
-            copies = [one.copy() if isinstance(one, np.ndarray) else one for one in arguments[:-1]]
+            copies = [fresh(one) for one in arguments[:-1]]
             began = time.thread_time()
             function(*copies, threshold)
             times.append(time.thread_time() - began)
@@ -93,15 +100,15 @@ def stopwatch(spent: Counter[str]) -> Iterator[None]:
             setattr(owner, name, original)
 
 
-def needed(forest: Forest, chart: ChartParser) -> float:
+def needed(forest: Forest) -> float:
     """Return the multiply-adds of the fine pass over a forest."""
     if not len(forest.edge_left):
         return 0.0
     parent = np.repeat(np.arange(len(forest.item_symbol)), np.diff(forest.edge_first))
-    states = chart.grammar.n_states[forest.item_symbol].astype(np.float64)
+    states = forest.grammar.n_states[forest.item_symbol].astype(np.float64)
     left, right, rule = forest.edge_left, forest.edge_right, forest.edge_rule
     is_binary = right >= 0
-    rank = np.where(is_binary, chart.arrays.rank[np.where(is_binary, rule, 0)], 0)
+    rank = np.where(is_binary, forest.arrays.rank[np.where(is_binary, rule, 0)], 0)
     right_states = np.where(is_binary, states[right], 1)
     change = np.diff(parent) | np.diff(rule) | np.diff(is_binary.astype(np.int32))
     first = np.concatenate([[True], change != 0])
@@ -112,7 +119,7 @@ def needed(forest: Forest, chart: ChartParser) -> float:
         2 * (rank * states[parent])[first & low].sum() + (rank * (3 + states[left] + right_states))[low].sum()
     )
     for child, place in ((left, 1), (right, 2)):  # projections are shared by the edges of a child
-        matrix = chart.arrays.factor_start[rule[low], place] if low.any() else np.zeros(0, np.int64)
+        matrix = forest.arrays.factor_start[rule[low], place] if low.any() else np.zeros(0, np.int64)
         _, once = np.unique(np.stack([child[low], matrix]), axis=1, return_index=True)
         work += (rank * states[child])[low][once].sum()
     return float(work)
@@ -122,24 +129,26 @@ def breakdown(parser: Parser, sentences: list[list[str]]) -> dict[str, Any]:
     """Time the stages, and count what the fine pass has to do."""
     spent: Counter[str] = Counter()
     work = items = edges = 0.0
-    forest_of = parser._chart.forest
+    chart = parser._attempts.chart
+    forests_of = chart.forests
 
-    def counted(*arguments: Any, **options: Any) -> Forest | None:
+    def counted(*arguments: Any, **options: Any) -> list[Forest | None]:
         nonlocal work, items, edges
-        forest = forest_of(*arguments, **options)
-        if forest is not None:
-            began = time.thread_time()
-            work += needed(forest, parser._chart)
-            items, edges = items + len(forest.item_symbol), edges + len(forest.edge_left)
-            spent["(counting)"] += time.thread_time() - began
-        return forest
+        forests = forests_of(*arguments, **options)
+        began = time.thread_time()
+        for forest in forests:
+            if forest is not None:
+                work += needed(forest)
+                items, edges = items + len(forest.item_symbol), edges + len(forest.edge_left)
+        spent["(counting)"] += time.thread_time() - began
+        return forests
 
-    parser._chart.forest = counted  # type: ignore[method-assign]
+    chart.forests = counted  # type: ignore[method-assign]
     with stopwatch(spent):
         began = time.thread_time()
         statuses = Counter(result.status for result in parser.parse_many(sentences))
         total = time.thread_time() - began - spent.pop("(counting)")
-    parser._chart.forest = forest_of  # type: ignore[method-assign]
+    chart.forests = forests_of  # type: ignore[method-assign]
     spent["python"] = total - sum(spent.values())
     count = len(sentences)
     limit = machine.multiply_adds_per_second()
@@ -225,7 +234,7 @@ def main() -> None:
         trees = [result.tree for result in parser.parse_many(sentences)]
         seconds, wall = min(seconds, time.process_time() - began), min(wall, time.perf_counter() - started)
         started = time.perf_counter()
-        threaded = [result.tree for result in parser.parse_many(sentences, jobs=options.jobs)]
+        threaded = [result.tree for result in parser.parse_many(sentences, n_jobs=options.jobs)]
         threads_wall = min(threads_wall, time.perf_counter() - started)
         processes_wall = min(processes_wall, in_processes(parser, sentences, options.jobs))
     scorer = GoldBrackets(gold)
@@ -244,7 +253,7 @@ def main() -> None:
     }  # fmt: skip
     if options.unpruned:
         exact = load(options.model, decoder=options.decoder, pruning=UNPRUNED)
-        whole = scorer.score([each.tree for each in exact.parse_many(sentences, jobs=options.jobs)])
+        whole = scorer.score([each.tree for each in exact.parse_many(sentences, n_jobs=options.jobs)])
         result["unpruned"] = {
             "f1": round(whole.f1, 2), "f1_gold_tags": round(whole.f1_gold_tags, 2),
             "lost by pruning": round(whole.f1 - score.f1, 2), "lost, gold tags": round(whole.f1_gold_tags - score.f1_gold_tags, 2),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import time
+from dataclasses import replace
 from typing import Any
 
 from benchmarks import machine
@@ -66,22 +66,23 @@ def main() -> None:
     import numpy as np
 
     from gramian.experiments.data import gold_trees, preset_of
-    from gramian.experiments.measure import learner, parse_and_score, treebank
+    from gramian.experiments.measure import parse_and_score, recipe_of, trained, training_data
 
     scheme = preset_of(options.train)
     trees = gold_trees(options.train, scheme)
     trees = trees[:: max(1, len(trees) // options.trees)][: options.trees]
     test = [tree for tree in gold_trees(options.dev, scheme) if tree.length <= 40]
     test = test[:: max(1, len(test) // options.sentences)][: options.sentences]
-    bank = treebank(trees)
+    data = training_data(trees)
+    bank = data.bank
     number = np.bincount(bank.word[bank.word >= 0], minlength=len(bank.words)).tolist()
     count = dict(zip(bank.words, number, strict=True))
     rows: dict[str, Any] = {}
     for name in options.lexicons:
-        began = time.process_time()
-        own = learner(options.method, options.states, lexicon=name)
-        grammar = own.fit(bank).model_
-        rows[name] = {"learning cpu seconds": round(time.process_time() - began, 1)}
+        settings = {"method": options.method, "states": options.states, "options": {"lexicon": name}}
+        model, seconds = trained(data, replace(recipe_of(settings, 0), full=True))
+        grammar = model.grammar
+        rows[name] = {"learning cpu seconds": round(seconds, 1)}
         given = [situations(tree.normal, count, grammar.lexicon) for tree in test]
         for situation in given[0]:
             result = parse_and_score(

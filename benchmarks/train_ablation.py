@@ -10,20 +10,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from benchmarks import machine
-from gramian import learn
-from gramian.corpus import Shape, Treebank
+from gramian.corpus import Shape
 from gramian.evaluate import GoldBrackets
 from gramian.parsing.parser import Parser
-from gramian.trees import HeadRules, Tree, normalise, preset, read_trees
+from gramian.training import Recipe, TrainingData, TrainingRun
+from gramian.trees import Tree, normalise, preset, read_trees
 
 ARGUMENTS = ("train.mrg", "dev.mrg", "--quick")
 
@@ -36,7 +35,7 @@ class Change:
     name: str
     options: dict[str, Any] = field(default_factory=dict)
     shape: Shape = field(default_factory=Shape)
-    learner: type[learn.Learner] = learn.SpectralClustering
+    method: str = "spectral-cluster"
     gold_tags: bool = False
 
 
@@ -73,9 +72,9 @@ def changes(states: int) -> Iterator[Change]:
         none | plain,
         gold_tags=True,
     )
-    yield Change("method", "no states (PCFG)", learner=learn.PCFG)
-    yield Change("method", "moments", learner=learn.SpectralMoments)
-    yield Change("method", "clustering, then EM", learner=learn.SpectralEM)
+    yield Change("method", "no states (PCFG)", method="pcfg")
+    yield Change("method", "moments", method="spectral-moments")
+    yield Change("method", "clustering, then EM", method="spectral-em")
 
 
 def main() -> None:
@@ -99,15 +98,15 @@ def main() -> None:
         : 200 if options.quick else None
     ]
     scorer = GoldBrackets(gold)
-    banks: dict[Shape, learn.Observations] = {}
+    banks: dict[Shape, TrainingData] = {}
     rows: list[dict[str, Any]] = []
     for change in changes(states):
         if options.only and change.part not in ("usual", *options.only):
             continue
         if change.shape not in banks:
             banks.clear()  # one is enough at a time
-            banks[change.shape] = observations(
-                options.train, change.shape, normal, 2000 if options.quick else None
+            banks[change.shape] = training_data(
+                options.train, change.shape, options.preset, 2000 if options.quick else None
             )
         row = measured(change, banks[change.shape], gold, scorer, states, seeds)
         rows.append({**row, "difference": round(row["f1"] - (rows[0]["f1"] if rows else row["f1"]), 2)})
@@ -127,18 +126,14 @@ def main() -> None:
     )
 
 
-def observations(path: str, shape: Shape, normal: Any, limit: int | None) -> learn.Observations:
-    rules = HeadRules.collins()
-    if limit:
-        bank = Treebank.from_trees(islice(read_trees(path), limit), options=normal, shape=shape, heads=rules)
-    else:
-        bank = Treebank.read(path, options=normal, shape=shape, heads=rules)
-    return learn.Observations(bank)
+def training_data(path: str, shape: Shape, preset: str, limit: int | None) -> TrainingData:
+    recipe = Recipe(preset=preset, models=1, heads="collins", **asdict(shape))
+    return TrainingData.read(islice(read_trees(path), limit) if limit else path, recipe)
 
 
 def measured(
     change: Change,
-    seen: learn.Observations,
+    data: TrainingData,
     gold: list[Tree],
     scorer: GoldBrackets,
     states: int,
@@ -146,21 +141,24 @@ def measured(
 ) -> dict[str, Any]:
     found, seconds = [], []
     for seed in seeds:
-        settings = (
-            {}
-            if change.learner is learn.PCFG
-            else {"n_states": states, "random_state": seed} | change.options
+        recipe = Recipe(
+            method=change.method,
+            n_states=states,
+            heads="collins",
+            random_state=seed,
+            full=True,
+            parameters=change.options,
         )
-        began = time.process_time()
-        grammar = change.learner().set_params(**settings).fit(seen).model_
-        seconds.append(time.process_time() - began)
+        run = TrainingRun(data, recipe)
+        model = run.run()
+        seconds.append(run.costs["seconds"]["processor"])
         sentences = [
             list(zip(tree.words, tree.tags, strict=True)) if change.gold_tags else list(tree.words)
             for tree in gold
         ]
-        scores = scorer.score([result.tree for result in Parser(grammar).parse_many(sentences)])
+        scores = scorer.score([result.tree for result in Parser(model).parse_many(sentences)])
         found.append(scores)
-        if change.learner is learn.PCFG:
+        if change.method == "pcfg":
             break
     f1 = [scores.f1_gold_tags for scores in found]
     return {

@@ -7,9 +7,12 @@ from pathlib import Path
 
 from gramian import __version__
 
-sys.path.insert(
-    0, str(Path(__file__).parents[1] / "examples")
-)  # examples of the gallery import made_up_english
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "examples")]  # examples of the gallery import made_up_english
+
+from reference_pages import write  # noqa: E402
+
+write(HERE / "reference")
 
 project = "gramian"
 author = "The gramian authors"
@@ -33,6 +36,8 @@ html_static_path = ["_static"]
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+autodoc_default_options = {"exclude-members": "set_fit_request, set_score_request, set_predict_request"}
+suppress_warnings = ["ref.python"]  # words in types, such as shape, that are also names of attributes
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 

@@ -40,6 +40,7 @@ __all__ = [
     "MappingOf",
     "Number",
     "OneOf",
+    "PowerOfTwo",
     "Report",
     "Whole",
     "check_options",
@@ -146,6 +147,14 @@ class Jobs(Whole):
         return None if value is None or value == -1 or value >= 1 else "at least 1, or -1 for all processors"
 
 
+class PowerOfTwo(Whole):
+    """A power of two, such as the size of a table of hashed features."""
+
+    def _wanted(self, value: Any) -> str | None:
+        is_power = value > 0 and not value & (value - 1)
+        return super()._wanted(value) if is_power else f"a power of two, at least {self.least}"
+
+
 class OneOf(Constraint):
     """One of a few values."""
 
@@ -169,8 +178,11 @@ class InstanceOf(Constraint):
         return isinstance(value, self.types)
 
     def _about_parts(self, name: str, value: Any) -> str | None:
-        constraints = getattr(value, "_constraints", {}) if is_dataclass(value) else {}
-        return next(_complaints(constraints, _fields(value), f"{name}."), None) if constraints else None
+        options = _fields(value)
+        found = (
+            value._constraints[field].complaint(f"{name}.{field}", one) for field, one in options.items()
+        )
+        return next(filter(None, found), None)
 
 
 class Function(Constraint):
@@ -194,24 +206,18 @@ class Each(Constraint):
         return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and len(value) > 0
 
     def _about_parts(self, name: str, value: Any) -> str | None:
-        found = (self.constraint.complaint(f"{name}[{place}]", item) for place, item in enumerate(value))
-        return next((one for one in found if one is not None), None)
+        items = value.items() if isinstance(value, Mapping) else enumerate(value)
+        found = (self.constraint.complaint(f"{name}[{key!r}]", item) for key, item in items)
+        return next(filter(None, found), None)
 
 
-class MappingOf(Constraint):
+class MappingOf(Each):
     """A mapping whose values all obey one constraint."""
 
     kind = "a mapping"
 
-    def __init__(self, constraint: Constraint) -> None:
-        self.constraint = constraint
-
     def _is_kind(self, value: object) -> bool:
         return isinstance(value, Mapping)
-
-    def _about_parts(self, name: str, value: Any) -> str | None:
-        found = (self.constraint.complaint(f"{name}[{key!r}]", item) for key, item in value.items())
-        return next((one for one in found if one is not None), None)
 
 
 class Either(Constraint):
@@ -240,23 +246,16 @@ def check_value(name: str, value: object, constraint: Constraint) -> None:
         raise OptionError(complaint)
 
 
-def check_options(options: object) -> None:
+def check_options(options: Any) -> None:
     """Raise an error about the first bad value of an option object (a dataclass with ``_constraints``)."""
-    for complaint in _complaints(options._constraints, _fields(options)):  # type: ignore[attr-defined]
-        raise OptionError(complaint)
+    for name, value in _fields(options).items():
+        check_value(name, value, options._constraints[name])
 
 
-def _complaints(
-    constraints: Mapping[str, Constraint], values: Mapping[str, object], prefix: str = ""
-) -> Iterator[str]:
-    for name, value in values.items():
-        complaint = constraints[name].complaint(prefix + name, value)
-        if complaint is not None:
-            yield complaint
-
-
-def _fields(options: Any) -> dict[str, Any]:
-    return {field.name: getattr(options, field.name) for field in fields(options)}
+def _fields(value: Any) -> dict[str, Any]:
+    """Return the options of an option object, a dataclass that declares constraints; none of anything else."""
+    is_options = is_dataclass(value) and hasattr(value, "_constraints")
+    return {field.name: getattr(value, field.name) for field in fields(value)} if is_options else {}
 
 
 def number_of_jobs(n_jobs: int | None) -> int:
@@ -356,8 +355,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def check_parameters(self) -> None:
         """Raise an error about the first parameter with a bad value."""
-        for complaint in _complaints(self.parameter_constraints(), self.get_params(deep=False)):
-            raise OptionError(complaint)
+        for name, constraint in self.parameter_constraints().items():
+            check_value(name, getattr(self, name), constraint)
 
     @contextmanager
     def _fitting(self) -> Iterator[Report]:
@@ -374,14 +373,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         found: dict[str, Any] = super().get_params(deep)
         if deep:
             for name, value in list(found.items()):
-                if hasattr(value, "_constraints") and is_dataclass(value):
-                    found |= {f"{name}__{field}": item for field, item in _fields(value).items()}
+                found |= {f"{name}__{field}": item for field, item in _fields(value).items()}
         return found
 
     def plain_params(self) -> dict[str, Any]:
         """Return the parameters with the fields of option objects in place of these: what a file can hold and `set_params` takes."""
-        params = self.get_params()
-        return {name: value for name, value in params.items() if not hasattr(value, "_constraints")}
+        return {name: value for name, value in self.get_params().items() if not _fields(value)}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, or fields of option objects."""
@@ -389,11 +386,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         super().set_params(**whole)
         for name in params.keys() - whole.keys():
             own, _, field = name.partition("__")
-            options = getattr(self, own, None)
-            if not is_dataclass(options) or isinstance(options, type):
+            options = _fields(getattr(self, own, None))
+            if not options:
                 super().set_params(**{name: params[name]})
-            elif field in _fields(options):
-                setattr(self, own, replace(options, **{field: params[name]}))
+            elif field not in options:
+                raise ValueError(f"{own} has no option {field}: {name}; it has {', '.join(options)}")
             else:
-                raise ValueError(f"{own} has no option {field}: {name}; it has {', '.join(_fields(options))}")
+                setattr(self, own, replace(getattr(self, own), **{field: params[name]}))
         return self

@@ -9,7 +9,7 @@ import pytest
 from gramian.cli import main
 from gramian.parsing.model_store import load_model
 from gramian.parsing.parser import Parser
-from gramian.training import reranking
+from gramian.training.reranking import CandidatesTask
 
 NOUNS = ("man", "woman", "child", "king", "queen")
 
@@ -62,17 +62,16 @@ def test_a_model_with_a_reranker(run, tmp_path):
 
 
 def test_interrupted_work_goes_on(run, monkeypatch, tmp_path):
-    parse = reranking.fold_candidates
+    work = CandidatesTask.work
     calls = []
 
-    def parse_and_stop(fold, **settings):
-        calls.append(fold.number)
+    def work_and_stop(task, *held_out):
+        calls.append(task.fold.number)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return parse(fold, **settings)
+        return work(task, *held_out)
 
-    parse_and_stop.__module__, parse_and_stop.__qualname__ = parse.__module__, parse.__qualname__
-    monkeypatch.setattr(reranking, "fold_candidates", parse_and_stop)
+    monkeypatch.setattr(CandidatesTask, "work", work_and_stop)
     assert run(*TRAIN)[0] == 130
     assert not (tmp_path / "with.model").exists()
     code, _, err = run(*TRAIN)

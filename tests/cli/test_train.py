@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from gramian.cli import main
-from gramian.errors import ModelFileError
-from gramian.parsing.model_store import load_model
+from gramian.errors import OptionError
+from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
+from gramian.training.members import MemberTask
 from gramian.trees import Tree
 
 SUBJECTS = ("(NP (PRP it))", "(NP (DT the) (NN cat))", "(NP (DT a) (JJ big) (NN dog))", "(NP (NNS cats))")
@@ -100,7 +101,7 @@ def test_dry_run_learns_nothing(train, tmp_path):
     code, out, _ = train("trees.mrg", "-o", "model", "--dry-run", "--states", "4", "--seed", "9")
     assert code == 0
     plan = json.loads(out)
-    assert plan["options"]["states"] == 4
+    assert plan["options"]["n_states"] == 4
     assert plan["options"]["random_state"] == 9
     assert plan["options"]["method"] == "best"
     assert set(plan["estimate"]) == {"cells", "seconds", "megabytes"}
@@ -262,7 +263,7 @@ def test_states_are_searched_for_and_the_search_goes_on(train, capsys, monkeypat
     assert (code, "3 candidates, F1 from" in err) == (0, True), err
     model = load_model("s.model")
     assert model.options["search"]["candidates"] == 3
-    numbers = model.options["states"]
+    numbers = model.options["n_states"]
     names = [*model.grammar.symbols[: model.grammar.n_phrases]]
     names += [f"/{tag}" for tag in model.grammar.symbols[model.grammar.n_phrases :]]
     assert model.grammar.n_states.tolist() == [numbers.get(name, 1) for name in names]
@@ -283,9 +284,9 @@ def test_states_are_searched_for_and_the_search_goes_on(train, capsys, monkeypat
 def test_the_scheme_is_told_and_rare_words_go_by_their_tags(train):
     lines = [f"( (SENT (NP-SUJ (DET le) (NC chien{n % 9})) (VN (V dort)) (PONCT .)))" for n in range(40)]
     Path("french.mrg").write_text("\n".join(lines))
-    assert "--preset ftb" in train("french.mrg", "-o", "f.model", "--states", "2", "--iterations", "1")[2]
+    assert "preset ftb" in train("french.mrg", "-o", "f.model", "--states", "2", "--iterations", "1")[2]
     model = load_model("f.model")
-    assert model.options["preset"] == "ftb"
+    assert model.preset == "ftb"
     assert "NP" in model.grammar.symbols
     # Classes of words are tags alone, in each of the two grammars.
     assert all(name.isdigit() for grammar in model.grammars for name in grammar.lexicon.classes)
@@ -320,23 +321,21 @@ def test_several_models(train, capsys, monkeypatch):
 
 def test_several_models_go_on_where_they_were(train, monkeypatch):
     options = ("trees.mrg", "-o", "many.model", "--models", "3", "--states", "2", "--iterations", "1")
-    from gramian import training as ensemble
-
     taught = []
-    learn_one = ensemble.train_member
+    learn_one = MemberTask.run
 
-    def fail_at_the_third(task, say):
+    def fail_at_the_third(task, data):
         if len(taught) == 2:
             raise MemoryError("no room")
-        taught.append(task["member"]["seed"])
-        return learn_one(task, say)
+        taught.append(task.member.seed)
+        return learn_one(task, data)
 
-    monkeypatch.setattr(ensemble, "train_member", fail_at_the_third)
+    monkeypatch.setattr(MemberTask, "run", fail_at_the_third)
     code, _, err = train(*options)
     assert code != 0
     assert "no room" in err
     assert taught == [0, 1]
-    monkeypatch.setattr(ensemble, "train_member", learn_one)
+    monkeypatch.setattr(MemberTask, "run", learn_one)
     code, _, err = train(*options)
     assert code == 0
     assert err.count("kept from before") == 2
@@ -370,10 +369,10 @@ def test_an_expert_beside_the_grammars(train, capsys, monkeypatch):
     sentence = ["it", "can", "see", "a", "big", "dog", "."]
     assert parser.parse(sentence).tree == alone.parse(sentence).tree
     assert parser.parse(sentence).confidences != alone.parse(sentence).confidences
-    damaged = dict(model.expert)
-    del damaged["weights"]
-    with pytest.raises(ModelFileError, match="span CRF"):
-        Parser(replace(model, expert=damaged))
+    damaged = replace(model.expert, weights=model.expert.weights[:-1])
+    with pytest.raises(OptionError, match="expert"):
+        save_model(replace(model, expert=damaged), "damaged.model")
+    assert not Path("damaged.model").exists()
 
 
 def test_confidences_are_calibrated_on_trees_held_out(train, capsys, monkeypatch):

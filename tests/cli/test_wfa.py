@@ -134,7 +134,7 @@ def test_faults_are_one_sentence(run: Run, model: Path, numbered: Path, tmp_path
         (("train", broken, "-o", output), "broken:3"),
         (("train", numbered, "-o", output, "--states", "many"), "--states"),
         (("train", numbered, "-o", tmp_path / "no" / "where"), "there is no folder"),
-        (("score", broken, numbered), "not a gramian automaton"),
+        (("score", broken, numbered), "not a model file of gramian"),
         (("eval", model, numbered, "--solution", broken), "not a number"),
         (("sample", tmp_path / "none"), "no such model"),
     ]

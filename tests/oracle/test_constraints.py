@@ -69,9 +69,9 @@ def test_the_forest_has_exactly_the_trees_that_satisfy_the_constraints(
         assert total == 0
         return
     np.testing.assert_allclose(forest.log_ratio, np.log(total), rtol=1e-5, atol=1e-5)
-    decoded = decode(chart, forest)
+    decoded = decode(forest)
     assert decoded is not None
-    assert satisfies(to_tree(chart, forest, decoded, words), constraints)
+    assert satisfies(to_tree(forest, decoded, words), constraints)
 
 
 @settings(max_examples=40)
@@ -81,10 +81,10 @@ def test_a_parse_constrained_to_contain_a_tree_is_that_tree(case: Case, labels: 
     forest = chart.forest(case.words, EXACT)
     assume(forest is not None)
     words = words_of(case)
-    tree = to_tree(chart, forest, decode(chart, forest, "max-rule-sum"), words)
+    tree = to_tree(forest, decode(forest, "max-rule-sum"), words)
     constraints = Constraints.containing(tree, labels=labels)
     constrained_forest = chart.forest(case.words, EXACT, constraints.allowed(case.grammar, len(words)))
-    found = to_tree(chart, constrained_forest, decode(chart, constrained_forest), words)
+    found = to_tree(constrained_forest, decode(constrained_forest), words)
     brackets = [
         {(node[0] * labels, *node[1:]) for node in each.spans(preterminals=False)} for each in (tree, found)
     ]

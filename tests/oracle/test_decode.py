@@ -125,11 +125,10 @@ def all_shapes(case: Case) -> list[tuple]:
     return [skeleton(derivation) for _, derivation in enumerate_derivations(bare, emission)]
 
 
-def parse(case: Case) -> tuple[ChartParser, Forest]:
-    chart = ChartParser(case.grammar)
-    forest = chart.forest(case.words, EXACT)
+def parse(case: Case) -> Forest:
+    forest = ChartParser(case.grammar).forest(case.words, EXACT)
     assert forest is not None
-    return chart, forest
+    return forest
 
 
 def items_of(forest: Forest, decoded: Decoded) -> tuple:
@@ -141,9 +140,9 @@ def items_of(forest: Forest, decoded: Decoded) -> tuple:
 @given(cases(max_words=4))
 def test_decoders_find_the_best_tree(case: Case) -> None:
     truth = Enumeration.of(case)
-    chart, forest = parse(case)
+    forest = parse(case)
     for objective in OBJECTIVES:
-        decoded = decode(chart, forest, objective, recall_penalty=PENALTY)
+        decoded = decode(forest, objective, recall_penalty=PENALTY)
         assert decoded is not None
         best = max(truth.score(objective, shape) for shape in truth.shapes)
         np.testing.assert_allclose(decoded.score, best, rtol=1e-4, atol=1e-4, err_msg=objective)
@@ -155,8 +154,8 @@ def test_decoders_find_the_best_tree(case: Case) -> None:
 @given(cases(max_words=4))
 def test_viterbi_finds_the_best_derivation(case: Case) -> None:
     truth = Enumeration.of(case)
-    chart, forest = parse(case)
-    decoded = viterbi(chart, forest)
+    forest = parse(case)
+    decoded = viterbi(forest)
     assert decoded is not None
     assert decoded.states is not None
     best = max(truth.derivations.values())
@@ -172,7 +171,7 @@ def test_viterbi_finds_the_best_derivation(case: Case) -> None:
 def test_k_best_trees_come_in_order_and_differ(case: Case) -> None:
     truth = Enumeration.of(case)
     assume(len(truth.shapes) <= 2000)
-    chart, forest = parse(case)
+    forest = parse(case)
     words = words_of(case)
     for objective in OBJECTIVES:
         best: dict[Tree, float] = {}
@@ -180,11 +179,11 @@ def test_k_best_trees_come_in_order_and_differ(case: Case) -> None:
             tree = debinarise(binarised_tree(case.grammar, shape, words))
             best[tree] = max(best.get(tree, -np.inf), truth.score(objective, shape))
         expected = sorted(best.values(), reverse=True)[:20]
-        ranked = k_best(chart, forest, 20, objective, recall_penalty=PENALTY)
+        ranked = k_best(forest, 20, objective, recall_penalty=PENALTY)
         np.testing.assert_allclose(
             [each.score for each in ranked], expected, rtol=1e-4, atol=1e-4, err_msg=objective
         )
-        trees = [to_tree(chart, forest, each, words) for each in ranked]
+        trees = [to_tree(forest, each, words) for each in ranked]
         assert len(set(trees)) == len(trees)
         found = [truth.score(objective, items_of(forest, each)) for each in ranked]
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4, err_msg=objective)
@@ -194,19 +193,19 @@ def test_k_best_trees_come_in_order_and_differ(case: Case) -> None:
 @given(cases(max_words=4))
 def test_trees_have_their_shape_probability_and_confidences(case: Case) -> None:
     truth = Enumeration.of(case)
-    chart, forest = parse(case)
+    forest = parse(case)
     words = words_of(case)
-    ranked = k_best(chart, forest, 10)
-    for decoded, value in zip(ranked, log_posteriors(chart, forest, ranked), strict=True):
+    ranked = k_best(forest, 10)
+    for decoded, value in zip(ranked, log_posteriors(forest, ranked), strict=True):
         items = items_of(forest, decoded)
         np.testing.assert_allclose(np.exp(value), truth.trees.get(items, 0.0), rtol=1e-4, atol=1e-7)
-        tree = to_tree(chart, forest, decoded, words)
+        tree = to_tree(forest, decoded, words)
         assert tree == debinarise(binarised_tree(case.grammar, items, words))
         expected = [
             truth.label["tag" if node.word is not None else "phrase", *span]
             for node, span in zip(tree.subtrees(), tree.spans(), strict=True)
         ]
-        np.testing.assert_allclose(confidences(chart, forest, decoded), expected, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(confidences(forest, decoded), expected, rtol=1e-4, atol=1e-6)
     states = defaultdict(float)
     for derivation, share in truth.derivations.items():
         for node in derivation:
@@ -227,11 +226,11 @@ def test_models_with_negative_weights_decode(case: Case) -> None:
     truth = reference.fill_chart(case.grammar, emission, reference.REAL)
     assume(forest is not None and abs(truth.total) > 1e-3)
     for decoder in DECODERS:
-        decoded = decode(chart, forest, decoder)
+        decoded = decode(forest, decoder)
         if decoded is not None:
-            assert list(to_tree(chart, forest, decoded, words_of(case)).words) == words_of(case)
-    assert all(len(each.items) for each in sample(chart, forest, 2, 0))
-    decoded = decode(chart, forest, "max-rule-product")
+            assert list(to_tree(forest, decoded, words_of(case)).words) == words_of(case)
+    assert all(len(each.items) for each in sample(forest, 2, 0))
+    decoded = decode(forest, "max-rule-product")
     edges = reference.edge_posteriors(truth)
     items = reference.state_posteriors(truth)
     assume(decoded is not None and max(map(abs, edges.values()), default=0) < 1e3)
@@ -246,9 +245,9 @@ def test_models_with_negative_weights_decode(case: Case) -> None:
 def test_samples_have_the_frequencies_of_their_probabilities() -> None:
     case = ambiguous_case(4)
     truth = Enumeration.of(case)
-    chart, forest = parse(case)
+    forest = parse(case)
     size = 4000
-    drawn = sample(chart, forest, size, random_state=1)
+    drawn = sample(forest, size, random_state=1)
     counts: dict[tuple, int] = defaultdict(int)
     root_states: dict[tuple, int] = defaultdict(int)
     for each in drawn:
@@ -269,7 +268,7 @@ def test_samples_have_the_frequencies_of_their_probabilities() -> None:
         seen.append(size - sum(seen))
         hoped.append(max(size - sum(hoped), 1e-9))
         assert stats.chisquare(seen, np.array(hoped) * (sum(seen) / sum(hoped))).pvalue > 1e-3
-    again = sample(chart, forest, 20, random_state=1)
+    again = sample(forest, 20, random_state=1)
     assert [each.items.tolist() for each in again] == [each.items.tolist() for each in drawn[:20]]
 
 
@@ -287,18 +286,18 @@ def test_long_sentences_decode_without_recursion_or_underflow() -> None:
     assert forest is not None
     words = words_of(case)
     for decoder in DECODERS:
-        decoded = decode(chart, forest, decoder)
+        decoded = decode(forest, decoder)
         assert decoded is not None
         assert np.isfinite(decoded.score)
-        assert list(to_tree(chart, forest, decoded, words).words) == words
-    ranked = k_best(chart, forest, 5)
+        assert list(to_tree(forest, decoded, words).words) == words
+    ranked = k_best(forest, 5)
     assert [each.score for each in ranked] == sorted((each.score for each in ranked), reverse=True)
-    assert all(np.isfinite(log_posteriors(chart, forest, ranked)))
+    assert all(np.isfinite(log_posteriors(forest, ranked)))
 
 
 def test_what_a_decoder_cannot_be() -> None:
-    chart, forest = parse(ambiguous_case(2))
+    forest = parse(ambiguous_case(2))
     with pytest.raises(OptionError, match="max-rule-product"):
-        decode(chart, forest, "best")
+        decode(forest, "best")
     with pytest.raises(OptionError, match="viterbi"):
-        k_best(chart, forest, 3, "viterbi")
+        k_best(forest, 3, "viterbi")

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from chart_cases import Case, ambiguous_grammars, cases, grammar_of
+from chart_cases import (
+    Case,
+    ambiguous_case,
+    ambiguous_grammars,
+    binarised_tree,
+    cases,
+    enumerate_derivations,
+    forest_items,
+    grammar_of,
+    skeleton,
+    words_of,
+)
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_decode import EXACT, Enumeration
 
-from gramian.chart.chart_parser import ChartParser
-from gramian.chart.combine import COMBINATIONS, EnsembleChart
+from gramian.chart import chart_reference as reference
+from gramian.chart.chart_parser import ChartInput, ChartParser, Forest
+from gramian.chart.combine import COMBINATIONS, WeightedExpert
 from gramian.chart.decode import decode
-from gramian.chart.readout import confidences, label_posteriors, label_table, to_tree
+from gramian.chart.derivations import log_probabilities, viterbi
+from gramian.chart.k_best import k_best
+from gramian.chart.label_table import label_table
+from gramian.chart.readout import confidences, to_tree
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
+from gramian.trees import Tree, debinarise
 
 
 def with_other_states(case: Case, seed: int) -> Case:
@@ -79,7 +97,7 @@ def test_sum_and_product_follow_from_all_trees(case: Case, seed: int, more: int)
     members = [case, *(with_other_states(case, seed + each) for each in range(more))]
     tables = [enumerated_labels(member) for member in members]
     words = joint_words(members)
-    forest = EnsembleChart([member.grammar for member in members], "sum").forest(words, EXACT)
+    forest = ChartParser([member.grammar for member in members], "sum").forest(words, EXACT)
     assert forest is not None
     np.testing.assert_allclose(forest.label_posterior, np.mean(tables, axis=0), rtol=1e-3, atol=1e-4)
     logs = [ChartParser(member.grammar).forest(member.words, EXACT).log_ratio for member in members]
@@ -87,7 +105,7 @@ def test_sum_and_product_follow_from_all_trees(case: Case, seed: int, more: int)
         np.exp(forest.log_ratio - max(logs)), np.mean(np.exp(np.array(logs) - max(logs))), rtol=1e-3
     )
 
-    forest = EnsembleChart([member.grammar for member in members], "product").forest(words, EXACT)
+    forest = ChartParser([member.grammar for member in members], "product").forest(words, EXACT)
     odds = np.mean([np.log(table / (1 - table)) for table in np.clip(tables, 1e-6, 1 - 1e-6)], axis=0)
     inner = np.logical_and.reduce([(table > 0.01) & (table < 0.99) for table in tables])
     np.testing.assert_allclose(forest.label_posterior[inner], (1 / (1 + np.exp(-odds)))[inner], rtol=2e-2)
@@ -99,33 +117,29 @@ def test_one_grammar_twice_is_that_grammar(case: Case) -> None:
     chart = ChartParser(case.grammar)
     forest = chart.forest(case.words, EXACT)
     assume(forest is not None)
-    best = decode(chart, forest)
+    best = decode(forest)
     words = [f"w{place}" for place in range(len(case.words))]
     twice = joint_words([case, case])
     for combination in COMBINATIONS:
-        both = EnsembleChart([case.grammar, case.grammar], combination)
+        both = ChartParser([case.grammar, case.grammar], combination)
         found = both.forest(twice, EXACT)
-        answer = decode(both, found)
+        answer = decode(found)
         if combination in ("sum", "product"):
-            np.testing.assert_allclose(
-                label_posteriors(both, found), label_posteriors(chart, forest), rtol=1e-3, atol=2e-4
-            )
+            np.testing.assert_allclose(found.label_posterior, forest.label_posterior, rtol=1e-3, atol=2e-4)
             assert answer.score == pytest.approx(best.score, rel=1e-3, abs=3e-3)
         else:  # both vote for the same tree
-            assert to_tree(both, found, answer, words) == to_tree(chart, forest, best, words)
-            assert confidences(both, found, answer).min() == 1
+            assert to_tree(found, answer, words) == to_tree(forest, best, words)
+            assert confidences(found, answer).min() == 1
 
 
 def test_grammars_of_another_binarisation_have_a_say() -> None:
     right, left, words = ambiguous_grammars()
-    single = [
-        label_posteriors(chart, chart.forest(words, EXACT)) for chart in map(ChartParser, (right, left))
-    ]
+    single = [chart.forest(words, EXACT).label_posterior for chart in map(ChartParser, (right, left))]
     names = [label_table(one.symbols, one.n_phrases).names for one in (right, left)]
     assert names[0] == names[1]
     assert right.binary_rules.tolist() != left.binary_rules.tolist()
     twice = [replace(word, states=np.repeat(word.states, 2)) for word in words]
-    forest = EnsembleChart([right, left], "sum").forest(twice, EXACT)
+    forest = ChartParser([right, left], "sum").forest(twice, EXACT)
     np.testing.assert_allclose(forest.label_posterior, (single[0] + single[1]) / 2, rtol=1e-4)
     assert not np.allclose(single[0], single[1], atol=0.02)
 
@@ -133,7 +147,103 @@ def test_grammars_of_another_binarisation_have_a_say() -> None:
 def test_what_does_not_go_together_is_refused() -> None:
     right, left, _ = ambiguous_grammars()
     with pytest.raises(OptionError, match="product, sum"):
-        EnsembleChart([right, left], "vote")
+        ChartParser([right, left], "vote")
     other: LPCFG = replace(left, lexicon=replace(left.lexicon, tags=("q", *left.lexicon.tags[1:])))
     with pytest.raises(OptionError, match="same treebank"):
-        EnsembleChart([right, other])
+        ChartParser([right, other])
+
+
+def test_a_first_grammar_without_a_probability_lends_nothing_to_the_others() -> None:
+    """The forest belongs to the second grammar then: it is decoded with that one's states."""
+    case = ambiguous_case(5)
+    n_states = np.ones(case.grammar.n_symbols, np.int32)
+    rules = (case.grammar.binary_rules, case.grammar.unary_rules)
+    bare = grammar_of(case.grammar.symbols, 2, n_states, *rules, np.random.default_rng(2))
+    empty = Case(replace(bare, binary=np.zeros_like(bare.binary)), [])
+    coarse = (
+        case.grammar.coarse
+    )  # its rules have weights, so that the coarse chart is filled, but no state of it derives anything
+    nothing = replace(
+        empty.grammar, binary_weight=coarse.binary, unary_weight=coarse.unary, root_weight=coarse.root
+    )
+    ones = [replace(word, states=np.ones(len(word.tags), np.float32)) for word in case.words]
+    words = joint_words([Case(nothing, ones), case])
+    forest = ChartParser([nothing, case.grammar], "sum").forest(words, EXACT)
+    alone = ChartParser(case.grammar).forest(case.words, EXACT)
+    assert forest is not None
+    assert alone is not None
+    assert forest.grammar is case.grammar
+    best, expected = viterbi(forest), viterbi(alone)
+    assert best is not None
+    assert expected is not None
+    assert forest_items(forest)[best.items[0]] == forest_items(alone)[expected.items[0]]
+    assert best.score == pytest.approx(expected.score, rel=1e-4)
+    ranked = k_best(forest, 3)
+    for value, tree in zip(log_probabilities(forest, ranked), ranked, strict=True):
+        [wanted] = log_probabilities(alone, [tree])
+        assert value == pytest.approx(wanted, rel=1e-4)
+
+
+def shape_shares(case: Case, words: list[str]) -> dict[Tree, float]:
+    """The weight of every tree in the shape of the treebank, from the list of all derivations."""
+    shares: dict[Tree, float] = defaultdict(float)
+    emission = reference.emissions(case.grammar, case.words)
+    for weight, derivation in enumerate_derivations(case.grammar, emission):
+        shares[debinarise(binarised_tree(case.grammar, skeleton(derivation), words))] += weight
+    return shares
+
+
+def test_trees_have_the_probability_of_the_mixture() -> None:
+    """Three grammars, one of another binarisation, each tree by enumeration."""
+    right, left, words = ambiguous_grammars()
+    first = Case(right, words)
+    rng = np.random.default_rng(4)
+    other = grammar_of(
+        right.symbols,
+        right.n_phrases,
+        np.ones(right.n_symbols, np.int32),
+        right.binary_rules,
+        right.unary_rules,
+        rng,
+    )
+    members = [first, Case(other, words), Case(left, words)]
+    forest = ChartParser([member.grammar for member in members]).forest(joint_words(members), EXACT)
+    assert forest is not None
+    tokens = words_of(first)
+    shares = [shape_shares(member, tokens) for member in members]
+    ranked = k_best(forest, 8)
+    assert len(ranked) == 8
+    for tree, value in zip(ranked, log_probabilities(forest, ranked), strict=True):
+        shape = to_tree(forest, tree, tokens)
+        expected = np.mean([share.get(shape, 0.0) for share in shares])
+        assert all(share.get(shape, 0.0) > 0 for share in shares[:2])
+        assert np.exp(value) == pytest.approx(expected, rel=1e-4)
+    assert any(shares[2].get(to_tree(forest, tree, tokens), 0.0) > 0 for tree in ranked)
+
+
+class LabelExpert:
+    """An expert that knows labels over spans and no rules."""
+
+    def __init__(self, sure: float) -> None:
+        self.sure = sure
+
+    def forest(self, words: Sequence[str], forest: Forest) -> Forest:
+        return replace(forest, labels_over_spans=np.full_like(forest.label_posterior, self.sure))
+
+    def known_share(self, words: Sequence[str]) -> float:
+        return 1.0
+
+
+def test_experts_of_labels_alone_leave_rules_as_they_are() -> None:
+    case = ambiguous_case(5)
+    alone = ChartParser(case.grammar).forest(case.words, EXACT)
+    experts = [WeightedExpert(LabelExpert(0.25), 0.5), WeightedExpert(LabelExpert(0.75), 0.25)]
+    chart = ChartParser(case.grammar, "sum", experts=experts)
+    both = chart.forest(case.words, EXACT, tokens=words_of(case))
+    np.testing.assert_array_equal(both.edge_posterior, alone.edge_posterior)
+    expected = 0.25 * alone.label_posterior + 0.5 * 0.25 + 0.25 * 0.75
+    np.testing.assert_allclose(both.label_posterior, expected, rtol=1e-5)
+    batch = [ChartInput(case.words, None, words_of(case)), ChartInput(case.words)]
+    together = chart.forests(batch, EXACT)
+    np.testing.assert_array_equal(together[0].label_posterior, both.label_posterior)
+    np.testing.assert_allclose(together[1].label_posterior, alone.label_posterior, rtol=1e-6)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from test_ensemble import joint_words, with_other_states
 
 from gramian.chart.chart_parser import ChartParser, Pruning
-from gramian.chart.combine import EnsembleChart
 from gramian.grammar import LPCFG
 from gramian.grammar.merged_states import halves, merged
 
@@ -126,7 +125,7 @@ def test_the_pass_between_keeps_what_two_states_find_likely() -> None:
 def test_the_pass_between_of_several_grammars(case: Case, seed: int) -> None:
     """The first grammar of a binarisation prunes for all, with its own states of the words."""
     members = [case, with_other_states(case, seed)]
-    chart = EnsembleChart([member.grammar for member in members])
+    chart = ChartParser([member.grammar for member in members])
     words = joint_words(members)
     alone = ChartParser(case.grammar).forest(case.words, replace(EXACT, split=0.02))
     less = chart.forest(words, replace(EXACT, split=0.02))

@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from gramian.loglinear import span_kernels as kernels
 from gramian.loglinear import span_reference as reference
 from gramian.loglinear import span_state_kernels as state_kernels
+from gramian.loglinear.adagrad import new_tables
+from gramian.loglinear.span_crf import Gradients
 from gramian.loglinear.span_forests import Contexts, Skeleton
+from gramian.loglinear.span_templates import SPANS
 from gramian.loglinear.word_views import TAG, WordForms
 
 SYMBOLS = ("@A", "A", "B|A", "x", "y")
@@ -154,7 +157,7 @@ def test_posteriors_are_those_of_all_trees(case):
 
 @settings(max_examples=15, deadline=None)
 @given(forests())
-def test_steps_follow_the_slope_of_the_log_likelihood(case):
+def test_steps_follow_the_gradient_of_the_log_likelihood(case):
     """Of every weight that a tree of the forest touches, the change is the derivative by finite differences."""
     forest, rng = case
     trees = trees_of(forest)
@@ -171,20 +174,22 @@ def test_steps_follow_the_slope_of_the_log_likelihood(case):
     weights = (rng.integers(-2048, 2048, SLOTS) / 1024).astype(np.float32)  # so that small steps are exact
 
     def log_likelihood():
-        state_score, pair_score = kernels.score_forest(views, forest, states, N_PHRASES, weights)
+        state_score, pair_score = kernels.score_forest(SPANS, views, forest, states, N_PHRASES, weights)
         log_total, item, edge, _, state, pair = kernels.inside_outside(
             forest, states, N_PHRASES, state_score, pair_score
         )
         tree_score = state_score[own_states].sum() + pair_score[own_pairs].sum()
         return tree_score - log_total, item, edge, state, pair
 
-    slopes = []
+    gradients = []
     for posterior, own in zip(log_likelihood()[1:], (items, edges, own_states, own_pairs), strict=True):
-        slopes.append(-posterior)
-        slopes[-1][own] += 1
-    # Squares this large stay as they are: every step is the slope itself.
-    moved, squares, drift = weights.copy(), np.full(SLOTS, 1e16, np.float32), np.zeros(SLOTS)
-    kernels.climb(views, forest, states, N_PHRASES, *slopes, 0.0, 1e8, 0.0, 2.0, moved, squares, drift)
+        gradients.append(-posterior)
+        gradients[-1][own] += 1
+    # Squares this large stay as they are: every step is the gradient itself.
+    tables = new_tables(SLOTS, 1e8, smallest=0.0, square=1e16, floor=np.float32(0))
+    moved, drift = tables.weights, tables.drift
+    moved[:] = weights
+    kernels.climb(SPANS, views, forest, states, N_PHRASES, Gradients(*gradients), 2.0, tables)
     np.testing.assert_allclose(drift, 2 * (moved - weights), rtol=1e-5, atol=1e-5)
     for slot in np.flatnonzero(moved != weights)[::10]:
         middle, around = weights[slot].copy(), []

@@ -25,7 +25,9 @@ def test_threads_that_share_a_parser_give_what_one_gives():
     parser = load(FIXTURES / "version-1.grammar")
     serial = facts(parser.parse_many(SENTENCES * 4))
     with ThreadPoolExecutor(4) as pool:
-        rounds = list(pool.map(lambda jobs: facts(parser.parse_many(SENTENCES * 4, jobs=jobs)), [1, 2, 1, 3]))
+        rounds = list(
+            pool.map(lambda jobs: facts(parser.parse_many(SENTENCES * 4, n_jobs=jobs)), [1, 2, 1, 3])
+        )
     assert all(found == serial for found in rounds)
 
 

@@ -31,6 +31,7 @@ from gramian.base import (
     OneOf,
     Whole,
     check_options,
+    check_value,
     number_of_jobs,
     or_none,
 )
@@ -138,6 +139,9 @@ def test_constructors_are_short_and_clones_are_equal(kind):
 )
 def test_sentences(constraint, value, sentence):
     assert constraint.complaint("it", value) == sentence
+    with pytest.raises(OptionError) as caught:
+        check_value("it", value, constraint)
+    assert str(caught.value) == sentence
 
 
 @pytest.mark.parametrize(

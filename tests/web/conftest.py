@@ -46,7 +46,7 @@ def models(tmp_path_factory):
         )
         for seed in range(20)
     ]  # fmt: skip
-    SHAGParser("em", states=2, iterations=5).fit(sentences).save(folder / "dependency.model")
+    SHAGParser("em", n_states=2, max_iter=5).fit(sentences).save(folder / "dependency.model")
     tags = Sequences.from_strings([list(tree.tags) for tree in trees[:200]])
     PNFAEM(3, random_state=0).fit(tags).model_.save(folder / "tags.wfa")
     return {path.name.partition(".")[0]: str(path) for path in folder.iterdir()}

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from safetensors import safe_open
 from safetensors.numpy import save as to_bytes
 
-from gramian.io.tensors import checksum
+from gramian.io.store import checksum
 from tools.fuzz.mutate import NUMBERS, mutated
 from tools.fuzz.texts import Make, Read, _fast, changed_json
 
@@ -77,7 +77,7 @@ def parser() -> Any:
 def _expert() -> Any:
     from gramian.loglinear import SpanCRF
 
-    return SpanCRF(epochs=1, slots=1 << 12).fit(_bank()).model_
+    return SpanCRF(max_iter=1, slots=1 << 12).fit(_bank()).model_
 
 
 def _changed(random: Random, header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
@@ -207,16 +207,15 @@ def grammar() -> tuple[Make, Read]:
 
 def ensemble() -> tuple[Make, Read]:
     from gramian.learn import SpectralClustering
-    from gramian.loglinear.span_store import pack
     from gramian.parsing import model_store as store
     from gramian.parsing.model import Model
 
     other = SpectralClustering(2, allocation="all", random_state=1).fit(_bank()).model_
-    both = Model(_grammars()[0], report={"kinds": ["a", "b"]}, others=(other,))
+    both = Model(_grammars()[0], kinds=("a", "b"), others=(other,))
     write: dict[str, Callable[[Path], None]] = {
         "both": lambda path: store.save_model(both, path),
-        "expert": lambda path: store.save_model(replace(both, expert=pack(_expert())), path),
-        "one": lambda path: store.save_model(Model(_grammars()[0], expert=pack(_expert())), path, half=True),
+        "expert": lambda path: store.save_model(replace(both, expert=_expert()), path),
+        "one": lambda path: store.save_model(Model(_grammars()[0], expert=_expert()), path, half=True),
     }
     return _target(write, "gramian", checksum, _parse_with)
 
@@ -225,29 +224,27 @@ def reranker() -> tuple[Make, Read]:
     """Return models that hold a reranker and curves of calibration."""
     from gramian.loglinear import MaxEntReranker
     from gramian.loglinear.rerank_scored import read_candidates
-    from gramian.loglinear.rerank_store import pack
     from gramian.parsing import model_store as store
     from gramian.parsing.calibration import Calibration, Curve
     from gramian.parsing.model import Model
-    from gramian.training.folds import HeldOut
     from gramian.training.reranking import fold_candidates
     from gramian.trees import HeadRules, Tree
 
     model = Model(_grammars()[0])
     trees = [Tree.parse(text) for text in _TREES]
-    written = fold_candidates(HeldOut(0, 1, trees, model), k=10)
+    written = fold_candidates(model, trees, k=10)
     calibration = {"product": Calibration(Curve(0.9, 0.8, 0.1), Curve(0.7, 1.1, 0.0))}
     write: dict[str, Callable[[Path], None]] = {}
     for name, heads in (("heads", HeadRules.collins()), ("headless", None)):
-        learner = MaxEntReranker(l2=(1.0,), base=(1.0,), heads=heads, least=1, slots=1 << 12, iterations=5)
-        packed = pack(learner.fit(read_candidates(written)).model_)
-        whole = replace(model, reranker=packed, calibration=calibration)
+        learner = MaxEntReranker(l2=(1.0,), base=(1.0,), heads=heads, least=1, slots=1 << 12, max_iter=5)
+        learnt = learner.fit(read_candidates(written)).model_
+        whole = replace(model, reranker=learnt, calibration=calibration)
         write[name] = lambda path, whole=whole: store.save_model(whole, path)
     return _target(write, "gramian", checksum, _parse_with)
 
 
 def span_crf() -> tuple[Make, Read]:
-    from gramian.loglinear import span_store as store
+    from gramian.loglinear import loglinear_store as store
 
     return _target(
         {"crf": lambda path: store.save(_expert(), path)},

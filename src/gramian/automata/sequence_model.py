@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.automata.automata_store import read_model, write_model
 from gramian.automata.strings import Sequences, Strings, Symbol
-from gramian.errors import ModelFileError, OptionError
+from gramian.io import store
 
 if TYPE_CHECKING:
     from gramian.automata.wfa import WFA
@@ -33,6 +32,12 @@ class SequenceModel(ABC):
 
     kind: ClassVar[str]
     alphabet: tuple[Symbol, ...]
+
+    def __init_subclass__(cls) -> None:
+        """Say how models of this class are stored."""
+        store.register(
+            cls.kind, store.SEQUENCES, lambda model: (model._header(), model.arrays()), cls._from_parts
+        )
 
     @abstractmethod
     def log_score(self, strings: Strings) -> Array:
@@ -69,20 +74,20 @@ class SequenceModel(ABC):
     @classmethod
     def _from_parts(cls, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         """Put a model together from what a file holds."""
-        build: Callable[..., Self] = cls
-        return build(**arrays, alphabet=tuple(header["alphabet"]))
+        symbols, build = header["alphabet"], cast("Callable[..., Self]", cls)
+        if not isinstance(symbols, list) or not all(type(symbol) in (str, int) for symbol in symbols):
+            raise TypeError("its alphabet is not made of texts and numbers")
+        return build(**arrays, alphabet=tuple(symbols))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file (safetensors with a JSON header)."""
-        write_model(path, self.kind, self._header(), self.arrays())
+        store.save(self.kind, self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a file that :meth:`save` wrote."""
-        model = load_sequence_model(path)
-        if not isinstance(model, cls):
-            raise ModelFileError(f"{path}: holds a {model.kind}, not a {cls.kind}; try: load_sequence_model")
-        return model
+        found: Self = store.load(path, cls.kind)
+        return found
 
 
 def load_sequence_model(path: str | os.PathLike[str]) -> SequenceModel:
@@ -91,18 +96,8 @@ def load_sequence_model(path: str | os.PathLike[str]) -> SequenceModel:
     from gramian.automata.pdfa import PDFA
     from gramian.automata.wfa import WFA
 
-    kinds: dict[str, type[SequenceModel]] = {model.kind: model for model in (WFA, PDFA, Mixture)}
-    header, arrays = read_model(path)
-    if header["kind"] not in kinds:
-        raise ModelFileError(
-            f"{path}: holds a model of unknown kind {header['kind']!r}; try: upgrading gramian"
-        )
-    try:
-        return kinds[header["kind"]]._from_parts(header, arrays)
-    except (LookupError, TypeError, ValueError, OptionError) as error:
-        raise ModelFileError(
-            f"{path}: the parts of the model do not fit together; try: training it again"
-        ) from error
+    found: SequenceModel = store.load(path, WFA.kind, PDFA.kind, Mixture.kind)
+    return found
 
 
 def random_walks(

@@ -12,12 +12,16 @@ import math
 
 import numpy as np
 
+from gramian.chart.coarse_arrays import Cells, CoarseForest, EdgeList, Guesses
 from gramian.jit import kernel
 
-__all__ = ["coarse_edges", "coarse_inside", "keep_likely", "pruned_forest"]
+__all__ = ["keep_likely", "outside_guesses", "pruned_forest"]
 
 _LOG_TWO = math.log(2)
 _NOTHING = -(1 << 60)
+_POWERS = 400  # halvings after which nothing counts
+_ITEMS_A_CELL, _EDGES = 8, 8192  # room to begin with
+_WIDE, _WIDE_RATE = 20.0, -0.5  # guesses of spans of more words are trusted less, by this power of e a word
 
 
 @kernel
@@ -30,8 +34,8 @@ def cell_number(start, end, n):
 @kernel
 def _powers():
     """Return 1, 1/2, 1/4 and so on, down to what does not count."""
-    power = np.ones(400, np.float64)
-    for place in range(1, 400):
+    power = np.ones(_POWERS, np.float64)
+    for place in range(1, _POWERS):
         power[place] = power[place - 1] / 2
     return power
 
@@ -44,35 +48,28 @@ def _grown(array, size):
 
 
 @kernel
-def coarse_inside(
-    n, tag_start, tag_symbol, tag_score, n_symbols, n_phrases,
-    left_start, rule_right, rule_parent, rule_weight, unary_start, unary_parent, unary_weight, can_be_right,
-    before, after, before_scale, after_scale, beam, guess, allowed, allowed_symbols,
-):  # fmt: skip
-    """Fill the coarse chart bottom-up.
+def coarse_inside(tags, g, guesses, allowed, limits):
+    """Fill the coarse chart bottom-up; return its :class:`Cells`.
 
-    Parameters
-    ----------
-    n : words.  tag_start (n + 1,), tag_symbol, tag_score: the tags of each word with their emission scores.
-    left_start (n_symbols + 1,): rules by their left child; rule_right, rule_parent, rule_weight in that order.
-    unary_start (n_symbols + 1,): unary rules by tag; unary_parent, unary_weight.
-    can_be_right (n_symbols,) bool.
-    before, after (n + 1, n_symbols) float64, before_scale, after_scale (n + 1,) their logarithmic scales: guess of the outside value of a
-    symbol that begins / ends at a position, so that inside value times both is a guess of its posterior.
-    beam : items whose guess is below this share of their cell's best are dropped; 0 keeps all.
-    guess : items whose guess is below this are dropped; 0 keeps all.
-    allowed (n_cells,) int32: rows of allowed_symbols (n_rows, n_phrases + 1) bool: the phrases that a span may hold, and whether its
-    tag may stand without a phrase. Row 0 must allow all.
-
-    Returns
-    -------
-    item_symbol int32; item_inside float64, scaled per cell; cell_first (n_cells + 1,), cell_right_end (n_cells,) int32: a cell's
-    items, those that can be right children first; cell_child_first (n_cells,) int32: its first that can stand beside another;
-    cell_scale int64: which power of two a cell's values were divided by.
+    `tags`, `guesses` of outside values and `limits` are as in :mod:`gramian.chart.coarse_arrays`, `g` is a
+    :class:`gramian.chart.grammar_arrays.GrammarArrays`, `allowed` a :class:`gramian.chart.forest.Allowed`. Inside value times both guesses
+    is a guess of a posterior.
     """
+    n, n_symbols = tags.start.shape[0] - 1, g.n_symbols
+    n_phrases = n_symbols - g.before.shape[0] + 1
+    tag_start, tag_symbol, tag_score = tags.start, tags.symbol, tags.score
+    unary_start, unary_parent, unary_weight = g.unary_first, g.unary_parent, g.unary_weight
+    left_start, rule_right, rule_parent, rule_weight = (
+        g.left_start,
+        g.rule_right,
+        g.rule_parent,
+        g.rule_weight,
+    )
+    before, after, before_scale, after_scale = guesses
+    allowed_row, allowed_symbols = allowed
     n_cells = n * (n + 1) // 2
-    item_symbol = np.empty(8 * n_cells + n_symbols, np.int32)
-    item_inside = np.empty(8 * n_cells + n_symbols, np.float64)
+    item_symbol = np.empty(_ITEMS_A_CELL * n_cells + n_symbols, np.int32)
+    item_inside = np.empty(_ITEMS_A_CELL * n_cells + n_symbols, np.float64)
     cell_first = np.zeros(n_cells + 1, np.int32)
     cell_child_first = np.zeros(n_cells, np.int32)
     cell_right_end = np.zeros(n_cells, np.int32)
@@ -84,7 +81,7 @@ def coarse_inside(
     for turn in range(2):
         place = n_right_phrases
         for symbol in range(n_phrases):
-            if can_be_right[symbol] == (turn == 0):
+            if g.can_be_right[symbol] == (turn == 0):
                 phrases[place] = symbol
                 place += 1
         if turn == 0:
@@ -100,7 +97,7 @@ def coarse_inside(
             cell_first[cell] = n_items
             cell_child_first[cell] = n_items
             cell_right_end[cell] = n_items
-            row_allowed = allowed_symbols[allowed[cell]]
+            row_allowed = allowed_symbols[allowed_row[cell]]
             if n_items + n_symbols > item_symbol.shape[0]:
                 item_symbol = _grown(item_symbol, n_items)
                 item_inside = _grown(item_inside, n_items)
@@ -118,7 +115,9 @@ def coarse_inside(
                     continue
             # A guess of the posterior is value * before * after * exp(scale).
             scale = before_scale[start] + after_scale[end] + reference * _LOG_TWO
-            least = guess * np.exp(max(0.0, width - 20.0) * -0.5 - scale) if guess > 0 else 0.0
+            least = 0.0
+            if limits.guess > 0:
+                least = limits.guess * np.exp(max(0.0, width - _WIDE) * _WIDE_RATE - scale)
             if width == 1:
                 for tag in range(tag_start[start], tag_start[start + 1]):
                     symbol = tag_symbol[tag]
@@ -132,7 +131,7 @@ def coarse_inside(
                 cell_right_end[cell] = n_items
                 if not row_allowed[n_phrases]:
                     cell_child_first[cell] = n_items
-            if allowed[cell] > 0 and not row_allowed[:n_phrases].any():
+            if allowed_row[cell] > 0 and not row_allowed[:n_phrases].any():
                 value[:] = 0.0
                 continue
             n_lefts = 0
@@ -168,7 +167,7 @@ def coarse_inside(
                     value[np.uintp(rule_parent[rule])] += (
                         rule_weight[rule] * products[row + np.uintp(rule_right[rule])]
                     )
-            if allowed[cell] > 0:
+            if allowed_row[cell] > 0:
                 for symbol in range(n_phrases):
                     if not row_allowed[symbol]:
                         value[symbol] = 0.0
@@ -179,7 +178,7 @@ def coarse_inside(
                 merit[symbol] = value[symbol] * left_guess[symbol] * right_guess[symbol]
                 largest = max(largest, value[symbol])
                 best = max(best, merit[symbol])
-            floor = max(beam * best, least)
+            floor = max(limits.beam * best, least)
             rescale = 1.0
             if width > 1 and largest > 0:
                 exponent = math.frexp(largest)[1]
@@ -197,24 +196,31 @@ def coarse_inside(
                 cell_right_end[cell] = n_items
             value[:] = 0.0
     cell_first[n_cells] = n_items
-    return (
-        item_symbol[:n_items], item_inside[:n_items], cell_first, cell_child_first, cell_right_end, cell_scale,
-    )  # fmt: skip
+    return Cells(
+        item_symbol[:n_items], item_inside[:n_items], cell_first, cell_child_first, cell_right_end, cell_scale
+    )
 
 
 @kernel
-def coarse_edges(
-    n, item_symbol, item_inside, cell_first, cell_child_first, cell_right_end, cell_scale, posterior, n_symbols, n_phrases,
-    pair_start, rule_parent, rule_weight, unary_start, unary_parent, unary_weight, item_threshold, edge_threshold,
-    edge_parent, edge_left, edge_right, edge_rule, edge_share, edge_posterior,
-):  # fmt: skip
+def _put(edges, place, parent, left, right, rule, share, posterior):
+    edges.parent[place], edges.left[place], edges.right[place] = parent, left, right
+    edges.rule[place], edges.share[place], edges.posterior[place] = rule, share, posterior
+
+
+@kernel
+def coarse_edges(n, cells, posterior, g, limits, edges):
     """Compute posteriors top-down, and list the edges above the threshold.
 
     `posterior` (n_items,) float64 comes in with the posteriors of being the root. Cells without an item above the threshold are left
-    alone, which is most of them. OUT per edge: parent, left and right item (-1: unary), rule, share of the parent's inside value,
-    posterior. Returns the number of edges, which may be more than there was room for: then only as many are there.
+    alone, which is most of them. Returns the number of edges, which may be more than `edges` has room for: then only as many are there.
     """
-    room = edge_parent.shape[0]
+    n_symbols = g.n_symbols
+    n_phrases = n_symbols - g.before.shape[0] + 1
+    item_symbol, item_inside, cell_first, cell_child_first, cell_right_end, cell_scale = cells
+    pair_start, rule_parent, rule_weight = g.pair_start, g.rule_parent, g.rule_weight
+    unary_start, unary_parent, unary_weight = g.unary_first, g.unary_parent, g.unary_weight
+    item_threshold, edge_threshold = limits.item, limits.edge
+    room = edges.parent.shape[0]
     power = _powers()
     n_edges = 0
     item_of = np.full(n_phrases, -1, np.int32)
@@ -247,12 +253,8 @@ def coarse_edges(
                         posterior[item] += mass
                         if mass > 0 and mass >= edge_threshold:
                             if n_edges < room:
-                                edge_parent[n_edges] = item_of[parent]
-                                edge_left[n_edges] = item
-                                edge_right[n_edges] = -1
-                                edge_rule[n_edges] = rule
-                                edge_share[n_edges] = value / item_inside[item_of[parent]]
-                                edge_posterior[n_edges] = mass
+                                share = value / item_inside[item_of[parent]]
+                                _put(edges, n_edges, item_of[parent], item, -1, rule, share, mass)
                             n_edges += 1
             for split in range(start + 1, end):
                 left_cell, right_cell = cell_number(start, split, n), cell_number(split, end, n)
@@ -287,14 +289,8 @@ def coarse_edges(
                             mass = product * rule_weight[rule] * per_value[parent]
                             if mass > 0 and mass >= edge_threshold:
                                 if n_edges < room:
-                                    edge_parent[n_edges] = item_of[parent]
-                                    edge_left[n_edges] = left
-                                    edge_right[n_edges] = right
-                                    edge_rule[n_edges] = rule
-                                    edge_share[n_edges] = (
-                                        product * rule_weight[rule] / item_inside[item_of[parent]]
-                                    )
-                                    edge_posterior[n_edges] = mass
+                                    share = product * rule_weight[rule] / item_inside[item_of[parent]]
+                                    _put(edges, n_edges, item_of[parent], left, right, rule, share, mass)
                                 n_edges += 1
                     posterior[left] += left_mass
             for item in range(cell_first[cell], cell_first[cell + 1]):
@@ -305,16 +301,15 @@ def coarse_edges(
 
 
 @kernel
-def keep_likely(
-    posterior, item_threshold, edge_parent, edge_left, edge_right, edge_rule, edge_share, edge_posterior
-):
+def keep_likely(posterior, item_threshold, edges):
     """Drop items below the threshold and edges that touch them; number the rest anew.
 
     Returns
     -------
-    item_old int32: old numbers of the items kept; edge_first int32 (n_items + 1,): a parent's edges, which are sorted by rule;
+    item_old int64: old numbers of the items kept; edge_first int32 (n_items + 1,): a parent's edges, which are sorted by rule;
     edge_left, edge_right, edge_rule int32; edge_share, edge_posterior float32.
     """
+    edge_parent, edge_left, edge_right, edge_rule, edge_share, edge_posterior = edges
     n_items, n_edges = posterior.shape[0], edge_parent.shape[0]
     number = np.full(n_items, -1, np.int32)
     n_new = 0
@@ -322,10 +317,6 @@ def keep_likely(
         if posterior[item] >= item_threshold and np.float32(posterior[item]) > 0:  # it becomes a divisor
             number[item] = n_new
             n_new += 1
-    item_old = np.empty(n_new, np.int32)
-    for item in range(n_items):
-        if number[item] >= 0:
-            item_old[number[item]] = item
     edge_first = np.zeros(n_new + 1, np.int32)
     kept = np.zeros(n_edges, np.bool_)
     for edge in range(n_edges):
@@ -339,8 +330,7 @@ def keep_likely(
             edge_first[number[edge_parent[edge]] + 1] += 1
     for item in range(n_new):
         edge_first[item + 1] += edge_first[item]
-    n_kept = edge_first[n_new]
-    order = np.empty(n_kept, np.int32)
+    order = np.empty(edge_first[n_new], np.int32)
     fill = edge_first[:-1].copy()
     for edge in range(n_edges):
         if kept[edge]:
@@ -351,30 +341,33 @@ def keep_likely(
                 order[place] = order[place - 1]
                 place -= 1
             order[place] = edge
-    new_left = np.empty(n_kept, np.int32)
-    new_right = np.empty(n_kept, np.int32)
-    new_rule = np.empty(n_kept, np.int32)
-    new_share = np.empty(n_kept, np.float32)
-    new_posterior = np.empty(n_kept, np.float32)
-    for place in range(n_kept):
-        edge = order[place]
-        new_left[place] = number[edge_left[edge]]
-        new_right[place] = number[edge_right[edge]] if edge_right[edge] >= 0 else -1
-        new_rule[place] = edge_rule[edge]
-        new_share[place] = edge_share[edge]
-        new_posterior[place] = edge_posterior[edge]
-    return item_old, edge_first, new_left, new_right, new_rule, new_share, new_posterior
+    right = edge_right[order]
+    for place in range(right.shape[0]):
+        if right[place] >= 0:
+            right[place] = number[right[place]]
+    left, rule = number[edge_left[order]], edge_rule[order]
+    return (
+        np.flatnonzero(number >= 0),
+        edge_first,
+        left,
+        right,
+        rule,
+        edge_share[order],
+        edge_posterior[order],
+    )
 
 
 @kernel
-def outside_guesses(n, tag_start, tag_symbol, tag_score, n_phrases, before_table, after_table):
+def outside_guesses(tags, g):
     """Guess what stands around each symbol from a chain of tags (Caraballo & Charniak 1998).
 
     Returns
     -------
-    before, after float64 (n + 1, n_symbols), before_scale, after_scale float64 (n + 1,): the chance of a symbol to begin / end at a
-    position, given the words before / after it; divided by the probability of all words, which both scales share.
+    Guesses: the chance of a symbol to begin / end at a position, given the words before / after it; divided by the probability of all
+    words, which both scales share.
     """
+    before_table, after_table, n_phrases = g.before, g.after, g.n_symbols - g.before.shape[0] + 1
+    tag_start, tag_symbol, tag_score, n = tags.start, tags.symbol, tags.score, tags.start.shape[0] - 1
     n_symbols = before_table.shape[1]
     edge = before_table.shape[0] - 1
     share = np.zeros(edge, np.float64)
@@ -420,39 +413,33 @@ def outside_guesses(n, tag_start, tag_symbol, tag_score, n_phrases, before_table
         total += before[0, tag_symbol[tag]] * tag_score[tag] * after[1, tag_symbol[tag]]
     if total > 0:
         after_scale -= np.log(total) + after_scale[1]
-    return before, after, before_scale, after_scale
+    return Guesses(before, after, before_scale, after_scale)
 
 
 @kernel
-def pruned_forest(
-    n, tag_start, tag_symbol, tag_score, grammar, allowed, allowed_symbols, beam, guess, item_threshold, edge_threshold,
-):  # fmt: skip
-    """Fill the coarse chart of a sentence and prune it.
+def _edge_room(size):
+    return EdgeList(
+        np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32),
+        np.empty(size, np.float32), np.empty(size, np.float32),
+    )  # fmt: skip
 
-    `grammar` is a :class:`gramian.chart.chart_parser.GrammarArrays`; `tag_score` is rescaled in place.
 
-    Returns
-    -------
-    log_total float64: coarse log-probability up to the words' own, -inf if there is no parse;
-    item_symbol, item_cell int32; item_posterior, root_share float32: posterior of an item at all, and as the root;
-    edge_first, edge_left, edge_right, edge_rule int32; edge_share, edge_posterior float32.
+@kernel
+def pruned_forest(tags, g, allowed, limits):
+    """Fill the coarse chart of a sentence and prune it; return a :class:`CoarseForest`.
+
+    Arguments are those of :func:`coarse_inside`; the scores of `tags` are rescaled in place.
     """
-    g = grammar
+    n = tags.start.shape[0] - 1
     words_scale = 0.0  # each word's best tag counts as 1, so that single precision suffices for any emissions
     for word in range(n):
-        best = tag_score[tag_start[word] : tag_start[word + 1]].max()
+        scores = tags.score[tags.start[word] : tags.start[word + 1]]
+        best = scores.max()
         if best > 0:
-            tag_score[tag_start[word] : tag_start[word + 1]] /= best
+            scores /= best
             words_scale += np.log(best)
-    n_phrases = g.n_symbols - g.before.shape[0] + 1
-    before, after, before_scale, after_scale = outside_guesses(
-        n, tag_start, tag_symbol, tag_score, n_phrases, g.before, g.after
-    )
-    symbol, inside, cell_first, cell_child_first, cell_right_end, cell_scale = coarse_inside(
-        n, tag_start, tag_symbol, tag_score, g.n_symbols, n_phrases, g.left_start, g.rule_right, g.rule_parent, g.rule_weight,
-        g.unary_first, g.unary_parent, g.unary_weight, g.can_be_right, before, after, before_scale, after_scale, beam, guess,
-        allowed, allowed_symbols,
-    )  # fmt: skip
+    cells = coarse_inside(tags, g, outside_guesses(tags, g), allowed, limits)
+    symbol, inside, cell_first, cell_child_first, _, cell_scale = cells
     top = n * (n + 1) // 2 - 1
     posterior = np.zeros(symbol.shape[0], np.float64)
     total = 0.0
@@ -464,40 +451,30 @@ def pruned_forest(
         posterior /= total
         log_total = np.log(total) + cell_scale[top] * _LOG_TWO + words_scale
     root = posterior[cell_first[top] :].copy()
-    room = 8192
-    while True:
-        edge_parent, edge_left = np.empty(room, np.int32), np.empty(room, np.int32)
-        edge_right, edge_rule = np.empty(room, np.int32), np.empty(room, np.int32)
-        edge_share, edge_posterior = np.empty(room, np.float32), np.empty(room, np.float32)
+    edges = _edge_room(_EDGES)
+    n_edges = coarse_edges(n, cells, posterior, g, limits, edges)
+    if n_edges > _EDGES:
         posterior[:] = 0
         posterior[cell_first[top] :] = root
-        n_edges = coarse_edges(
-            n, symbol, inside, cell_first, cell_child_first, cell_right_end, cell_scale, posterior, g.n_symbols, n_phrases,
-            g.pair_start, g.rule_parent, g.rule_weight, g.unary_first, g.unary_parent, g.unary_weight, item_threshold, edge_threshold,
-            edge_parent, edge_left, edge_right, edge_rule, edge_share, edge_posterior,
-        )  # fmt: skip
-        if n_edges <= room:
-            break
-        room = n_edges
-    old, edge_first, edge_left, edge_right, edge_rule, edge_share, edge_posterior = keep_likely(
-        posterior, item_threshold, edge_parent[:n_edges], edge_left[:n_edges], edge_right[:n_edges], edge_rule[:n_edges],
-        edge_share[:n_edges], edge_posterior[:n_edges],
+        edges = _edge_room(n_edges)
+        coarse_edges(n, cells, posterior, g, limits, edges)
+    listed = EdgeList(
+        edges.parent[:n_edges], edges.left[:n_edges], edges.right[:n_edges], edges.rule[:n_edges],
+        edges.share[:n_edges], edges.posterior[:n_edges],
     )  # fmt: skip
-    n_items = old.shape[0]
-    item_symbol = np.empty(n_items, np.int32)
-    item_cell = np.empty(n_items, np.int32)
-    item_posterior = np.empty(n_items, np.float32)
-    root_share = np.zeros(n_items, np.float32)
+    old, edge_first, edge_left, edge_right, edge_rule, edge_share, edge_posterior = keep_likely(
+        posterior, limits.item, listed
+    )
+    item_cell = np.empty(old.shape[0], np.int32)
+    root_share = np.zeros(old.shape[0], np.float32)
     cell = 0
-    for item in range(n_items):
+    for item in range(old.shape[0]):
         while cell_first[cell + 1] <= old[item]:
             cell += 1
-        item_symbol[item] = symbol[old[item]]
         item_cell[item] = cell
-        item_posterior[item] = posterior[old[item]]
         if cell == top:
             root_share[item] = root[old[item] - cell_first[top]]
-    return (
-        log_total, item_symbol, item_cell, item_posterior, root_share,
+    return CoarseForest(
+        log_total, symbol[old], item_cell, posterior[old].astype(np.float32), root_share,
         edge_first, edge_left, edge_right, edge_rule, edge_share, edge_posterior,
     )  # fmt: skip

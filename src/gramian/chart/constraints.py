@@ -9,13 +9,13 @@ takes its place.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
-from gramian.chart.chart_parser import Allowed
-from gramian.chart.readout import label_table
+from gramian.chart.forest import Allowed
+from gramian.chart.label_table import label_table
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.trees import Tree
@@ -112,6 +112,18 @@ class Constraints:
             symbols[(start == span.start) & (end == span.end)] &= ~having(span.label)
         rows, row = np.unique(symbols, axis=0, return_inverse=True)
         return Allowed((row.ravel() + 1).astype(np.int32), np.vstack([np.ones_like(rows[:1]), rows]))
+
+    def within(self, start: int, end: int) -> Constraints:
+        """Return those that lie within some of the words, counted from `start`."""
+        kept = (
+            tuple(
+                replace(span, start=span.start - start, end=span.end - start)
+                for span in spans
+                if start <= span.start and span.end <= end
+            )
+            for spans in (self.uncrossed, self.required, self.forbidden)
+        )
+        return Constraints(*kept)
 
     def check(self, grammar: LPCFG, n_words: int) -> None:
         """Verify that some tree over `n_words` words might meet the constraints.

@@ -20,12 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.chart import decode_kernels as kernels
-from gramian.chart.chart_parser import ChartParser, Forest
 from gramian.chart.derivations import viterbi
-from gramian.chart.readout import Decoded, label_posteriors, label_table
+from gramian.chart.forest import Forest
+from gramian.chart.readout import Decoded
 from gramian.errors import OptionError
 
-__all__ = ["DECODERS", "RECALL_PENALTY", "Scores", "best_tree", "decode", "scores"]
+__all__ = ["DECODERS", "RECALL_PENALTY", "Scores", "best_below", "best_tree", "decode", "scores"]
 
 DECODERS = ("max-recall", "max-rule-product", "max-rule-sum", "variational", "viterbi")
 RECALL_PENALTY = 0.5
@@ -47,18 +47,12 @@ class Scores:
 
 
 def decode(
-    chart: ChartParser,
-    forest: Forest,
-    decoder: str = "max-recall",
-    *,
-    recall_penalty: float = RECALL_PENALTY,
+    forest: Forest, decoder: str = "max-recall", *, recall_penalty: float = RECALL_PENALTY
 ) -> Decoded | None:
     """Return the best tree of a forest.
 
     Parameters
     ----------
-    chart : ChartParser
-        The one that made `forest`.
     forest : Forest
     decoder : str
         One of :data:`DECODERS`.
@@ -73,30 +67,23 @@ def decode(
         None if no tree of the forest has a probability, as may happen with models that have negative weights.
     """
     if decoder == "viterbi":
-        return viterbi(chart, forest)
-    return best_tree(chart, forest, scores(chart, forest, decoder, recall_penalty=recall_penalty))
+        return viterbi(forest)
+    return best_tree(forest, scores(forest, decoder, recall_penalty=recall_penalty))
 
 
-def scores(
-    chart: ChartParser,
-    forest: Forest,
-    decoder: str = "max-recall",
-    *,
-    recall_penalty: float = RECALL_PENALTY,
-) -> Scores:
+def scores(forest: Forest, decoder: str = "max-recall", *, recall_penalty: float = RECALL_PENALTY) -> Scores:
     """Return what a decoder adds up; see :func:`decode`."""
     if decoder == "max-recall":
-        table = label_table(chart.grammar.symbols, chart.grammar.n_phrases)
         return Scores(
             *kernels.recall_scores(
                 recall_penalty, forest.item_symbol, forest.item_cell, forest.root_posterior, forest.edge_posterior,
-                table.n_phrase_labels, table.first, table.number, label_posteriors(chart, forest),
+                forest.labels.arrays, forest.label_posterior,
             )
         )  # fmt: skip
     item, edge, root = (
         np.abs(x) for x in (forest.item_posterior, forest.edge_posterior, forest.root_posterior)
     )
-    is_tag = forest.item_symbol >= chart.grammar.n_phrases
+    is_tag = forest.item_symbol >= forest.grammar.n_phrases
     if decoder == "max-rule-sum":
         return Scores(np.where(is_tag, item, 0), *(np.where(x > 0, x, -np.inf) for x in (edge, root)))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -105,16 +92,24 @@ def scores(
             return Scores(np.where(is_tag, item, np.float32(0)), edge, root)
         if decoder == "variational":
             return Scores(np.zeros_like(item), edge - np.repeat(item, np.diff(forest.edge_first)), root)
-    raise OptionError(f"decoder is one of {', '.join(DECODERS)}, not {decoder!r}")
+    raise OptionError(f"decoder must be one of {', '.join(DECODERS)}, got {decoder!r}")
 
 
-def best_tree(chart: ChartParser, forest: Forest, scores: Scores) -> Decoded | None:
+def best_tree(forest: Forest, scores: Scores) -> Decoded | None:
     """Return the tree with the highest sum of scores, or None if all are -inf."""
-    _, choice, root, score = kernels.best_tree(
-        chart.grammar.n_phrases, forest.item_symbol, forest.edge_first, forest.edge_left, forest.edge_right,
-        scores.item, scores.edge, scores.root,
-    )  # fmt: skip
+    _, choice, root, score = best_below(forest, scores)
     if root < 0:
         return None
     items, edges = kernels.read_tree(root, choice, forest.edge_left, forest.edge_right, forest.n_words)
     return Decoded(items, edges, score)
+
+
+def best_below(
+    forest: Forest, scores: Scores
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32], int, float]:
+    """Return of each item the best sum of itself and what is below, its edge there or -1; the best root or -1, and its sum."""
+    found: tuple[npt.NDArray[np.float64], npt.NDArray[np.int32], int, float] = kernels.best_tree(
+        forest.grammar.n_phrases, forest.item_symbol, forest.edge_first, forest.edge_left, forest.edge_right,
+        scores.item, scores.edge, scores.root,
+    )  # fmt: skip
+    return found

@@ -1,9 +1,7 @@
 """Numba kernels that look for the best tree in a finished forest by the posteriors of its items and edges.
 
-The arrays are those of a :class:`gramian.chart.chart_parser.Forest`. Where a model has negative weights,
-absolute values stand for posteriors; what has no posterior, or not a number, stands in no tree.
-
-They keep the interpreter's lock: each takes microseconds, and handing the lock over to another thread and back takes longer.
+The arrays are those of a :class:`gramian.chart.forest.Forest`, `labels` a :class:`gramian.chart.label_table.LabelArrays`. Where a model
+has negative weights, absolute values stand for posteriors; what has no posterior, or not a number, stands in no tree.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -18,13 +16,13 @@ __all__ = ["best_tree", "label_posteriors", "node_confidences", "read_tree", "re
 
 
 @kernel
-def label_posteriors(item_symbol, item_cell, item_posterior, label_first, label_number, n_cells, n_labels):
+def label_posteriors(item_symbol, item_cell, item_posterior, labels, n_cells):
     """Sum the posteriors of the items of a span that have a label, shape (n_cells, n_labels).
 
-    `label_first` (n_symbols + 1,) and `label_number` give the labels of each symbol; an item counts once for
-    a label that its chain has twice.
+    An item counts once for a label that its chain has twice.
     """
-    table = np.zeros((n_cells, n_labels), np.float32)
+    table = np.zeros((n_cells, labels.n_labels), np.float32)
+    label_first, label_number = labels.first, labels.number
     for item in range(item_symbol.shape[0]):
         first, last = label_first[item_symbol[item]], label_first[item_symbol[item] + 1]
         for place in range(first, last):
@@ -37,10 +35,7 @@ def label_posteriors(item_symbol, item_cell, item_posterior, label_first, label_
 
 
 @kernel
-def recall_scores(
-    penalty, item_symbol, item_cell, root_posterior, edge_posterior, n_phrase_labels, label_first, label_number,
-    table,
-):  # fmt: skip
+def recall_scores(penalty, item_symbol, item_cell, root_posterior, edge_posterior, labels, table):
     """Return scores of items, edges and roots: the posterior of each label, less `penalty` if a phrase's."""
     n_items = item_symbol.shape[0]
     item_score = np.zeros(n_items, np.float32)
@@ -49,10 +44,10 @@ def recall_scores(
     for item in range(n_items):
         if not abs(root_posterior[item]) > 0:
             root_score[item] = -np.inf
-        for place in range(label_first[item_symbol[item]], label_first[item_symbol[item] + 1]):
-            label = label_number[place]
+        for place in range(labels.first[item_symbol[item]], labels.first[item_symbol[item] + 1]):
+            label = labels.number[place]
             item_score[item] += abs(table[item_cell[item], label])
-            if label < n_phrase_labels:
+            if label < labels.n_phrase_labels:
                 item_score[item] -= penalty
     for edge in range(edge_score.shape[0]):
         if not abs(edge_posterior[edge]) > 0:
@@ -116,8 +111,9 @@ def read_tree(root, choice, edge_left, edge_right, n_words):
 
 
 @kernel
-def node_confidences(items, item_symbol, item_cell, label_first, label_number, table):
+def node_confidences(items, item_symbol, item_cell, labels, table):
     """Return the posterior of every label of the items, top-down within a chain."""
+    label_first, label_number = labels.first, labels.number
     count = 0
     for item in items:
         count += label_first[item_symbol[item] + 1] - label_first[item_symbol[item]]

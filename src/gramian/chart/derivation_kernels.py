@@ -1,6 +1,6 @@
 """Numba kernels over derivations, that is trees with states: the best one, random ones, a tree's probability.
 
-Everywhere `f` is an :class:`Edges`, and `g` the :class:`gramian.chart.chart_parser.GrammarArrays` of the forest's chart.
+Everywhere `f` is an :class:`Edges`, and `g` the :class:`gramian.chart.grammar_arrays.GrammarArrays` of the forest's chart.
 Where a model has negative weights, absolute values stand for them.
 """
 
@@ -14,11 +14,11 @@ import numpy as np
 
 from gramian.jit import kernel, order_free_kernel
 
-__all__ = ["Edges", "best_states", "sampled_root", "tree_log_posterior", "unfold"]
+__all__ = ["Edges", "best_states", "kept_log_posterior", "sampled_root", "tree_log_posterior", "unfold"]
 
 
 class Edges(NamedTuple):
-    """Those arrays of a :class:`gramian.chart.chart_parser.Forest` that say what derivations weigh.
+    """Those arrays of a :class:`gramian.chart.forest.Forest` that say what derivations weigh.
 
     Attributes
     ----------
@@ -77,24 +77,29 @@ def _rooms(g):
 
 
 @order_free_kernel
-def _rows(edge, low, high, states, left_states, right_states, f, g, room, row_room):
+def _rows(edge, low, high, f, g, rooms):
     """Return the tensor of an edge's rule for some of the parent's states, flat: parent by left by right states."""
-    rule, size = f.rule[edge], left_states * right_states
+    rule, left, right = f.rule[edge], f.left[edge], f.right[edge]
+    left_states = f.start[left + 1] - f.start[left]
+    right_states = f.start[right + 1] - f.start[right] if right >= 0 else 1
+    size = left_states * right_states
+    room, row_room = rooms
     if f.right[edge] < 0:
         return g.unary[g.unary_start[rule] + low * size : g.unary_start[rule] + high * size]
     if g.rank[rule] == 0:
         return g.binary[g.binary_start[rule] + low * size : g.binary_start[rule] + high * size]
     u, v, w = g.factor_start[rule]
+    states = g.n_states[g.rule_parent[rule]]
     rows = row_room[: (high - low) * size]
     rows[:] = 0
     for q in range(g.rank[rule]):
         products = room[:size]
-        right = g.factors[w + q * right_states : w + (q + 1) * right_states]
+        right_factor = g.factors[w + q * right_states : w + (q + 1) * right_states]
         for i in range(left_states):
-            left = g.factors[v + q * left_states + i]
+            left_factor = g.factors[v + q * left_states + i]
             cells = products[i * right_states : (i + 1) * right_states]
             for j in range(right_states):
-                cells[j] = left * right[j]
+                cells[j] = left_factor * right_factor[j]
         for state in range(low, high):
             factor = g.factors[u + q * states + state]
             cells = rows[(state - low) * size : (state - low + 1) * size]
@@ -156,8 +161,8 @@ def best_states(n_phrases, f, g):
     best = np.zeros(f.inside.shape[0], np.float64)
     scale = np.zeros(n_items, np.float64)
     one = np.ones(1, np.float64)
-    room, row_room = _rooms(g)
-    pair_room, product_room = np.empty(room.shape[0], np.float64), np.empty(room.shape[0], np.float64)
+    rooms = _rooms(g)
+    pair_room, product_room = np.empty_like(rooms[0], np.float64), np.empty_like(rooms[0], np.float64)
     root, root_state, score = -1, -1, -np.inf
     for item in range(n_items):
         first, states = f.start[item], f.start[item + 1] - f.start[item]
@@ -181,7 +186,7 @@ def best_states(n_phrases, f, g):
                         row = pairs[i * right.shape[0] : (i + 1) * right.shape[0]]
                         _raise_to(factor * left[i], right, row)
                 edge += 1
-            rows = _rows(first_edge, 0, states, states, left.shape[0], right.shape[0], f, g, room, row_room)
+            rows = _rows(first_edge, 0, states, f, g, rooms)
             for state in range(states):
                 cells = rows[state * size : (state + 1) * size]
                 here[state] = max(here[state], _largest(cells, pairs, product_room))
@@ -234,13 +239,12 @@ def unfold(n_words, root, root_state, values, scale, uniforms, f, g):
     waiting_item = np.empty(3 * n_words, np.int32)
     waiting_state = np.empty(3 * n_words, np.int32)
     one = np.ones(1, np.float64)
-    room, row_room = _rooms(g)
+    rooms = _rooms(g)
     waiting_item[0], waiting_state[0] = root, root_state
     waiting, count = 1, 0
     while waiting:
         waiting -= 1
         item, state = waiting_item[waiting], waiting_state[waiting]
-        n_states = f.start[item + 1] - f.start[item]
         reference = _highest(item, f, scale)
         total, threshold, largest = 0.0, 0.0, 0.0
         chosen, left_state, right_state = -1, 0, 0
@@ -252,9 +256,7 @@ def unfold(n_words, root, root_state, values, scale, uniforms, f, g):
                 if f.weight[edge] == 0 or (turn == 1 and total > threshold):
                     continue
                 left, right = _children(edge, f, values, one)
-                cells = _rows(
-                    edge, state, state + 1, n_states, left.shape[0], right.shape[0], f, g, room, row_room
-                )
+                cells = _rows(edge, state, state + 1, f, g, rooms)
                 factor = abs(f.weight[edge]) * np.exp(_below(edge, f, scale) - reference)
                 for i in range(left.shape[0]):
                     for j in range(right.shape[0]):
@@ -279,7 +281,7 @@ def tree_log_posterior(items, edges, f, g):
     """Return the log-posterior of a tree given the sentence, summed over its states."""
     values = np.zeros(f.inside.shape[0], np.float64)
     one = np.ones(1, np.float64)
-    room, row_room = _rooms(g)
+    rooms = _rooms(g)
     scale = 0.0
     for number in range(items.shape[0] - 1, -1, -1):
         item, edge = items[number], edges[number]
@@ -290,7 +292,7 @@ def tree_log_posterior(items, edges, f, g):
             continue
         left, right = _children(edge, f, values, one)
         states, size = last - first, left.shape[0] * right.shape[0]
-        rows = _rows(edge, 0, states, states, left.shape[0], right.shape[0], f, g, room, row_room)
+        rows = _rows(edge, 0, states, f, g, rooms)
         for state in range(states):
             cells = rows[state * size : (state + 1) * size]
             value = 0.0
@@ -308,3 +310,48 @@ def tree_log_posterior(items, edges, f, g):
     for state in range(ratio.shape[0]):
         value += ratio[state] * values[f.start[items[0]] + state]
     return _log(value * _root_weight(items[0], f, g)) + scale
+
+
+@kernel
+def kept_log_posterior(kept, can_be_root, n_phrases, f, g):
+    """Return the log-posterior given the sentence of all trees made of the edges that are `kept`, summed over states."""
+    values = np.zeros(f.inside.shape[0], np.float64)
+    scale = np.full(f.symbol.shape[0], -np.inf)
+    one = np.ones(1, np.float64)
+    rooms = _rooms(g)
+    total = -np.inf
+    for item in range(f.symbol.shape[0]):
+        first, states = f.start[item], f.start[item + 1] - f.start[item]
+        here = values[first : first + states]
+        if f.symbol[item] >= n_phrases:
+            here[:] = f.inside[first : first + states]
+            scale[item] = 0.0
+        reference = -np.inf
+        for edge in range(f.first[item], f.first[item + 1]):
+            if kept[edge]:
+                reference = max(reference, _below(edge, f, scale))
+        for edge in range(f.first[item], f.first[item + 1]):
+            if not kept[edge] or reference == -np.inf:
+                continue
+            left, right = _children(edge, f, values, one)
+            size = left.shape[0] * right.shape[0]
+            rows = _rows(edge, 0, states, f, g, rooms)
+            factor = f.weight[edge] * np.exp(_below(edge, f, scale) - reference)
+            for state in range(states):
+                cells = rows[state * size : (state + 1) * size]
+                value = 0.0
+                for i in range(left.shape[0]):
+                    for j in range(right.shape[0]):
+                        value += cells[i * right.shape[0] + j] * left[i] * right[j]
+                here[state] += factor * value
+        top = np.abs(here).max()
+        if reference > -np.inf and top > 0:
+            here /= top
+            scale[item] = reference + np.log(top)
+        if can_be_root[item] and f.root_posterior[item] != 0 and scale[item] > -np.inf:
+            ratio = _root_ratio(item, f, g)
+            value = 0.0
+            for state in range(states):
+                value += ratio[state] * here[state]
+            total = np.logaddexp(total, _log(value * _root_weight(item, f, g)) + scale[item])
+    return total

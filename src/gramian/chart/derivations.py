@@ -6,66 +6,131 @@ along the edges of the forest, so that what pruning left out has no probability.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from gramian.chart import derivation_kernels as kernels
-from gramian.chart.chart_parser import ChartParser, Forest
+from gramian.chart.forest import Forest, cell_number
 from gramian.chart.readout import Decoded
 
-__all__ = ["log_posteriors", "sample", "viterbi"]
+__all__ = ["log_posteriors", "log_probabilities", "sample", "viterbi"]
 
 
-def viterbi(chart: ChartParser, forest: Forest) -> Decoded | None:
+def viterbi(forest: Forest) -> Decoded | None:
     """Return the most probable derivation with its states; its score is its log-posterior given the sentence.
 
-    None if no derivation has a probability.
+    None if no derivation has a probability. Of several grammars it is that of the one whose states the forest has.
     """
     edges = _edges(forest)
-    best, scale, root, state, score = kernels.best_states(chart.grammar.n_phrases, edges, chart.arrays)
+    best, scale, root, state, score = kernels.best_states(forest.grammar.n_phrases, edges, forest.arrays)
     if root < 0:
         return None
-    nodes = kernels.unfold(forest.n_words, root, state, best, scale, np.empty(0), edges, chart.arrays)
+    nodes = kernels.unfold(forest.n_words, root, state, best, scale, np.empty(0), edges, forest.arrays)
     return Decoded(nodes[0], nodes[1], score, nodes[2])
 
 
-def sample(
-    chart: ChartParser, forest: Forest, size: int, random_state: int | np.random.Generator
-) -> list[Decoded]:
+def sample(forest: Forest, size: int, random_state: int | np.random.Generator) -> list[Decoded]:
     """Draw trees from their posterior given the sentence, with states.
 
     A sample's score is the log-posterior of its tree, summed over states. Of models with negative weights the
-    absolute values are drawn from.
+    absolute values are drawn from; of several grammars, the one whose states the forest has.
 
     Parameters
     ----------
-    chart : ChartParser
     forest : Forest
     size : int
         How many; equal trees may come more than once.
     random_state : int or numpy.random.Generator
     """
     rng = np.random.default_rng(random_state)
+    forest = forest.members[0] if forest.members else forest
     edges = _edges(forest)
     values, scale = forest.inside.astype(np.float64), np.zeros(len(forest.item_symbol))
     drawn = []
     for _ in range(size):
         uniforms = rng.random(3 * forest.n_words + 1)
-        root, state = kernels.sampled_root(uniforms[-1], edges, chart.arrays)
-        nodes = kernels.unfold(forest.n_words, root, state, values, scale, uniforms, edges, chart.arrays)
-        score = kernels.tree_log_posterior(nodes[0], nodes[1], edges, chart.arrays)
+        root, state = kernels.sampled_root(uniforms[-1], edges, forest.arrays)
+        nodes = kernels.unfold(forest.n_words, root, state, values, scale, uniforms, edges, forest.arrays)
+        score = kernels.tree_log_posterior(nodes[0], nodes[1], edges, forest.arrays)
         drawn.append(Decoded(nodes[0], nodes[1], score, nodes[2]))
     return drawn
 
 
-def log_posteriors(chart: ChartParser, forest: Forest, trees: Iterable[Decoded]) -> list[float]:
-    """Return the log-posterior of each tree given the sentence, summed over its states.
-
-    Added to :attr:`Forest.log_ratio` it is the log-probability of the tree with its words, up to the words' own.
-    """
+def log_posteriors(forest: Forest, trees: Sequence[Decoded]) -> list[float]:
+    """Return the log-posterior of each tree given the sentence under the forest's own grammar, summed over its states."""
     edges = _edges(forest)
-    return [kernels.tree_log_posterior(tree.items, tree.edges, edges, chart.arrays) for tree in trees]
+    return [kernels.tree_log_posterior(tree.items, tree.edges, edges, forest.arrays) for tree in trees]
+
+
+def log_probabilities(forest: Forest, trees: Sequence[Decoded], log_words: float = 0.0) -> list[float]:
+    """Return the log-probability of each tree with its words, summed over its states; `log_words` is that of the words themselves.
+
+    Of several grammars it is that of their mixture, in which all that give the sentence a probability count the same. In those of another
+    binarisation, a tree has the probability of all its binarised forms.
+    """
+    if not forest.members:
+        return [forest.log_ratio + log_words + value for value in log_posteriors(forest, trees)]
+    logs = []
+    for member in forest.members:
+        if member.edge_left is forest.edge_left:
+            found = log_posteriors(member, trees)
+        else:
+            found = [_log_posterior_elsewhere(forest, tree, member) for tree in trees]
+        logs.append(member.log_ratio + log_words + np.array(found))
+    mixture: list[float] = (np.logaddexp.reduce(logs, axis=0) - np.log(len(logs))).tolist()
+    return mixture
+
+
+def _log_posterior_elsewhere(forest: Forest, tree: Decoded, other: Forest) -> float:
+    """Return the log-posterior of a tree in the forest of another binarisation, summed over its forms there."""
+    names, theirs = forest.labels.bottom_up, other.labels.bottom_up
+    chains: dict[tuple[str, ...], int] = {}  # labels of the tree's nodes, numbered
+    # Of each span, the chain of its phrase and that of its tag.
+    wanted = np.full((2, forest.n_words * (forest.n_words + 1) // 2), -1)
+    for item in tree.items.tolist():
+        symbol = forest.item_symbol[item]
+        if names[symbol]:
+            kind = int(symbol >= forest.grammar.n_phrases)
+            wanted[kind, forest.item_cell[item]] = chains.setdefault(names[symbol], len(chains))
+    is_part = np.zeros(wanted.shape[1], np.bool_)
+    is_part[_cells_of_parts(forest, np.flatnonzero((wanted >= 0).any(axis=0)))] = True
+    symbol, cell = other.item_symbol, other.item_cell
+    is_tag = (symbol >= other.grammar.n_phrases).astype(np.int64)
+    number = np.array([chains.get(chain, -2) for chain in theirs])
+    is_inner = np.array([not chain for chain in theirs])
+    kept = np.where(is_inner[symbol], is_part[cell], wanted[is_tag, cell] == number[symbol])
+    # A tag under a phrase of one word stands beside nothing.
+    beside = kept & ((is_tag == 0) | (wanted[0, cell] < 0))
+    left, right = other.edge_left, other.edge_right
+    usable = np.where(right < 0, kept[left], beside[left] & beside[right])
+    usable &= np.repeat(kept, np.diff(other.edge_first))
+    value: float = kernels.kept_log_posterior(
+        usable, beside, other.grammar.n_phrases, _edges(other), other.arrays
+    )
+    return value
+
+
+def _cells_of_parts(forest: Forest, cells: npt.NDArray[np.int64]) -> list[int]:
+    """Return the numbers of the spans of two or more, but not all, children of a node; `cells` are those of all nodes."""
+    begin, end = (bounds[cells].tolist() for bounds in forest.cell_spans)
+    spans = sorted(zip(begin, end, strict=True), key=lambda span: (span[0], -span[1]))
+    children: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    above: list[tuple[int, int]] = []
+    for span in spans:
+        while above and above[-1][1] <= span[0]:
+            above.pop()
+        if above:
+            children.setdefault(above[-1], []).append(span)
+        above.append(span)
+    return [
+        cell_number(below[first][0], below[last][1], forest.n_words)
+        for below in children.values()
+        for first in range(len(below))
+        for last in range(first + 1, len(below))
+        if last - first + 1 < len(below)
+    ]
 
 
 def _edges(forest: Forest) -> kernels.Edges:

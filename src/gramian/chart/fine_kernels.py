@@ -22,6 +22,7 @@ from gramian.jit import inlined_kernel, kernel, order_free_kernel
 __all__ = ["fine_forest"]
 
 _ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uintp(n) for n in range(5))
+_LARGE, _SMALL = 1e6, 1e-6  # inside vectors beyond these are rescaled
 
 
 class Vectors(NamedTuple):
@@ -219,7 +220,7 @@ def _fill_inside(edge_share, v, g):
         for i in range(states):
             largest = max(largest, abs(inside[here + i]))
         v.scale[item] = reference
-        if largest > 1e6 or (largest < 1e-6 and largest > 0):
+        if largest > _LARGE or (largest < _SMALL and largest > 0):
             v.scale[item] += np.log(largest)
             for i in range(states):
                 inside[here + i] /= largest
@@ -315,19 +316,19 @@ def _fill_outside(threshold, n_projected, item_posterior, edge_posterior, v, g):
 
 
 @kernel
-def _vectors(item_symbol, edge_first, edge_left, edge_right, edge_rule, g):
+def _vectors(c, g):
     """Return empty vectors for a forest."""
-    n_items, n_edges = item_symbol.shape[0], edge_left.shape[0]
+    n_items, n_edges = c.item_symbol.shape[0], c.edge_left.shape[0]
     start = np.zeros(n_items + 1, np.int64)
     for item in range(n_items):
-        start[item + 1] = start[item] + g.n_states[item_symbol[item]]
+        start[item + 1] = start[item] + g.n_states[c.item_symbol[item]]
     most, size = 0, 0
     for edge in range(n_edges):
-        if edge_right[edge] >= 0 and g.rank[edge_rule[edge]] > 0:
+        if c.edge_right[edge] >= 0 and g.rank[c.edge_rule[edge]] > 0:
             most += 2
-            size += 2 * g.rank[edge_rule[edge]]
+            size += 2 * g.rank[c.edge_rule[edge]]
     return Vectors(
-        start, edge_first, edge_left, edge_right, edge_rule, np.empty(n_edges, np.float32),
+        start, c.edge_first, c.edge_left, c.edge_right, c.edge_rule, np.empty(n_edges, np.float32),
         np.zeros(start[n_items], np.float32), np.zeros(start[n_items], np.float32), np.zeros(n_items, np.float64),
         np.empty(size, np.float32), np.full(n_items, -1, np.int64), np.empty(most, np.int64), np.empty(most, np.int64),
         np.empty(most, np.uint64), np.empty(most, np.int32), np.empty(n_edges, np.uint64), np.empty(n_edges, np.uint64),
@@ -335,33 +336,31 @@ def _vectors(item_symbol, edge_first, edge_left, edge_right, edge_rule, g):
 
 
 @kernel
-def fine_forest(
-    item_symbol, item_cell, item_posterior, root_share, edge_first, edge_left, edge_right, edge_rule, edge_share, edge_posterior,
-    tag_start, tag_symbol, tag_states, tag_state_start, grammar, threshold,
-):  # fmt: skip
+def fine_forest(coarse, tags, tag_states, tag_state_start, g, threshold):
     """Run the fine pass over a pruned forest.
 
-    `item_posterior` and `edge_posterior` come in as coarse posteriors and leave as fine ones; `tag_states` holds the state scores of
-    the tags of all words, beginning at `tag_state_start`. Items and edges with a fine posterior below `threshold` count as impossible
-    on the way down.
+    The posteriors of `coarse`, a :class:`gramian.chart.coarse_arrays.CoarseForest`, leave as fine ones; `tag_states` holds the state
+    scores of the tags of all words, beginning at `tag_state_start`. Items and edges with a fine posterior below `threshold` count as
+    impossible on the way down.
 
     Returns
     -------
     log_ratio float64: log of fine over coarse probability, -inf if the grammar gives the sentence none;
     item_start int64, inside, outside float32; edge_weight float32: see :class:`Vectors`; root_posterior float32.
     """
-    g = grammar
+    item_symbol, item_cell = coarse.item_symbol, coarse.item_cell
+    item_posterior, root_share = coarse.item_posterior, coarse.root_share
     n_phrases = g.n_symbols - g.before.shape[0] + 1
     n_items = item_symbol.shape[0]
-    v = _vectors(item_symbol, edge_first, edge_left, edge_right, edge_rule, g)
+    v = _vectors(coarse, g)
     for item in range(n_items):
         if item_symbol[item] >= n_phrases:
-            for tag in range(tag_start[item_cell[item]], tag_start[item_cell[item] + 1]):
-                if tag_symbol[tag] == item_symbol[item]:
+            for tag in range(tags.start[item_cell[item]], tags.start[item_cell[item] + 1]):
+                if tags.symbol[tag] == item_symbol[item]:
                     first = tag_state_start[tag]
                     last = first + g.n_states[item_symbol[item]]
                     v.inside[v.start[item] : v.start[item + 1]] = tag_states[first:last]
-    n_projected = _fill_inside(edge_share, v, g)
+    n_projected = _fill_inside(coarse.edge_share, v, g)
     total, reference = 0.0, -np.inf
     for item in range(n_items):
         if root_share[item] > 0:
@@ -381,7 +380,7 @@ def fine_forest(
             for place in range(v.start[item], v.start[item + 1]):
                 v.outside[place] = g.root_ratio[first + place] * factor
             root_posterior[item] = item_posterior[item] * factor * _root_value(item, item_symbol, v, g)
-    _fill_outside(threshold, n_projected, item_posterior, edge_posterior, v, g)
+    _fill_outside(threshold, n_projected, item_posterior, coarse.edge_posterior, v, g)
     for item in range(n_items):
         ratio = np.float32(0)
         for place in range(v.start[item], v.start[item + 1]):

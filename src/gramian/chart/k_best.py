@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart import decode_kernels as kernels
-from gramian.chart.chart_parser import ChartParser, Forest
-from gramian.chart.decode import RECALL_PENALTY, Scores, scores
-from gramian.chart.readout import Decoded, label_table
+from gramian.chart.decode import RECALL_PENALTY, Scores, best_below, scores
+from gramian.chart.forest import Forest
+from gramian.chart.readout import Decoded
 from gramian.errors import OptionError
 
 __all__ = ["distinct_trees", "k_best", "trees_in_order"]
@@ -22,12 +21,7 @@ Ints = npt.NDArray[np.int32]
 
 
 def k_best(
-    chart: ChartParser,
-    forest: Forest,
-    k: int,
-    decoder: str = "max-recall",
-    *,
-    recall_penalty: float = RECALL_PENALTY,
+    forest: Forest, k: int, decoder: str = "max-recall", *, recall_penalty: float = RECALL_PENALTY
 ) -> list[Decoded]:
     """Return the best `k` different trees in the order of the decoder's scores; fewer if there are fewer.
 
@@ -36,21 +30,21 @@ def k_best(
 
     Parameters
     ----------
-    chart, forest, decoder, recall_penalty
+    forest, decoder, recall_penalty
         As for :func:`gramian.chart.decode.decode`; ``viterbi`` orders derivations rather than trees and is refused.
     k : int
     """
     if decoder == "viterbi":
         raise OptionError("decoder 'viterbi' has no list of best trees; try: max-rule-product")
-    ranked = trees_in_order(chart, forest, scores(chart, forest, decoder, recall_penalty=recall_penalty))
-    return list(islice(distinct_trees(chart, forest, ranked), k))
+    ranked = trees_in_order(forest, scores(forest, decoder, recall_penalty=recall_penalty))
+    return list(islice(distinct_trees(forest, ranked), k))
 
 
 def distinct_trees(
-    chart: ChartParser, forest: Forest, trees: Iterable[Decoded], seen: set[Any] | None = None
+    forest: Forest, trees: Iterable[Decoded], seen: set[Any] | None = None
 ) -> Iterator[Decoded]:
     """Yield the trees that differ from all before them, and from those in `seen`, in the shape of the treebank."""
-    labels = label_table(chart.grammar.symbols, chart.grammar.n_phrases).bottom_up
+    labels = forest.labels.bottom_up
     seen = set() if seen is None else seen
     for tree in trees:
         nodes = zip(
@@ -62,13 +56,10 @@ def distinct_trees(
             yield tree
 
 
-def trees_in_order(chart: ChartParser, forest: Forest, scores: Scores) -> Iterator[Decoded]:
+def trees_in_order(forest: Forest, scores: Scores) -> Iterator[Decoded]:
     """Yield all binarised trees of a forest, the best first."""
-    total, *_ = kernels.best_tree(
-        chart.grammar.n_phrases, forest.item_symbol, forest.edge_first, forest.edge_left, forest.edge_right,
-        scores.item, scores.edge, scores.root,
-    )  # fmt: skip
-    ranking = _Ranking(chart.grammar.n_phrases, forest, scores, total)
+    ranking = _Ranking(forest, scores)
+    total = ranking.total
     heap = [
         (-(total[item] + scores.root[item]), item, 0)
         for item in np.flatnonzero(scores.root > -np.inf).tolist()
@@ -90,14 +81,12 @@ class _Ranking:
     the next best, are considered only when the next tree of the same item is wanted.
     """
 
-    def __init__(
-        self, n_phrases: int, forest: Forest, scores: Scores, total: npt.NDArray[np.float64]
-    ) -> None:
-        self.is_tag = (forest.item_symbol >= n_phrases).tolist()
+    def __init__(self, forest: Forest, scores: Scores) -> None:
+        self.is_tag = (forest.item_symbol >= forest.grammar.n_phrases).tolist()
         self.edge_first = forest.edge_first.tolist()
         self.left, self.right = forest.edge_left.tolist(), forest.edge_right.tolist()
         self.item_score, self.edge_score = scores.item.tolist(), scores.edge.tolist()
-        self.total = total.tolist()
+        self.total = best_below(forest, scores)[0].tolist()
         self.found: dict[int, list[tuple[float, int, int, int]]] = {}
         self.candidates: dict[int, list[tuple[float, int, int, int]]] = {}
         self.followers: dict[int, list[tuple[int, int, int]]] = {}
@@ -167,15 +156,12 @@ class _Ranking:
 
     def _consider(self, item: int, edge: int, i: int, j: int) -> None:
         """Make a candidate of an edge and ranked parts, if they exist."""
-        left, right = (
-            self.found[self.left[edge]],
-            self.found[self.right[edge]] if self.right[edge] >= 0 else None,
-        )
+        left = self.found[self.left[edge]]
+        right = self.found[self.right[edge]] if self.right[edge] >= 0 else None
         if len(left) > i and (right is None or len(right) > j):
             below = left[i][0] + (right[j][0] if right is not None else 0.0)
-            heappush(
-                self.candidates[item], (-(self.item_score[item] + self.edge_score[edge] + below), edge, i, j)
-            )
+            score = self.item_score[item] + self.edge_score[edge] + below
+            heappush(self.candidates[item], (-score, edge, i, j))
 
     def _advance(self, item: int) -> None:
         """Take the best candidate; each pair of ranks follows from one other only."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import typer
 
 from gramian.cli.options import AS_JSON, JOBS, MODEL_OUTPUT, SEED
-from gramian.cli.talk import print_json, say, telling_progress
+from gramian.cli.talk import print_json, say, showing_progress
 from gramian.errors import OptionError
 
 
@@ -48,7 +48,7 @@ def compress(
     model = load_model(file)
     if any(grammar.factors is not None for grammar in model.grammars):
         say(f"{file}: rules are of low rank already; try: a model of 'gramian train --full'")
-    with telling_progress(quiet=False):
+    with showing_progress(quiet=False):
         small = compress_model(
             model,
             products,
@@ -59,7 +59,7 @@ def compress(
             signed=signed,
             starts=starts,
             random_state=seed,
-            jobs=jobs,
+            n_jobs=jobs,
         )
     save_model(small, output, half=not full)
     about = dict(small.report["low rank"])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import typer
 
 from gramian.cli.options import ALL_JOBS, AS_JSON, JOBS, MODEL_OUTPUT, QUIET, SEED, TEXT_OUTPUT
-from gramian.cli.talk import counting, print_json, say, telling_progress
+from gramian.cli.talk import counting, print_json, say, showing_progress
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -59,9 +59,11 @@ def train(
     import time
 
     from gramian.dependency import HeadBasis, SHAGParser, SymbolOptions
+    from gramian.io.files import check_output
     from gramian.trees import read_conllu
 
     began = time.perf_counter()
+    check_output(output)
     sentences = list(
         counting(read_conllu(treebank, broken="skip" if skip_broken else "raise"), "sentences read")
     )
@@ -79,7 +81,7 @@ def train(
         n_jobs=jobs or -1,
         random_state=seed,
     )
-    with telling_progress(quiet):
+    with showing_progress(quiet):
         learner.fit(sentences)
     learner.save(output)
     about = learner.model_.about

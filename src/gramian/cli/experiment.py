@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from gramian.cli.options import QUIET
-from gramian.cli.talk import say, telling_progress, telling_warnings
+from gramian.cli.talk import say, showing_progress, telling_warnings
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def experiment(
 
     usual = signal.signal(signal.SIGTERM, _terminated)
     try:
-        with telling_progress(quiet):
+        with showing_progress(quiet):
             found = run_experiment(
                 made, out=folder, n_jobs=jobs, scheduler=scheduler, only=only, report_only=report_only
             )

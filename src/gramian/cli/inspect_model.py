@@ -55,8 +55,9 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
     _row("credit", [credit] if credit else [])
     options = dict(facts["options"])
     search = options.pop("search", None)
-    if isinstance(options.get("n_states"), dict):
-        options["n_states"] = "searched"
+    for name in ("n_states", "states"):  # the latter in older files
+        if isinstance(options.get(name), dict):
+            options[name] = "searched"
     _row("options", [_fact(name, value) for name, value in sorted(options.items()) if value is not None])
     _row("scores", [_fact(name, value) for name, value in facts["metrics"].items()])
     kind = ""

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from itertools import islice
-from math import isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -31,6 +30,7 @@ _FALLBACKS = {
     "glued": "glued from parts",
     "parts": "in parts",
     "flat": "flat",
+    "stopped": "stopped late",
 }
 
 
@@ -124,7 +124,7 @@ def parse(
                 sentences = (split_pairs(line, source.name, number, hint) for number, line in lines)
             else:
                 sentences = (split_tokens(line) if tokens else line for _, line in lines)
-            results = parser.parse_many(sentences, jobs=jobs, k=k)
+            results = parser.parse_many(sentences, n_jobs=jobs, k=k)
             for result in results if out.isatty() else counting(results, "sentences"):
                 statuses[result.status] += 1
                 out.write(_text(result, as_json, pretty, k))
@@ -171,38 +171,12 @@ def _pruning(text: str) -> Pruning:
 def _text(result: ParseResult, as_json: bool, pretty: bool, k: int) -> str:
     """Return what is written for one sentence, with its line ends."""
     if as_json:
-        return json_text(_record(result)) + "\n"
+        return json_text(result.as_dict()) + "\n"
     if result.tree.is_empty:
         return "\n"
     trees = [one.tree for one in result.alternatives] or [result.tree]
     lines = [tree.pretty() if pretty else str(tree) for tree in trees]
     return "\n".join(lines) + ("\n\n" if pretty or k > 1 else "\n")
-
-
-def _record(result: ParseResult) -> dict[str, Any]:
-    spans = [
-        {"label": label, "start": start, "end": end, "confidence": round(sure, 4)}
-        for label, start, end, sure in (result.spans if result.words else ())
-    ]
-    record: dict[str, Any] = {
-        "tree": str(result.tree) if result.words else "",
-        "status": result.status,
-        "log_prob": _finite(result.log_prob),
-        "words": result.words,
-        "spans": spans,
-        "seconds": round(result.seconds, 5),
-    }
-    if result.offsets is not None:
-        record["offsets"] = result.offsets
-    if result.alternatives:
-        record["alternatives"] = [
-            {"tree": str(one.tree), "log_prob": _finite(one.log_prob)} for one in result.alternatives
-        ]
-    return record
-
-
-def _finite(value: float) -> float | None:
-    return round(value, 4) if isfinite(value) else None
 
 
 def _summary(statuses: Counter[str], seconds: float) -> str:

@@ -17,7 +17,7 @@ __all__ = [
     "print_json",
     "say",
     "say_skipped",
-    "telling_progress",
+    "showing_progress",
     "telling_warnings",
 ]
 
@@ -66,7 +66,7 @@ class _Teller(logging.Handler):
 
 
 @contextmanager
-def telling_progress(quiet: bool) -> Iterator[None]:
+def showing_progress(quiet: bool) -> Iterator[None]:
     """Say what gramian logs meanwhile, or, if `quiet`, do not."""
     logger, handler = logging.getLogger("gramian"), _Teller()
     level = logger.level

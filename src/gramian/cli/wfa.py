@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import typer
 
 from gramian.cli.options import ALL_JOBS, AS_JSON, MODEL_OUTPUT, QUIET, SEED, TEXT_OUTPUT
-from gramian.cli.talk import say, telling_progress
+from gramian.cli.talk import say, showing_progress
 from gramian.errors import OptionError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def train(
     started = monotonic()
     if not quiet:
         say(f"{len(sample):,} strings, {len(sample.symbols):,} symbols of {len(sample.alphabet)} kinds")
-    with telling_progress(quiet):
+    with showing_progress(quiet):
         model = learn(sample, method, n_states, n_jobs=jobs or -1, random_state=seed)
     model.save(output)
     if not quiet:

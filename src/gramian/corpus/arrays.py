@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from gramian.corpus import array_kernels as kernels
 from gramian.corpus.encode import TokenCodes
-from gramian.errors import InputError
+from gramian.errors import InputError, counted
 from gramian.io.files import Source, open_text, source_name
 from gramian.trees import (
     PRESETS,
@@ -63,7 +63,7 @@ class Shape:
         return self.direction != "head" and self.vertical == 1 and self.horizontal in (0, 1, 2)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Treebank:
     """Binarised trees as arrays.
 
@@ -88,6 +88,8 @@ class Treebank:
     Examples
     --------
     >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .))")])
+    >>> bank
+    <Treebank: 1 tree, 4 words, 4 phrases, 4 tags>
     >>> bank.n_trees, bank.symbols
     (1, ('@S', 'NP', 'S', 'VP', '.', 'DT', 'NN', 'VBZ'))
     >>> print(bank.tree(0))
@@ -107,6 +109,12 @@ class Treebank:
     tree_start: Ints
     removed: Removed = field(default_factory=Removed)
     shape: Shape = field(default_factory=Shape)
+
+    def __repr__(self) -> str:
+        """Say how much there is."""
+        trees, words, phrases = self.n_trees, int(self.lengths.sum()), self.n_phrases
+        tags = self.n_symbols - phrases
+        return f"<Treebank: {', '.join(map(counted, (trees, words, phrases, tags), ('tree', 'word', 'phrase', 'tag')))}>"
 
     @property
     def n_trees(self) -> int:

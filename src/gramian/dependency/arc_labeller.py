@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.dependency import arc_kernels as kernels
 from gramian.dependency.arc_scorer import table_size
+from gramian.dependency.arc_templates import RELATIONS
 from gramian.dependency.arc_tokens import Tokens, TokenTable
-from gramian.dependency.shag import Symbols
+from gramian.dependency.shag import Array, Symbols
+from gramian.loglinear.adagrad import ascend, new_tables
 
 __all__ = ["Labeller", "fit_labeller"]
+
+_Example: TypeAlias = tuple[Tokens, Symbols, npt.NDArray[Any]]
 
 _RATE = 0.1
 _SMALLEST = 0.005
@@ -24,19 +29,11 @@ _SHARE = 0.08  # a feature has a weight for each relation, but most of them neve
 
 @dataclass(frozen=True, eq=False)
 class Labeller:
-    """Weights of hashed features of relations.
-
-    Attributes
-    ----------
-    relations : tuple of str
-    weights : float32 array of shape (a power of two,)
-    root_only : tuple of bool
-        For each relation, whether training had it on arcs from the root only.
-    """
+    """Weights of hashed features of relations, a power of two of them."""
 
     relations: tuple[str, ...]
     weights: npt.NDArray[np.float32]
-    root_only: tuple[bool, ...]
+    root_only: tuple[bool, ...]  # for each relation, whether training had it on arcs from the root only
 
     def label(self, tokens: Tokens, heads: Symbols) -> list[str]:
         """Return the relation of each word to its head; `heads` starts with -1 for the root.
@@ -44,7 +41,9 @@ class Labeller:
         A relation that training had on arcs from the root only goes there and nowhere else.
         """
         best = np.zeros(len(heads) - 1, np.int64)
-        kernels.best_relations(tokens, heads, self.weights, self._root_only, len(self.relations), best)
+        kernels.best_relations(
+            RELATIONS, tokens, heads, self.weights, self._root_only, len(self.relations), best
+        )
         return [self.relations[number] for number in best.tolist()]
 
     @cached_property
@@ -60,20 +59,10 @@ def fit_labeller(
     trees: Sequence[Symbols],
     relations: Sequence[Sequence[str]],
     *,
-    epochs: int,
+    max_iter: int,
     random_state: int,
 ) -> Labeller:
-    """Learn the relations of training trees.
-
-    Parameters
-    ----------
-    table : TokenTable
-    tokens, trees
-        Each sentence as `table` encodes it, and its tree, with -1 as head of the root.
-    relations : sequences of str
-        The relation of each word.
-    epochs, random_state : int
-    """
+    """Learn the relations of trees, -1 the head of the root, whose sentences come as `table` encodes them."""
     names = sorted({name for sentence in relations for name in sentence})
     numbers = {name: number for number, name in enumerate(names)}
     below = {
@@ -82,26 +71,34 @@ def fit_labeller(
         for name, head in zip(names, tree[1:], strict=True)
         if head > 0
     }
-    targets = [np.asarray([numbers[name] for name in sentence]) for sentence in relations]
     root_only = tuple(name not in below for name in names)
-    size = table_size(sum(len(tree) - 1 for tree in trees), _SHARE * len(names))
-    weights, squares, drift = np.zeros(size, np.float32), np.zeros(size, np.float32), np.zeros(size)
+    tables = new_tables(
+        table_size(sum(len(tree) - 1 for tree in trees), _SHARE * len(names)), _RATE, smallest=_SMALLEST
+    )
     if len(names) == 1:
-        return Labeller(tuple(names), weights[:1], root_only)
-    rng = np.random.default_rng(random_state)
+        return Labeller(tuple(names), tables.weights[:1], root_only)
     rates = table.forgetting(_FORGETTING)
-    step = 0
-    for _ in range(epochs):
-        for number in rng.permutation(len(tokens)):
-            step += 1
-            views, heads = table.forget(tokens[number], rates, rng), trees[number]
-            scores = np.empty((len(heads), len(names)))
-            kernels.score_relations(views, heads, weights, scores)
-            shares = np.exp(scores[1:] - scores[1:].max(axis=1, keepdims=True))
-            gradient = np.zeros_like(scores)
-            gradient[1:] = -shares / shares.sum(axis=1, keepdims=True)
-            gradient[np.arange(1, len(heads)), targets[number]] += 1.0
-            kernels.climb_relations(
-                views, heads, gradient, _RATE, _SMALLEST, float(step), weights, squares, drift
-            )
-    return Labeller(tuple(names), (weights - drift / (step + 1)).astype(np.float32), root_only)
+
+    def gradient(views: Tokens, example: _Example) -> Array:
+        _, heads, targets = example
+        scores = np.empty((len(heads), len(names)))
+        kernels.score_relations(RELATIONS, views, heads, tables.weights, scores)
+        shares = np.exp(scores[1:] - scores[1:].max(axis=1, keepdims=True))
+        scores[1:] = -shares / shares.sum(axis=1, keepdims=True)
+        scores[np.arange(1, len(heads)), targets] += 1.0
+        return scores
+
+    def climb(views: Tokens, example: _Example, gradient: Array, step: float) -> None:
+        kernels.climb_relations(RELATIONS, views, example[1], gradient, step, tables)
+
+    targets = [np.asarray([numbers[name] for name in sentence]) for sentence in relations]
+    weights = ascend(
+        tables,
+        list(zip(tokens, trees, targets, strict=True)),
+        forget=lambda example, rng: table.forget(example[0], rates, rng),
+        gradient=gradient,
+        climb=climb,
+        max_iter=max_iter,
+        random_state=random_state,
+    )
+    return Labeller(tuple(names), weights, root_only)

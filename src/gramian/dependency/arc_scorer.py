@@ -2,29 +2,33 @@
 
 With factors w(h, m), the weight of a tree becomes the product of its arcs' factors and of what the automata give
 to its head-modifier sequences. The factors are exp(weights · features) of the arc in its sentence, learnt by
-climbing the conditional log-likelihood of the training trees; the slope of an arc is its presence in the tree
+climbing the conditional log-likelihood of the training trees; the gradient of an arc is its presence in the tree
 minus its marginal, so that inside-outside is all that training needs. The automata stay as they were learnt.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.dependency import arc_kernels as kernels
+from gramian.dependency.arc_templates import ARCS
 from gramian.dependency.arc_tokens import Tokens, TokenTable
 from gramian.dependency.half_constituents import marginals
 from gramian.dependency.shag import SHAG, Array, Symbols
+from gramian.loglinear.adagrad import ascend, new_tables
 
 __all__ = ["ArcScorer", "fit_arc_scorer", "table_size"]
 
+_Example: TypeAlias = tuple[Tokens, Symbols, Symbols]
+
 _RATE = 0.05
-_SMALLEST = 0.02  # slopes below this are left alone: they cost time and fill the table
+_SMALLEST = 0.02
 _FORGETTING = 0.5
 _BATCH = 4
 _LOWEST = -300.0
@@ -32,12 +36,7 @@ _LOWEST = -300.0
 
 @dataclass(frozen=True, eq=False)
 class ArcScorer:
-    """Weights of hashed features of arcs.
-
-    Attributes
-    ----------
-    weights : float32 array of shape (a power of two,)
-    """
+    """Weights of hashed features of arcs, a power of two of them."""
 
     weights: npt.NDArray[np.float32]
 
@@ -45,7 +44,7 @@ class ArcScorer:
         """Return the score of each arc ``[head, modifier]`` of a sentence; -inf where no arc can be."""
         size = tokens.shape[1] - 4
         scores = np.empty((size, size))
-        kernels.score_arcs(tokens, self.weights, scores)
+        kernels.score_arcs(ARCS, tokens, self.weights, scores)
         return scores
 
     def factors(self, tokens: Tokens) -> Array:
@@ -55,7 +54,7 @@ class ArcScorer:
         """
         size = tokens.shape[1] - 4
         factors = np.empty((size, size))
-        kernels.arc_factors(tokens, self.weights, _LOWEST, factors)
+        kernels.arc_factors(ARCS, tokens, self.weights, _LOWEST, factors)
         return factors
 
 
@@ -77,56 +76,37 @@ def fit_arc_scorer(
     symbols: Sequence[Symbols],
     trees: Sequence[Symbols],
     *,
-    epochs: int,
+    max_iter: int,
     random_state: int,
     n_jobs: int = 1,
-    on_epoch: Callable[[int], None] | None = None,
 ) -> ArcScorer:
-    """Learn factors for the arcs of `grammar`.
+    """Learn factors for the arcs of `grammar`, which gives every projective tree a positive weight.
 
-    Parameters
-    ----------
-    grammar : SHAG
-        Must give every projective tree a positive weight.
-    table : TokenTable
-    tokens, symbols, trees
-        Each training sentence as `table` and `grammar` encode it, and its projective tree, with -1 as head of the
-        root.
-    epochs : int
-        Passes over the sentences, each in a new order. The weights returned are the mean over all steps.
-    random_state : int
-    n_jobs : int
-        Threads; the result does not depend on it.
-    on_epoch : callable, optional
-        Called with the number of each finished pass.
+    Sentences come as `table` and `grammar` encode them, with their projective trees, -1 the head of the root. The weights are the mean over
+    all steps of `max_iter` passes; they do not depend on `n_jobs`.
     """
-    rng = np.random.default_rng(random_state)
-    size = table_size(sum(len(sentence) - 1 for sentence in symbols))
-    weights, squares, drift = np.zeros(size, np.float32), np.zeros(size, np.float32), np.zeros(size)
-    scorer = ArcScorer(weights)
-    rates = table.forgetting(_FORGETTING)
+    tables = new_tables(table_size(sum(len(sentence) - 1 for sentence in symbols)), _RATE, smallest=_SMALLEST)
+    scorer, rates = ArcScorer(tables.weights), table.forgetting(_FORGETTING)
 
-    def slopes(views: Tokens, sentence: Symbols, tree: Symbols) -> Array:
+    def gradient(views: Tokens, example: _Example) -> Array:
+        _, sentence, tree = example
         arcs = marginals(grammar, sentence, scorer.factors(views)).arcs
         arcs *= -1.0
         arcs[tree[1:], np.arange(1, len(tree))] += 1.0
         return arcs
 
-    step = 0
-    with ThreadPoolExecutor(n_jobs) as pool:
-        apply = pool.map if n_jobs > 1 else map
-        for epoch in range(1, epochs + 1):
-            order = rng.permutation(len(tokens))
-            for start in range(0, len(order), _BATCH):
-                batch = order[start : start + _BATCH]
-                views = [table.forget(tokens[number], rates, rng) for number in batch]
-                gradients = apply(
-                    slopes, views, [symbols[number] for number in batch], [trees[number] for number in batch]
-                )
-                # All slopes of a batch are known before the first weight changes.
-                for view, gradient in zip(views, list(gradients), strict=True):
-                    step += 1
-                    kernels.climb_arcs(view, gradient, _RATE, _SMALLEST, float(step), weights, squares, drift)
-            if on_epoch is not None:
-                on_epoch(epoch)
-    return ArcScorer((weights - drift / (step + 1)).astype(np.float32))
+    def climb(views: Tokens, _: _Example, gradient: Array, step: float) -> None:
+        kernels.climb_arcs(ARCS, views, gradient, step, tables)
+
+    weights = ascend(
+        tables,
+        list(zip(tokens, symbols, trees, strict=True)),
+        forget=lambda example, rng: table.forget(example[0], rates, rng),
+        gradient=gradient,
+        climb=climb,
+        max_iter=max_iter,
+        random_state=random_state,
+        batch=_BATCH,
+        n_jobs=n_jobs,
+    )
+    return ArcScorer(weights)

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from gramian.loglinear.word_views import BoundedCache
 from gramian.trees import Sentence, Token
 
 __all__ = ["VIEWS", "TokenTable", "Tokens"]
@@ -23,22 +24,13 @@ _RARE = 1  # what is seen so often in training counts as unknown, so that unknow
 _BOUNDARY = (0, 1), 2, (3, 4)  # two places before the sentence, the root, two places after
 _UNKNOWN = 5
 _FIRST = 6
-_MOST_KNOWN = 100_000
 
 
 @dataclass(frozen=True)
 class TokenTable:
     """Numbers for the views of a word: tag, form, ending of three, coarse tag, endings of two and five, beginning of five.
 
-    Attributes
-    ----------
-    column : "upos" or "xpos"
-        Which column gives the tag.
-    values : tuple of tuple of str
-        The known values of each view; value number v has number v + 6. Numbers 0-4 are places outside the
-        sentence and the root, 5 is all that is unknown.
-    counts : int64 array
-        How often each form of ``values[1]`` was seen in training; empty once the model is read from a file.
+    Value number v of a view has number v + 6. Numbers 0-4 are places outside the sentence and the root, 5 is all that is unknown.
 
     Examples
     --------
@@ -47,9 +39,11 @@ class TokenTable:
     array([0, 1, 2, 6, 6, 3, 4], dtype=int32)
     """
 
-    column: Literal["upos", "xpos"]
-    values: tuple[tuple[str, ...], ...]
-    counts: npt.NDArray[np.int64]
+    column: Literal["upos", "xpos"]  # which gives the tag
+    values: tuple[tuple[str, ...], ...]  # the known values of each view
+    counts: npt.NDArray[
+        np.int64
+    ]  # how often each form was seen in training; empty once the model is read from a file
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], column: Literal["upos", "xpos"]) -> TokenTable:
@@ -57,8 +51,11 @@ class TokenTable:
         bare = cls(column, ((),) * VIEWS, np.zeros(0, np.int64))
         counters: list[Counter[str]] = [Counter() for _ in range(VIEWS)]
         for sentence in sentences:
-            for counter, view in zip(counters, bare._views(sentence.tokens), strict=True):
-                counter.update(view)
+            for token in sentence.tokens:
+                for counter, value in zip(
+                    counters, bare._views(token.form, token.upos, token.xpos), strict=True
+                ):
+                    counter[value] += 1
         values = tuple(
             tuple(sorted(value for value, count in counter.items() if count > _RARE)) for counter in counters
         )
@@ -68,19 +65,7 @@ class TokenTable:
     def encode(self, tokens: Sequence[Token]) -> Tokens:
         """Return the views of a sentence, shape (7, N + 5): position i of the sentence is column i + 2."""
         before, root, after = _BOUNDARY
-        known = self._known
-        columns = []
-        for token in tokens:
-            key = token.form, token.upos, token.xpos
-            column = known.get(key)
-            if column is None:
-                if len(known) >= _MOST_KNOWN:
-                    known.clear()
-                column = known[key] = tuple(
-                    numbers.get(value, _UNKNOWN)
-                    for numbers, (value,) in zip(self._numbers, self._views([token]), strict=True)
-                )
-            columns.append(column)
+        columns = [self._known[token.form, token.upos, token.xpos] for token in tokens]
         rows = np.empty((VIEWS, len(columns) + 5), np.int32)
         rows[:, :3] = *before, root
         rows[:, -2:] = after
@@ -99,24 +84,19 @@ class TokenTable:
         tokens[1, rng.random(tokens.shape[1]) < rates[tokens[1]]] = _UNKNOWN
         return tokens
 
-    def _views(self, tokens: Sequence[Token]) -> tuple[list[str], ...]:
-        forms = [token.form.lower() for token in tokens]
-        coarse = [token.upos for token in tokens]
-        tags = [token.upos if token.xpos == "_" else token.xpos for token in tokens]
-        return (
-            tags if self.column == "xpos" else coarse,
-            forms,
-            [form[-3:] for form in forms],
-            coarse,
-            [form[-2:] for form in forms],
-            [form[-5:] for form in forms],
-            [form[:5] for form in forms],
-        )
+    def _views(self, form: str, upos: str, xpos: str) -> tuple[str, ...]:
+        form = form.lower()
+        tag = xpos if self.column == "xpos" and xpos != "_" else upos
+        return tag, form, form[-3:], upos, form[-2:], form[-5:], form[:5]
+
+    def _column(self, key: tuple[str, str, str]) -> tuple[int, ...]:
+        seen = zip(self._numbers, self._views(*key), strict=True)
+        return tuple(numbers.get(value, _UNKNOWN) for numbers, value in seen)
 
     @cached_property
-    def _known(self) -> dict[tuple[str, str, str], tuple[int, ...]]:
+    def _known(self) -> BoundedCache[tuple[str, str, str], tuple[int, ...]]:
         """Numbers of words met before: most words of a text are."""
-        return {}
+        return BoundedCache(self._column)
 
     @cached_property
     def _numbers(self) -> tuple[dict[str, int], ...]:

@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from gramian.automata import PNFAEM, WFA, BasisOptions, Sequences, SpectralWFA
+from gramian.automata.strings import Symbol
 from gramian.base import Constraint, Number, OneOf, check_options
 from gramian.dependency.modifiers import HeadSequences
 from gramian.dependency.shag import LEFT, RIGHT, SHAG
@@ -94,7 +95,8 @@ def expectation_maximisation(
     An automaton has no more states than modifiers.
     """
     automata = {}
-    for number, (head, sample) in enumerate(sorted(sequences.samples.items(), key=_by_name)):
+    by_name = sorted(sequences.samples.items(), key=lambda item: (item[0][0] or "", item[0][1]))
+    for number, (head, sample) in enumerate(by_name):
         if not sample.alphabet:
             automata[head] = _deterministic(sample, False)
             continue
@@ -109,43 +111,22 @@ def expectation_maximisation(
     return SHAG.from_automata(sequences.symbols, automata, _defaults(sequences))
 
 
-def _by_name(item: tuple[tuple[str | None, int], Sequences]) -> tuple[str, int]:
-    (head, direction), _ = item
-    return head or "", direction
-
-
 def _deterministic(sample: Sequences, first: bool) -> WFA:
-    size = len(sample.alphabet)
-    lengths = sample.lengths
-    starts = np.zeros(len(sample.symbols), bool)
-    starts[sample.offsets[:-1][lengths > 0]] = True
-    counts = [
-        np.bincount(sample.symbols[starts], minlength=size),
-        np.bincount(sample.symbols[~starts], minlength=size),
-    ]
-    stops = [np.sum(lengths == 0), np.sum(lengths > 0)]
-    if not first:
-        counts, stops = [counts[0] + counts[1]], [stops[0] + stops[1]]
-    n = len(stops)
-    transitions = np.zeros((size, n, n))
-    final = np.ones(n)
-    for state in range(n):
-        total = float(counts[state].sum() + stops[state])
-        if total > 0.0:
-            transitions[:, state, n - 1] = counts[state] / total
-            final[state] = stops[state] / total
-    return WFA(np.eye(n)[0], final, transitions, sample.alphabet)
+    """Return the relative frequencies of modifiers and stops, those of the first modifier apart if `first`."""
+    n, lengths = 2 if first else 1, sample.lengths
+    state = np.full(len(sample.symbols), n - 1)
+    state[sample.offsets[:-1][lengths > 0]] = 0
+    transitions = np.zeros((len(sample.alphabet), n, n))
+    np.add.at(transitions[:, :, n - 1], (sample.symbols, state), 1.0)
+    final = np.bincount(np.where(lengths > 0, n - 1, 0), minlength=n)
+    total = final + transitions.sum(axis=(0, 2))
+    final, total = np.where(total > 0, final, 1.0), np.where(total > 0, total, 1.0)
+    return WFA(np.eye(n)[0], final / total, transitions / total[:, None], sample.alphabet)
 
 
 def _defaults(sequences: HeadSequences) -> dict[int, WFA]:
     """One DET+F automaton for each direction, of all heads but the root."""
-    pooled: dict[int, WFA] = {}
-    for direction in (LEFT, RIGHT):
-        rows = [
-            [str(symbol) for symbol in row]
-            for (head, side), sample in sequences.samples.items()
-            if side == direction and head is not None
-            for row in sample
-        ]
-        pooled[direction] = _deterministic(Sequences.from_strings(rows), True)
-    return pooled
+    pooled: dict[int, list[tuple[Symbol, ...]]] = {LEFT: [], RIGHT: []}
+    for (head, side), sample in sequences.samples.items():
+        pooled[side] += sample if head is not None else ()
+    return {side: _deterministic(Sequences.from_strings(rows), True) for side, rows in pooled.items()}

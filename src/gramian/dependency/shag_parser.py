@@ -178,7 +178,7 @@ class SHAGParser(Estimator):
         tokens = [table.encode(sentence.tokens) for sentence in trees.sentences]
         heads = [np.asarray([-1, *tree], np.int32) for tree in trees.heads]
         labeller = fit_labeller(
-            table, tokens, heads, trees.relations, epochs=_LABEL_EPOCHS, random_state=self.random_state
+            table, tokens, heads, trees.relations, max_iter=_LABEL_EPOCHS, random_state=self.random_state
         )
         scorer = None
         if self.method == "conditional":
@@ -188,7 +188,7 @@ class SHAGParser(Estimator):
                 tokens,
                 [grammar.encode(sentence) for sentence in symbols],
                 heads,
-                epochs=self.epochs,
+                max_iter=self.epochs,
                 random_state=self.random_state,
                 n_jobs=number_of_jobs(self.n_jobs),
             )

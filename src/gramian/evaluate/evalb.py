@@ -15,6 +15,8 @@ from gramian.errors import OptionError, ScoreError
 from gramian.evaluate.parameters import COLLINS, TRACE, Parameters
 from gramian.evaluate.scored_trees import Brackets, LabelTable, Outline, Remains, pairs, restore_quotes
 from gramian.evaluate.scores import BracketScores, LabelScore, SentenceScore, Status
+from gramian.io.files import Source
+from gramian.trees.brackets import trees_of
 from gramian.trees.tree import Tree, escape_word
 
 __all__ = ["GoldBrackets", "score"]
@@ -58,6 +60,37 @@ def score(
     elif parameters is not None and parameters != gold.parameters:
         raise OptionError("gold was prepared with other parameters; leave them out, or prepare it anew")
     return gold.score(predicted)
+
+
+def evaluate(
+    gold: Source | Iterable[Tree], predicted: Source | Iterable[Tree], parameters: Parameters | None = None
+) -> BracketScores:
+    """Score predicted trees against gold trees, each given as trees or as a file of them.
+
+    Parameters
+    ----------
+    gold, predicted : path, stream or iterable of Tree
+        As many trees of each, in the same order, over the same words; an empty tree, ``()``, is a failed parse.
+    parameters : Parameters, optional
+        What to count; by default `COLLINS`.
+
+    Returns
+    -------
+    BracketScores
+
+    Raises
+    ------
+    ScoreError
+        If the number of trees or the words of a sentence differ.
+
+    Examples
+    --------
+    >>> import gramian
+    >>> gold = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
+    >>> gramian.evaluate([gold], [gold]).f1
+    100.0
+    """
+    return score(list(trees_of(gold)), list(trees_of(predicted)), parameters)
 
 
 class GoldBrackets:

@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import Any
 
 from gramian import __version__
-from gramian.errors import OptionError
+from gramian.errors import OptionError, counted
 from gramian.evaluate.parameters import Parameters
 
 __all__ = ["METRICS", "BracketScores", "LabelScore", "Metric", "SentenceScore", "Status"]
@@ -170,7 +170,7 @@ class _Figure:
         return self if scores is None else scores.value(self._name)  # type: ignore[return-value]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BracketScores:
     """Scores over sentences.
 
@@ -189,6 +189,8 @@ class BracketScores:
     >>> gold = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
     >>> flat = Tree.parse("(S (DT the) (NN dog) (VP (VBZ barks)))")
     >>> scores = score([gold], [flat])
+    >>> scores
+    <BracketScores: F1 80.00, recall 66.67, precision 100.00, tagging 100.00, 1 sentence>
     >>> scores.f1, scores.recall, scores.precision
     (80.0, 66.66666666666667, 100.0)
     >>> scores.up_to(40).signature("unlabelled_f1")  # doctest: +ELLIPSIS
@@ -198,6 +200,12 @@ class BracketScores:
     rows: tuple[SentenceScore, ...]
     parameters: Parameters
     limits: tuple[int, int] | None = None
+
+    def __repr__(self) -> str:
+        """Tell the figures that are asked for most."""
+        figures = {"F1": self.f1, "recall": self.recall, "precision": self.precision, "tagging": self.tagging}
+        told = ", ".join(f"{name} {value:.2f}" for name, value in figures.items())
+        return f"<BracketScores: {told}, {counted(self.sentences, 'sentence')}>"
 
     def value(self, metric: str) -> float:
         """Return the figure named `metric` (one of `METRICS`) in percent; 0 where nothing can be counted."""

@@ -11,35 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from gramian import learn
-from gramian.corpus import Shape, Treebank
-from gramian.evaluate import COLLINS, SPMRL, GoldBrackets
+from gramian.evaluate import COLLINS, SPMRL, GoldBrackets, Parameters
 from gramian.experiments.data import GoldTree
 from gramian.grammar import LPCFG
-from gramian.grammar.compress.compact import compacted
-from gramian.learn.search import ClusterCache, FoundStates, search_states
+from gramian.learn.search import ClusterCache, FoundStates
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
-from gramian.trees import HeadRules, Tree, preset
+from gramian.training import Recipe, TrainingData, TrainingRun, train
+from gramian.trees import Tree
 from gramian.trees.tree import phrase, preterminal
 
 __all__ = [
     "LABELS",
     "METRICS",
     "chosen",
-    "cluster_cache",
-    "compact",
     "expected_seconds",
-    "held_out",
-    "learner",
-    "many_and_score",
-    "observed",
     "parse_and_score",
-    "search_by_f1",
-    "several",
+    "recipe_of",
+    "scoring",
     "train_and_score",
+    "trained",
+    "training_data",
     "transferred",
-    "treebank",
 ]
 
 METRICS = ("f1", "mean_unlabelled_f1", "mean_f1")
@@ -58,18 +51,44 @@ LABELS = {
 """What reports call the methods."""
 
 
-def learner(method: str, states: int | None = None, seed: int = 0, **options: Any) -> learn.Learner:
-    """Return a learner by its method's name, as ``gramian train`` has them, and ``"thesis"``."""
-    if method == "pcfg":
-        return learn.PCFG(**options)
-    options = {"random_state": seed} | ({} if states is None else {"n_states": states}) | options
-    kinds: dict[str, Any] = {
-        "thesis": learn.SpectralClustering.thesis_setting, "spectral-cluster": learn.SpectralClustering,
-        "spectral-moments": learn.SpectralMoments, "em": learn.EM, "spectral-em": learn.SpectralEM,
-        "split-merge": learn.SplitMerge,
-    }  # fmt: skip
-    made: learn.Learner = kinds[method]().set_params(**options)
-    return made
+def recipe_of(settings: dict[str, Any], seed: int) -> Recipe:
+    """Return the recipe of some settings of an experiment.
+
+    Parameters
+    ----------
+    settings : dict
+        ``method``, ``states``, ``models`` of several, ``options`` (of the learner), and ``shape`` (direction, horizontal, vertical).
+    seed : int
+        Of an experiment; each has seeds of its own for its models.
+    """
+    models = settings.get("models", 2 if settings["method"] == "best" else 1)
+    shape = dict(zip(("direction", "horizontal", "vertical"), settings.get("shape", ()), strict=False))
+    return Recipe(
+        method=settings["method"],
+        n_states=settings.get("states"),
+        models=models,
+        parameters=settings.get("options", {}),
+        full=settings["method"] == "thesis",
+        random_state=seed * models,
+        preset="whole",
+        **shape,
+    )
+
+
+def training_data(trees: Sequence[GoldTree], recipe: Recipe = Recipe(preset="whole")) -> TrainingData:
+    """Return some trees, to learn from."""
+    return TrainingData.read([tree.normal for tree in trees], recipe)
+
+
+def trained(train: Sequence[GoldTree] | TrainingData, recipe: Recipe) -> tuple[Model, float]:
+    """Return what a recipe makes of some trees, and the processor seconds of learning."""
+    _warm(recipe.method)
+    run = TrainingRun(train if isinstance(train, TrainingData) else training_data(train, recipe), recipe)
+    with warnings.catch_warnings():
+        # The same number of states for all labels is more than some have different nodes.
+        warnings.filterwarnings("ignore", "Number of distinct clusters")
+        model = run.run()
+    return model, run.costs["seconds"]["processor"]
 
 
 def expected_seconds(method: str, states: int, trees: int, test: int) -> float:
@@ -84,116 +103,38 @@ def expected_seconds(method: str, states: int, trees: int, test: int) -> float:
 
 
 def train_and_score(
-    train: Sequence[GoldTree],
+    train: Sequence[GoldTree] | TrainingData,
     test: Sequence[GoldTree],
     settings: dict[str, Any],
     seed: int,
     scheme: str = "penn",
-    seen: learn.Observations | None = None,
 ) -> dict[str, Any]:
     """Learn, parse and score.
 
     Parameters
     ----------
-    train, test : sequence of GoldTree
+    train : sequence of GoldTree, or TrainingData
+        The latter where trainings share what learners derive from the trees.
+    test : sequence of GoldTree
     settings : dict
-        ``method``, ``states``, ``options`` (of the learner), ``shape`` (direction, horizontal, vertical), and ``tags``:
-        "gold" gives the parser the words' tags; "both" of method "best" also parses words alone, for figures that begin
-        with ``words_``.
+        As for :func:`recipe_of`, and ``tags``: "gold" gives the parser the words' tags; with "both" it also parses words alone, for
+        figures that begin with ``words_``.
     seed : int
     scheme : str
         The habits of the treebank; Penn's are scored without punctuation.
-    seen : Observations, optional
-        What learners derive from the trees, where it is shared.
     """
-    method, states = settings["method"], settings.get("states")
-    options = dict(settings.get("options", {}))
-    tags = settings.get("tags") == "gold"
-    if method == "best":
-        return many_and_score(train, test, settings, seed, scheme)
-    shape = Shape(*settings.get("shape", ()))
-    heads = HeadRules.collins() if shape.direction == "head" else None
-    source = treebank(train, shape=shape, heads=heads) if seen is None else seen
-    bank = source.bank if isinstance(source, learn.Observations) else source
-    _warm(method)
-    began = time.process_time()
-    with warnings.catch_warnings():
-        # The same number of states for all labels is more than some have different nodes.
-        warnings.filterwarnings("ignore", "Number of distinct clusters")
-        fitted = learner(method, states, seed, **options).fit(source)
-    learnt = time.process_time() - began
-    grammar = fitted.model_ if method == "thesis" else compact(fitted.model_)
-    result = parse_and_score(grammar, test, gold_tags=tags, scheme=scheme)
-    return result | {
-        "training_seconds": round(learnt, 3),
-        "trees": bank.n_trees,
-        "states": int(grammar.n_states.sum()),
-        "most_states": int(grammar.n_states.max()),
-    }
-
-
-def several(
-    train: Sequence[GoldTree],
-    models: int,
-    states: int,
-    seed: int,
-    *,
-    both: bool = True,
-    seen: Sequence[learn.Observations] | None = None,
-    **options: Any,
-) -> tuple[list[LPCFG], float]:
-    """Learn grammars that parse together: with seeds of their own, and in turn of either binarisation; return them and the time."""
-    _warm("spectral-em")
-    banks: Sequence[Treebank | learn.Observations] = seen or [
-        treebank(train, shape=shape) for shape in [Shape("right"), Shape("left")][: 1 + both]
-    ]
-    grammars, seconds = [], 0.0
-    for number in range(models):
-        began = time.process_time()
-        fitted = learner("spectral-em", states, seed * models + number, **options).fit(
-            banks[number % len(banks)]
-        )
-        seconds += time.process_time() - began
-        grammars.append(compact(fitted.model_))
-    return grammars, seconds
-
-
-def many_and_score(
-    train: Sequence[GoldTree],
-    test: Sequence[GoldTree],
-    settings: dict[str, Any],
-    seed: int,
-    scheme: str,
-    seen: Sequence[learn.Observations] | None = None,
-) -> dict[str, Any]:
-    """Learn several grammars (``models`` of the settings; two are what ``gramian train`` does by default), parse with all, and score."""
-    (first, *others), learnt = several(train, settings.get("models", 2), settings["states"], seed, seen=seen)
-    model, tags = Model(first, others=tuple(others)), settings.get("tags")
+    model, learnt = trained(train, recipe_of(settings, seed))
+    tags = settings.get("tags")
     result = parse_and_score(model, test, gold_tags=tags in ("gold", "both"), scheme=scheme)
     if tags == "both":
         words = parse_and_score(model, test, scheme=scheme)
         result |= {f"words_{name}": words[name] for name in (*METRICS, "tagging", "fallback", "milliseconds")}
     return result | {
         "training_seconds": round(learnt, 3),
-        "states": int(first.n_states.sum()),
-        "trees": len(train),
+        "trees": model.data["trees"],
+        "states": int(model.grammar.n_states.sum()),
+        "most_states": int(model.grammar.n_states.max()),
     }
-
-
-def compact(grammar: LPCFG) -> LPCFG:
-    """Return a grammar as a model file has it: its rules of low rank, if it has probabilities."""
-    return compacted(grammar)[0] if grammar.n_states.max() > 1 else grammar
-
-
-def treebank(trees: Sequence[GoldTree], **options: Any) -> Treebank:
-    """Return the arrays of some trees."""
-    return Treebank.from_trees((tree.normal for tree in trees), options=preset("whole"), **options)
-
-
-def observed(trees: Sequence[GoldTree], **options: Any) -> learn.Observations:
-    """Return what learners derive from some trees."""
-    bank = treebank(trees, **options)
-    return learn.Observations(bank)
 
 
 def parse_and_score(
@@ -219,7 +160,7 @@ def parse_and_score(
     began = time.process_time()
     results = [parser.parse(sentence) for sentence in sentences]
     parsed = time.process_time() - began
-    scorer = GoldBrackets([tree.scored for tree in test], COLLINS if scheme == "penn" else SPMRL)
+    scorer = GoldBrackets([tree.scored for tree in test], scoring(scheme))
     retagged = [_with_tags(result.tree, tree.tags) for result, tree in zip(results, gold, strict=True)]
     scores = scorer.score(retagged)
     correct = [
@@ -242,34 +183,9 @@ def parse_and_score(
     }
 
 
-def cluster_cache(
-    trees: Sequence[GoldTree],
-    clusters: learn.Learner,
-    largest: int,
-    seen: learn.Observations | None = None,
-) -> ClusterCache:
-    """Return the projected nodes of some trees, to be clustered into any number of states."""
-    assert isinstance(clusters, learn.SpectralClustering)
-    return ClusterCache(clusters, observed(trees) if seen is None else seen, largest)
-
-
-def search_by_f1(cache: ClusterCache, judges: Sequence[GoldTree], scheme: str, **options: Any) -> FoundStates:
-    """Search for the numbers of states whose grammar parses some sentences best."""
-    gold = GoldBrackets([tree.scored for tree in judges], COLLINS if scheme == "penn" else SPMRL)
-    sentences = [list(tree.normal.words) for tree in judges]
-
-    def score(grammar: LPCFG) -> float:
-        parser = Parser(grammar, max_seconds=None)  # making it compact would take longer than it saves
-        return gold.score([parser.parse(words).tree for words in sentences]).f1_gold_tags
-
-    return search_states(cache, score, **options)
-
-
-def held_out(trees: Sequence[GoldTree], most: int) -> tuple[list[GoldTree], list[GoldTree]]:
-    """Return trees to learn candidates of a search from, and every tenth to score them on, at most so many."""
-    judges = list(trees[9::10] or trees[-1:])
-    every = -(-len(judges) // most)
-    return [tree for number, tree in enumerate(trees) if number % 10 != 9], judges[::every]
+def scoring(scheme: str) -> Parameters:
+    """Return how trees of a treebank with some habits are scored."""
+    return COLLINS if scheme == "penn" else SPMRL
 
 
 def transferred(found: FoundStates, source: ClusterCache, target: ClusterCache) -> tuple[int, ...]:
@@ -292,14 +208,14 @@ def _with_tags(tree: Tree, tags: Sequence[str]) -> Tree:
 
 
 @cache
-def _warm(method: str) -> None:
+def _warm(method: Any) -> None:
     """Load compiled code before the clock runs."""
     texts = (
         "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))))",
         "(S (NP (PRP it)) (VP (VBZ runs)))",
     )
     small: dict[str, Any] = {"cycles": 1} if method == "split-merge" else {}
-    learner(method, 2, **small).fit(Treebank.from_trees([Tree.parse(text) for text in texts] * 60))
+    train([Tree.parse(text) for text in texts] * 60, Recipe(method=method, n_states=2, **small))
 
 
 def chosen(trees: Sequence[GoldTree], number: int, seed: int) -> tuple[list[GoldTree], list[GoldTree]]:

@@ -123,7 +123,7 @@ def run_experiment(
         outcomes = run_tasks(
             measure,
             tasks,
-            jobs=n_jobs,
+            n_jobs=n_jobs,
             scheduler=scheduler,
             folder=folder,
             failures="return",

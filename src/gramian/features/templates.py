@@ -55,14 +55,9 @@ class NodeView:
     def __init__(
         self, treebank: Treebank, word_class: npt.NDArray[np.int64], head: npt.NDArray[np.int32] | None = None
     ) -> None:
-        self.treebank, self.word_class = treebank, word_class
-        self._head = head
-        self.label = _closed(treebank.label)
-        self.left, self.right, self.parent = (
-            _closed(treebank.left),
-            _closed(treebank.right),
-            _closed(treebank.parent),
-        )
+        self.treebank, self.word_class, self._head = treebank, word_class, head
+        self.label, self.parent = _closed(treebank.label), _closed(treebank.parent)
+        self.left, self.right = _closed(treebank.left), _closed(treebank.right)
         self.start, self.end = _closed(treebank.start), _closed(treebank.end)
         self.none = np.full(len(self.label), -1, np.int64)
 
@@ -73,19 +68,9 @@ class NodeView:
         return np.where(words >= 0, np.append(self.word_class, -1)[words], -1)
 
     @cached_property
-    def left_label(self) -> Column:
-        """Label of the left child."""
-        return self.label[self.left]
-
-    @cached_property
-    def right_label(self) -> Column:
-        """Label of the right child."""
-        return self.label[self.right]
-
-    @cached_property
     def rule(self) -> Column:
         """The rule at a node: its label over its children's labels, or over its word."""
-        return combine(self.label, self.left_label, self.right_label, self.word)
+        return combine(self.label, self.label[self.left], self.label[self.right], self.word)
 
     @cached_property
     def side(self) -> Column:
@@ -99,13 +84,8 @@ class NodeView:
     @cached_property
     def sibling(self) -> Column:
         """Node number of the sister, -1 if there is none."""
-        return np.where(
-            self.parent < 0,
-            -1,
-            np.where(
-                self.side == 0, self.right[self.parent], np.where(self.side == 1, self.left[self.parent], -1)
-            ),
-        )
+        sisters = self.right[self.parent], self.left[self.parent]
+        return np.select([self.side == 0, self.side == 1], sisters, -1)
 
     @cached_property
     def above(self) -> Column:
@@ -117,11 +97,6 @@ class NodeView:
     def head(self) -> Column:
         """Leaf of the head word."""
         return self.none if self._head is None else _closed(self._head)
-
-    @cached_property
-    def head_tag(self) -> Column:
-        """Tag of the head word."""
-        return self.label[self.head]
 
     @cached_property
     def head_word(self) -> Column:
@@ -166,24 +141,14 @@ class NodeView:
         return np.where(inside, order[np.where(inside, first + position, -1)], -1)
 
     @cached_property
-    def first(self) -> Column:
-        """First leaf under a node."""
-        return self.leaf_near(self.start, 0)
+    def edges(self) -> tuple[Column, Column]:
+        """First and last leaf under a node."""
+        return self.leaf_near(self.start, 0), self.leaf_near(self.end, -1)
 
     @cached_property
-    def last(self) -> Column:
-        """Last leaf under a node."""
-        return self.leaf_near(self.end, -1)
-
-    @cached_property
-    def before(self) -> Column:
-        """Leaf just left of a node."""
-        return self.leaf_near(self.start, -1)
-
-    @cached_property
-    def after(self) -> Column:
-        """Leaf just right of a node."""
-        return self.leaf_near(self.end, 0)
+    def neighbours(self) -> tuple[Column, Column]:
+        """Leaf just left and just right of a node."""
+        return self.leaf_near(self.start, -1), self.leaf_near(self.end, 0)
 
     @cached_property
     def words_right(self) -> Column:
@@ -226,17 +191,17 @@ def _if_any(value: Column, condition: npt.NDArray[np.bool_]) -> Column:
 INSIDE.update(
     {
         "word": lambda v: v.word,
-        "left": lambda v: v.left_label,
-        "right": lambda v: v.right_label,
+        "left": lambda v: v.label[v.left],
+        "right": lambda v: v.label[v.right],
         "rule": lambda v: v.rule,
         "rule-left-rule": lambda v: _if_any(combine(v.rule, v.rule[v.left]), v.left >= 0),
         "rule-right-rule": lambda v: _if_any(combine(v.rule, v.rule[v.right]), v.right >= 0),
-        "head-tag": lambda v: v.head_tag,
+        "head-tag": lambda v: v.label[v.head],
         "width": lambda v: v.end - v.start,
         "head-word": lambda v: v.head_word,
-        "first-word": lambda v: v.word[v.first],
-        "last-word": lambda v: v.word[v.last],
-        "edge-tags": lambda v: combine(v.label[v.first], v.label[v.last]),
+        "first-word": lambda v: v.word[v.edges[0]],
+        "last-word": lambda v: v.word[v.edges[1]],
+        "edge-tags": lambda v: combine(v.label[v.edges[0]], v.label[v.edges[1]]),
     }
 )
 
@@ -254,34 +219,25 @@ OUTSIDE.update(
         "words-right": lambda v: v.words_right,
         "outer-head-word": lambda v: v.word[v.outer_head],
         "sibling-head-word": lambda v: v.head_word[v.sibling],
-        "tag-before": lambda v: v.label[v.before],
-        "tag-after": lambda v: v.label[v.after],
-        "word-before": lambda v: v.word[v.before],
-        "word-after": lambda v: v.word[v.after],
+        "tag-before": lambda v: v.label[v.neighbours[0]],
+        "tag-after": lambda v: v.label[v.neighbours[1]],
+        "word-before": lambda v: v.word[v.neighbours[0]],
+        "word-after": lambda v: v.word[v.neighbours[1]],
         "sibling-rule": lambda v: v.rule[v.sibling],
     }
 )
 
-_PAPER_IN = ("word", "left", "right", "rule", "rule-left-rule", "rule-right-rule", "head-tag", "width")
-_PAPER_OUT = (
-    "above", "above-two", "above-three", "parent", "parent-grandparent", "outer-head-tag", "words-left", "words-right",
-)  # fmt: skip
+_PAPER_IN = "word left right rule rule-left-rule rule-right-rule head-tag width"
+_PAPER_OUT = "above above-two above-three parent parent-grandparent outer-head-tag words-left words-right"
+_RICH_IN = "head-word first-word last-word edge-tags"
+_RICH_OUT = "outer-head-word sibling-head-word tag-before tag-after word-before word-after sibling-rule"
 
 SETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "plain": (("rule", "left", "right", "width"), ("parent", "parent-grandparent", "above", "above-two")),
-    "paper": (_PAPER_IN, _PAPER_OUT),
-    "rich": (
-        (*_PAPER_IN, "head-word", "first-word", "last-word", "edge-tags"),
-        (
-            *_PAPER_OUT,
-            "outer-head-word",
-            "sibling-head-word",
-            "tag-before",
-            "tag-after",
-            "word-before",
-            "word-after",
-            "sibling-rule",
-        ),
-    ),
+    name: (tuple(inside.split()), tuple(outside.split()))
+    for name, inside, outside in (
+        ("plain", "rule left right width", "parent parent-grandparent above above-two"),
+        ("paper", _PAPER_IN, _PAPER_OUT),
+        ("rich", f"{_PAPER_IN} {_RICH_IN}", f"{_PAPER_OUT} {_RICH_OUT}"),
+    )
 }
 """Named feature sets: inside and outside template names."""

@@ -21,128 +21,95 @@ _NOT_IN_SYMBOL = re.compile(r"[\s()\0]")
 
 
 def check(grammar: LPCFG, tolerance: float = 1e-3) -> None:
-    """Verify that a grammar is consistent in itself.
+    """Raise a ValueError that names the first fault of a grammar, if it has one.
 
     Shapes fit each other, numbers of symbols and tags are within range, all parameters are finite. The rules of
-    every phrase in every state sum to one, as do the root, the shares of each symbol's states, and the chances
-    of the neighbouring tags. Of observable operators it is the weights that do.
-
-    Parameters
-    ----------
-    grammar : LPCFG
-    tolerance : float
-        By how much a sum may differ from one.
-
-    Raises
-    ------
-    ValueError
-        Naming the first fault found.
+    every phrase in every state sum to one within `tolerance`, as do the root, the shares of each symbol's states, and
+    the chances of the neighbouring tags. Of observable operators it is the weights that do.
     """
-    _check_symbols(grammar)
+    n, n_phrases = len(grammar.symbols), grammar.n_phrases
+    _require(0 < n_phrases < n, "there are phrases and tags")
+    # A label may name a phrase and a tag in the same treebank.
+    phrases, tags = grammar.symbols[:n_phrases], grammar.symbols[n_phrases:]
+    _require(len(set(phrases)) + len(set(tags)) == n, "symbols are distinct")
+    labels = all(symbol and not _NOT_IN_SYMBOL.search(symbol) for symbol in grammar.symbols)
+    _require(labels, "symbols are labels")
+    _fit(grammar, n_states=(n,))
+    _within("n_states", grammar.n_states, 1, 1 << 15)
+    total, beside = int(grammar.n_states.sum(dtype=np.int64)), (n, n - n_phrases + 1)
+    _fit(grammar, state_prior=(total,), root=(total,), before=beside, after=beside)
     _check_rules(grammar)
     _check_lexicon(grammar.lexicon, grammar)
     _check_sums(grammar, tolerance)
 
 
-def _check_symbols(grammar: LPCFG) -> None:
-    n = len(grammar.symbols)
-    _require(0 < grammar.n_phrases < n, "there are phrases and tags")
-    # A label may name a phrase and a tag in the same treebank.
-    phrases, tags = grammar.symbols[: grammar.n_phrases], grammar.symbols[grammar.n_phrases :]
-    _require(len(set(phrases)) + len(set(tags)) == n, "symbols are distinct")
-    _require(
-        all(symbol and not _NOT_IN_SYMBOL.search(symbol) for symbol in grammar.symbols), "symbols are labels"
-    )
-    _shape("n_states", grammar.n_states, n)
-    _within("n_states", grammar.n_states, 1, 1 << 15)
-    total = int(grammar.n_states.sum(dtype=np.int64))
-    _shape("state_prior", grammar.state_prior, total)
-    _shape("root", grammar.root, total)
-    width = n - grammar.n_phrases + 1
-    _shape("before", grammar.before, n, width)
-    _shape("after", grammar.after, n, width)
-    _finite(grammar, "state_prior", "root", "before", "after")
-
-
 def _check_rules(grammar: LPCFG) -> None:
-    n = len(grammar.symbols)
-    states = grammar.n_states.astype(
-        np.float64
-    )  # products of whole numbers stay exact, or are too large anyway
-    for name, rules, table in (
-        ("binary", grammar.binary_rules, grammar.binary),
-        ("unary", grammar.unary_rules, grammar.unary),
-    ):
-        _shape(f"{name}_rules", rules, len(rules), 3 if name == "binary" else 2)
+    # Products of whole numbers stay exact, or are too large anyway.
+    states = grammar.n_states.astype(np.float64)
+    for name, width, first in (("binary", 3, 0), ("unary", 2, grammar.n_phrases)):
+        rules = getattr(grammar, f"{name}_rules")
+        _fit(grammar, **{f"{name}_rules": (len(rules), width)})
         _within(f"{name}_rules", rules[:, 0], 0, grammar.n_phrases)
-        _within(f"{name}_rules", rules[:, 1:], grammar.n_phrases if name == "unary" else 0, n)
+        _within(f"{name}_rules", rules[:, 1:], first, len(states))
         sizes = states[rules].prod(axis=1)
         if name == "binary" and grammar.factors is not None:
-            _check_factors(grammar.factors, rules, states)
+            _check_factors(grammar.factors, states[rules])
             sizes[grammar.factors.rank > 0] = 0
-        _shape(name, table, int(sizes.sum()))
+        _fit(grammar, **{name: (int(sizes.sum()),)})
         _require(len(np.unique(rules, axis=0)) == len(rules), f"{name} rules are distinct")
-    _finite(grammar, "binary", "unary")
-    weights = {
-        "binary_weight": len(grammar.binary_rules),
-        "unary_weight": len(grammar.unary_rules),
-        "root_weight": n,
-    }
+    numbers = (len(grammar.binary_rules), len(grammar.unary_rules), len(states))
+    weights = dict(zip(("binary_weight", "unary_weight", "root_weight"), numbers, strict=True))
     given = [name for name in weights if getattr(grammar, name) is not None]
     _require(len(given) in (0, 3), "weights are given for all rules or for none")
     for name in given:
-        _shape(name, getattr(grammar, name), weights[name])
+        _fit(grammar, **{name: (weights[name],)})
         _require(getattr(grammar, name).min(initial=0.0) >= 0, f"{name} is not negative")
-    _finite(grammar, *given)
 
 
-def _check_factors(factors: Factors, rules: npt.NDArray[np.int32], states: npt.NDArray[np.float64]) -> None:
-    _shape("rank", factors.rank, len(rules))
-    _shape("weight", factors.weight, len(rules))
-    _shape("start", factors.start, len(rules), 3)
-    _shape("values", factors.values, factors.values.size)
+def _check_factors(factors: Factors, states: npt.NDArray[np.float64]) -> None:
+    n = len(states)
+    _fit(factors, rank=(n,), weight=(n,), start=(n, 3), values=(factors.values.size,))
     _within("rank", factors.rank, 0, 1 << 30)
-    ends = factors.start + factors.rank[:, None] * states[rules]
-    _require(
-        factors.start.min(initial=0) >= 0 and ends.max(initial=0) <= factors.values.size,
-        "factors are all there",
-    )
-    _finite(factors, "weight", "values")
+    ends = factors.start + factors.rank[:, None] * states
+    inside = factors.start.min(initial=0) >= 0 and ends.max(initial=0) <= factors.values.size
+    _require(inside, "factors are all there")
 
 
 def _check_lexicon(lexicon: Lexicon, grammar: LPCFG) -> None:
-    n_tags = len(grammar.symbols) - grammar.n_phrases
+    n_tags, n_words, n_entries = (
+        len(grammar.symbols) - grammar.n_phrases,
+        len(lexicon.words),
+        len(lexicon.entry_tag),
+    )
     _require(len(lexicon.tags) == n_tags, "the lexicon has the grammar's tags")
-    _require(
-        np.array_equal(lexicon.n_states, grammar.n_states[grammar.n_phrases :]),
-        "its tags have as many states",
+    same = np.array_equal(lexicon.n_states, grammar.n_states[grammar.n_phrases :])
+    _require(same, "its tags have as many states")
+    _require(len(set(lexicon.words)) == n_words, "words are distinct")
+    _fit(
+        lexicon,
+        tag_prior=(n_tags,),
+        word_count=(n_words,),
+        entry_start=(n_words + 1,),
+        entry_tag=(n_entries,),
     )
-    states = lexicon.n_states.astype(np.int64)
-    _shape("tag_prior", lexicon.tag_prior, n_tags)
-    _require(bool((lexicon.tag_prior > 0).all()), "every tag has a share")
-    _require(len(set(lexicon.words)) == len(lexicon.words), "words are distinct")
-    _shape("word_count", lexicon.word_count, len(lexicon.words))
+    _require((lexicon.tag_prior > 0).all(), "every tag has a share")
     starts = lexicon.entry_start
-    _shape("entry_start", starts, len(lexicon.words) + 1)
-    n_entries = len(lexicon.entry_tag)
-    _require(
-        starts[0] == 0 and starts[-1] == n_entries and bool((np.diff(starts) > 0).all()),
-        "every word has entries",
-    )
+    whole = starts[0] == 0 and starts[-1] == n_entries and (np.diff(starts) > 0).all()
+    _require(whole, "every word has entries")
     _within("entry_tag", lexicon.entry_tag, 0, n_tags)
-    _shape("entry_tag", lexicon.entry_tag, n_entries)
-    _shape("entry_probability", lexicon.entry_probability, n_entries)
-    _shape("entry_states", lexicon.entry_states, int(states[lexicon.entry_tag].sum()))
-    _shape("feature_weights", lexicon.feature_weights, len(lexicon.features) + 1, n_tags)
     heads = [name.partition(" ")[0] for name in lexicon.classes]
     _require(all(head.isascii() and head.isdigit() and len(head) < 9 for head in heads), "classes name a tag")
     numbers = np.array([int(head) for head in heads], np.int64)
     _within("classes", numbers, 0, n_tags)
-    _shape("class_states", lexicon.class_states, int(states[numbers].sum()))
-    _finite(
-        lexicon, "tag_prior", "entry_probability", "entry_states", "feature_weights", "class_states",
-        "min_tag_probability",
-    )  # fmt: skip
+    states = lexicon.n_states.astype(np.int64)
+    _fit(
+        lexicon,
+        entry_probability=(n_entries,),
+        entry_states=(int(states[lexicon.entry_tag].sum()),),
+        feature_weights=(len(lexicon.features) + 1, n_tags),
+        class_states=(int(states[numbers].sum()),),
+    )
+    _require(np.isfinite(lexicon.min_tag_probability), "min_tag_probability is finite")
 
 
 def _check_sums(grammar: LPCFG, tolerance: float) -> None:
@@ -203,15 +170,14 @@ def _require(holds: bool | np.bool_, what: str) -> None:
         raise ValueError(f"it does not hold that {what}")
 
 
-def _shape(name: str, array: npt.NDArray[Any], *shape: int) -> None:
-    _require(array.shape == shape, f"{name} has shape {shape} (it has {array.shape})")
+def _fit(owner: object, **shapes: tuple[int, ...]) -> None:
+    """Require that arrays of an object have these shapes, and hold finite numbers."""
+    for name, shape in shapes.items():
+        array = getattr(owner, name)
+        _require(array.shape == shape, f"{name} has shape {shape} (it has {array.shape})")
+        _require(np.isfinite(array).all(), f"{name} is finite")
 
 
 def _within(name: str, array: npt.NDArray[Any], low: int, end: int) -> None:
     if array.size:
         _require(low <= array.min() and array.max() < end, f"{name} lies within {low} and {end - 1}")
-
-
-def _finite(owner: object, *names: str) -> None:
-    for name in names:
-        _require(np.isfinite(getattr(owner, name)).all(), f"{name} is finite")

@@ -212,12 +212,8 @@ class _View:
         self.inner = [is_intermediate(symbol) for symbol in grammar.symbols]
         self.use = grammar.before.sum(axis=1, dtype=np.float64)  # share of each symbol among all nodes
         self.rules_of: list[list[_Rule]] = [[] for _ in grammar.symbols]
-        for rules, block in (
-            (grammar.binary_rules, grammar.binary_block),
-            (grammar.unary_rules, grammar.unary_block),
-        ):
-            for number, (parent, *children) in enumerate(rules.tolist()):
-                self.rules_of[parent].append(_Rule(parent, tuple(children), block(number)))
+        for (parent, *children), block in grammar.rules():
+            self.rules_of[parent].append(_Rule(parent, tuple(children), block))
 
     # -- rules of the original trees ---------------------------------------------------------------------------------
 
@@ -270,9 +266,7 @@ class _View:
         """Return how many of each word to expect in each state, without a phrase between; shape (states, words)."""
         grammar, lexicon = self.grammar, self.grammar.lexicon
         tags = self._tags_below(symbol)
-        sizes = lexicon.n_states[lexicon.entry_tag].astype(np.int64)
-        first = np.cumsum(sizes) - sizes
-        word = np.repeat(np.arange(len(lexicon.words)), np.diff(lexicon.entry_start))
+        first, word = lexicon.entry_state_start, lexicon.entry_word
         mass = np.zeros((len(lexicon.words), int(grammar.n_states[symbol])))
         for tag, expected in tags.items():
             entries = np.flatnonzero(lexicon.entry_tag == tag - grammar.n_phrases)

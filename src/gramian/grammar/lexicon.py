@@ -93,13 +93,19 @@ class Lexicon:
         return {feature: number for number, feature in enumerate(self.features)}
 
     @cached_property
-    def _entry_state_start(self) -> npt.NDArray[np.int64]:
+    def entry_word(self) -> npt.NDArray[np.int64]:
+        """The number of each entry's word."""
+        return np.repeat(np.arange(len(self.words)), np.diff(self.entry_start))
+
+    @cached_property
+    def entry_state_start(self) -> npt.NDArray[np.int64]:
+        """Where each entry's states begin in `entry_states`."""
         return np.concatenate([[0], np.cumsum(self.n_states[self.entry_tag], dtype=np.int64)])
 
     @cached_property
     def _has_own_states(self) -> npt.NDArray[np.bool_]:
         before = np.concatenate([[0], np.cumsum(self.entry_states != 0, dtype=np.int64)])
-        return np.diff(before[self._entry_state_start]) > 0
+        return np.diff(before[self.entry_state_start]) > 0
 
     @cached_property
     def _class_slice(self) -> dict[str, slice]:
@@ -113,26 +119,18 @@ class Lexicon:
     @cached_property
     def top_tag(self) -> dict[str, str]:
         """The most probable tag of each known word."""
-        word = np.repeat(np.arange(len(self.words)), np.diff(self.entry_start))
-        order = np.lexsort((-self.entry_probability, word))
+        order = np.lexsort((-self.entry_probability, self.entry_word))
         first = self.entry_tag[order[self.entry_start[:-1]]]
         return {word: self.tags[tag] for word, tag in zip(self.words, first.tolist(), strict=True)}
 
     def score(self, word: str, initial: bool = False) -> WordScores:
-        """Return what `word` says about tags and states.
-
-        Parameters
-        ----------
-        word : str
-        initial : bool
-            Whether it begins the sentence.
-        """
+        """Return what `word` says about tags and states; `initial` is whether it begins the sentence."""
         number = self._word_number.get(word)
         if number is None:
             return self._unknown(word, initial)
         first, last = self.entry_start[number], self.entry_start[number + 1]
         tags = self.entry_tag[first:last]
-        starts = self._entry_state_start
+        starts = self.entry_state_start
         if self._has_own_states[first:last].all():
             states = self.entry_states[starts[first] : starts[last]]
         else:
@@ -158,19 +156,19 @@ class Lexicon:
         place = self._class_slice.get(str(tag))
         return np.ones(self.n_states[tag], np.float32) if place is None else self.class_states[place]
 
-    def pair_states(self, tag: int, word: str) -> Floats:
+    def pair_states(self, tag: int, word: str, initial: bool = False) -> Floats:
         """Return the state scores of `word` under `tag`: its own if it was seen with that tag, else those of its class."""
         number = self._word_number.get(word)
         if number is not None:
             first, last = self.entry_start[number], self.entry_start[number + 1]
             place = np.flatnonzero(self.entry_tag[first:last] == tag)
             if len(place):
-                return self._states_of_entry(first + place[0], word)
-        return self.states_of(tag, word)
+                return self._states_of_entry(first + place[0], word, initial)
+        return self.states_of(tag, word, initial)
 
     def _states_of_entry(self, entry: int, word: str, initial: bool = False) -> Floats:
         if self._has_own_states[entry]:
-            return self.entry_states[self._entry_state_start[entry] : self._entry_state_start[entry + 1]]
+            return self.entry_states[self.entry_state_start[entry] : self.entry_state_start[entry + 1]]
         return self.states_of(int(self.entry_tag[entry]), word, initial)
 
     def _unknown(self, word: str, initial: bool) -> WordScores:

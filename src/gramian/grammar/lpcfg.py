@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from gramian.errors import counted
 from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import Lexicon
 
@@ -17,7 +19,7 @@ Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LPCFG:
     """A grammar whose symbols have hidden states.
 
@@ -65,6 +67,17 @@ class LPCFG:
     root_weight: npt.NDArray[np.float64] | None = None
     factors: Factors | None = None
 
+    def __repr__(self) -> str:
+        """Say how large it is."""
+        sizes = {
+            "phrase": self.n_phrases,
+            "tag": self.n_symbols - self.n_phrases,
+            "state": int(self.n_states.sum()),
+            "rule": len(self.binary_rules) + len(self.unary_rules),
+            "word": len(self.lexicon.words),
+        }
+        return f"<LPCFG: {', '.join(counted(number, noun) for noun, number in sizes.items())}>"
+
     @cached_property
     def state_start(self) -> npt.NDArray[np.int64]:
         """Where each symbol's states begin in `state_prior` and `root`."""
@@ -108,6 +121,12 @@ class LPCFG:
         """Return the matrix of a rule over a tag, shape (m_phrase, m_tag)."""
         states = self.n_states[self.unary_rules[rule]]
         return self.unary[self.unary_start[rule] : self.unary_start[rule + 1]].reshape(states)
+
+    def rules(self) -> Iterator[tuple[list[int], Floats]]:
+        """Yield the symbols of each rule, parent first, and its tensor; rules with two children come first."""
+        for rules, block in ((self.binary_rules, self.binary_block), (self.unary_rules, self.unary_block)):
+            for number, symbols in enumerate(rules.tolist()):
+                yield symbols, block(number)
 
     def rule_sums(self, rule: int) -> npt.NDArray[np.float64]:
         """Return the sum of a binary rule's tensor over the children's states, for each state of the parent."""

@@ -7,7 +7,6 @@ k-means on what each state makes and where it stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -26,8 +25,8 @@ def halves(grammar: LPCFG) -> Ints:
     """Return a group, 0 or 1, for each state of each symbol, laid out as `state_prior`; symbols with one state have group 0."""
     features: list[list[Array]] = [[] for _ in grammar.symbols]
     use = grammar.before.sum(axis=1, dtype=np.float64)
-    for symbols, block in _blocks(grammar):
-        parent = symbols[0]
+    for symbols, single in grammar.rules():
+        parent, block = symbols[0], single.astype(np.float64)
         features[parent].append(block.reshape(len(block), -1).sum(axis=1))
         joint = np.tensordot(use[parent] * grammar.prior(parent), block, 1)
         for axis, child in enumerate(symbols[1:]):
@@ -66,30 +65,26 @@ def merged(grammar: LPCFG, group: Ints) -> LPCFG:
         sums.append(member)
         averages.append((member * share[:, None]).T)
     blocks: list[Array] = []
-    for symbols, block in _blocks(grammar):
-        smaller = np.tensordot(averages[symbols[0]], block, 1)
+    for symbols, block in grammar.rules():
+        smaller = np.tensordot(averages[symbols[0]], block.astype(np.float64), 1)
         if len(symbols) == 3:
             smaller = np.einsum("abc,bi,cj->aij", smaller, sums[symbols[1]], sums[symbols[2]])
         else:
             smaller = smaller @ sums[symbols[1]]
         blocks.append(smaller.ravel())
     n_binary = len(grammar.binary_rules)
-    by_symbol = [
-        np.concatenate(
-            [
-                part @ table
-                for part, table in zip(np.split(values, grammar.state_start[1:-1]), sums, strict=True)
-            ]
-        )
-        for values in (grammar.state_prior.astype(np.float64), grammar.root.astype(np.float64))
-    ]
+
+    def summed(values: Floats) -> Floats:
+        parts = np.split(values.astype(np.float64), grammar.state_start[1:-1])
+        return _joined([part @ table for part, table in zip(parts, sums, strict=True)])
+
     lexicon, tag_averages = grammar.lexicon, averages[grammar.n_phrases :]
     class_tags = [int(name.partition(" ")[0]) for name in lexicon.classes]
     return replace(
         grammar,
         n_states=counts,
-        state_prior=by_symbol[0].astype(np.float32),
-        root=by_symbol[1].astype(np.float32),
+        state_prior=summed(grammar.state_prior),
+        root=summed(grammar.root),
         binary=_joined(blocks[:n_binary]),
         unary=_joined(blocks[n_binary:]),
         factors=None,
@@ -111,29 +106,17 @@ def shares_in_groups(grammar: LPCFG, group: Ints) -> Array:
     return np.where(total[place] > 0, prior / np.maximum(total[place], 1e-300), 1 / size[place])
 
 
-def _blocks(grammar: LPCFG) -> Iterator[tuple[list[int], Array]]:
-    """Yield symbols and tensor of each rule, binary ones first."""
-    for rule, symbols in enumerate(grammar.binary_rules.tolist()):
-        yield symbols, grammar.binary_block(rule).astype(np.float64)
-    for rule, symbols in enumerate(grammar.unary_rules.tolist()):
-        yield symbols, grammar.unary_block(rule).astype(np.float64)
-
-
 def _two_means(points: Array, weight: Array, rounds: int = 20) -> Ints:
     """Cluster weighted points in two, beginning on the sides of their mean along the main direction."""
-    centred = (points - np.average(points, axis=0, weights=np.maximum(weight, 1e-12))) * np.sqrt(weight)[
-        :, None
-    ]
+    positive = np.maximum(weight, 1e-12)
+    centred = (points - np.average(points, axis=0, weights=positive)) * np.sqrt(weight)[:, None]
     main = np.linalg.svd(centred, full_matrices=False)[2][0]
-    side = (points @ main > np.average(points @ main, weights=np.maximum(weight, 1e-12))).astype(np.int32)
+    side = (points @ main > np.average(points @ main, weights=positive)).astype(np.int32)
     for _ in range(rounds):
         if side.min() == side.max():
             break
         centres = np.stack(
-            [
-                np.average(points[side == one], axis=0, weights=np.maximum(weight[side == one], 1e-12))
-                for one in (0, 1)
-            ]
+            [np.average(points[side == one], axis=0, weights=positive[side == one]) for one in (0, 1)]
         )
         nearer = ((points[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1).astype(np.int32)
         if np.array_equal(nearer, side):

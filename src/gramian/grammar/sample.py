@@ -48,7 +48,7 @@ class TreeSampler:
 
     def __init__(self, grammar: LPCFG, *, random_state: int = 0, max_length: int = 200) -> None:
         if max_length < 1:
-            raise OptionError(f"max_length is 1 or more, not {max_length}")
+            raise OptionError(f"max_length must be at least 1, got {max_length}")
         if not grammar.is_probabilistic:
             raise OptionError(
                 "a grammar of observable operators has no probabilities to draw from; try: one refined by EM"
@@ -134,20 +134,13 @@ class _Tables:
         self._rules: list[list[tuple[tuple[int, ...], npt.NDArray[np.float32]]]] = [
             [] for _ in range(grammar.n_phrases)
         ]
-        for rules, block_of in (
-            (grammar.binary_rules, grammar.binary_block), (grammar.unary_rules, grammar.unary_block)
-        ):  # fmt: skip
-            for number, (parent, *children) in enumerate(rules.tolist()):
-                # Low rank may leave a cell slightly below zero.
-                block = np.maximum(block_of(number), 0).reshape(grammar.n_states[parent], -1)
-                self._rules[parent].append((tuple(children), block))
+        for (parent, *children), block in grammar.rules():
+            # Low rank may leave a cell slightly below zero.
+            rows = np.maximum(block, 0).reshape(grammar.n_states[parent], -1)
+            self._rules[parent].append((tuple(children), rows))
         self._choices: dict[tuple[int, int], tuple[list[float], list[int]]] = {}
         self._cells: dict[tuple[int, int, int], list[float]] = {}
         self._words: dict[tuple[int, int], tuple[list[float], list[int]]] = {}
-        lexicon = grammar.lexicon
-        self._entry_word = np.repeat(np.arange(len(lexicon.words)), np.diff(lexicon.entry_start))
-        sizes = lexicon.n_states[lexicon.entry_tag]
-        self._entry_state_start = np.cumsum(sizes, dtype=np.int64) - sizes
 
     def root(self, uniform: Iterator[float]) -> tuple[int, int, int]:
         """Draw the root as (symbol, state, 0)."""
@@ -182,9 +175,9 @@ class _Tables:
     def _word_table(self, tag: int, state: int) -> tuple[list[float], list[int]]:
         lexicon = self._grammar.lexicon
         entries = np.flatnonzero(lexicon.entry_tag == tag)
-        numbers = self._entry_word[entries]
+        numbers = lexicon.entry_word[entries]
         weights = lexicon.entry_probability[entries] * lexicon.word_count[numbers].astype(np.float64)
-        in_state = weights * lexicon.entry_states[self._entry_state_start[entries] + state]
+        in_state = weights * lexicon.entry_states[lexicon.entry_state_start[entries] + state]
         if in_state.any():  # else no word was seen in this state: those of the tag
             weights = in_state
         possible = np.flatnonzero(weights > 0)

@@ -107,9 +107,9 @@ class GramianComponent:
         self._on_error = handler
 
     def _parse(self, sentences: list[list[Token]]) -> "Iterator[ParseResult]":
-        as_penn = self.parser.model.options.get("tokens", "penn") == "penn"
+        as_penn = self.parser.model.tokens == "penn"
         words = ([_word(token, as_penn) for token in sentence] for sentence in sentences)
-        return self.parser.parse_many(words, jobs=self.n_jobs)
+        return self.parser.parse_many(words, n_jobs=self.n_jobs)
 
 
 def create(

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, TypeAlias, cast
 
@@ -46,13 +46,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def source_name(source: Source) -> str:
-    """Return how to call `source` in a message.
-
-    Examples
-    --------
-    >>> source_name("-"), source_name("a/b.mrg")
-    ('<stdin>', 'a/b.mrg')
-    """
+    """Return how to call `source` in a message."""
     if isinstance(source, str | os.PathLike):
         return "<stdin>" if str(source) == "-" else str(source)
     return str(getattr(source, "name", "<stream>"))
@@ -140,35 +134,21 @@ class TextLines:
 
 @contextmanager
 def open_text(source: Source, *, repair: bool = False) -> Iterator[TextLines]:
-    r"""Open a path, ``"-"`` (stdin) or an open stream for reading as UTF-8 lines, decompressing as its
-    content asks.
-
-    With `repair`, bytes that are not text become U+FFFD instead of an error.
-
-    Examples
-    --------
-    >>> import io
-    >>> with open_text(io.BytesIO(b"one\r\ntwo")) as lines:
-    ...     list(lines)
-    ['one\n', 'two']
-    """
+    """Open a path, ``"-"`` (stdin) or a stream as UTF-8 lines, decompressing as its content asks; see :class:`TextLines`."""
     name = source_name(source)
-    opened: BinaryIO | None = None
-    if isinstance(source, str | os.PathLike) and str(source) != "-":
-        try:
-            opened = open(source, "rb")  # noqa: SIM115 - closed below
-        except OSError as error:
-            raise InputError(f"cannot be opened ({error.strerror})", name, hint="check the path") from None
-        stream: IO[str] | IO[bytes] = opened
-    elif isinstance(source, str | os.PathLike):
-        stream = sys.stdin.buffer
-    else:
-        stream = source
-    try:
+    with ExitStack() as opened:
+        if not isinstance(source, str | os.PathLike):
+            stream: IO[str] | IO[bytes] = source
+        elif str(source) == "-":
+            stream = sys.stdin.buffer
+        else:
+            try:
+                stream = opened.enter_context(open(source, "rb"))
+            except OSError as error:
+                raise InputError(
+                    f"cannot be opened ({error.strerror})", name, hint="check the path"
+                ) from None
         yield TextLines(_decompressed(_as_bytes(stream)), name, repair)
-    finally:
-        if opened is not None:
-            opened.close()
 
 
 def peek_text(source: Source) -> tuple[Source, str]:
@@ -209,13 +189,7 @@ def _decompressed(stream: BinaryIO) -> BinaryIO:
 
 
 def check_output(path: str | os.PathLike[str]) -> None:
-    """Raise an error now if a file could not be written at the end of work that may take hours.
-
-    Raises
-    ------
-    gramian.errors.OptionError
-        If its folder is not there or closed, or `path` is a folder itself.
-    """
+    """Raise an OptionError now if a file could not be written at the end of work that may take hours."""
     folder = Path(path).parent
     if not folder.is_dir():
         raise OptionError(f"{path}: there is no folder {folder}; try: mkdir -p {folder}")

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from gramian import __version__
 from gramian.errors import InputError
 from gramian.io.files import writing
 
@@ -19,14 +20,8 @@ __all__ = ["resumed"]
 def resumed(output: str, files: list[str], options: object, *, blocks: bool) -> Iterator[tuple[IO[str], int]]:
     """Write `output`, which appears when it is whole; give the stream, and how many records an earlier call has finished.
 
-    Parameters
-    ----------
-    output : str
-        A file; ``-`` for stdout, which, as a compressed file, always begins anew.
-    files, options
-        What the output depends on. Only a call with the same goes on.
-    blocks : bool
-        Whether a record is lines up to an empty one, as opposed to one line; an empty line alone is a record too.
+    Only a call with the same `files` and `options` goes on, and none to stdout (``-``) or a compressed file. With `blocks`, a record is
+    lines up to an empty one, otherwise one line.
     """
     if output == "-" or output.endswith((".gz", ".xz")) or "-" in files:
         with writing(output) as out:
@@ -50,7 +45,7 @@ def resumed(output: str, files: list[str], options: object, *, blocks: bool) -> 
 
 
 def _mark(files: list[str], options: object) -> str:
-    digest = hashlib.sha256(repr(options).encode())
+    digest = hashlib.sha256(f"{__version__} {options!r}".encode())  # another version may write something else
     for name in files:
         try:
             with open(name, "rb") as file:

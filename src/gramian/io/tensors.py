@@ -1,67 +1,159 @@
-"""What model files of all kinds share: how they are written, the checksum over their content, and tables of weights without zeros."""
+"""Values as named arrays of few bytes and back: dataclasses, strings, and tables of hashed weights.
+
+What is read back follows the type hints of the dataclasses: nothing else can be made from a file, no code of it is run, and no array
+becomes larger than the tensors in the file stand for.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from math import prod
+from types import UnionType
+from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import GramianError, ModelFileError
-from gramian.io.files import write_bytes
+__all__ = ["Tensors", "decode", "encode", "pack_strings", "pack_weights", "unpack_strings", "unpack_weights"]
 
-__all__ = ["checksum", "pack_weights", "unpack_weights", "write_tensors"]
-
-Tensors = Mapping[str, npt.NDArray[Any]]
+Tensors: TypeAlias = dict[str, npt.NDArray[Any]]
+Record: TypeAlias = Any  # what JSON holds
 
 
-def write_tensors(path: str | os.PathLike[str], tensors: Tensors, key: str, header: str) -> None:
-    """Write a safetensors file with one entry of metadata; it appears whole or not at all.
-
-    One only: safetensors does not keep the order of several, and equal models are to give equal bytes.
-
-    Raises
-    ------
-    gramian.errors.ModelFileError
-        If the file cannot be written.
-    """
-    from safetensors.numpy import save
-
-    data = save(dict(tensors), {key: header})
-    try:
-        write_bytes(path, data)
-    except GramianError as error:
-        raise ModelFileError(str(error)) from None
-    except OSError as error:
-        raise ModelFileError(
-            f"{path}: cannot be written ({error.strerror}); try: another name or folder"
-        ) from None
+def encode(value: object, name: str, tensors: Tensors, half: bool = False) -> Record:
+    """Put the arrays and strings of `value` into `tensors`, with `half` in 16 bits a real number; return the rest as JSON can hold it."""
+    if is_dataclass(value):
+        record: dict[str, Record] = {
+            field.name: encode(getattr(value, field.name), f"{name}/{field.name}", tensors, half)
+            for field in fields(value)
+        }
+        return {"class": type(value).__name__, "fields": record}
+    if isinstance(value, np.ndarray):
+        return _encode_array(value, name, tensors, half)
+    if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
+        tensors[name] = pack_strings(value)
+        return {"strings": len(value)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"{name} is a {type(value).__name__}")
 
 
-def checksum(header: Mapping[str, Any] | None, tensors: Tensors) -> str:
-    """Hash all that a file says, so that no change of it goes unnoticed; of the header, all but its ``"checksum"``.
+def decode(hint: Any, record: Record, name: str, tensors: Tensors) -> Any:
+    """Return what `record` stands for: something of type `hint`."""
+    if isinstance(record, dict) and "class" in record:
+        choices: dict[str, Any] = {choice.__name__: choice for choice in _choices(hint)}
+        kind = choices[record["class"]]
+        hints = _hints(kind)
+        stored = record["fields"]
+        known = {field.name: field for field in fields(kind)}
+        if unknown := stored.keys() - known.keys():
+            raise ValueError(f"unknown parts {sorted(unknown)}")
+        # A part that an older file lacks has a default.
+        needed = {part for part, field in known.items() if field.default is field.default_factory is MISSING}
+        if missing := needed - stored.keys():
+            raise ValueError(f"missing parts {sorted(missing)}")
+        return kind(
+            **{part: decode(hints[part], value, f"{name}/{part}", tensors) for part, value in stored.items()}
+        )
+    if isinstance(record, dict) and "strings" in record:
+        return unpack_strings(tensors[name], record["strings"])
+    if isinstance(record, dict):
+        return _decode_array(hint, record, name, tensors)
+    if type(record) not in _choices(hint) and not (type(record) is int and float in _choices(hint)):
+        raise TypeError(f"{name} is {record!r}")
+    return record
+
+
+_hints = cache(get_type_hints)
+
+
+@cache
+def _choices(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _encode_array(array: npt.NDArray[Any], name: str, tensors: Tensors, half: bool) -> Record:
+    """Store an array without its zeros where they are many, in as few bytes a number as hold it."""
+    record: dict[str, Record] = {"shape": list(array.shape)}
+    values = array.ravel()
+    if values.dtype.kind == "f":
+        present = values != 0
+        if values.itemsize * np.count_nonzero(~present) > values.size // 8:
+            tensors[f"{name}.mask"] = np.packbits(present)
+            values = values[present]
+            record["sparse"] = True
+        if half:
+            values, record["half"] = _halved(values.astype(np.float32))
+    elif values.size:
+        values = values.astype(
+            np.promote_types(np.min_scalar_type(values.min()), np.min_scalar_type(values.max()))
+        )
+    tensors[name] = values
+    return record
+
+
+def _decode_array(hint: Any, record: dict[str, Record], name: str, tensors: Tensors) -> npt.NDArray[Any]:
+    (array,) = [choice for choice in _choices(hint) if get_origin(choice) is np.ndarray]
+    (kind,) = get_args(get_args(array)[1])
+    values = tensors[name]
+    if record.get("half") == "bfloat16":
+        values = (values.astype(np.uint32) << 16).view(np.float32)
+    values = np.ascontiguousarray(values, dtype=kind)
+    shape = tuple(int(size) for size in record["shape"])
+    size = prod(shape)
+    if record.get("sparse"):
+        mask = _bytes(tensors[f"{name}.mask"])
+        if size > 8 * len(mask) or min(shape) < 0:
+            raise ValueError(f"{name} is said to hold {size} numbers")
+        whole = np.zeros(size, kind)
+        whole[np.unpackbits(mask, count=size).view(np.bool_)] = values
+        values = whole
+    values = values.reshape(shape)
+    values.flags.writeable = False
+    return values
+
+
+def _halved(values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], str]:
+    """Round to 16 bits: IEEE half precision where its range suffices, else the upper half of single precision."""
+    size = np.abs(values[values != 0])
+    if not size.size or (size.min() >= np.finfo(np.float16).tiny and size.max() <= np.finfo(np.float16).max):
+        return values.astype(np.float16), "float16"
+    bits = values.view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16), "bfloat16"
+
+
+def pack_strings(strings: Sequence[str]) -> npt.NDArray[np.uint8]:
+    """Return strings as bytes of UTF-8 with a zero between two.
 
     Examples
     --------
-    >>> one, other = ({"x": np.arange(3, dtype=kind)} for kind in (np.int32, np.int64))
-    >>> checksum(None, one) == checksum(None, other), checksum({}, one) == checksum({"checksum": "any"}, one)
-    (False, True)
+    >>> unpack_strings(pack_strings(["a", "ö"]))
+    ('a', 'ö')
     """
-    digest = hashlib.sha256()
-    if header is not None:
-        rest = {name: value for name, value in header.items() if name != "checksum"}
-        digest.update(json.dumps(rest, sort_keys=True).encode())
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tensor.dtype.str} {tensor.shape}\n".encode())
-        digest.update(np.ascontiguousarray(tensor).data)
-    return f"sha256:{digest.hexdigest()}"
+    text = "\0".join(strings)
+    if text.count("\0") >= max(len(strings), 1):
+        raise ValueError("strings hold no character of number 0")
+    return np.frombuffer(text.encode(), np.uint8)
 
 
-def pack_weights(name: str, weights: npt.NDArray[np.float32]) -> dict[str, npt.NDArray[Any]]:
+def unpack_strings(tensor: npt.NDArray[Any], count: int | None = None) -> tuple[str, ...]:
+    """Return the strings that :func:`pack_strings` took; without `count`, no byte stands for no string."""
+    wanted = tensor.size if count is None else count
+    strings = tuple(bytes(_bytes(tensor)).decode().split("\0")) if wanted else ()
+    if count not in (None, len(strings)):
+        raise ValueError(f"there are {len(strings)} strings instead of {count}")
+    return strings
+
+
+def _bytes(tensor: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    if tensor.dtype != np.uint8 or tensor.ndim != 1:
+        raise TypeError("bytes are wanted")
+    return tensor
+
+
+def pack_weights(name: str, weights: npt.NDArray[np.float32]) -> Tensors:
     """Return a table of weights in half precision, without its zeros, and a mask of where they were.
 
     Examples
@@ -70,17 +162,22 @@ def pack_weights(name: str, weights: npt.NDArray[np.float32]) -> dict[str, npt.N
     >>> len(packed["w"]), int(unpack_weights(packed, "w").argmax())
     (1, 3)
     """
+    _check_slots(name, weights.size)
     rounded = weights.astype(np.float16)
     return {f"{name}.mask": np.packbits(rounded != 0), name: rounded[rounded != 0]}
 
 
-def unpack_weights(tensors: Tensors, name: str) -> npt.NDArray[np.float32]:
+def unpack_weights(tensors: Mapping[str, npt.NDArray[Any]], name: str) -> npt.NDArray[np.float32]:
     """Return the table that :func:`pack_weights` made; ValueError if it is none that kernels can index without looking."""
-    present = np.unpackbits(tensors[f"{name}.mask"]).view(np.bool_)
-    if present.ndim != 1 or present.size < 1024 or present.size & (present.size - 1):
-        raise ValueError(f"{name} has {present.size} slots")
+    present = np.unpackbits(_bytes(tensors[f"{name}.mask"])).view(np.bool_)
+    _check_slots(name, present.size)
     table = np.zeros(present.size, np.float32)
     table[present] = tensors[name]
     if not np.isfinite(table).all():
         raise ValueError(f"{name} are not all numbers")
     return table
+
+
+def _check_slots(name: str, size: int) -> None:
+    if size < 1024 or size & (size - 1):
+        raise ValueError(f"{name} has {size} slots")

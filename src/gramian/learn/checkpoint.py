@@ -18,12 +18,7 @@ __all__ = ["Checkpoint"]
 class Checkpoint:
     """A file that holds the counts after the latest step.
 
-    Parameters
-    ----------
-    path : path
-    seen : Observations
-    options : str
-        What determines the counts besides the treebank; a file made with other options or trees is not taken up.
+    `options` is what determines the counts besides the treebank; a file made with other options or trees is not taken up.
     """
 
     def __init__(self, path: str | os.PathLike[str], seen: Observations, options: str) -> None:

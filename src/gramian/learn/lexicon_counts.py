@@ -99,12 +99,8 @@ LEXICON = Either(InstanceOf(LexiconOptions), OneOf("auto", "suffix", "tag", "pos
 class StateScores:
     """Scores of states given tag and word, and given tag and word class, as ratios to the tag's own shares.
 
-    Attributes
-    ----------
-    pairs : ndarray of float
-        Laid out as the lexical part of the tables.
-    classes : dict of str to ndarray of float32
-        By tag number and word class, ``"3 x/ing"``; the tag number alone stands for all rare words.
+    `pairs` are laid out as the lexical part of tables. `classes` go by tag number and word class, ``"3 x/ing"``; the tag number alone
+    stands for all rare words.
     """
 
     def __init__(self, like: npt.NDArray[np.floating]) -> None:
@@ -130,15 +126,7 @@ class LexicalModel:
     """Turns counts of words with tags and states into smoothed scores.
 
     A word's states are shrunk towards those of rare words that share its shape and suffix, these towards shorter suffixes, and so
-    on up to the tag's own shares. Tags of unknown words are guessed by logistic regression on the forms of rare words.
-
-    Parameters
-    ----------
-    bank : Treebank
-    productions : Productions
-    options : LexiconOptions
-    tagged : TaggedWords, optional
-        Further words with their tags.
+    on up to the tag's own shares. Tags of unknown words are guessed by logistic regression on the forms of rare words, and of `tagged`.
     """
 
     def __init__(

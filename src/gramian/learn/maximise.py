@@ -17,14 +17,7 @@ __all__ = ["Maximisation", "made_grammar"]
 
 
 class Maximisation:
-    """Turns latent counts over a treebank into tables for the next expectation step, or into a grammar.
-
-    Parameters
-    ----------
-    seen : Observations
-    smoothing : Smoothing
-    lexicon : str or LexiconOptions
-    """
+    """Turns latent counts over a treebank into tables for the next expectation step, or into a grammar."""
 
     def __init__(self, seen: Observations, smoothing: Smoothing, lexicon: LexiconChoice = "auto") -> None:
         self.seen, self.smoothing, self.lexicon = seen, smoothing, lexicon

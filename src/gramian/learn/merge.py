@@ -21,22 +21,8 @@ def merge_losses(
 ) -> list[npt.NDArray[np.float64]]:
     """Return the log-likelihood of the training trees that merging each pair of states would cost.
 
-    Each node is looked at on its own: the two states are replaced by one whose inside value is their mean, weighted by their shares,
-    and whose outside value is their sum.
-
-    Parameters
-    ----------
-    seen : Observations
-    tables : LatentTables
-        Probabilities.
-    counts : LatentTables
-        Counts under these probabilities, for the states' shares.
-    pairs : list of ndarray of int, shape (k, 2)
-        For each symbol the pairs of states to judge.
-
-    Returns
-    -------
-    list of ndarray of float64, shape (k,)
+    Each node is looked at on its own: the two states are replaced by one whose inside value is their mean, weighted by their shares
+    in `counts`, and whose outside value is their sum.
     """
     shares = state_shares(counts)
     layout = tables.layout
@@ -86,14 +72,7 @@ def merge_cheapest(
 
 
 def merged(counts: LatentTables, groups: Groups) -> LatentTables:
-    """Return counts in which states are added up by group.
-
-    Parameters
-    ----------
-    counts : LatentTables
-    groups : list of ndarray of int
-        For each symbol the new state of each old one, numbered from 0 without gaps.
-    """
+    """Return counts in which states are added up: for each symbol, `groups` has the new state of each old one, from 0 without gaps."""
     old = counts.layout
     n_states = np.array([group.max() + 1 for group in groups], np.int32)
     layout = Layout.of(old.productions, n_states)

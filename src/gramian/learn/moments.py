@@ -165,22 +165,8 @@ def moment_tables(
 ) -> LatentTables:
     """Average products of projections into observable operators, with the chained smoothing of Cohen et al. (2013).
 
-    The value of a tree is the root's vector times the product of its rules' operators from the leaves up. The operators of words are not
-    smoothed: that is the lexicon's.
-
-    Parameters
-    ----------
-    seen : Observations
-    projections : NodeProjections
-        With ``mean(y z') = I`` over the nodes of each symbol.
-    backoff : float
-        Constant C; zero for none.
-    unsmoothed : int
-        Rules seen so often are not smoothed.
-
-    Returns
-    -------
-    LatentTables of float64
+    The value of a tree is the root's vector times the product of its rules' operators from the leaves up. The projections must have
+    ``mean(y z') = I`` over the nodes of each symbol. The operators of words are not smoothed: that is the lexicon's.
     """
     bank, productions, p, count = seen.bank, seen.productions, projections, seen.label_count
     layout = Layout.of(productions, p.n_states)

@@ -131,7 +131,7 @@ class Observations:
         bank, view = self.bank, next(iter(self._views.values()), None) or self.view(None, False)
         edge = bank.n_symbols - bank.n_phrases
         tables = []
-        for neighbour in (view.before, view.after):
+        for neighbour in view.neighbours:
             tag = view.label[neighbour][:-1]
             tag = np.where(tag < 0, edge, tag - bank.n_phrases)
             count = np.zeros((bank.n_symbols, edge + 1))

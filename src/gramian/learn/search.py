@@ -15,13 +15,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Literal, ParamSpec, TypeVar
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from gramian.base import OneOf, Whole, check_value
+from gramian.base import Jobs, OneOf, Whole, check_value, number_of_jobs
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.learn.cluster import SpectralClustering, k_means, project_nodes
@@ -45,13 +45,8 @@ __all__ = [
 
 _log = logging.getLogger(__name__)
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
-
-
-def _one_thread(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Keep linear algebra to one thread, as in learning: several would change the order of sums, and so the grammars."""
-    return threadpool_limits.wrap(limits=1)(function)
+Score = Callable[[LPCFG], float]
+Scores = Callable[[Sequence[Assignment]], Iterable[float]]
 
 
 class ClusterCache:
@@ -96,16 +91,18 @@ class ClusterCache:
         """Return the singular values of a symbol, the largest first; none if it has no features."""
         return self._projected(symbol)[2]
 
-    @_one_thread
     def grammar(self, n_states: Sequence[int]) -> LPCFG:
         """Return the grammar with so many states of each symbol."""
         seen, own = self.seen, self.learner
         hard = np.zeros(len(seen.bank.label), np.int32)
-        for symbol, number in enumerate(n_states):
-            if number > 1:
-                hard[seen.nodes(symbol)] = self._clustered(symbol, number)
         layout = Layout.of(seen.productions, np.asarray(n_states, np.int32))
-        return Maximisation(seen, own.smoothing, own.lexicon).grammar(count_states(seen.bank, layout, hard))
+        with threadpool_limits(1):  # as in learning: several threads would change the order of sums
+            for symbol, number in enumerate(n_states):
+                if number > 1:
+                    hard[seen.nodes(symbol)] = self._clustered(symbol, number)
+            return Maximisation(seen, own.smoothing, own.lexicon).grammar(
+                count_states(seen.bank, layout, hard)
+            )
 
     def _projected(self, symbol: int) -> tuple[npt.NDArray[np.float32], int, npt.NDArray[np.floating]]:
         """Return the projections of a symbol's nodes, the rank, and the singular values."""
@@ -155,15 +152,14 @@ def states_by_singular_values(cache: ClusterCache, least: float = 0.2) -> Assign
     )
 
 
-def held_out_score(held: Observations) -> Callable[[LPCFG], float]:
+def held_out_score(held: Observations) -> Score:
     """Return a score for :func:`search_states`: the mean log-likelihood of trees that the grammar was not learnt from."""
     return lambda grammar: mean_log_likelihood(grammar, held)
 
 
-@_one_thread
 def search_states(
     cache: ClusterCache,
-    score: Callable[[LPCFG], float] | None = None,
+    score: Score | None = None,
     *,
     method: Literal["beam", "greedy"] = "beam",
     together: bool = True,
@@ -172,8 +168,8 @@ def search_states(
     step: int = 5,
     reach: int = 4,
     budget: int | None = None,
-    n_jobs: int = 1,
-    elsewhere: Callable[[Sequence[Assignment]], Iterable[float]] | None = None,
+    n_jobs: int | None = None,
+    elsewhere: Scores | None = None,
     log: str | Path | None = None,
     judge: str = "",
 ) -> FoundStates:
@@ -201,7 +197,7 @@ def search_states(
         How far from a number of the grid is looked.
     budget : int, optional
         Stop after so many candidates.
-    n_jobs : int
+    n_jobs : int, optional
         Threads; the result does not depend on it.
     elsewhere : callable, optional
         Scores assignments in its own way, on a cluster say, and returns the scores in the same order; instead of `score`.
@@ -215,18 +211,13 @@ def search_states(
     Shashi Narayan and Shay B. Cohen (2016). Optimizing spectral learning for parsing. ACL.
     """
     check_value("method", method, OneOf("beam", "greedy"))
-    for name, value in {
-        "symbols": symbols,
-        "beam": beam,
-        "step": step,
-        "reach": reach,
-        "n_jobs": n_jobs,
-    }.items():
+    for name, value in zip(("symbols", "beam", "step", "reach"), (symbols, beam, step, reach), strict=True):
         check_value(name, value, Whole(1))
+    check_value("n_jobs", n_jobs, Jobs())
     if elsewhere is None:
         if score is None:
             raise OptionError("a search needs a score")
-        elsewhere = _in_threads(cache, score, n_jobs)
+        elsewhere = _in_threads(cache, score, number_of_jobs(n_jobs))
     names = [cache.seen.name(symbol) for symbol in range(cache.seen.bank.n_symbols)]
     trials = TrialLog(log, f"{_fingerprint(cache)} {judge}".strip(), names)
     search = _Search(elsewhere, budget, trials)
@@ -296,20 +287,12 @@ def _changed(own: Assignment, symbol: int, number: int) -> Assignment:
     return (*own[:symbol], number, *own[symbol + 1 :])
 
 
-def _in_threads(
-    cache: ClusterCache, score: Callable[[LPCFG], float], n_jobs: int
-) -> Callable[[Sequence[Assignment]], Iterable[float]]:
+def _in_threads(cache: ClusterCache, score: Score, n_jobs: int) -> Scores:
     """Return a function that scores assignments here, several at a time."""
 
-    def value(assignment: Assignment) -> float:
-        return score(cache.grammar(assignment))
-
     def values(assignments: Sequence[Assignment]) -> Iterator[float]:
-        if n_jobs == 1:
-            yield from map(value, assignments)
-            return
         with ThreadPoolExecutor(n_jobs, thread_name_prefix="search") as pool:
-            yield from pool.map(value, assignments)
+            yield from pool.map(lambda assignment: score(cache.grammar(assignment)), assignments)
 
     return values
 
@@ -317,46 +300,41 @@ def _in_threads(
 class _Search:
     """Scores candidates, each once."""
 
-    def __init__(
-        self,
-        score: Callable[[Sequence[Assignment]], Iterable[float]],
-        budget: int | None,
-        log: TrialLog,
-    ) -> None:
+    def __init__(self, score: Scores, budget: int | None, log: TrialLog) -> None:
         self.trials: list[Trial] = []
-        self._score, self._budget, self._log = score, budget, log
+        self._score, self._log = score, log
+        self._budget = np.inf if budget is None else budget
         self._known: dict[Assignment, float] = {}
 
     @property
     def is_spent(self) -> bool:
-        return self._budget is not None and len(self._known) >= self._budget
+        return len(self._known) >= self._budget
 
     def run(self, name: str, candidates: Sequence[Assignment], changed: Sequence[int]) -> list[Trial]:
         """Return the trials of some assignments, as far as the budget goes."""
         new = [one for one in dict.fromkeys(candidates) if one not in self._known]
-        if self._budget is not None:
-            new = new[: max(0, self._budget - len(self._known))]
-
-        def trial(one: Assignment, score: float) -> Trial:
-            return Trial(name, sum(one[symbol] for symbol in changed), score, one)
-
-        for assignment, score in self._scored(new):
-            best = max(self._known.values(), default=-np.inf)
-            self._known[assignment] = score
-            self.trials.append(trial(assignment, score))
-            self._log.keep(self.trials[-1])
-            if score > best:
-                found = len(self.trials), name or "start", self.trials[-1].states, score
-                _log.info("candidate %d: %s, %d states, %.3f", *found)
-        return [trial(one, self._known[one]) for one in candidates if one in self._known]
-
-    def _scored(self, candidates: list[Assignment]) -> Iterator[tuple[Assignment, float]]:
-        """Yield scores in order; those of the log first, so that what was scored is kept whatever comes."""
-        left = [one for one in candidates if self._log.find(one) is None]
-        fresh = iter(self._score(left)) if left else iter(())
-        for one in candidates:
-            found = self._log.find(one)
-            yield one, next(fresh) if found is None else found
+        new = [one for place, one in enumerate(new) if len(self._known) + place < self._budget]
+        # Scores come in order; those of the log need no work, so that what was scored is kept whatever comes.
+        left = [one for one in new if self._log.find(one) is None]
+        with threadpool_limits(1):  # as in learning: several threads would change the order of sums
+            fresh = iter(self._score(left)) if left else iter(())
+            for one in new:
+                known = self._log.find(one)
+                score = next(fresh) if known is None else known
+                trial = Trial(name, sum(one[symbol] for symbol in changed), score, one)
+                if score > max(self._known.values(), default=-np.inf):
+                    number = len(self.trials) + 1
+                    _log.info(
+                        "candidate %d: %s, %d states, %.3f", number, name or "start", trial.states, score
+                    )
+                self._known[one] = score
+                self.trials.append(trial)
+                self._log.keep(trial)
+        return [
+            Trial(name, sum(one[symbol] for symbol in changed), self._known[one], one)
+            for one in candidates
+            if one in self._known
+        ]
 
 
 def _fingerprint(cache: ClusterCache) -> str:

@@ -133,21 +133,9 @@ def _twins(parent: npt.NDArray[np.int64]) -> Pairs:
 def split(
     counts: LatentTables, room: npt.NDArray[np.int64], rng: np.random.Generator, noise: float = 0.02
 ) -> tuple[LatentTables, list[npt.NDArray[np.int64]]]:
-    """Split every state in two, as far as there is `room` for states of its symbol.
+    """Split every state in two, as far as there is `room` for states of its symbol; relative `noise` tells the halves apart.
 
-    Parameters
-    ----------
-    counts : LatentTables
-    room : ndarray of int, shape (n_symbols,)
-    rng : Generator
-    noise : float
-        Relative size of the noise that tells the halves apart.
-
-    Returns
-    -------
-    counts : LatentTables
-    parents : list of ndarray
-        For each symbol the old state of each new one; halves stand side by side.
+    Returns counts, and for each symbol the old state of each new one; halves stand side by side.
     """
     old = counts.layout
     parents = [

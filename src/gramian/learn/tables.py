@@ -18,15 +18,7 @@ Floats = npt.NDArray[np.floating]
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the numbers of each production lie, for given state counts.
-
-    Attributes
-    ----------
-    productions : Productions
-    n_states : ndarray of int32, shape (n_symbols,)
-    binary_start, unary_start, lexical_start, root_start : ndarray of int64
-        First cell of each production's block; one more entry at the end.
-    """
+    """Where the numbers of each production lie, given how many states each symbol has: the first cell of each, and the end."""
 
     productions: Productions
     n_states: npt.NDArray[np.int32]
@@ -59,13 +51,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class LatentTables:
-    """Numbers for every production and combination of states, in flat arrays.
-
-    Attributes
-    ----------
-    layout : Layout
-    binary, unary, lexical, root : ndarray of float
-    """
+    """Numbers for every production and combination of states, in flat arrays."""
 
     layout: Layout
     binary: Floats

@@ -26,14 +26,7 @@ _SMALL_JOB = 1_000_000  # products of states; less than that is not worth a thre
 
 @dataclass(frozen=True)
 class Expectation:
-    """What one expectation step finds.
-
-    Attributes
-    ----------
-    counts : LatentTables
-    log_likelihood : ndarray of float64, shape (n_trees,)
-        Per tree; ``-inf`` where the tables give a tree no mass.
-    """
+    """What one expectation step finds: counts, and the log-likelihood of each tree, -inf where the tables give it no mass."""
 
     counts: LatentTables
     log_likelihood: npt.NDArray[np.float64]
@@ -41,34 +34,17 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Posteriors:
-    """Vectors of all nodes, flat: node i's begin at ``offset[i]``.
+    """Vectors of all nodes, flat: node i's begin at ``offset[i]``, and its posteriors are the products of inside and outside."""
 
-    Attributes
-    ----------
-    offset : ndarray of int64, shape (n_nodes,)
-    inside, outside : ndarray of float
-        Their product is the posterior of each state, times the node's scale.
-    scale : ndarray of float, shape (n_nodes,)
-    log_likelihood : ndarray of float64, shape (n_trees,)
-    """
-
-    offset: npt.NDArray[np.int64]
+    offset: npt.NDArray[np.int64]  # (n_nodes,)
     inside: npt.NDArray[np.floating]
     outside: npt.NDArray[np.floating]
-    scale: npt.NDArray[np.floating]
-    log_likelihood: npt.NDArray[np.float64]
+    scale: npt.NDArray[np.floating]  # (n_nodes,)
+    log_likelihood: npt.NDArray[np.float64]  # (n_trees,)
 
 
 class TreeInference:
-    """Inside-outside over the observed trees of a treebank, for tables of any number of states.
-
-    No result depends on the number of threads.
-
-    Parameters
-    ----------
-    bank : Treebank
-    productions : Productions
-    """
+    """Inside-outside over the observed trees of a treebank, for tables of any number of states. Results do not depend on threads."""
 
     def __init__(self, bank: Treebank, productions: Productions) -> None:
         self.bank, self.productions = bank, productions
@@ -112,7 +88,7 @@ class TreeInference:
     def expect(self, tables: LatentTables, n_jobs: int = 1) -> Expectation:
         """Return expected counts of all productions and states under `tables`."""
         found = self.posteriors(tables, n_jobs)
-        counts = self._counted(tables, found.offset, found.inside, found.outside, found.scale, n_jobs)
+        counts = self._counted(tables, found, n_jobs)
         for symbol, (_, roots) in self._trees_by_root.items():
             cells = found.offset[roots][:, None] + np.arange(tables.layout.n_states[symbol])
             counts.root_block(symbol)[:] = (found.inside[cells] * found.outside[cells]).sum(axis=0)
@@ -126,25 +102,16 @@ class TreeInference:
         ones.binary[:] = 1
         ones.unary[:] = 1
         scale = np.ones(len(self.bank.label), weights.dtype)
-        counts = self._counted(ones, offset, weights, weights, scale, n_jobs)
+        counts = self._counted(ones, Posteriors(offset, weights, weights, scale, np.zeros(0)), n_jobs)
         counts.lexical[:] = 0
         return counts
 
-    def _counted(
-        self,
-        tables: LatentTables,
-        offset: npt.NDArray[np.int64],
-        inside: npt.NDArray[np.floating],
-        outside: npt.NDArray[np.floating],
-        scale: npt.NDArray[np.floating],
-        n_jobs: int,
-    ) -> LatentTables:
-        counts = tables.layout.zeros(inside.dtype)
-        groups = self._by_rule.groups(self.bank, tables.layout, offset)
+    def _counted(self, tables: LatentTables, vectors: Posteriors, n_jobs: int) -> LatentTables:
+        counts = tables.layout.zeros(vectors.inside.dtype)
+        groups = self._by_rule.groups(self.bank, tables.layout, vectors.offset)
         slices = _balanced(_work(groups), 0, len(groups.kind), n_jobs)
-        _in_threads(
-            kernels.count_groups, slices, groups, _rules(tables), inside, scale, outside, _rules(counts)
-        )
+        given = groups, _rules(tables), vectors.inside, vectors.scale, vectors.outside
+        _in_threads(kernels.count_groups, slices, *given, _rules(counts))
         return counts
 
 

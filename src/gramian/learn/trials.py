@@ -73,17 +73,7 @@ class FoundStates:
 
 
 class TrialLog:
-    """Candidates that were scored, one JSON line each; the first line says of what.
-
-    Parameters
-    ----------
-    path : path or None
-        None for no log.
-    about : str
-        Stands for all that a score depends on beside the numbers of states.
-    symbols : sequence of str
-        What the numbers of states belong to.
-    """
+    """Candidates that were scored, one JSON line each; the first line says of what: `about` stands for all that a score depends on."""
 
     def __init__(self, path: str | Path | None, about: str, symbols: Sequence[str]) -> None:
         self._path = None if path is None else Path(path)

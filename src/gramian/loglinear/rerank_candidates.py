@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart.chart_parser import ChartParser, Forest
 from gramian.chart.decode import scores
+from gramian.chart.forest import Forest
 from gramian.chart.k_best import distinct_trees, trees_in_order
-from gramian.chart.readout import Decoded, confidences, label_posteriors, label_table
+from gramian.chart.readout import Decoded, confidences
 from gramian.loglinear import rerank_kernels as kernels
 
 __all__ = ["CANDIDATES", "DENSE", "Candidates", "candidates"]
@@ -36,50 +36,34 @@ _LEAST_RULE = 1e-6
 
 @dataclass(frozen=True)
 class Candidates:
-    """Trees of one sentence.
+    """Trees of one sentence."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Labels of phrases, then tags.
-    n_phrase_labels : int
-        How many of `names` are phrases'.
-    tree_start : ndarray of int32, shape (n + 1,)
-        Where each tree's nodes begin.
-    label : ndarray of int32
-        Of every node, parents before children, left before right.
-    arity : ndarray of int32
-        How many children it has; 0 for a tag.
-    dense : ndarray of float32, shape (n, len(DENSE))
-        What the model says about each tree.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # labels of phrases, then tags
     n_phrase_labels: int
-    tree_start: Ints
-    label: Ints
-    arity: Ints
-    dense: Floats
+    tree_start: Ints  # (n + 1,): where each tree's nodes begin
+    label: Ints  # of every node, parents before children, left before right
+    arity: Ints  # how many children it has; 0 for a tag
+    dense: Floats  # (n, len(DENSE)): what the model says about each tree
 
     def __len__(self) -> int:
         return len(self.tree_start) - 1
 
 
-def candidates(chart: ChartParser, forest: Forest, k: int) -> tuple[Candidates, list[Decoded]]:
+def candidates(forest: Forest, k: int) -> tuple[Candidates, list[Decoded]]:
     """Return up to `k` of the best trees of a forest, as arrays and as the chart has them; the default decoder's tree comes first.
 
     Of each tree the model tells the expected number of right brackets, less one half for each bracket; the sum of the log-odds of its
     brackets; the sum of the log-posteriors of its rules and tags; how many phrases it has; and whether it comes first.
     """
-    table = label_table(chart.grammar.symbols, chart.grammar.n_phrases)
-    rules, recall = scores(chart, forest, "max-rule-product"), scores(chart, forest)
+    table = forest.labels
+    rules, recall = scores(forest, "max-rule-product"), scores(forest)
     odds = kernels.odds_scores(
-        forest.item_symbol, forest.item_cell, table.first, table.number, label_posteriors(chart, forest), _LEAST
-    )  # fmt: skip
+        forest.item_symbol, forest.item_cell, table.first, table.number, forest.label_posterior, _LEAST
+    )
     ranked: list[Decoded] = []
     seen: set[Any] = set()
     for by, most in ((recall, 1), (replace(recall, item=odds), 1 + k // 2), (rules, k)):
-        trees = distinct_trees(chart, forest, trees_in_order(chart, forest, by), seen)
+        trees = distinct_trees(forest, trees_in_order(forest, by), seen)
         ranked += islice(trees, max(0, min(most, k) - len(ranked)))
     item, edge, root = (
         np.maximum(part, np.log(_LEAST_RULE)) for part in (rules.item, rules.edge, rules.root)
@@ -91,16 +75,12 @@ def candidates(chart: ChartParser, forest: Forest, k: int) -> tuple[Candidates, 
         )
         parts.append((label, arity))
         is_phrase = arity > 0
-        posterior = confidences(chart, forest, tree)[is_phrase]
+        posterior = confidences(forest, tree)[is_phrase]
         sure = np.clip(posterior, _LEAST, 1 - _LEAST)
-        dense[place] = (
-            np.sum(posterior - 0.5), np.sum(np.log(sure / (1 - sure))),
-            item[tree.items].sum() + edge[tree.edges[tree.edges >= 0]].sum() + root[tree.items[0]],
-            is_phrase.sum(), place == 0,
-        )  # fmt: skip
-    sizes = [len(label) for label, _ in parts]
-    empty = [np.empty(0, np.int32)]
-    return Candidates(
-        table.names, table.n_phrase_labels, np.cumsum([0, *sizes], dtype=np.int32),
-        np.concatenate(empty + [label for label, _ in parts]), np.concatenate(empty + [arity for _, arity in parts]), dense,
-    ), ranked  # fmt: skip
+        log_rules = item[tree.items].sum() + edge[tree.edges[tree.edges >= 0]].sum() + root[tree.items[0]]
+        log_odds = np.sum(np.log(sure / (1 - sure)))
+        dense[place] = np.sum(posterior - 0.5), log_odds, log_rules, is_phrase.sum(), place == 0
+    start = np.cumsum([0, *(len(label) for label, _ in parts)], dtype=np.int32)
+    empty = np.empty(0, np.int32)
+    label, arity = (np.concatenate([empty, *(part[k] for part in parts)]) for k in range(2))
+    return Candidates(table.names, table.n_phrase_labels, start, label, arity, dense), ranked

@@ -15,72 +15,45 @@ import numpy.typing as npt
 
 from gramian.loglinear import rerank_kernels as kernels
 from gramian.loglinear.rerank_candidates import Candidates
-from gramian.loglinear.word_views import PADDING, WordForms
+from gramian.loglinear.word_views import PADDING, BoundedCache, WordForms
 from gramian.trees import HeadRules
 
 __all__ = ["GROUPS", "TreeArrays", "TreeFeatures"]
 
 Ints = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+Roles = npt.NDArray[np.int8]
 
 GROUPS = (
-    "rules", "n-grams", "heads", "words", "branching", "heavy", "edges", "coordination", "paths", "ancestors",
-)  # fmt: skip
+    *("rules", "n-grams", "heads", "words", "branching"),
+    *("heavy", "edges", "coordination", "paths", "ancestors"),
+)
 """Groups of features, in the order of their numbers."""
 
 _CONJUNCTIONS = frozenset({"CC", "CONJ"})
+_MOST_RULES = 1 << 17  # whose heads are kept
 
 
 class TreeArrays(NamedTuple):
-    """Candidates as the kernels want them.
+    """Candidates as the kernels want them."""
 
-    Attributes
-    ----------
-    tree_start, arity : ndarray of int32
-        As in :class:`gramian.loglinear.rerank_candidates.Candidates`.
-    code : ndarray of int64
-        A number for the label of each node.
-    parent, sibling, start, end : ndarray of int32
-        Of each node: its parent and next sibling or -1, its first word, and the one after its last.
-    head : ndarray of int32
-        The number of its head among its children.
-    key : ndarray of uint64
-        A hash of its label and its children's.
-    lexical : ndarray of int64, shape (n_words + 4,)
-        A number for each word, with two places of padding on either side.
-    role : ndarray of int8
-        1 for conjunctions, 2 for punctuation.
-    has_heads : bool
-    groups : ndarray of bool
-        Which of :data:`GROUPS` are wanted.
-    """
-
-    tree_start: Ints
+    tree_start: Ints  # as in Candidates
     arity: Ints
-    code: npt.NDArray[np.int64]
-    parent: Ints
-    sibling: Ints
-    start: Ints
-    end: Ints
-    head: Ints
-    key: npt.NDArray[np.uint64]
-    lexical: npt.NDArray[np.int64]
-    role: npt.NDArray[np.int8]
+    code: Words  # a number for the label of each node
+    parent: Ints  # -1 for none
+    sibling: Ints  # the next, -1 for none
+    start: Ints  # first word
+    end: Ints  # the one after the last
+    head: Ints  # the number of the head among the children
+    key: Words  # a hash of a node's label and its children's
+    lexical: Words  # (n_words + 4,): a number for each word, with two places of padding on either side
+    role: Roles  # 1 for conjunctions, 2 for punctuation
     has_heads: bool
-    groups: npt.NDArray[np.bool_]
+    groups: npt.NDArray[np.bool_]  # which of GROUPS are wanted
 
 
 class TreeFeatures:
-    """Reads features off candidates.
-
-    Parameters
-    ----------
-    frequent : sequence of str
-        Lower-cased words that stand for themselves; others are known by their form.
-    heads : HeadRules, optional
-        Without them there are no features of heads.
-    groups : sequence of str
-        Of :data:`GROUPS`.
-    """
+    """Reads features off candidates; `frequent` words stand for themselves, and without `heads` there are no features of heads."""
 
     def __init__(
         self, frequent: Sequence[str], heads: HeadRules | None = None, groups: Sequence[str] = GROUPS
@@ -88,7 +61,9 @@ class TreeFeatures:
         self.forms, self.heads = WordForms(frequent), heads
         self._groups = np.array([group in groups for group in GROUPS])
         self._conjunctions = _CONJUNCTIONS if heads is None or not heads.coordination else heads.coordination
-        self._codes: dict[tuple[str, ...], tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]] = {}
+        self._codes: BoundedCache[tuple[tuple[str, ...], int], tuple[Words, Roles]] = BoundedCache(
+            self._label_codes, 1 << 8
+        )
         self._head_of: dict[int, int] = {}
 
     def scores(
@@ -100,46 +75,46 @@ class TreeFeatures:
 
     def differences(
         self, words: Sequence[str], trees: Candidates, table: npt.NDArray[np.int16]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int8]]:
+    ) -> tuple[npt.NDArray[np.int64], Ints, Roles]:
         """Return what sets trees apart from the first: where each tree's features begin, their slots, and differences of counts.
 
-        Parameters
-        ----------
-        words : sequence of str
-        trees : Candidates
-        table : ndarray of int16
-            Zeros, as many as there are slots; they are so again afterwards.
+        `table` holds zeros, as many as there are slots, and does so again afterwards.
         """
         where, slots, counts = kernels.differences(self._arrays(words, trees), table)
         return where, slots, counts
 
     def _arrays(self, words: Sequence[str], trees: Candidates) -> TreeArrays:
-        codes, roles = self._label_codes(trees)
+        codes, roles = self._codes[trees.names, trees.n_phrase_labels]
         code = codes[trees.label]
         parent, sibling, start, end = kernels.frames(trees.tree_start, trees.arity)
         key = kernels.rule_keys(trees.arity, code, sibling)
         return TreeArrays(
-            trees.tree_start, trees.arity, code, parent, sibling, start, end, self._head_places(trees, key, sibling), key,
-            self.forms.views(words)[0], roles[trees.label], self.heads is not None, self._groups,
-        )  # fmt: skip
+            trees.tree_start,
+            trees.arity,
+            code,
+            parent,
+            sibling,
+            start,
+            end,
+            self._head_places(trees, key, sibling),
+            key,
+            self.forms.views(words)[0].astype(np.uint64),
+            roles[trees.label],
+            self.heads is not None,
+            self._groups,
+        )
 
-    def _label_codes(self, trees: Candidates) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:
+    def _label_codes(self, labels: tuple[tuple[str, ...], int]) -> tuple[Words, Roles]:
         """Return a number for each label that is the same in all grammars, and its role: 1 for conjunctions, 2 for punctuation."""
-        found = self._codes.get(trees.names)
-        if found is None:
-            n = trees.n_phrase_labels
-            found = self._codes[trees.names] = (
-                np.array([zlib.crc32(f"{place < n} {name}".encode()) for place, name in enumerate(trees.names)], np.int64),
-                np.array([self._role(name) if place >= n else 0 for place, name in enumerate(trees.names)], np.int8),
-            )  # fmt: skip
-        return found
+        names, n = labels
+        codes = [zlib.crc32(f"{place < n} {name}".encode()) for place, name in enumerate(names)]
+        roles = [self._role(name) if place >= n else 0 for place, name in enumerate(names)]
+        return np.array(codes, np.uint64), np.array(roles, np.int8)
 
     def _role(self, tag: str) -> int:
         return 1 if tag in self._conjunctions else 0 if any(map(str.isalnum, tag)) else 2
 
-    def _head_places(
-        self, trees: Candidates, key: npt.NDArray[np.uint64], sibling: npt.NDArray[np.int32]
-    ) -> npt.NDArray[np.int32]:
+    def _head_places(self, trees: Candidates, key: Words, sibling: Ints) -> Ints:
         """Return the number of each node's head among its children."""
         if self.heads is None:
             return np.zeros(len(key), np.int32)
@@ -154,6 +129,8 @@ class TreeFeatures:
                 while child >= 0:
                     children.append(trees.names[trees.label[child]])
                     child = int(sibling[child])
+                if len(self._head_of) >= _MOST_RULES:
+                    self._head_of.clear()
                 place = self._head_of[name] = self.heads.find(trees.names[trees.label[node]], children)
             places[number] = place
         return places[inverse]

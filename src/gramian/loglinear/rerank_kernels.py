@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramian.jit import kernel
+from gramian.loglinear.hashing_kernels import length_class, mix_well, summed
 
 __all__ = [
     "N_GROUPS",
@@ -31,36 +32,20 @@ _MOST = 96  # features of a node
 RULE, NGRAM, HEADS, WORD, BRANCH, HEAVY, EDGES, COORDINATION, PATH, ANCESTORS = range(10)
 N_GROUPS = 10
 
-
-@kernel
-def _mix(state):
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(31))
+_LENGTHS = (6, 9, 14, 22)
+_NONE = np.uint64(0)
+_FIRST, _LAST = np.uint64(1), np.uint64(2)  # what stands before the first child and behind the last
 
 
 @kernel
-def _hash(a, b, c=0, d=0, e=0, f=0):
-    state = np.uint64(a) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(b) * np.uint64(0xD6E8FEB86659FD93)
-    state += np.uint64(c) * np.uint64(0xA0761D6478BD642F) + np.uint64(d) * np.uint64(0xE7037ED1A0B428DB)
-    state += np.uint64(e) * np.uint64(0x8EBC6AF09C88C6E3) + np.uint64(f) * np.uint64(0x589965CC75374CC3)
-    return _mix(state)
+def _hash(a, b, c=_NONE, d=_NONE, e=_NONE, f=_NONE):
+    """Hash up to six numbers, all uint64."""
+    return mix_well(summed(a, b, c, d, e, f))
 
 
 @kernel
 def _bucket(length):
-    """Return a class of lengths."""
-    if length <= 4:
-        return length
-    if length <= 6:
-        return 5
-    if length <= 9:
-        return 6
-    if length <= 14:
-        return 7
-    if length <= 22:
-        return 8
-    return 9
+    return length_class(length, 4, _LENGTHS)
 
 
 @kernel
@@ -143,7 +128,7 @@ def rule_keys(arity, label_code, sibling):
     n = len(arity)
     keys = np.zeros(n, np.uint64)
     for node in range(n):
-        state = _hash(1, label_code[node])
+        state = _hash(np.uint64(1), label_code[node])
         child = node + 1 if arity[node] else -1
         while child >= 0:
             state = _hash(state, label_code[child])
@@ -153,13 +138,13 @@ def rule_keys(arity, label_code, sibling):
 
 
 @kernel
-def _emit(slots, count, mask, template, a, b=0, c=0, d=0, e=0):
-    slots[count] = np.int64(_hash(np.uint64(template) + np.uint64(1000), a, b, c, d, e) & np.uint64(mask))
+def _emit(slots, count, template, a, b=_NONE, c=_NONE, d=_NONE, e=_NONE):
+    slots[count] = _hash(np.uint64(template + 1000), a, b, c, d, e)
     return count + 1
 
 
 @kernel
-def _features(trees, first, last, mask, slots):
+def _features(trees, first, last, slots):
     """OUT slots: the features of the tree with the nodes first .. last - 1; return how many.
 
     `trees` is a :class:`gramian.loglinear.rerank_features.TreeArrays`.
@@ -171,7 +156,7 @@ def _features(trees, first, last, mask, slots):
     has_heads, groups = trees.has_heads, trees.groups
     n_words = end[first]
     size = last - first
-    tag = np.zeros(n_words + 2 * PADDING, np.int64)
+    tag = np.zeros(n_words + 2 * PADDING, np.uint64)
     leaf = np.empty(n_words, np.int32)
     head_word, deep = np.zeros(size, np.int32), np.zeros(size, np.uint64)
     for node in range(last - 1, first - 1, -1):
@@ -183,11 +168,11 @@ def _features(trees, first, last, mask, slots):
             deep[here] = code[node]
             continue
         child = node + 1
-        state = np.uint64(code[node])
+        state = code[node]
         for number in range(arity[node]):
             if number == head[node]:
                 head_word[here] = head_word[child - first]
-            state = _hash(2, state, key[child])
+            state = _hash(np.uint64(2), state, key[child])
             child = sibling[child]
         deep[here] = state
     final = n_words  # without punctuation at the end
@@ -197,84 +182,86 @@ def _features(trees, first, last, mask, slots):
     for node in range(first, last):
         here = node - first
         label, above = code[node], parent[node]
-        up = code[above] if above >= 0 else 0
+        up = code[above] if above >= 0 else _NONE
         higher = parent[above] if above >= 0 else -1
-        up2 = code[higher] if higher >= 0 else 0
+        up2 = code[higher] if higher >= 0 else _NONE
         highest = parent[higher] if higher >= 0 else -1
-        up3 = code[highest] if highest >= 0 else 0
+        up3 = code[highest] if highest >= 0 else _NONE
         f, e = start[node] + PADDING, end[node] - 1 + PADDING
         if arity[node] == 0:
             if groups[WORD]:
                 word = lexical[f]
                 t = 16 * WORD
-                count = _emit(slots, count, mask, t, word, label)
-                count = _emit(slots, count, mask, t + 1, word, label, up)
-                count = _emit(slots, count, mask, t + 2, word, label, up, up2)
-                count = _emit(slots, count, mask, t + 3, label, up, up2, up3)
-                count = _emit(slots, count, mask, t + 7, label, lexical[f - 1])
-                count = _emit(slots, count, mask, t + 8, label, lexical[f + 1])
-                count = _emit(slots, count, mask, t + 9, label, tag[f - 1])
-                count = _emit(slots, count, mask, t + 10, label, tag[f - 1], tag[f - 2])
+                count = _emit(slots, count, t, word, label)
+                count = _emit(slots, count, t + 1, word, label, up)
+                count = _emit(slots, count, t + 2, word, label, up, up2)
+                count = _emit(slots, count, t + 3, label, up, up2, up3)
+                count = _emit(slots, count, t + 7, label, lexical[f - 1])
+                count = _emit(slots, count, t + 8, label, lexical[f + 1])
+                count = _emit(slots, count, t + 9, label, tag[f - 1])
+                count = _emit(slots, count, t + 10, label, tag[f - 1], tag[f - 2])
                 if has_heads:  # the largest phrase it is head of
                     top = node
                     while parent[top] >= 0 and head_word[parent[top] - first] == start[node]:
                         top = parent[top]
-                    over = code[parent[top]] if parent[top] >= 0 else 0
-                    over2 = code[parent[parent[top]]] if parent[top] >= 0 and parent[parent[top]] >= 0 else 0
-                    count = _emit(slots, count, mask, t + 4, word, label, code[top])
-                    count = _emit(slots, count, mask, t + 5, word, label, code[top], over)
-                    count = _emit(slots, count, mask, t + 6, label, code[top], over, over2)
+                    over = code[parent[top]] if parent[top] >= 0 else _NONE
+                    over2 = (
+                        code[parent[parent[top]]] if parent[top] >= 0 and parent[parent[top]] >= 0 else _NONE
+                    )
+                    count = _emit(slots, count, t + 4, word, label, code[top])
+                    count = _emit(slots, count, t + 5, word, label, code[top], over)
+                    count = _emit(slots, count, t + 6, label, code[top], over, over2)
             continue
-        length = _bucket(end[node] - start[node])
+        length = np.uint64(_bucket(end[node] - start[node]))
         hw = head_word[here] + PADDING
         if groups[RULE]:
             t, rule = 16 * RULE, key[node]
-            count = _emit(slots, count, mask, t, rule)
-            count = _emit(slots, count, mask, t + 1, rule, up)
-            count = _emit(slots, count, mask, t + 2, rule, up, up2)
-            count = _emit(slots, count, mask, t + 3, deep[here])
+            count = _emit(slots, count, t, rule)
+            count = _emit(slots, count, t + 1, rule, up)
+            count = _emit(slots, count, t + 2, rule, up, up2)
+            count = _emit(slots, count, t + 3, deep[here])
             if has_heads:
-                count = _emit(slots, count, mask, t + 4, rule, lexical[hw])
-                count = _emit(slots, count, mask, t + 5, rule, tag[hw], up)
+                count = _emit(slots, count, t + 4, rule, lexical[hw])
+                count = _emit(slots, count, t + 5, rule, tag[hw], up)
         if groups[ANCESTORS]:
             t = 16 * ANCESTORS
-            count = _emit(slots, count, mask, t, label, up, up2, up3)
-            count = _emit(slots, count, mask, t + 1, label, up, length)
-            count = _emit(slots, count, mask, t + 2, label, arity[node], up)
+            count = _emit(slots, count, t, label, up, up2, up3)
+            count = _emit(slots, count, t + 1, label, up, length)
+            count = _emit(slots, count, t + 2, label, np.uint64(arity[node]), up)
             if has_heads:
-                count = _emit(slots, count, mask, t + 3, label, up, lexical[hw])
-                count = _emit(slots, count, mask, t + 4, label, up, up2, tag[hw])
+                count = _emit(slots, count, t + 3, label, up, lexical[hw])
+                count = _emit(slots, count, t + 4, label, up, up2, tag[hw])
                 if above >= 0:
                     upper = head_word[above - first] + PADDING
-                    count = _emit(slots, count, mask, t + 5, label, up, up2, tag[upper])
-                    count = _emit(slots, count, mask, t + 6, label, up, lexical[upper])
+                    count = _emit(slots, count, t + 5, label, up, up2, tag[upper])
+                    count = _emit(slots, count, t + 6, label, up, lexical[upper])
         if groups[BRANCH]:
             t = 16 * BRANCH
-            rightmost = end[node] >= final
-            count = _emit(slots, count, mask, t, rightmost)
-            count = _emit(slots, count, mask, t + 1, label)
+            rightmost = np.uint64(end[node] >= final)
+            count = _emit(slots, count, t, rightmost)
+            count = _emit(slots, count, t + 1, label)
         if groups[HEAVY]:
             t = 16 * HEAVY
-            count = _emit(slots, count, mask, t, label, length, end[node] == n_words)
-            count = _emit(slots, count, mask, t + 1, label, length, tag[e + 1])
-            count = _emit(slots, count, mask, t + 2, label, length, tag[f - 1])
-            count = _emit(slots, count, mask, t + 3, label, length, tag[e + 1], tag[f - 1])
+            count = _emit(slots, count, t, label, length, np.uint64(end[node] == n_words))
+            count = _emit(slots, count, t + 1, label, length, tag[e + 1])
+            count = _emit(slots, count, t + 2, label, length, tag[f - 1])
+            count = _emit(slots, count, t + 3, label, length, tag[e + 1], tag[f - 1])
         if groups[EDGES]:
             t = 16 * EDGES
-            count = _emit(slots, count, mask, t, label, tag[f - 1], tag[e + 1])
-            count = _emit(slots, count, mask, t + 1, label, tag[f], tag[e])
-            count = _emit(slots, count, mask, t + 2, label, lexical[f - 1])
-            count = _emit(slots, count, mask, t + 3, label, lexical[e + 1])
-            count = _emit(slots, count, mask, t + 4, label, lexical[f])
-            count = _emit(slots, count, mask, t + 5, label, lexical[e])
-            count = _emit(slots, count, mask, t + 6, label, tag[f - 1], tag[f])
-            count = _emit(slots, count, mask, t + 7, label, tag[e], tag[e + 1])
-            count = _emit(slots, count, mask, t + 8, label, tag[f - 1], tag[f], tag[e], tag[e + 1])
-            count = _emit(slots, count, mask, t + 9, label, up, tag[f - 1])
-            count = _emit(slots, count, mask, t + 10, label, up, tag[e + 1])
-            count = _emit(slots, count, mask, t + 11, label, lexical[f - 1], tag[f])
-            count = _emit(slots, count, mask, t + 12, label, lexical[f], tag[f - 1])
-            count = _emit(slots, count, mask, t + 13, label, up, lexical[f])
+            count = _emit(slots, count, t, label, tag[f - 1], tag[e + 1])
+            count = _emit(slots, count, t + 1, label, tag[f], tag[e])
+            count = _emit(slots, count, t + 2, label, lexical[f - 1])
+            count = _emit(slots, count, t + 3, label, lexical[e + 1])
+            count = _emit(slots, count, t + 4, label, lexical[f])
+            count = _emit(slots, count, t + 5, label, lexical[e])
+            count = _emit(slots, count, t + 6, label, tag[f - 1], tag[f])
+            count = _emit(slots, count, t + 7, label, tag[e], tag[e + 1])
+            count = _emit(slots, count, t + 8, label, tag[f - 1], tag[f], tag[e], tag[e + 1])
+            count = _emit(slots, count, t + 9, label, up, tag[f - 1])
+            count = _emit(slots, count, t + 10, label, up, tag[e + 1])
+            count = _emit(slots, count, t + 11, label, lexical[f - 1], tag[f])
+            count = _emit(slots, count, t + 12, label, lexical[f], tag[f - 1])
+            count = _emit(slots, count, t + 13, label, up, lexical[f])
         # What follows looks at the children.
         conjunction = False
         head_node, child = node + 1, node + 1
@@ -285,25 +272,21 @@ def _features(trees, first, last, mask, slots):
             child = sibling[child]
         if groups[NGRAM] and arity[node] > 1:
             t = 16 * NGRAM
-            before, before2, child = 1, 1, node + 1
+            before, before2, child = _FIRST, _FIRST, node + 1
             before_head = PADDING
             for number in range(arity[node] + 1):
-                now = code[child] if child >= 0 else 2
-                side = 0
+                now = code[child] if child >= 0 else _LAST
+                side = _NONE
                 if has_heads:
-                    side = 1 if number < head[node] else 2 if number == head[node] else 3
-                count = _emit(slots, count, mask, t, label, before, now)
-                count = _emit(slots, count, mask, t + 1, label, before, now, side, up)
-                count = _emit(slots, count, mask, t + 2, label, before2, before, now)
+                    side = np.uint64(1 if number < head[node] else 2 if number == head[node] else 3)
+                count = _emit(slots, count, t, label, before, now)
+                count = _emit(slots, count, t + 1, label, before, now, side, up)
+                count = _emit(slots, count, t + 2, label, before2, before, now)
                 if has_heads and 0 < number < arity[node]:
                     this = head_word[child - first] + PADDING
-                    count = _emit(
-                        slots, count, mask, t + 3, label, now, before, lexical[before_head], tag[this]
-                    )
-                    count = _emit(
-                        slots, count, mask, t + 4, label, now, before, tag[before_head], lexical[this]
-                    )
-                    count = _emit(slots, count, mask, t + 5, before, now, lexical[before_head], lexical[this])
+                    count = _emit(slots, count, t + 3, label, now, before, lexical[before_head], tag[this])
+                    count = _emit(slots, count, t + 4, label, now, before, tag[before_head], lexical[this])
+                    count = _emit(slots, count, t + 5, before, now, lexical[before_head], lexical[this])
                     before_head = this
                 elif number == 0:
                     before_head = head_word[child - first] + PADDING
@@ -314,17 +297,17 @@ def _features(trees, first, last, mask, slots):
             child, centre = node + 1, code[head_node]
             for number in range(arity[node]):
                 if number != head[node]:
-                    side = 1 if number < head[node] else 2
+                    side = np.uint64(1 if number < head[node] else 2)
                     d = head_word[child - first] + PADDING
                     kind = _hash(label, code[child], centre, side)
-                    count = _emit(slots, count, mask, t, kind, tag[hw], tag[d])
-                    count = _emit(slots, count, mask, t + 1, kind, lexical[hw], tag[d])
-                    count = _emit(slots, count, mask, t + 2, kind, tag[hw], lexical[d])
-                    count = _emit(slots, count, mask, t + 3, label, code[child], lexical[hw], lexical[d])
-                    count = _emit(slots, count, mask, t + 4, side, lexical[hw], lexical[d])
-                    count = _emit(slots, count, mask, t + 5, kind, _bucket(abs(d - hw)), tag[hw])
-                    count = _emit(slots, count, mask, t + 6, kind, lexical[hw])
-                    count = _emit(slots, count, mask, t + 7, kind, lexical[d])
+                    count = _emit(slots, count, t, kind, tag[hw], tag[d])
+                    count = _emit(slots, count, t + 1, kind, lexical[hw], tag[d])
+                    count = _emit(slots, count, t + 2, kind, tag[hw], lexical[d])
+                    count = _emit(slots, count, t + 3, label, code[child], lexical[hw], lexical[d])
+                    count = _emit(slots, count, t + 4, side, lexical[hw], lexical[d])
+                    count = _emit(slots, count, t + 5, kind, np.uint64(_bucket(abs(d - hw))), tag[hw])
+                    count = _emit(slots, count, t + 6, kind, lexical[hw])
+                    count = _emit(slots, count, t + 7, kind, lexical[d])
                     if arity[child] > 1:  # the object of a preposition, the verb of a clause
                         below, inner = child + 1, -1
                         for place in range(arity[child]):
@@ -333,12 +316,10 @@ def _features(trees, first, last, mask, slots):
                             below = sibling[below]
                         if inner >= 0:
                             o = head_word[inner - first] + PADDING
-                            count = _emit(slots, count, mask, t + 8, kind, tag[hw], lexical[d], tag[o])
-                            count = _emit(slots, count, mask, t + 9, kind, tag[hw], lexical[d], lexical[o])
-                            count = _emit(slots, count, mask, t + 10, kind, lexical[hw], lexical[d], tag[o])
-                            count = _emit(
-                                slots, count, mask, t + 11, label, lexical[hw], lexical[d], lexical[o]
-                            )
+                            count = _emit(slots, count, t + 8, kind, tag[hw], lexical[d], tag[o])
+                            count = _emit(slots, count, t + 9, kind, tag[hw], lexical[d], lexical[o])
+                            count = _emit(slots, count, t + 10, kind, lexical[hw], lexical[d], tag[o])
+                            count = _emit(slots, count, t + 11, label, lexical[hw], lexical[d], lexical[o])
                 child = sibling[child]
         if groups[COORDINATION] and conjunction:
             t = 16 * COORDINATION
@@ -348,49 +329,46 @@ def _features(trees, first, last, mask, slots):
                     child = sibling[child]
                     continue
                 if earlier >= 0:
-                    same = 0
+                    same = _NONE
                     if code[earlier] == code[child]:
-                        same = 1
+                        same = np.uint64(1)
                         if key[earlier] == key[child]:
-                            same = 2
-                            if deep[earlier - first] == deep[child - first]:
-                                same = 3
+                            same = np.uint64(3 if deep[earlier - first] == deep[child - first] else 2)
                     ours, theirs = end[child] - start[child], end[earlier] - start[earlier]
-                    difference = (
-                        _bucket(abs(ours - theirs)) if ours >= theirs else -_bucket(abs(ours - theirs))
-                    )
-                    closing = sibling[child] < 0
-                    count = _emit(slots, count, mask, t, label, same)
-                    count = _emit(slots, count, mask, t + 1, label, same, code[earlier], code[child])
-                    count = _emit(slots, count, mask, t + 2, difference + 20, closing)
-                    count = _emit(slots, count, mask, t + 3, label, difference + 20, closing)
+                    longer = _bucket(abs(ours - theirs))
+                    difference = np.uint64(20 + longer if ours >= theirs else 20 - longer)
+                    closing = np.uint64(sibling[child] < 0)
+                    count = _emit(slots, count, t, label, same)
+                    count = _emit(slots, count, t + 1, label, same, code[earlier], code[child])
+                    count = _emit(slots, count, t + 2, difference, closing)
+                    count = _emit(slots, count, t + 3, label, difference, closing)
                     if has_heads:
                         one, two = head_word[earlier - first] + PADDING, head_word[child - first] + PADDING
-                        count = _emit(slots, count, mask, t + 4, label, tag[one], tag[two])
-                        count = _emit(slots, count, mask, t + 5, lexical[one], lexical[two])
+                        count = _emit(slots, count, t + 4, label, tag[one], tag[two])
+                        count = _emit(slots, count, t + 5, lexical[one], lexical[two])
                 earlier = child
                 child = sibling[child]
-            count = _emit(slots, count, mask, t + 6, label, up, arity[node])
-            count = _emit(slots, count, mask, t + 7, label, tag[f - 1], tag[f])
+            count = _emit(slots, count, t + 6, label, up, np.uint64(arity[node]))
+            count = _emit(slots, count, t + 7, label, tag[f - 1], tag[f])
     if groups[PATH]:
         t = 16 * PATH
-        previous = np.uint64(0)
+        previous = _NONE
         for place in range(n_words - 1):
             left, right = leaf[place], leaf[place + 1]
             # The lowest phrase over both: go up from the right while it begins there.
-            state, node = np.uint64(code[right]), parent[right]
+            state, node = code[right], parent[right]
             while start[node] > place:
-                state = _hash(3, state, code[node])
+                state = _hash(np.uint64(3), state, code[node])
                 node = parent[node]
-            other, lower = np.uint64(code[left]), parent[left]
+            other, lower = code[left], parent[left]
             while lower != node:
-                other = _hash(4, other, code[lower])
+                other = _hash(np.uint64(4), other, code[lower])
                 lower = parent[lower]
             path = _hash(other, state, code[node])
-            count = _emit(slots, count, mask, t, path)
-            count = _emit(slots, count, mask, t + 1, path, lexical[place + PADDING])
-            count = _emit(slots, count, mask, t + 2, path, lexical[place + 1 + PADDING])
-            count = _emit(slots, count, mask, t + 3, path, previous)
+            count = _emit(slots, count, t, path)
+            count = _emit(slots, count, t + 1, path, lexical[place + PADDING])
+            count = _emit(slots, count, t + 2, path, lexical[place + 1 + PADDING])
+            count = _emit(slots, count, t + 3, path, previous)
             previous = path
     return count
 
@@ -401,14 +379,14 @@ def scores(trees, weights):
     tree_start = trees.tree_start
     n = len(tree_start) - 1
     total = np.zeros(n)
-    slots = np.empty(0, np.int64)
+    slots, mask = np.empty(0, np.uint64), np.uint64(len(weights) - 1)
     for tree in range(n):
         first, last = tree_start[tree], tree_start[tree + 1]
         if len(slots) < _MOST * (last - first):
-            slots = np.empty(_MOST * (last - first), np.int64)
-        count = _features(trees, first, last, len(weights) - 1, slots)
+            slots = np.empty(_MOST * (last - first), np.uint64)
+        count = _features(trees, first, last, slots)
         for place in range(count):
-            total[tree] += weights[slots[place]]
+            total[tree] += weights[slots[place] & mask]
     return total
 
 
@@ -426,11 +404,13 @@ def differences(trees, table):
     longest = 0
     for tree in range(n):
         longest = max(longest, tree_start[tree + 1] - tree_start[tree])
-    own, slots = np.empty(_MOST * longest, np.int64), np.empty(_MOST * longest, np.int64)
+    own, slots = np.empty(_MOST * longest, np.uint64), np.empty(_MOST * longest, np.uint64)
+    mask = np.uint64(len(table) - 1)
     n_own = 0
     for tree in range(n):
         first, last = tree_start[tree], tree_start[tree + 1]
-        count = _features(trees, first, last, len(table) - 1, slots)
+        count = _features(trees, first, last, slots)
+        slots[:count] &= mask
         if tree == 0:
             own[:count] = slots[:count]
             n_own = count
@@ -456,14 +436,15 @@ def differences(trees, table):
 
 
 @kernel
-def match_counts(tree_start, arity, label, start, end, same, kept, gold_label, gold_start, gold_end):
+def match_counts(tree_start, arity, label, start, end, same, kept, gold):
     """Return how many brackets of each tree count, and how many of these are gold's.
 
-    `same` maps labels to those they count as, or to -1; `kept` (n_words + 1,) counts the words before each that are no punctuation.
+    `same` maps labels to those they count as, or to -1; `kept` (n_words + 1,) counts the words before each that are no punctuation;
+    `gold` (n, 3) are label, start and end of gold's brackets.
     """
     n = len(tree_start) - 1
     predicted, matched = np.zeros(n, np.int32), np.zeros(n, np.int32)
-    used = np.zeros(len(gold_label), np.int32)
+    used = np.zeros(len(gold), np.int32)
     for tree in range(n):
         for node in range(tree_start[tree], tree_start[tree + 1]):
             if arity[node] == 0 or same[label[node]] < 0:
@@ -472,12 +453,12 @@ def match_counts(tree_start, arity, label, start, end, same, kept, gold_label, g
             if first == last:
                 continue
             predicted[tree] += 1
-            for place in range(len(gold_label)):
+            for place in range(len(gold)):
                 if (
                     used[place] != tree + 1
-                    and gold_start[place] == first
-                    and gold_end[place] == last
-                    and gold_label[place] == same[label[node]]
+                    and gold[place, 1] == first
+                    and gold[place, 2] == last
+                    and gold[place, 0] == same[label[node]]
                 ):
                     used[place] = tree + 1
                     matched[tree] += 1

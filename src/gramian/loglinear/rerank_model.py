@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart.chart_parser import ChartParser, Forest
+from gramian.chart.forest import Forest
 from gramian.chart.readout import Decoded
 from gramian.loglinear import rerank_kernels as kernels
 from gramian.loglinear.rerank_candidates import Candidates, candidates
@@ -29,13 +29,7 @@ def expected_brackets(
 ) -> npt.NDArray[np.float64]:
     """Return for each tree how many of its brackets are expected to be right, less one half for each.
 
-    Parameters
-    ----------
-    trees : Candidates
-    scores : ndarray
-        Logarithms of the trees' probabilities, up to a constant.
-    base : float
-        What the base model's own posteriors count, those that follow from `scores` counting 1.
+    `scores` are logarithms of the trees' probabilities, up to a constant; the base model's own posteriors count `base`.
     """
     chance = np.exp(scores - scores.max())
     chance /= chance.sum()
@@ -78,9 +72,9 @@ class RerankModel:
     def _features(self) -> TreeFeatures:
         return TreeFeatures(self.frequent, self.heads)
 
-    def ranked(self, chart: ChartParser, forest: Forest, words: Sequence[str], k: int) -> list[Decoded]:
+    def ranked(self, forest: Forest, words: Sequence[str], k: int) -> list[Decoded]:
         """Return the best `k` trees of a forest, the best first."""
-        trees, found = candidates(chart, forest, max(k, self.k))
+        trees, found = candidates(forest, max(k, self.k))
         order = np.argsort(-expected_brackets(trees, self.scores(words, trees), self.base), kind="stable")
         return [found[place] for place in order[:k].tolist()]
 

@@ -24,23 +24,13 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Scored:
-    """A sentence's candidates, and how many brackets of each are right.
-
-    Attributes
-    ----------
-    words : tuple of str
-    trees : Candidates
-    predicted, matched : ndarray of int32
-        Brackets of each tree, and those of them that are gold's.
-    gold : int
-        Gold's brackets.
-    """
+    """A sentence's candidates, and how many brackets of each are right."""
 
     words: tuple[str, ...]
     trees: Candidates
-    predicted: Ints
-    matched: Ints
-    gold: int
+    predicted: Ints  # brackets of each tree
+    matched: Ints  # those of them that are gold's
+    gold: int  # gold's brackets
 
     @property
     def f1(self) -> npt.NDArray[np.float64]:
@@ -85,14 +75,11 @@ def read_candidates(written: dict[str, Any]) -> Iterator[Scored]:
         trees = slice(tree, tree + int(column["trees"][number]))
         start = np.concatenate([[0], np.cumsum(column["nodes"][trees])]).astype(np.int32)
         nodes = slice(node, node + int(start[-1]))
-        yield Scored(
-            tuple(words),
-            Candidates(
-                names, written["n_phrase_labels"], start, column["label"][nodes].astype(np.int32),
-                column["arity"][nodes].astype(np.int32), column["dense"].reshape(-1, len(DENSE))[trees],
-            ),
-            column["predicted"][trees], column["matched"][trees], int(column["gold"][number]),
-        )  # fmt: skip
+        label, arity = (column[name][nodes].astype(np.int32) for name in ("label", "arity"))
+        dense = column["dense"].reshape(-1, len(DENSE))[trees]
+        found = Candidates(names, written["n_phrase_labels"], start, label, arity, dense)
+        counts = column["predicted"][trees], column["matched"][trees], int(column["gold"][number])
+        yield Scored(tuple(words), found, *counts)
         tree, node = trees.stop, nodes.stop
 
 
@@ -118,9 +105,9 @@ def scored(words: tuple[str, ...], trees: Candidates, gold: Tree, parameters: Pa
         for label, start, end in zip(outline.labels, outline.starts, outline.ends, strict=True)
     ]
     rows = [row for row in rows if row[0] >= 0 and row[1] < row[2]]
-    gold_label, gold_start, gold_end = np.array(rows, np.int32).reshape(-1, 3).T.copy()
     _, _, start, end = kernels.frames(trees.tree_start, trees.arity)
+    brackets = np.array(rows, np.int32).reshape(-1, 3)
     predicted, matched = kernels.match_counts(
-        trees.tree_start, trees.arity, trees.label, start, end, same, kept, gold_label, gold_start, gold_end
+        trees.tree_start, trees.arity, trees.label, start, end, same, kept, brackets
     )
     return Scored(words, trees, predicted, matched, len(rows))

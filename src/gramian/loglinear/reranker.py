@@ -6,60 +6,68 @@ are those of models that have not seen the sentences; see :mod:`gramian.training
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Report
-from gramian.errors import InputError, MissingExtraError, OptionError
-from gramian.loglinear import reranker_kernels as learn_kernels
+from gramian.base import (
+    Constraint,
+    Each,
+    Estimator,
+    InstanceOf,
+    Number,
+    OneOf,
+    PowerOfTwo,
+    Report,
+    Whole,
+    or_none,
+)
+from gramian.errors import InputError, MissingExtraError
+from gramian.loglinear import reranker_kernels as kernels
 from gramian.loglinear.rerank_candidates import DENSE
 from gramian.loglinear.rerank_features import GROUPS, TreeFeatures
 from gramian.loglinear.rerank_model import RerankModel, expected_brackets
 from gramian.loglinear.rerank_scored import Scored
+from gramian.loglinear.word_views import frequent_words
 from gramian.trees import HeadRules
 
 try:
     from scipy.optimize import minimize
-    from sklearn.base import BaseEstimator
 except ModuleNotFoundError:  # pragma: no cover - only without the extra
-    raise MissingExtraError("scikit-learn", "train", "learning to rerank") from None
+    raise MissingExtraError("scipy", "train", "learning to rerank") from None
 
-__all__ = ["Examples", "MaxEntReranker", "log_likelihood"]
+__all__ = ["ExampleArrays", "Examples", "MaxEntReranker", "log_likelihood"]
 
 Floats = npt.NDArray[np.float64]
 
 
+class ExampleArrays(NamedTuple):
+    """Candidates of sentences by what sets them apart from their sentence's first."""
+
+    sentence_start: npt.NDArray[np.int64]  # (n_sentences + 1,): where each sentence's candidates begin
+    tree_first: npt.NDArray[np.int64]  # (n_candidates + 1,): where each candidate's features begin
+    feature: npt.NDArray[np.int32]
+    value: npt.NDArray[np.int8]  # how much more often the candidate has the feature than the first
+    dense: Floats  # (n_candidates, n_dense): differences of what the base model says
+
+
 @dataclass(frozen=True)
 class Examples:
-    """Candidates of sentences by what sets them apart from their sentence's first.
+    """Candidates of sentences, and how good they are."""
 
-    Attributes
-    ----------
-    sentence_start : ndarray of int64, shape (n_sentences + 1,)
-        Where each sentence's candidates begin.
-    tree_first : ndarray of int64, shape (n_candidates + 1,)
-        Where each candidate's features begin.
-    feature : ndarray of int32
-    value : ndarray of int8
-        How much more often the candidate has the feature than the first.
-    dense : ndarray of float64, shape (n_candidates, n_dense)
-        Differences of what the base model says.
-    counts : ndarray of int32, shape (n_candidates, 3)
-        Brackets of each candidate that are right, its brackets, and gold's.
-    """
+    arrays: ExampleArrays
+    counts: npt.NDArray[np.int32]  # (n_candidates, 3): brackets that are right, all brackets, and gold's
 
-    sentence_start: npt.NDArray[np.int64]
-    tree_first: npt.NDArray[np.int64]
-    feature: npt.NDArray[np.int32]
-    value: npt.NDArray[np.int8]
-    dense: Floats
-    counts: npt.NDArray[np.int32]
+    @property
+    def sentence_start(self) -> npt.NDArray[np.int64]:
+        """Where each sentence's candidates begin."""
+        return self.arrays.sentence_start
 
     def __len__(self) -> int:
         return len(self.sentence_start) - 1
@@ -67,12 +75,13 @@ class Examples:
     def part(self, first: int, last: int) -> Examples:
         """Return some of the sentences."""
         start = self.sentence_start[first : last + 1]
-        trees = self.tree_first[start[0] : start[-1] + 1]
+        _, tree_first, feature, value, dense = self.arrays
+        trees = tree_first[start[0] : start[-1] + 1]
         features, chosen = slice(trees[0], trees[-1]), slice(start[0], start[-1])
-        return Examples(
-            start - start[0], trees - trees[0], self.feature[features], self.value[features], self.dense[chosen],
-            self.counts[chosen],
-        )  # fmt: skip
+        arrays = ExampleArrays(
+            start - start[0], trees - trees[0], feature[features], value[features], dense[chosen]
+        )
+        return Examples(arrays, self.counts[chosen])
 
     @cached_property
     def best(self) -> npt.NDArray[np.bool_]:
@@ -83,41 +92,28 @@ class Examples:
 
     def scores(self, weights: Floats) -> Floats:
         """Return the score of each candidate, less that of its sentence's first."""
-        result: Floats = learn_kernels.example_scores(
-            weights, self.tree_first, self.feature, self.value, self.dense
-        )
+        result: Floats = kernels.example_scores(weights, self.arrays)
         return result
 
     def f1(self, scores: npt.NDArray[Any]) -> float:
         """Return the F1, in per cent, of the candidates with the highest scores; of equal ones the first counts."""
-        chosen = [
-            first + int(np.argmax(scores[first:last]))
-            for first, last in zip(self.sentence_start[:-1].tolist(), self.sentence_start[1:].tolist(), strict=True)
-        ]  # fmt: skip
+        bounds = pairwise(self.sentence_start.tolist())
+        chosen = [first + int(np.argmax(scores[first:last])) for first, last in bounds]
         matched, predicted, gold = self.counts[chosen].sum(axis=0).tolist()
         return 200 * matched / max(predicted + gold, 1)
 
 
 def log_likelihood(weights: Floats, examples: Examples, l2: Floats) -> tuple[float, Floats]:
-    """Return the log-probability of the sentences' best candidates, less the penalty of the weights, and its slope.
+    """Return the log-probability of the sentences' best candidates, less the penalty of the weights, and its gradient.
 
-    Parameters
-    ----------
-    weights : ndarray
-        Of the features, then of the columns of ``examples.dense``.
-    examples : Examples
-    l2 : ndarray
-        For each weight, what half of its square costs.
+    `weights` are those of the features, then of the columns of `dense`; `l2` is what half of each weight's square costs.
     """
-    slope = -l2 * weights
-    value = learn_kernels.slopes(
-        weights, examples.sentence_start, examples.tree_first, examples.feature, examples.value, examples.dense,
-        examples.best.astype(np.float64), slope,
-    )  # fmt: skip
-    return value - 0.5 * float(l2 @ weights**2), slope
+    gradient = -l2 * weights
+    value = kernels.add_gradient(weights, examples.arrays, examples.best.astype(np.float64), gradient)
+    return value - 0.5 * float(l2 @ weights**2), gradient
 
 
-class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
+class MaxEntReranker(Estimator):
     """Learns to choose among candidates.
 
     Parameters
@@ -139,10 +135,10 @@ class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
         Size of the table of features; a power of two.
     groups : sequence of str
         Groups of features, of :data:`gramian.loglinear.rerank_features.GROUPS`.
-    iterations : int
+    max_iter : int
         The most steps of L-BFGS.
-    say : callable, optional
-        Called with a line of text when something is worth telling.
+    verbose : bool
+        Whether progress is shown.
 
     Attributes
     ----------
@@ -151,15 +147,35 @@ class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
         With the F1 on the sentences held out: of the first candidates, of the chosen ones for each `l2` and `base`, and of the best.
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "l2": Each(Number(above=0)),
+        "base": Each(Number(0)),
+        "held_out": Number(above=0, below=1),
+        "heads": or_none(InstanceOf(HeadRules)),
+        "least": Whole(0),
+        "min_count": Whole(0),
+        "slots": PowerOfTwo(1 << 12),
+        "groups": Each(OneOf(*GROUPS)),
+        "max_iter": Whole(1),
+    }
+
     def __init__(
-        self, *, l2: Sequence[float] = (30.0, 100.0, 300.0), base: Sequence[float] = (1.0, 2.0), held_out: float = 0.2,
-        heads: HeadRules | None = None, least: int = 5,
-        min_count: int = 5, slots: int = 1 << 22, groups: Sequence[str] = GROUPS, iterations: int = 40,
-        say: Callable[[str], None] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        l2: Sequence[float] = (30.0, 100.0, 300.0),
+        base: Sequence[float] = (1.0, 2.0),
+        held_out: float = 0.2,
+        heads: HeadRules | None = None,
+        least: int = 5,
+        min_count: int = 5,
+        slots: int = 1 << 22,
+        groups: Sequence[str] = GROUPS,
+        max_iter: int = 40,
+        verbose: bool = False,
+    ) -> None:
         self.l2, self.base, self.held_out, self.heads, self.least = l2, base, held_out, heads, least
-        self.min_count = min_count
-        self.slots, self.groups, self.iterations, self.say = slots, groups, iterations, say
+        self.min_count, self.slots, self.groups = min_count, slots, groups
+        self.max_iter, self.verbose = max_iter, verbose
 
     def fit(self, sentences: Iterable[Scored], y: object = None) -> Self:
         """Learn from candidates of held-out sentences.
@@ -174,36 +190,32 @@ class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        if self.slots < 1 << 12 or self.slots & (self.slots - 1):
-            raise OptionError(f"slots is a power of two, 4096 or more, not {self.slots!r}")
-        if not self.l2 or min(self.l2) <= 0:
-            raise OptionError(f"l2 is one or more numbers above 0, not {self.l2!r}")
-        report = Report(__name__)
-        chosen = [one for one in sentences if len(one.trees) > 1]
-        if len(chosen) < 2:
-            raise InputError(
-                "fewer than two sentences have candidates to choose from", "candidates", hint="more trees"
-            )
+        with self._fitting() as report:
+            chosen = [one for one in sentences if len(one.trees) > 1]
+            if len(chosen) < 2:
+                raise InputError(
+                    "fewer than two sentences have candidates to choose from", "candidates", hint="more trees"
+                )
+            self._learn(chosen, report)
+            self.report_: dict[str, Any] = report.as_dict()
+        return self
+
+    def _learn(self, chosen: Sequence[Scored], report: Report) -> None:
         with report.stage("features"):
-            features = TreeFeatures(self._frequent(chosen), self.heads, self.groups)
+            counted = ((word, 1) for one in chosen for word in one.words)
+            features = TreeFeatures(frequent_words(counted, self.min_count), self.heads, self.groups)
             examples, slots = self._examples(chosen, features)
-        scale = np.maximum(examples.dense.std(axis=0), 1e-6)
-        examples.dense[:] /= scale
+        dense = examples.arrays.dense
+        scale = np.maximum(dense.std(axis=0), 1e-6)
+        dense[:] /= scale
         with report.stage("weights"):
             l2, base = self._tuned(chosen, examples, len(slots), report)
             weights = self._climb(examples, len(slots), l2)
         table = np.zeros(self.slots, np.float32)
         table[slots] = weights[: len(slots)]
         report.facts |= {"sentences": len(examples), "features": len(slots), "l2": l2, "base": base}
-        self.model_ = RerankModel(
-            max(len(one.trees) for one in chosen), features.forms.frequent, self.heads, weights[len(slots) :] / scale, table, base
-        )  # fmt: skip
-        self.report_: dict[str, Any] = report.as_dict()
-        return self
-
-    def _frequent(self, sentences: Sequence[Scored]) -> list[str]:
-        count = Counter(word.lower() for one in sentences for word in one.words)
-        return [word for word, times in count.items() if times >= self.min_count]
+        most, frequent = max(len(one.trees) for one in chosen), features.forms.frequent
+        self.model_ = RerankModel(most, frequent, self.heads, weights[len(slots) :] / scale, table, base)
 
     def _examples(
         self, sentences: Sequence[Scored], features: TreeFeatures
@@ -218,9 +230,7 @@ class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
         number = np.full(self.slots, -1, np.int32)
         number[slots] = np.arange(len(slots))
         trees, parts, values, total = [np.zeros(1, np.int64)], [], [], 0
-        while (
-            found
-        ):  # each goes when it is done with: together they are the most that learning keeps in memory
+        while found:  # each goes when done with: together they are the most that learning keeps in memory
             where, slot, value = found.popleft()
             kept = number[slot] >= 0
             parts.append(number[slot[kept]])
@@ -231,11 +241,12 @@ class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
             np.stack([one.matched, one.predicted, np.full_like(one.matched, one.gold)], axis=1)
             for one in sentences
         ]
-        return Examples(
-            np.cumsum([0, *(len(one.trees) for one in sentences)]), np.concatenate(trees), np.concatenate(parts),
-            np.concatenate(values), np.concatenate([one.trees.dense - one.trees.dense[:1] for one in sentences]).astype(float),
-            np.concatenate(rows),
-        ), slots  # fmt: skip
+        dense = np.concatenate([one.trees.dense - one.trees.dense[:1] for one in sentences]).astype(float)
+        starts = np.cumsum([0, *(len(one.trees) for one in sentences)])
+        arrays = ExampleArrays(
+            starts, np.concatenate(trees), np.concatenate(parts), np.concatenate(values), dense
+        )
+        return Examples(arrays, np.concatenate(rows)), slots
 
     def _tuned(
         self, sentences: Sequence[Scored], examples: Examples, n_features: int, report: Report
@@ -267,10 +278,10 @@ class MaxEntReranker(BaseEstimator):  # type: ignore[misc]
         penalty[n_features:] = 1e-3  # few numbers, learnt from all sentences
 
         def fall(weights: Floats) -> tuple[float, Floats]:
-            value, slope = log_likelihood(weights, examples, penalty)
-            return -value, -slope
+            value, gradient = log_likelihood(weights, examples, penalty)
+            return -value, -gradient
 
         weights: Floats = minimize(
-            fall, np.zeros(len(penalty)), jac=True, method="L-BFGS-B", options={"maxiter": self.iterations}
+            fall, np.zeros(len(penalty)), jac=True, method="L-BFGS-B", options={"maxiter": self.max_iter}
         ).x
         return weights

@@ -2,44 +2,50 @@
 
 The score of a tree is the sum over its tags, phrases and rules of weights of hashed features, most of them of the
 words at and around the ends of spans and split points. Weights climb the conditional log-likelihood of the
-treebank's trees among those that a coarse grammar leaves; the slope of an item or edge is its presence in the tree
+treebank's trees among those that a coarse grammar leaves; the gradient of an item or edge is its presence in the tree
 minus its posterior, so that inside-outside over pruned forests is all that learning needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Report
+from gramian.base import (
+    Constraint,
+    Estimator,
+    InstanceOf,
+    Number,
+    PowerOfTwo,
+    Report,
+    Whole,
+    number_of_jobs,
+    or_none,
+)
 from gramian.chart.chart_parser import ChartParser, Pruning
 from gramian.corpus import Treebank
-from gramian.errors import InputError, MissingExtraError, OptionError
+from gramian.errors import InputError, OptionError
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import Lexicon, WordScores
 from gramian.learn import PCFG
 from gramian.loglinear import span_kernels as kernels
 from gramian.loglinear import span_state_kernels as state_kernels
+from gramian.loglinear.adagrad import ascend, new_tables
 from gramian.loglinear.span_forests import Contexts, Skeleton, States, gold_forest, skeleton
 from gramian.loglinear.span_model import SpanModel
+from gramian.loglinear.span_templates import SPANS
 from gramian.loglinear.tagger import fit_tagger, tag_held_out
-from gramian.loglinear.word_views import Views, WordForms
+from gramian.loglinear.word_views import Views, WordForms, frequent_words
 
-try:
-    from sklearn.base import BaseEstimator
-except ModuleNotFoundError:  # pragma: no cover - only without the extra
-    raise MissingExtraError("scikit-learn", "train", "learning a span CRF") from None
-
-__all__ = ["SpanCRF"]
+__all__ = ["Gradients", "SpanCRF"]
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
-_SMALLEST = 0.005  # slopes below this are left alone: they cost time and fill the table
+_SMALLEST = 0.005  # gradients below this are left alone
 _RIGHT_TAG = 1e-3  # least probability of the right tag of a word seen once
 
 
@@ -52,26 +58,24 @@ class _Example(NamedTuple):
     edges: Ints
 
 
-class _Slopes(NamedTuple):
+class Gradients(NamedTuple):
     """What a training sentence says about the scores of its items, edges, states, and pairs of state and edge."""
 
-    log_likelihood: float
-    states: States
     item: Floats
     edge: Floats
     state: Floats
     pair: Floats
 
 
-class SpanCRF(BaseEstimator):  # type: ignore[misc]
+class SpanCRF(Estimator):
     """Learns a log-linear model of trees with surface features.
 
     Parameters
     ----------
-    epochs : int
+    max_iter : int
         Passes over the treebank.
     rate : float
-        Length of the steps; each weight's own steps shorten as its slopes add up (AdaGrad).
+        Length of the steps; each weight's own steps shorten as its gradients add up (AdaGrad).
     decay : float
         How strongly weights are drawn to zero (L2), each time they change.
     forgetting : float
@@ -83,16 +87,16 @@ class SpanCRF(BaseEstimator):  # type: ignore[misc]
     slots : int
         Size of the table of weights; a power of two.
     batch : int
-        Sentences whose slopes are taken before weights change.
+        Sentences whose gradients are taken before weights change.
     pruning : Pruning
         What the coarse grammar leaves out of the forests; the right tree is always kept.
     grammar : LPCFG, optional
         The coarse grammar, learnt from the same treebank; by default it is learnt along.
     random_state : int
-    jobs : int
+    n_jobs : int, optional
         Threads; the model does not depend on their number.
-    say : callable, optional
-        Called with a line of text when something is worth telling.
+    verbose : bool
+        Whether progress is shown.
 
     Attributes
     ----------
@@ -105,24 +109,50 @@ class SpanCRF(BaseEstimator):  # type: ignore[misc]
     --------
     >>> from gramian.trees import Tree
     >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")] * 3)
-    >>> SpanCRF(epochs=2).fit(bank).model_.n_phrases
+    >>> SpanCRF(max_iter=2).fit(bank).model_.n_phrases
     3
     """
 
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "max_iter": Whole(1),
+        "rate": Number(above=0),
+        "decay": Number(0),
+        "forgetting": Number(0, 1),
+        "cost": Number(0),
+        "min_count": Whole(0),
+        "slots": PowerOfTwo(1 << 12),
+        "batch": Whole(1),
+        "pruning": InstanceOf(Pruning),
+        "grammar": or_none(InstanceOf(LPCFG)),
+    }
+
     def __init__(
-        self, *, epochs: int = 4, rate: float = 0.1, decay: float = 0.0, forgetting: float = 0.1, cost: float = 0.0,
-        min_count: int = 3, slots: int = 1 << 21, batch: int = 2, pruning: Pruning = Pruning(edge=3e-5),
-        grammar: LPCFG | None = None, random_state: int = 0, jobs: int = 1, say: Callable[[str], None] | None = None,
-    ) -> None:  # fmt: skip
-        self.epochs, self.rate, self.decay, self.forgetting, self.cost = epochs, rate, decay, forgetting, cost
-        self.min_count, self.slots, self.batch, self.pruning, self.grammar = (
-            min_count,
-            slots,
-            batch,
-            pruning,
-            grammar,
+        self,
+        *,
+        max_iter: int = 4,
+        rate: float = 0.1,
+        decay: float = 0.0,
+        forgetting: float = 0.1,
+        cost: float = 0.0,
+        min_count: int = 3,
+        slots: int = 1 << 21,
+        batch: int = 2,
+        pruning: Pruning = Pruning(edge=3e-5),
+        grammar: LPCFG | None = None,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.max_iter, self.rate, self.decay, self.forgetting, self.cost = (
+            max_iter,
+            rate,
+            decay,
+            forgetting,
+            cost,
         )
-        self.random_state, self.jobs, self.say = random_state, jobs, say
+        self.min_count, self.slots, self.batch = min_count, slots, batch
+        self.pruning, self.grammar = pruning, grammar
+        self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
     def fit(self, treebank: Treebank, y: object = None) -> Self:
         """Learn from trees.
@@ -136,9 +166,23 @@ class SpanCRF(BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        self._check(treebank)
-        report = Report(__name__)
-        bank, n_tags = treebank, treebank.n_symbols - treebank.n_phrases
+        with self._fitting() as report:
+            if treebank.n_trees == 0:
+                raise InputError(
+                    "there is no tree to learn from",
+                    "treebank",
+                    hint="look at the file with: gramian inspect",
+                )
+            if treebank.n_symbols > 1024:
+                raise OptionError(
+                    f"a span CRF has at most 1,024 symbols, got {treebank.n_symbols:,}; try: horizontal=0, vertical=1"
+                )
+            self._learn(treebank, report)
+            self.report_: dict[str, Any] = report.as_dict()
+        return self
+
+    def _learn(self, bank: Treebank, report: Report) -> None:
+        n_tags = bank.n_symbols - bank.n_phrases
         sentences = _Sentences(bank)
         with report.stage("coarse grammar"):
             self.grammar_: LPCFG = self.grammar or PCFG().fit(bank).model_
@@ -147,56 +191,46 @@ class SpanCRF(BaseEstimator):  # type: ignore[misc]
                 "the coarse grammar has other symbols than the treebank; try: learning it from the same one"
             )
         with report.stage("tags"):
-            forms = WordForms(sentences.frequent(self.min_count))
+            counted = zip(bank.words, sentences.counts.tolist(), strict=True)
+            forms = WordForms(frequent_words(counted, self.min_count))
             views = [forms.views(words) for words in sentences.words]
-            report.facts["tags guessed right"] = tag_held_out(
-                views, sentences.tags, n_tags, self.random_state
+            right = tag_held_out(views, sentences.tags, n_tags, self.random_state)
+            report.facts["tags guessed right"] = right
+            fresh = [forms.views(words) for words in sentences.words]
+            tagger = fit_tagger(fresh, sentences.tags, n_tags, self.random_state)
+        with report.stage("forests"), ThreadPoolExecutor(number_of_jobs(self.n_jobs)) as pool:
+            forest_of = _ForestMaker(self.grammar_, sentences, self.pruning)
+            forests = list(
+                (pool.map if number_of_jobs(self.n_jobs) > 1 else map)(forest_of, range(bank.n_trees))
             )
-            tagger = fit_tagger(
-                [forms.views(words) for words in sentences.words], sentences.tags, n_tags, self.random_state
-            )
-        with ThreadPoolExecutor(self.jobs) as pool:
-            apply: Any = pool.map if self.jobs > 1 else map
-            with report.stage("forests"):
-                forest_of = _ForestMaker(self.grammar_, sentences, self.pruning)
-                examples = [
-                    _Example(view, *made)
-                    for view, made in zip(views, apply(forest_of, range(bank.n_trees)), strict=True)
-                ]
-            with report.stage("weights"):
-                weights = self._climb(examples, bank, apply, report)
+        with report.stage("weights"):
+            examples = [_Example(view, *made) for view, made in zip(views, forests, strict=True)]
+            weights = self._climb(examples, bank)
         self.model_ = SpanModel(bank.symbols, bank.n_phrases, forms.frequent, tagger.weights, weights)
-        self.report_: dict[str, Any] = report.as_dict()
-        return self
 
-    def _check(self, treebank: Treebank) -> None:
-        if treebank.n_trees == 0:
-            raise InputError(
-                "there is no tree to learn from", "treebank", hint="look at the file with: gramian inspect"
-            )
-        if self.slots < 1 << 12 or self.slots & (self.slots - 1):
-            raise OptionError(f"slots is a power of two, 4096 or more, not {self.slots!r}")
-        if treebank.n_symbols > 1024:
-            raise OptionError(
-                f"a span CRF has at most 1,024 symbols, not {treebank.n_symbols:,}; try: horizontal=0, vertical=1"
-            )
-        for name in ("epochs", "batch", "jobs"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"{name} is 1 or more, not {getattr(self, name)!r}")
-
-    def _climb(
-        self, examples: list[_Example], bank: Treebank, apply: Any, report: Report
-    ) -> npt.NDArray[np.float32]:
+    def _climb(self, examples: list[_Example], bank: Treebank) -> npt.NDArray[np.float32]:
         """Return the mean of the weights over all steps."""
         contexts, n_phrases = Contexts(bank.symbols), bank.n_phrases
-        weights, squares = np.zeros(self.slots, np.float32), np.ones(self.slots, np.float32)
-        drift = np.zeros(self.slots)
-        rng = np.random.default_rng(self.random_state)
+        tables = new_tables(
+            self.slots, self.rate, smallest=_SMALLEST, decay=self.decay, square=1.0, floor=np.float32(0)
+        )
+        likelihoods: list[float] = []
 
-        def slopes(views: Views, example: _Example) -> _Slopes:
-            forest, items, edges = example.forest, example.items, example.edges
+        def forget(example: _Example, rng: np.random.Generator) -> Views:
+            """Return views in which a share of the words is known by form alone."""
+            if self.forgetting == 0:
+                return example.views
+            views = example.views.copy()
+            hit = rng.random(views.shape[1]) < self.forgetting
+            views[0, hit] = views[1, hit]
+            return views
+
+        def gradient(views: Views, example: _Example) -> tuple[float, States, Gradients]:
+            _, forest, items, edges = example
             states = contexts.states(forest)
-            state_score, pair_score = kernels.score_forest(views, forest, states, n_phrases, weights)
+            state_score, pair_score = kernels.score_forest(
+                SPANS, views, forest, states, n_phrases, tables.weights
+            )
             own_states, own_pairs = state_kernels.tree_states(forest, states, items, edges)
             tree_score = state_score[own_states].sum() + pair_score[own_pairs].sum()
             state_score += self.cost
@@ -204,33 +238,35 @@ class SpanCRF(BaseEstimator):  # type: ignore[misc]
             log_total, item, edge, _, state, pair = kernels.inside_outside(
                 forest, states, n_phrases, state_score, pair_score
             )
-            for slope, own in ((item, items), (edge, edges), (state, own_states), (pair, own_pairs)):
-                slope *= -1
-                slope[own] += 1
-            return _Slopes(tree_score - log_total, states, item, edge, state, pair)
+            for posterior, own in ((item, items), (edge, edges), (state, own_states), (pair, own_pairs)):
+                posterior *= -1
+                posterior[own] += 1
+            return tree_score - log_total, states, Gradients(item, edge, state, pair)
 
-        step = 0
-        for epoch in range(1, self.epochs + 1):
-            order = rng.permutation(len(examples))
-            log_likelihood = 0.0
-            for start in range(0, len(order), self.batch):
-                batch = [examples[number] for number in order[start : start + self.batch]]
-                views = [_forgetful(example.views, self.forgetting, rng) for example in batch]
-                # All slopes of a batch are known before the first weight changes.
-                found = list(apply(slopes, views, batch))
-                for view, example, slope in zip(views, batch, found, strict=True):
-                    step += 1
-                    log_likelihood += slope.log_likelihood
-                    kernels.climb(
-                        view, example.forest, slope.states, n_phrases, slope.item, slope.edge, slope.state,
-                        slope.pair, _SMALLEST, self.rate, self.decay, float(step),
-                        weights, squares, drift,
-                    )  # fmt: skip
-            report.say(
-                f"pass {epoch} of {self.epochs}: log-likelihood {log_likelihood / len(examples):.3f} a tree"
-            )
-        drift /= step + 1
-        return (weights - drift).astype(np.float32)
+        def climb(
+            views: Views, example: _Example, found: tuple[float, States, Gradients], step: float
+        ) -> None:
+            log_likelihood, states, gradients = found
+            likelihoods.append(log_likelihood)
+            kernels.climb(SPANS, views, example.forest, states, n_phrases, gradients, step, tables)
+
+        def told() -> str:
+            mean = sum(likelihoods) / len(examples)
+            likelihoods.clear()
+            return f": log-likelihood {mean:.3f} a tree"
+
+        return ascend(
+            tables,
+            examples,
+            forget=forget,
+            gradient=gradient,
+            climb=climb,
+            max_iter=self.max_iter,
+            random_state=self.random_state,
+            batch=self.batch,
+            n_jobs=number_of_jobs(self.n_jobs),
+            told=told,
+        )
 
 
 class _Sentences:
@@ -244,13 +280,6 @@ class _Sentences:
         self.words = [[bank.words[number] for number in row.tolist()] for row in self.numbers]
         self.tags = np.split((bank.label[leaves] - bank.n_phrases).astype(np.int32), bounds)
         self.counts = np.bincount(bank.word[leaves], minlength=len(bank.words))
-
-    def frequent(self, min_count: int) -> list[str]:
-        """Return lower-cased words that occur as often as `min_count`."""
-        total: dict[str, int] = {}
-        for word, count in zip(self.bank.words, self.counts.tolist(), strict=True):
-            total[word.lower()] = total.get(word.lower(), 0) + count
-        return [word for word, count in total.items() if count >= min_count]
 
 
 class _ForestMaker:
@@ -284,13 +313,3 @@ def _as_unknown(lexicon: Lexicon, word: str, initial: bool, tag: int) -> WordSco
     tags = np.flatnonzero(probability >= lexicon.min_tag_probability).astype(np.int32)
     coarse = (probability[tags] / lexicon.tag_prior[tags]).astype(np.float32)
     return WordScores(tags, coarse, np.ones(int(lexicon.n_states[tags].sum()), np.float32))
-
-
-def _forgetful(views: Views, share: float, rng: np.random.Generator) -> Views:
-    """Return views in which a share of the words is known by form alone."""
-    if share == 0:
-        return views
-    views = views.copy()
-    hit = rng.random(views.shape[1]) < share
-    views[0, hit] = views[1, hit]
-    return views

@@ -9,11 +9,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart.chart_parser import Forest
+from gramian.chart.forest import Forest
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.loglinear import span_kernels as kernels
 from gramian.loglinear.span_forests import Contexts, Skeleton, skeleton
+from gramian.loglinear.span_templates import SPANS
 from gramian.loglinear.tagger import Tagger
 from gramian.loglinear.word_views import Views, WordForms
 
@@ -71,7 +72,7 @@ class SpanModel:
     def posteriors(self, words: Sequence[str], forest: Skeleton) -> Posteriors:
         """Return the posteriors of all items and edges of a forest whose symbols are numbered as in `symbols`."""
         states = self._contexts.states(forest)
-        scores = kernels.score_forest(self.views(words), forest, states, self.n_phrases, self.weights)
+        scores = kernels.score_forest(SPANS, self.views(words), forest, states, self.n_phrases, self.weights)
         log_total, *tables, _, _ = kernels.inside_outside(forest, states, self.n_phrases, *scores)
         return Posteriors(float(log_total), *(table.astype(np.float32) for table in tables))
 
@@ -110,7 +111,7 @@ class Expert:
     >>> from gramian.loglinear import SpanCRF
     >>> from gramian.trees import Tree
     >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")])
-    >>> crf = SpanCRF(epochs=1).fit(bank)
+    >>> crf = SpanCRF(max_iter=1).fit(bank)
     >>> chart, words = ChartParser(crf.grammar_), ["the", "cat", "sleeps"]
     >>> forest = chart.forest([crf.grammar_.lexicon.score(word) for word in words])
     >>> Expert(crf.model_, crf.grammar_).posteriors(words, forest).root.max()
@@ -154,5 +155,5 @@ class Expert:
             return None
         return replace(
             forest, item_posterior=found.item, edge_posterior=found.edge, root_posterior=found.root,
-            label_posterior=None,
+            labels_over_spans=None,
         )  # fmt: skip

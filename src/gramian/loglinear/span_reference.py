@@ -17,19 +17,8 @@ def inside_outside(
 ) -> tuple[float, Array, Array, Array, Array, Array]:
     """Sum over the trees of a forest, each with the exponentiated sum of the scores of its states and pairs.
 
-    Parameters
-    ----------
-    forest : Skeleton
-    states : States
-    n_phrases : int
-        Symbols from this number on are tags, whose items end a tree.
-    state_score, pair_score : ndarray of float64
-        Of items in their contexts, and of edges in the contexts of their parents.
-
-    Returns
-    -------
-    log_total : float
-    item_posterior, edge_posterior, root_posterior, state_posterior, pair_posterior : ndarray of float64
+    Symbols from `n_phrases` on are tags, whose items end a tree. Returns the logarithm of the sum, and the posteriors of items, edges,
+    roots, states and pairs.
     """
     n_items, n_edges = len(forest.item_symbol), len(forest.edge_left)
 

@@ -13,14 +13,7 @@ __all__ = ["find_states", "tree_states"]
 
 @kernel
 def find_states(forest, label_of, is_intermediate):
-    """Split items by context: the label of the phrase above, or, of an intermediate item, the symbol beside it.
-
-    Returns
-    -------
-    first_state int32 (n_items,), next_state int32 (n_states,): the states of an item as a list that ends with -1;
-    context int32 (n_states,); left_state, right_state int32 (n_edges,): the children's states under an edge;
-    state_pair int32 (n_states + 1,): where a state's edges begin among pairs of state and edge.
-    """
+    """Split items by context, and return the arrays of States."""
     n_items, n_edges, n_symbols = forest.item_symbol.shape[0], forest.edge_left.shape[0], label_of.shape[0]
     first_state = np.full(n_items, -1, np.int32)
     next_state, context = np.empty(2 * n_edges + n_items, np.int32), np.empty(2 * n_edges + n_items, np.int32)

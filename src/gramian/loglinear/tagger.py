@@ -4,54 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.loglinear import tagger_kernels as kernels
+from gramian.loglinear.adagrad import mean_weights
+from gramian.loglinear.span_templates import TAGGER
 from gramian.loglinear.word_views import PADDING, TAG, Views
 
 __all__ = ["Tagger", "fit_tagger", "tag_held_out"]
 
 Ints = npt.NDArray[np.int32]
 
-_EPOCHS = 5
+_PASSES = 5
 _SLOTS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class Tagger:
-    """Weights of hashed features.
-
-    Attributes
-    ----------
-    n_tags : int
-    weights : ndarray of float32, shape (a power of two,)
-    """
+    """Weights of hashed features, a power of two of them."""
 
     n_tags: int
     weights: npt.NDArray[np.float32]
 
     def tag(self, views: Views) -> None:
         """Fill the row of tags of a sentence's views."""
-        kernels.tag_sentence(views, self.n_tags, self.weights)
+        kernels.tag_sentence(TAGGER, views, self.n_tags, self.weights)
+
+
+class Lesson(NamedTuple):
+    """Sentences side by side."""
+
+    views: Views
+    tags: Ints  # the right tag of each column
+    starts: npt.NDArray[np.int64]  # where each sentence's columns begin
 
 
 def fit_tagger(views: Sequence[Views], tags: Sequence[Ints], n_tags: int, random_state: int) -> Tagger:
     """Learn a tagger from sentences and the numbers of their tags; from none, one that knows nothing."""
+    weights, drift, step = np.zeros(_SLOTS, np.float32), np.zeros(_SLOTS), 0
     if not views:
-        return Tagger(n_tags, np.zeros(_SLOTS, np.float32))
+        return Tagger(n_tags, weights)
     starts = np.zeros(len(views) + 1, np.int64)
     np.cumsum([view.shape[1] for view in views], out=starts[1:])
     padded = np.concatenate([np.pad(row, PADDING) for row in tags])
-    joined = np.concatenate(views, axis=1)
-    weights, drift = np.zeros(_SLOTS, np.float32), np.zeros(_SLOTS)
+    lesson = Lesson(np.concatenate(views, axis=1), padded, starts)
     rng = np.random.default_rng(random_state)
-    step = 0
-    for _ in range(_EPOCHS):
+    for _ in range(_PASSES):
         order = rng.permutation(len(views))
-        step = kernels.learn_tags(joined, starts, padded, order, n_tags, weights, drift, step)
-    return Tagger(n_tags, (weights - drift / max(step, 1)).astype(np.float32))
+        step = kernels.learn_tags(TAGGER, lesson, order, n_tags, weights, drift, step)
+    return Tagger(n_tags, mean_weights(weights, drift, max(step, 1)))
 
 
 def tag_held_out(

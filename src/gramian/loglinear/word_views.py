@@ -3,21 +3,47 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.corpus.vocab import shape
 
-__all__ = ["PADDING", "TAG", "Views", "WordForms"]
+__all__ = ["PADDING", "TAG", "VIEWS", "BoundedCache", "Views", "WordForms", "frequent_words"]
 
 Views = npt.NDArray[np.int64]
 """Shape (8, n_words + 4): word, form, spelling, shape, ends of two and four letters, beginning, and the tag guessed, from 1."""
 
+VIEWS = "wfxselpt"
+"""A letter for each row, for templates."""
+
 PADDING = 2
 TAG = 7
-_LARGEST_CACHE = 1 << 17
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class BoundedCache(dict[Key, Value]):
+    """What a function made of keys met before; when it is full it is emptied.
+
+    Examples
+    --------
+    >>> lengths = BoundedCache(len, most=2)
+    >>> lengths["a"], lengths["bb"], lengths["ccc"], dict(lengths)
+    (1, 2, 3, {'ccc': 3})
+    """
+
+    def __init__(self, make: Callable[[Key], Value], most: int = 1 << 17) -> None:
+        self._make, self._most = make, most
+
+    def __missing__(self, key: Key) -> Value:
+        if len(self) >= self._most:
+            self.clear()
+        value = self[key] = self._make(key)
+        return value
 
 
 class WordForms:
@@ -32,24 +58,33 @@ class WordForms:
     def __init__(self, frequent: Sequence[str]) -> None:
         self.frequent = tuple(frequent)
         self._known = frozenset(self.frequent)
-        self._cache: dict[str, tuple[int, ...]] = {}
+        self._cache: BoundedCache[str, tuple[int, ...]] = BoundedCache(self._numbers)
 
     def views(self, words: Sequence[str]) -> Views:
         """Return the rows of a sentence whose tags are not known yet."""
         rows = np.zeros((TAG + 1, len(words) + 2 * PADDING), np.int64)
         for place, word in enumerate(words, PADDING):
-            rows[:TAG, place] = self._cache.get(word) or self._numbers(word)
+            rows[:TAG, place] = self._cache[word]
         return rows
 
     def _numbers(self, word: str) -> tuple[int, ...]:
         lower, outline = word.lower(), shape(word)
-        form = f"{outline} {lower[-3:]}"
+        form = f"f {outline} {lower[-3:]}"
         parts = (
-            f"w {lower}" if lower in self._known else f"f {form}", f"f {form}", f"x {lower}", f"s {outline}",
-            f"e {outline} {lower[-2:]}", f"e {lower[-4:]}", f"b {lower[:3]}",
-        )  # fmt: skip
-        numbers = tuple(zlib.crc32(part.encode()) for part in parts)
-        if len(self._cache) >= _LARGEST_CACHE:
-            self._cache.clear()
-        self._cache[word] = numbers
-        return numbers
+            f"w {lower}" if lower in self._known else form,
+            form,
+            f"x {lower}",
+            f"s {outline}",
+            f"e {outline} {lower[-2:]}",
+            f"e {lower[-4:]}",
+            f"b {lower[:3]}",
+        )
+        return tuple(zlib.crc32(part.encode()) for part in parts)
+
+
+def frequent_words(words: Iterable[tuple[str, int]], min_count: int) -> list[str]:
+    """Return lower-cased words that occur as often as `min_count`, of words with their counts."""
+    total: dict[str, int] = {}
+    for word, count in words:
+        total[word.lower()] = total.get(word.lower(), 0) + count
+    return [word for word, count in total.items() if count >= min_count]

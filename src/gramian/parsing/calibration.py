@@ -7,14 +7,15 @@ has not seen; see :mod:`gramian.training.calibrate`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
+from gramian.errors import OptionError
 from gramian.trees import Tree
 
 __all__ = ["Calibration", "Curve"]
@@ -45,6 +46,10 @@ class Curve:
     low: float = 1.0
     high: float = 1.0
     shift: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not all(map(isfinite, (self.low, self.high, self.shift))) or min(self.low, self.high) < 0:
+            raise OptionError(f"low and high must be at least 0, and shift a number, got {self}")
 
     def __call__(self, posteriors: Sequence[float] | Floats) -> Floats:
         """Return how probable it is that labels of these posteriors are right."""
@@ -105,7 +110,7 @@ class Calibration:
     def confidences(self, tree: Tree, posteriors: Sequence[float]) -> tuple[float, ...]:
         """Return the confidences of a tree's nodes, in the order of its subtrees.
 
-        A posterior of 0 marks a makeshift and stays; what models with negative parameters have above 1 counts as 1.
+        A posterior of 0 marks a fallback and stays; what models with negative parameters have above 1 counts as 1.
         """
         if self.phrases is self.tags is None:
             return tuple([min(1.0, value) for value in posteriors])
@@ -115,28 +120,6 @@ class Calibration:
             if curve is not None:
                 values[chosen] = curve(values[chosen])
         return tuple(np.minimum(values, 1.0).tolist())
-
-    def as_dict(self) -> dict[str, dict[str, float] | None]:
-        """Return what a model file holds."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, Mapping[str, Any] | None]) -> Self:
-        """Return what :meth:`as_dict` stands for.
-
-        Raises
-        ------
-        LookupError, TypeError, ValueError
-            If it stands for nothing.
-        """
-        return cls(**{name: None if one is None else _curve(one) for name, one in record.items()})
-
-
-def _curve(record: Mapping[str, Any]) -> Curve:
-    curve = Curve(**{name: float(value) for name, value in record.items()})
-    if not all(map(isfinite, (curve.low, curve.high, curve.shift))) or min(curve.low, curve.high) < 0:
-        raise ValueError(f"this is no curve of confidences: {curve}")
-    return curve
 
 
 def _logarithms(posteriors: Floats) -> Floats:

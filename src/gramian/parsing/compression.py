@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from gramian.errors import OptionError
-from gramian.grammar import LPCFG
 from gramian.grammar.compress import lowrank
 from gramian.grammar.compress.bound import guarantee
 from gramian.grammar.compress.shared import compress_shared
 from gramian.parsing.model import Model
-from gramian.parsing.model_store import load_model, save_model
+from gramian.parsing.model_store import rounded
 
 __all__ = ["compress_model", "guarantees"]
 
@@ -49,7 +46,7 @@ def compress_model(
         else:
             signed = options.get("signed", False) or not grammar.is_probabilistic
             one = lowrank.compress(grammar, rank, **{**options, "signed": signed})
-        found.append(lowrank.compared(grammar, _rounded(one.grammar)) if half else one)
+        found.append(lowrank.compared(grammar, rounded(Model(one.grammar)).grammar) if half else one)
     facts = _together([one.summary() for one in found])
     # The error of what the model came from adds to that of what was done to it now.
     facts["gamma"] += model.report.get("low rank", {}).get("gamma", 0.0)
@@ -65,13 +62,6 @@ def guarantees(model: Model, epsilons: Sequence[float]) -> list[dict[str, Any]]:
     states = int(max(grammar.n_states.max() for grammar in model.grammars))
     sizes = states, model.grammar.n_symbols
     return [asdict(guarantee(gamma, *sizes, epsilon)) for epsilon in epsilons] if gamma > 0 else []
-
-
-def _rounded(grammar: LPCFG) -> LPCFG:
-    """Return the grammar as it comes back from a file of 16-bit numbers."""
-    with TemporaryDirectory() as folder:
-        save_model(Model(grammar), Path(folder, "model"), half=True)
-        return load_model(Path(folder, "model")).grammar
 
 
 def _together(parts: list[dict[str, Any]]) -> dict[str, Any]:

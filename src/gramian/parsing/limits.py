@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from time import perf_counter
 
 from gramian.chart.chart_parser import Pruning
 from gramian.errors import OptionError
 
-__all__ = ["Limits", "cut", "expected_bytes", "expected_seconds"]
+__all__ = ["Deadline", "Limits", "cut", "expected_bytes", "expected_seconds"]
 
 _NARROWEST_BEAM = 0.3
+_EMERGENCY, _EMERGENCY_LEAST = 20, 60.0  # times the seconds a sentence may take, and seconds at the least
 
 
 def expected_seconds(pruning: Pruning, n_words: int, n_rules: int) -> float:
@@ -47,7 +49,7 @@ class Limits:
     length : int or None
         The most words that are parsed in one piece.
     seconds : float or None
-        A chart that is expected to take longer is not begun.
+        A chart that is expected to take longer is not begun, be it that of the first attempt at a sentence or of another.
     memory : int or None
         Bytes; nor is one that is expected to need more.
     """
@@ -60,18 +62,10 @@ class Limits:
         for name in ("length", "seconds", "memory"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise OptionError(f"max_{name} is more than 0, not {value!r}")
+                raise OptionError(f"max_{name} must be more than 0, got {value!r}")
 
     def fit(self, pruning: Pruning, n_words: int, n_rules: int) -> Pruning | None:
-        """Return `pruning`, with a narrower beam if time asks for it, or None if no chart keeps within limits.
-
-        Parameters
-        ----------
-        pruning : Pruning
-        n_words : int
-        n_rules : int
-            Rules of the grammar.
-        """
+        """Return `pruning`, with a narrower beam if time asks for it, or None if no chart keeps within limits."""
         if self.length is not None and n_words > self.length:
             return None
         if self.memory is not None and expected_bytes(pruning, n_words) > self.memory:
@@ -93,6 +87,30 @@ class Limits:
             else:
                 too_long = length
         return shortest
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """The time at which no further chart of a sentence is begun: an emergency stop, which ``status`` tells of.
+
+    Until then nothing depends on the clock: what is begun depends on what is foretold.
+    """
+
+    at: float = inf
+
+    @classmethod
+    def of(cls, limits: Limits) -> Deadline:
+        """Return the deadline of a sentence that is begun now."""
+        return (
+            cls()
+            if limits.seconds is None
+            else cls(perf_counter() + max(_EMERGENCY * limits.seconds, _EMERGENCY_LEAST))
+        )
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is later than that."""
+        return self.at < inf and perf_counter() > self.at
 
 
 def cut(words: Sequence[str], longest: int) -> list[slice]:

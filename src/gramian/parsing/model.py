@@ -1,45 +1,58 @@
-"""A learnt grammar together with what is worth knowing about it: how, from what, and how well it was learnt."""
+"""A learnt grammar with all that parses beside it, and what is worth knowing about it: how, from what, and how well it was learnt."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
-import numpy.typing as npt
-
+from gramian.errors import OptionError, counted
 from gramian.grammar.lpcfg import LPCFG
 from gramian.parsing.calibration import Calibration
+from gramian.parsing.tokenise import Style
 from gramian.trees.labels import is_intermediate, split_chain
+from gramian.trees.normalise import PRESETS
 
-__all__ = ["Model"]
+if TYPE_CHECKING:
+    from gramian.loglinear import RerankModel, SpanModel
+
+__all__ = ["METADATA", "Model"]
+
+METADATA = ("options", "data", "metrics", "report")
+"""The fields of a model that steer nothing."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
-    """A grammar, or several that parse together, and its papers: free-form, as long as JSON can hold them.
+    """A grammar, or several that parse together, what helps them, and metadata.
 
     Attributes
     ----------
     grammar : LPCFG
     options : mapping
-        The learner's options. ``"tokens"`` says how text is cut into words (``"penn"`` or ``"spaces"``).
+        Metadata: the learner's options. Metadata are free-form, as long as JSON can hold them, and steer nothing.
     data : mapping
-        What it was learnt from: names, sizes, licences, whom to credit.
+        Metadata: what it was learnt from, with names, sizes, licences, whom to credit.
     metrics : mapping
-        Scores, with their signatures.
+        Metadata: scores, with their signatures.
     report : mapping
-        What the learner tells about the training.
+        Metadata: what the learner tells about the training.
     others : tuple of LPCFG
         Further grammars of the same treebank, whose posteriors are combined with those of `grammar`.
-    expert : mapping of str to ndarray, optional
-        A span CRF of the same treebank; see :func:`gramian.loglinear.span_store.pack`.
+    expert : SpanModel, optional
+        A span CRF of the same treebank.
     expert_weight : float, optional
         What it counts beside the grammars, if that was tuned; see :data:`gramian.chart.combine.EXPERT_WEIGHT`.
     calibration : mapping of str to Calibration
         How posteriors become confidences, for each way to combine grammars; without it they are the same.
-    reranker : mapping of str to ndarray, optional
-        What chooses among the best trees of all these; see :func:`gramian.loglinear.rerank_store.pack`.
+    reranker : RerankModel, optional
+        What chooses among the best trees of all these.
+    kinds : tuple of str
+        What kind each grammar is of, for ``combination="hierarchical"``; none for its binarisation.
+    tokens : str
+        How text is cut into words: ``"penn"`` or ``"spaces"``.
+    preset : str, optional
+        The treebank's scheme, if it is known: one of :data:`gramian.trees.PRESETS`.
     """
 
     grammar: LPCFG
@@ -48,10 +61,34 @@ class Model:
     metrics: Mapping[str, Any] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)
     others: tuple[LPCFG, ...] = ()
-    expert: Mapping[str, npt.NDArray[Any]] | None = None
+    expert: SpanModel | None = None
     expert_weight: float | None = None
     calibration: Mapping[str, Calibration] = field(default_factory=dict)
-    reranker: Mapping[str, npt.NDArray[Any]] | None = None
+    reranker: RerankModel | None = None
+    kinds: tuple[str, ...] = ()
+    tokens: Style = "penn"
+    preset: str | None = None
+
+    def __post_init__(self) -> None:
+        if misplaced := ({"tokens", "preset"} & self.options.keys()) | ({"kinds"} & self.report.keys()):
+            raise OptionError(f"{min(misplaced)} is a field of its own, not one of a model's metadata")
+        named = isinstance(self.kinds, tuple) and all(isinstance(kind, str) for kind in self.kinds)
+        if not named or len(self.kinds) not in (0, len(self.grammars)):
+            raise OptionError(f"kinds must name each of {len(self.grammars)} grammars, got {self.kinds!r}")
+        if self.tokens not in get_args(Style):
+            raise OptionError(f"tokens must be one of {', '.join(get_args(Style))}, got {self.tokens!r}")
+        if self.preset not in (None, *PRESETS):
+            raise OptionError(f"preset must be one of {', '.join(PRESETS)}, got {self.preset!r}")
+        weight = self.expert_weight
+        if weight is not None and not (type(weight) in (int, float) and 0 <= weight <= 1):
+            raise OptionError(f"expert_weight must be between 0 and 1, got {weight!r}")
+
+    def __repr__(self) -> str:
+        parts = [repr(self.grammar)]
+        if self.others:
+            parts.append(counted(len(self.others), "more grammar"))
+        parts += [name for name in ("expert", "reranker", "calibration") if getattr(self, name)]
+        return f"<Model: {', '.join(parts)}>"
 
     @property
     def grammars(self) -> tuple[LPCFG, ...]:

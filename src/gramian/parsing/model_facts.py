@@ -32,14 +32,14 @@ def model_facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[st
         for name, about in report.pop("symbols", {}).items()
     ]
     report.pop("low rank", None)
-    report |= _costs(file)
+    report |= _costs(file) | ({"kinds": list(model.kinds)} if model.kinds else {})
     return {
         "format": "grammar",
         "file": file,
         "bytes": os.path.getsize(file),
         "gramian": json.loads(metadata["gramian"]).get("gramian"),
         "data": dict(model.data),
-        "options": dict(model.options),
+        "options": dict(model.options) | ({} if model.preset is None else {"preset": model.preset}),
         "metrics": dict(model.metrics),
         "size": {
             "grammars": len(model.grammars),

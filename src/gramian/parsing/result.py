@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from math import isfinite
+from typing import Any, Literal, Protocol
 
-from gramian.chart.chart_parser import ChartParser, Forest
 from gramian.chart.decode import decode
-from gramian.chart.derivations import log_posteriors
+from gramian.chart.derivations import log_probabilities
+from gramian.chart.forest import Forest
 from gramian.chart.k_best import k_best
 from gramian.chart.readout import Decoded, confidences, to_tree
 from gramian.trees import Tree
 from gramian.trees.tree import phrase
 
-__all__ = ["Alternative", "ParseResult", "Reranker", "Status", "read_result", "without_end"]
+__all__ = ["Alternative", "ParseResult", "Reranker", "Status", "read_result", "table", "without_end"]
 
-Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "empty"]
+Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "stopped", "empty"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Alternative:
     ----------
     tree : Tree
     log_prob : float
-        Natural logarithm of the probability of the tree with its words.
+        Natural logarithm of the probability of the tree with its words; of several grammars, under their mixture.
     """
 
     tree: Tree
@@ -45,14 +46,14 @@ class ParseResult:
     status : str
         ``"parsed"``; ``"narrow"``: with a narrower beam, to keep within limits; ``"wide"``: with a wider beam,
         since the usual one left no tree; ``"glued"``: phrases side by side, since the grammar has no tree;
-        ``"parts"``: parsed in parts, to keep within limits; ``"flat"``: no phrases but the root; ``"empty"``: no
-        words.
+        ``"parts"``: parsed in parts, to keep within limits; ``"flat"``: no phrases but the root; ``"stopped"``: flat, or
+        flat parts, since far more time had passed than the limits foretell; ``"empty"``: no words.
     log_prob : float
         Natural logarithm of the probability of the words, summed over all trees that were not pruned; of a glued
         sentence, under the grammar that allows for sequences of phrases; ``-inf`` of a flat tree.
     confidences : tuple of float
         For every node of the tree, in the order of :meth:`~gramian.trees.Tree.subtrees`, the probability that its
-        label stands over these words, calibrated if the model is; 0 where a node is a makeshift.
+        label stands over these words, calibrated if the model is; 0 where a node is a fallback.
     words : tuple of str
     offsets : tuple of (int, int), optional
         Where the words stand in the text, if text was given.
@@ -75,23 +76,90 @@ class ParseResult:
         """Label, first word, end and confidence of every node."""
         return [(*span, sure) for span, sure in zip(self.tree.spans(), self.confidences, strict=True)]
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON holds it, numbers rounded; ``gramian parse --json`` writes this."""
+        spans = [
+            {"label": label, "start": start, "end": end, "confidence": round(sure, 4)}
+            for label, start, end, sure in (self.spans if self.words else ())
+        ]
+        record: dict[str, Any] = {
+            "tree": str(self.tree) if self.words else "",
+            "status": self.status,
+            "log_prob": _finite(self.log_prob),
+            "words": list(self.words),
+            "spans": spans,
+            "seconds": round(self.seconds, 5),
+        }
+        if self.offsets is not None:
+            record["offsets"] = [list(place) for place in self.offsets]
+        if self.alternatives:
+            record["alternatives"] = [
+                {"tree": str(one.tree), "log_prob": _finite(one.log_prob)} for one in self.alternatives
+            ]
+        return record
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for every node of the tree, as a table holds it; see :func:`table` for many results."""
+        return [
+            {
+                "label": label,
+                "start": start,
+                "end": end,
+                "text": " ".join(self.words[start:end]),
+                "confidence": sure,
+            }
+            for label, start, end, sure in (self.spans if self.words else ())
+        ]
+
     def _repr_svg_(self) -> str:
         """Draw the tree in a notebook, phrases coloured by their confidence."""
         values = {(label, start, end): sure for label, start, end, sure in self.spans} if self.words else None
         return self.tree.svg(values=values)
 
 
+def table(results: Iterable[ParseResult]) -> list[dict[str, Any]]:
+    """Return a row for every node of every result, ready for ``pandas.DataFrame``.
+
+    Parameters
+    ----------
+    results : iterable of ParseResult
+
+    Returns
+    -------
+    list of dict
+        ``sentence`` (its number, from 0), ``status``, ``label``, ``start``, ``end``, ``text``, ``confidence``.
+
+    Examples
+    --------
+    >>> tree = Tree.parse("(NP (DT the) (NN dog))")
+    >>> result = ParseResult(tree, "parsed", -4.5, (0.9, 1.0, 0.8), tree.words)
+    >>> for row in table([result]):
+    ...     print(*row.values())
+    0 parsed NP 0 2 the dog 0.9
+    0 parsed DT 0 1 the 1.0
+    0 parsed NN 1 2 dog 0.8
+    """
+    return [
+        {"sentence": number, "status": result.status, **row}
+        for number, result in enumerate(results)
+        for row in result.rows()
+    ]
+
+
+def _finite(value: float) -> float | None:
+    return round(value, 4) if isfinite(value) else None
+
+
 class Reranker(Protocol):
     """Whoever has an order of its own for the best trees, such as :class:`gramian.loglinear.RerankModel`."""
 
-    def ranked(self, chart: ChartParser, forest: Forest, words: Sequence[str], k: int) -> list[Decoded]:
+    def ranked(self, forest: Forest, words: Sequence[str], k: int) -> list[Decoded]:
         """Return the best `k` trees of a forest."""
 
 
 def read_result(
-    chart: ChartParser,
     forest: Forest,
-    words: list[str],
+    words: Sequence[str],
     log_words: float,
     status: Status,
     k: int,
@@ -99,32 +167,25 @@ def read_result(
     reranker: Reranker | None = None,
 ) -> ParseResult | None:
     """Return the best tree or trees of a forest, or None if none has a probability."""
-    alternatives: tuple[Alternative, ...] = ()
-    best: Decoded | None
     if k == 1 and reranker is None:
-        best = decode(chart, forest, decoder)
+        best = decode(forest, decoder)
+        ranked = [] if best is None else [best]
+    elif reranker is None:
+        ranked = k_best(forest, k, decoder)
     else:
-        ranked = (
-            k_best(chart, forest, k, decoder)
-            if reranker is None
-            else reranker.ranked(chart, forest, words, k)
-        )
-        best = ranked[0] if ranked else None
-    if k > 1:
-        base = forest.log_ratio + log_words
-        alternatives = tuple(
-            [
-                Alternative(to_tree(chart, forest, one, words), base + log_posterior)
-                for one, log_posterior in zip(ranked, log_posteriors(chart, forest, ranked), strict=True)
-            ]
-        )
-    if best is None:
+        ranked = reranker.ranked(forest, words, k)
+    if not ranked:
         return None
+    trees = [to_tree(forest, one, words) for one in ranked]
+    alternatives: tuple[Alternative, ...] = ()
+    if k > 1:
+        logs = log_probabilities(forest, ranked, log_words)
+        alternatives = tuple(map(Alternative, trees, logs))
     return ParseResult(
-        alternatives[0].tree if alternatives else to_tree(chart, forest, best, words),
+        trees[0],
         status,
         forest.log_ratio + log_words,
-        tuple(confidences(chart, forest, best).tolist()),
+        tuple(confidences(forest, ranked[0]).tolist()),
         tuple(words),
         alternatives=alternatives,
     )

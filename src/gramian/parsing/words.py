@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from gramian.grammar.lexicon import Lexicon, WordScores
 from gramian.trees.labels import split_chain
 
-__all__ = ["WordTable"]
+__all__ = ["Word", "WordTable"]
 
 _LARGEST_CACHE = 1 << 17
 _MOST_WEIGHT = 1e300  # of a tag that is given; anything above, infinity included, means nothing
@@ -19,6 +20,27 @@ _SPELLINGS = {
     "“": "``", "”": "''", "„": "``", "«": "``", "»": "''", '"': "''", "‘": "`", "’": "'", "—": "--", "–": "--",
     "…": "...", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-",
 }  # fmt: skip
+
+
+class Word(NamedTuple):
+    """A word as the grammar knows it.
+
+    Attributes
+    ----------
+    spelling : str
+        The grammar's own, where the text has another way of writing a word it knows.
+    initial : bool
+        Whether it begins the sentence.
+    scores : WordScores
+        The tags it may have.
+    log_probability : float
+        Of the word itself; an unknown one counts as seen once.
+    """
+
+    spelling: str
+    initial: bool
+    scores: WordScores
+    log_probability: float
 
 
 class WordTable:
@@ -36,38 +58,41 @@ class WordTable:
         self._log_probability = dict(zip(lexicon.words, logs.tolist(), strict=True))
         self._log_unknown = float(-np.log(total))
         # Where words of a sentence begin, capitals say less: two caches, for the first word and the others.
-        self._cache: tuple[dict[str, tuple[WordScores, float]], ...] = ({}, {})
+        self._cache: tuple[dict[str, Word], ...] = ({}, {})
         self._numbers: dict[str, list[int]] = {}
         for number, tag in enumerate(lexicon.tags):
             self._numbers.setdefault(split_chain(tag)[-1], []).append(number)
 
-    def score(self, word: str, initial: bool) -> tuple[WordScores, float]:
-        """Return a word's tags, and the logarithm of its own probability (an unknown word counts as seen once)."""
+    def read(
+        self, tokens: Sequence[str], given: Sequence[Mapping[str, float] | None] | None = None
+    ) -> list[Word]:
+        """Return the words of a sentence; of each, `given` may have the tags it is restricted to."""
+        words = [self.look_up(token, place == 0) for place, token in enumerate(tokens)]
+        for place, weights in enumerate(given or ()):
+            if weights is not None:
+                words[place] = self.restrict(words[place], weights)
+        return words
+
+    def look_up(self, token: str, initial: bool) -> Word:
+        """Return a token as the grammar knows it."""
         cache = self._cache[initial]
-        found = cache.get(word)
+        found = cache.get(token)
         if found is None:
-            known = self._known_spelling(word, initial)
-            found = (
-                self._lexicon.score(known, initial),
-                self._log_probability.get(known, self._log_unknown),
-            )
+            spelling = self._known_spelling(token, initial)
+            log_probability = self._log_probability.get(spelling, self._log_unknown)
+            found = Word(spelling, initial, self._lexicon.score(spelling, initial), log_probability)
             if len(cache) >= _LARGEST_CACHE:
                 cache.clear()
-            cache[word] = found
+            cache[token] = found
         return found
 
-    def restrict(self, scores: WordScores, word: str, weights: Mapping[str, float]) -> WordScores | None:
-        """Return the scores of a word whose tags are given, or None if the grammar has none of them.
+    def restrict(self, word: Word, weights: Mapping[str, float]) -> Word:
+        """Return a word whose tags are given, or the same word if the grammar has none of these tags.
 
-        Parameters
-        ----------
-        scores : WordScores
-            What the lexicon says about the word.
-        word : str
-        weights : mapping of str to float
-            Probability of each tag; it takes the place of the lexicon's. Where several tags of the grammar are one
-            tag of the treebank (``NP|NN`` and ``NN``), they share it as the lexicon has it.
+        `weights` are the probabilities of tags; they take the place of the lexicon's. Where several tags of the grammar are one tag of
+        the treebank (``NP|NN`` and ``NN``), they share it as the lexicon has it.
         """
+        scores = word.scores
         prior = self._lexicon.tag_prior
         own = np.zeros(len(prior))
         own[scores.tags] = scores.coarse * prior[scores.tags]
@@ -82,30 +107,32 @@ class WordTable:
                 if share > 0:
                     tags.append(number)
                     chances.append(share)
-        return self._scores(tags, chances, word) if tags else None
+        return self._rescored(word, tags, chances) if tags else word
 
-    def widen(self, scores: WordScores, word: str, initial: bool) -> WordScores:
+    def widen(self, word: Word) -> Word:
         """Add the tags that the form of the word suggests to those it has."""
-        lexicon = self._lexicon
-        guess = lexicon.tag_probabilities(self._known_spelling(word, initial), initial)
+        lexicon, scores = self._lexicon, word.scores
+        guess = lexicon.tag_probabilities(word.spelling, word.initial)
         # The more often a word was seen, the less likely is a tag it never had.
-        count = np.exp(self.score(word, initial)[1] - self._log_unknown)
+        count = np.exp(word.log_probability - self._log_unknown)
         share = _FORM_COUNT / (10 + count)
         chances = share * np.where(guess >= lexicon.min_tag_probability, guess, 0)
         chances[scores.tags] += scores.coarse * lexicon.tag_prior[scores.tags]
         tags = np.flatnonzero(chances)
-        return self._scores(tags.tolist(), chances[tags].tolist(), word)
+        return self._rescored(word, tags.tolist(), chances[tags].tolist())
 
-    def top_tag(self, scores: WordScores) -> str:
+    def top_tag(self, word: Word) -> str:
         """Return the treebank's name of the most probable tag."""
+        scores = word.scores
         place = int((scores.coarse * self._lexicon.tag_prior[scores.tags]).argmax())
         return split_chain(self._lexicon.tags[scores.tags[place]])[-1]
 
-    def _scores(self, tags: list[int], chances: list[float], word: str) -> WordScores:
+    def _rescored(self, word: Word, tags: list[int], chances: list[float]) -> Word:
         lexicon = self._lexicon
         numbers = np.array(tags, np.int32)
         coarse = (np.array(chances) / lexicon.tag_prior[numbers]).astype(np.float32)
-        return WordScores(numbers, coarse, np.concatenate([lexicon.pair_states(tag, word) for tag in tags]))
+        states = [lexicon.pair_states(tag, word.spelling, word.initial) for tag in tags]
+        return word._replace(scores=WordScores(numbers, coarse, np.concatenate(states)))
 
     def _known_spelling(self, word: str, initial: bool) -> str:
         """Return the word as the grammar knows it, if only the way of writing it differs."""

@@ -8,8 +8,7 @@ the expert's weight of the model that was learnt from all.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,14 +17,17 @@ from gramian.chart.combine import COMBINATIONS, EXPERT_WEIGHT
 from gramian.evaluate import GoldBrackets, judged
 from gramian.parsing.calibration import Calibration, Curve
 from gramian.parsing.model import Model
-from gramian.training.folds import HeldOut, held_out
+from gramian.parsing.parser import Parser
+from gramian.training.folds import FoldTask, held_out
+from gramian.training.members import MemberTask, Workplace
 from gramian.training.parallel import Outcome
+from gramian.training.training_data import Fold
 from gramian.trees import Tree
 
-__all__ = ["FOLDS", "WEIGHTS", "calibrate", "fold_f1", "fold_outcomes"]
+__all__ = ["LAST", "WEIGHTS", "OutcomesTask", "WeightsTask", "calibrate"]
 
-FOLDS = 10
-"""One fold of so many is held out: the last, since the neighbours of its trees are on one side only."""
+LAST = Fold(9, 10)
+"""The fold that is held out: the last, since the neighbours of its trees are on one side only."""
 WEIGHTS = (0.25, 0.35, 0.45, 0.55, 0.65)
 """The weights of an expert that are tried."""
 _MOST = 1000  # trees of a fold that are parsed; a curve has three parameters
@@ -33,44 +35,23 @@ _MOST = 1000  # trees of a fold that are parsed; a curve has three parameters
 
 def calibrate(
     model: Model,
-    tasks: Sequence[dict[str, Any]],
-    *,
-    jobs: int = 1,
-    scheduler: str | None = None,
-    folder: str | Path | None = None,
+    members: Sequence[MemberTask],
+    place: Workplace,
     watch: Callable[[Outcome], None] | None = None,
-    say: Callable[[str], None] | None = None,
 ) -> Model:
-    """Return a model with calibrated confidences and, if it has an expert, a tuned weight of it.
-
-    Parameters
-    ----------
-    model : Model
-        Of all trees.
-    tasks : sequence of dict
-        Its members', as for :func:`gramian.training.members.train_member`.
-    jobs, scheduler, folder, watch, say
-        As for :func:`gramian.training.folds.held_out`.
-    """
-
-    def work(function: Callable[..., Any], **settings: Any) -> Any:
-        [result] = held_out(
-            function, settings, tasks, FOLDS, numbers=[FOLDS - 1], jobs=jobs, scheduler=scheduler, folder=folder, watch=watch,
-            say=say,
-        )  # fmt: skip
-        return result
-
+    """Return a model of all trees with calibrated confidences and, if it has an expert, a tuned weight of it."""
     report: dict[str, Any] = {}
     weight = None
     if model.expert is not None and model.reranker is None:  # a reranker has learnt with the usual weight
-        f1 = work(fold_f1, weights=list(WEIGHTS))
+        [f1] = held_out(WeightsTask(), members, [LAST], place, watch)
         best = max(zip(f1, WEIGHTS, strict=True), key=lambda one: (one[0], -abs(one[1] - EXPERT_WEIGHT)))
         weight = best[1]
         report["F1 by weight of the expert"] = {
             f"{one}": round(value, 2) for one, value in zip(WEIGHTS, f1, strict=True)
         }
     ways = COMBINATIONS if model.others or model.expert is not None else COMBINATIONS[:1]
-    outcomes = work(fold_outcomes, combinations=list(ways), expert_weight=weight)
+    work = OutcomesTask(combinations=tuple(ways), expert_weight=weight)
+    [outcomes] = held_out(work, members, [LAST], place, watch)
     curves = {
         way: Calibration(**{kind: _curve(*rows) for kind, rows in found.items()})
         for way, found in outcomes.items()
@@ -81,35 +62,46 @@ def calibrate(
     )
 
 
-def fold_f1(fold: HeldOut, *, weights: Sequence[float]) -> list[float]:
-    """Return the F1 (gold tags put in) of the model of a fold on this fold, for each weight of its expert."""
-    trees = _sample(fold.trees)
-    gold = GoldBrackets(trees)
-    return [
-        gold.score([tree for tree, _ in _parses(fold.model, trees, expert_weight=weight)]).f1_gold_tags
-        for weight in weights
-    ]
+@dataclass(frozen=True, kw_only=True)
+class WeightsTask(FoldTask):
+    """The F1 (gold tags put in) of the model of a fold on this fold, for each weight of its expert."""
+
+    weights: tuple[float, ...] = WEIGHTS
+
+    def work(self, model: Model, trees: list[Tree]) -> list[float]:
+        """Return the F1 of each weight."""
+        trees = _sample(trees)
+        gold = GoldBrackets(trees)
+        return [
+            gold.score([tree for tree, _ in _parses(model, trees, expert_weight=weight)]).f1_gold_tags
+            for weight in self.weights
+        ]
 
 
-def fold_outcomes(
-    fold: HeldOut, *, combinations: Sequence[str], expert_weight: float | None
-) -> dict[str, dict[str, list[list[float]]]]:
-    """Return, for each way to combine, the posteriors of phrases and tags in the best trees of a fold, and whether each is right."""
-    trees = _sample(fold.trees)
-    gold = GoldBrackets(trees)
-    return {
-        way: {
-            kind: [sure.round(7).tolist(), right.astype(int).tolist()]
-            for kind, (sure, right) in judged(
-                gold, _parses(fold.model, trees, way, expert_weight=expert_weight)
-            ).items()
+@dataclass(frozen=True, kw_only=True)
+class OutcomesTask(FoldTask):
+    """The posteriors of phrases and tags in the best trees of a fold, and whether each is right, for each way to combine."""
+
+    combinations: tuple[str, ...]
+    expert_weight: float | None = None
+
+    def work(self, model: Model, trees: list[Tree]) -> dict[str, dict[str, list[list[float]]]]:
+        """Return posteriors and outcomes, by way and kind."""
+        trees = _sample(trees)
+        gold = GoldBrackets(trees)
+        return {
+            way: {
+                kind: [sure.round(7).tolist(), right.astype(int).tolist()]
+                for kind, (sure, right) in judged(
+                    gold, _parses(model, trees, way, expert_weight=self.expert_weight)
+                ).items()
+            }
+            for way in self.combinations
         }
-        for way in combinations
-    }
 
 
 def _curve(posteriors: Sequence[float], right: Sequence[float]) -> Curve | None:
-    """Return a curve through what was parsed; makeshifts, which have no posterior, stay as they are."""
+    """Return a curve through what was parsed; fallbacks, which have no posterior, stay as they are."""
     values = np.array(posteriors)
     known = values > 0
     return Curve.fit(values[known], np.array(right, np.bool_)[known]) if known.any() else None
@@ -124,8 +116,6 @@ def _sample(trees: Sequence[Tree]) -> list[Tree]:
 def _parses(
     model: Model, trees: Sequence[Tree], combination: str = "product", *, expert_weight: float | None
 ) -> list[tuple[Tree, tuple[float, ...]]]:
-    from gramian.parsing.parser import Parser
-
     parser = Parser(replace(model, expert_weight=expert_weight), combination=combination)
     results = parser.parse_many([list(tree.words) for tree in trees])
     return [(result.tree, result.confidences) for result in results]

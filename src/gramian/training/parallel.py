@@ -1,7 +1,8 @@
 """One map over independent tasks: one after the other, in local processes, or on a Dask cluster.
 
-Results are the same and come in the same order wherever tasks run, as long as a task holds all it depends on, its seed included. With a
-folder, every finished task is one file there, written in one rename: what was finished is never done again.
+Results are the same and come in the same order wherever tasks run, as long as a task holds all it depends on, its seed included, or a key
+of it. What all tasks share, a treebank say, is sent once to every worker. With a folder, every finished task is one file there, written in
+one rename: what was finished is never done again.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from threading import Thread
 from time import perf_counter, sleep
 from typing import Any, Literal
 
+from gramian import __version__
 from gramian.errors import GramianError, InputError, MissingExtraError, OptionError
 from gramian.io.files import writing
 
@@ -73,20 +74,37 @@ class TaskError(GramianError):
 
 
 def task_key(task: Any) -> str:
-    """Return a name for a task that depends on nothing but its content.
+    """Return a name for a task that depends on nothing but its content, and the version of gramian.
 
     Examples
     --------
     >>> task_key({"states": 8, "seed": 1}) == task_key({"seed": 1, "states": 8})
     True
     """
+    content = {"gramian": __version__, "task": _content(task)}
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:24]
+
+
+def _content(task: Any) -> Any:
+    """Return a task as JSON values; of a dataclass, its name and all fields but those that have ``{"key": False}`` in their metadata."""
+
+    def plain(value: Any) -> Any:
+        if is_dataclass(value) and not isinstance(value, type):
+            named = {
+                one.name: getattr(value, one.name) for one in fields(value) if one.metadata.get("key", True)
+            }
+            return {"kind": f"{type(value).__module__}.{type(value).__qualname__}", **named}
+        if isinstance(value, Mapping):
+            return dict(value)
+        raise TypeError(f"{value!r} is no JSON")
+
     try:
-        text = json.dumps(task, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        return json.loads(json.dumps(task, default=plain, allow_nan=False))
     except (TypeError, ValueError):
         raise OptionError(
             f"a task that is kept in a folder is made of JSON values; this is not: {_shortened(task)}"
         ) from None
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:24]
 
 
 class TaskFolder:
@@ -132,7 +150,7 @@ class TaskFolder:
         """Write the outcome of a task."""
         try:
             text = json.dumps(
-                {"task": self._key(outcome.task), "seconds": outcome.seconds, "result": outcome.value},
+                {"task": _content(self._key(outcome.task)), "seconds": outcome.seconds, "result": outcome.value},
                 ensure_ascii=False, allow_nan=False,
             )  # fmt: skip
         except (TypeError, ValueError) as error:
@@ -144,10 +162,11 @@ class TaskFolder:
 
 
 def run_tasks(
-    function: Callable[[Any], Any],
+    function: Callable[..., Any],
     tasks: Sequence[Any],
     *,
-    jobs: int = 1,
+    shared: Any = None,
+    n_jobs: int = 1,
     scheduler: str | None = None,
     folder: TaskFolder | str | Path | None = None,
     watch: Callable[[Outcome], None] | None = None,
@@ -158,14 +177,18 @@ def run_tasks(
     Parameters
     ----------
     function : callable
-        Takes a task. For processes and clusters it is a function of a module that the workers can import.
+        Takes a task, and what is shared if there is something. For processes and clusters it is a function of a module that the
+        workers can import.
     tasks : sequence
-    jobs : int
+    shared : object, optional
+        What the function also takes, the same for all tasks; sent once to every worker.
+    n_jobs : int
         Local processes; 1 runs the tasks in this one.
     scheduler : str, optional
         Address of a Dask scheduler (``"tcp://host:8786"``), whose workers run the tasks instead.
     folder : TaskFolder or path, optional
-        Where finished tasks are kept, and looked for first. Tasks and results are then made of JSON values.
+        Where finished tasks are kept, and looked for first. Tasks are then made of JSON values or
+        dataclasses of such, and results of JSON values.
     watch : callable, optional
         Called with each outcome as it comes, those kept from before first.
     failures : {"raise", "return"}
@@ -187,10 +210,10 @@ def run_tasks(
     >>> [outcome.value for outcome in run_tasks(abs, [-1, 2, -3])]
     [1, 2, 3]
     """
-    if jobs < 1:
-        raise OptionError(f"jobs is 1 or more, not {jobs}")
+    if n_jobs < 1:
+        raise OptionError(f"n_jobs must be at least 1, got {n_jobs}")
     if failures not in ("raise", "return"):
-        raise OptionError(f"failures is 'raise' or 'return', not {failures!r}")
+        raise OptionError(f"failures must be one of raise, return, got {failures!r}")
     store = TaskFolder(folder) if isinstance(folder, str | Path) else folder
     outcomes: dict[int, Outcome] = {}
 
@@ -206,11 +229,11 @@ def run_tasks(
             note(place, found)
     left = {place: task for place, task in enumerate(tasks) if place not in outcomes}
     if scheduler is not None:
-        runs = _on_cluster(function, left, scheduler)
-    elif jobs > 1 and len(left) > 1:
-        runs = _in_processes(function, left, jobs)
+        runs = _on_cluster(function, left, shared, scheduler)
+    elif n_jobs > 1 and len(left) > 1:
+        runs = _in_processes(function, left, shared, n_jobs)
     else:
-        runs = ((place, _attempt(function, task)) for place, task in left.items())
+        runs = ((place, _attempt(function, task, shared)) for place, task in left.items())
     for place, outcome in runs if left else ():
         note(place, outcome)
     failed = [outcomes[place] for place in sorted(outcomes) if outcomes[place].error]
@@ -219,11 +242,11 @@ def run_tasks(
     return [outcomes[place] for place in range(len(tasks))]
 
 
-def _attempt(function: Callable[[Any], Any], task: Any) -> Outcome:
+def _attempt(function: Callable[..., Any], task: Any, shared: Any) -> Outcome:
     """Run one task where it is; an error becomes part of the outcome."""
     began = perf_counter()
     try:
-        value = function(task)
+        value = function(task) if shared is None else function(task, shared)
     except GramianError as error:
         return Outcome(task, error=str(error), seconds=perf_counter() - began)
     except Exception:
@@ -232,7 +255,7 @@ def _attempt(function: Callable[[Any], Any], task: Any) -> Outcome:
 
 
 def _in_processes(
-    function: Callable[[Any], Any], tasks: Mapping[int, Any], jobs: int
+    function: Callable[..., Any], tasks: Mapping[int, Any], shared: Any, n_jobs: int
 ) -> Iterator[tuple[int, Outcome]]:
     """Run tasks in processes of this machine; yield as they finish.
 
@@ -242,10 +265,10 @@ def _in_processes(
     while waiting or suspects:
         running: dict[Any, int] = {}
         solitary = False
-        with _pool(jobs) as (pool, broken, wait):
+        with _pool(n_jobs, shared) as (pool, broken, wait):
 
             def submit(queue: deque[int], pool: Any = pool, running: dict[Any, int] = running) -> None:
-                future = pool.submit(_attempt, function, tasks[queue[0]])
+                future = pool.submit(_attempt_here, function, tasks[queue[0]])
                 running[future] = queue.popleft()  # only now: a broken pool takes nothing
 
             try:
@@ -253,7 +276,7 @@ def _in_processes(
                     if suspects and not running:
                         submit(suspects)
                         solitary = True
-                    while waiting and not solitary and len(running) < jobs:
+                    while waiting and not solitary and len(running) < n_jobs:
                         submit(waiting)
                     for future in wait(running, return_when="FIRST_COMPLETED").done:
                         if future.exception() is None:
@@ -275,7 +298,7 @@ _DIED = f"the process that ran it died {_TRIES} times; was it killed, or out of 
 
 
 @contextmanager
-def _pool(jobs: int) -> Iterator[tuple[Any, Any, Any]]:
+def _pool(n_jobs: int, shared: Any) -> Iterator[tuple[Any, Any, Any]]:
     """Give a pool of processes, the error it breaks with, and how to wait for its futures; stop it whatever happens."""
     try:
         from concurrent.futures import wait
@@ -284,15 +307,23 @@ def _pool(jobs: int) -> Iterator[tuple[Any, Any, Any]]:
         from joblib.externals.loky import ProcessPoolExecutor
     except ModuleNotFoundError:
         raise MissingExtraError("joblib", "train", "running tasks in several processes") from None
-    pool = ProcessPoolExecutor(jobs, env=_ONE_THREAD, initializer=_follow, initargs=(os.getpid(),))
+    pool = ProcessPoolExecutor(n_jobs, env=_ONE_THREAD, initializer=_begin, initargs=(os.getpid(), shared))
     try:
         yield pool, BrokenProcessPool, wait
     finally:
         pool.shutdown(wait=True, kill_workers=True)
 
 
-def _follow(parent: int) -> None:
-    """Let this worker end when the process that started it is gone, even if that was killed."""
+_here: list[Any] = [None]  # in a worker: what its tasks share
+
+
+def _attempt_here(function: Callable[..., Any], task: Any) -> Outcome:
+    return _attempt(function, task, _here[0])
+
+
+def _begin(parent: int, shared: Any) -> None:
+    """Keep what tasks share; let this worker end when the process that started it is gone, even if that was killed."""
+    _here[0] = shared
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -303,7 +334,7 @@ def _follow(parent: int) -> None:
 
 
 def _on_cluster(
-    function: Callable[[Any], Any], tasks: Mapping[int, Any], scheduler: str
+    function: Callable[..., Any], tasks: Mapping[int, Any], shared: Any, scheduler: str
 ) -> Iterator[tuple[int, Outcome]]:
     """Run tasks on the workers of a Dask scheduler; yield as they finish. Dask itself gives the tasks of lost workers to others."""
     try:
@@ -317,9 +348,9 @@ def _on_cluster(
             f"no Dask scheduler answers at {scheduler} ({type(error).__name__}); try: dask scheduler, and its address"
         ) from None
     with client:
+        there = None if shared is None else client.scatter(shared, broadcast=True)
         futures = {
-            client.submit(partial(_attempt, function), task, pure=False): place
-            for place, task in tasks.items()
+            client.submit(_attempt, function, task, there, pure=False): place for place, task in tasks.items()
         }
         try:
             for future in as_completed(list(futures), loop=client.loop):

@@ -1,39 +1,79 @@
-"""Candidates of sentences that a model has not seen, for a reranker to learn from."""
+"""A reranker for a model: learnt from the candidates of models that have not seen the sentences."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from gramian.loglinear.rerank_candidates import candidates
-from gramian.loglinear.rerank_scored import scored, written_candidates
+from gramian.loglinear import MaxEntReranker
+from gramian.loglinear.loglinear_store import rounded
+from gramian.loglinear.rerank_candidates import CANDIDATES, candidates
+from gramian.loglinear.rerank_scored import read_candidates, scored, written_candidates
+from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
-from gramian.training.folds import HeldOut
+from gramian.training.folds import FoldTask, held_out
+from gramian.training.members import MemberTask, Workplace
+from gramian.training.parallel import Outcome
+from gramian.training.training_data import Fold
+from gramian.trees import HeadRules, Tree
 
-__all__ = ["fold_candidates"]
+__all__ = ["CandidatesTask", "add_reranker", "fold_candidates"]
+
+_log = logging.getLogger(__name__)
 
 
-def fold_candidates(fold: HeldOut, *, k: int, expert_weight: float | None = None) -> dict[str, Any]:
-    """Return the candidates of a fold's sentences with their scores; :func:`gramian.loglinear.rerank_scored.read_candidates` reads them.
+@dataclass(frozen=True, kw_only=True)
+class CandidatesTask(FoldTask):
+    """Find the candidates of a fold's sentences; settings as for :func:`fold_candidates`."""
 
-    Parameters
-    ----------
-    fold : HeldOut
-    k : int
-        The most candidates of a sentence.
-    expert_weight : float, optional
-        What the expert counts, if it is not the default; see :class:`gramian.parsing.model.Model`.
+    k: int = CANDIDATES
+    expert_weight: float | None = None
 
-    Returns
-    -------
-    dict of JSON values
+    def work(self, model: Model, trees: list[Tree]) -> dict[str, Any]:
+        """Return the candidates as JSON holds them."""
+        return fold_candidates(model, trees, k=self.k, expert_weight=self.expert_weight)
+
+
+def fold_candidates(
+    model: Model, trees: Iterable[Tree], *, k: int, expert_weight: float | None = None
+) -> dict[str, Any]:
+    """Return the `k` best candidates of sentences that a model has not seen, scored, as JSON values.
+
+    :func:`gramian.loglinear.rerank_scored.read_candidates` reads them.
     """
-    parser = Parser(replace(fold.model, expert_weight=expert_weight))
+    parser = Parser(replace(model, expert_weight=expert_weight))
     found = []
-    for tree in fold.trees:
-        made = parser.forest(tree.words)
-        if made is not None:
-            trees, _ = candidates(*made, k)
-            if len(trees):
-                found.append(scored(tuple(tree.words), trees, tree))
+    for tree in trees:
+        forest = parser.forest(tree.words)
+        if forest is not None:
+            best, _ = candidates(forest, k)
+            if len(best):
+                found.append(scored(tuple(tree.words), best, tree))
     return written_candidates(found)
+
+
+def add_reranker(
+    model: Model, members: Sequence[MemberTask], folds: int, heads: HeadRules | None, place: Workplace
+) -> Model:
+    """Train the same members on folds of the treebank, rank their parses of the rest, and add what is learnt to the model."""
+    done = 0
+
+    def watch(outcome: Outcome) -> None:
+        nonlocal done
+        done += 1
+        how = "kept from before" if outcome.kept else f"{outcome.seconds:.1f} s"
+        what = "model" if isinstance(outcome.task, MemberTask) else "parses"
+        number, total = outcome.task.fold.number + 1, folds * (len(members) + 1)
+        _log.info("fold %d of %d, %s: %s (%d of %d)", number, folds, what, how, done, total)
+
+    work = CandidatesTask(expert_weight=model.expert_weight)
+    found = held_out(work, members, [Fold(number, folds) for number in range(folds)], place, watch)
+    reranker = MaxEntReranker(heads=heads)
+    reranker.fit([sentence for fold in found for sentence in read_candidates(fold)])
+    report = {
+        name: value for name, value in reranker.report_.items() if name not in ("seconds", "peak memory (MB)")
+    }
+    report = dict(model.report) | {"reranker": report | {"folds": folds}}
+    return replace(model, reranker=rounded(reranker.model_), report=report)

@@ -1,146 +1,146 @@
 """The search for numbers of states (Narayan and Cohen 2016) as ``gramian train --search`` does it: candidates are scored by F1.
 
-Sentences come from a file, or are every tenth of the treebank, which candidates are then not learnt from: treebanks are put together from
+Sentences are given, or are every tenth of the treebank, which candidates are then not learnt from: treebanks are put together from
 texts of different kinds, and numbers of states that suit the last text need not suit the others. On a cluster every candidate is an
-independent task; a worker reads and decomposes the treebank once.
+independent task; a worker decomposes the treebank once.
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from gramian.base import progress_shown
 from gramian.errors import InputError
-from gramian.evaluate import GoldBrackets
+from gramian.evaluate import COLLINS, GoldBrackets, Parameters
 from gramian.grammar import LPCFG
 from gramian.learn import SpectralClustering
 from gramian.learn.search import ClusterCache, search_states
 from gramian.learn.trials import Assignment, FoundStates
 from gramian.parsing.parser import Parser
-from gramian.training.folds import fold_trees
-from gramian.training.members import data_key, task_observations
 from gramian.training.parallel import run_tasks
-from gramian.trees import Tree, normalise, read_trees
-from gramian.trees import preset as named_preset
+from gramian.training.recipe import Recipe
+from gramian.training.training_data import Fold, TrainingData
+from gramian.trees import Tree
 
-__all__ = ["candidate_task", "f1_score", "score_candidate", "search_by_f1"]
+__all__ = ["StateSearch", "f1_score"]
 
-_FOLDS = 10  # a search sees all folds of a treebank but one
+_TENTH = Fold(9, 10, spread=True)
 _JUDGES = 500  # sentences that a candidate is scored on
 _MOST_STATES = 32  # of a label: whole rule tensors grow with their cube
 
 
-def f1_score(gold: Sequence[Tree], jobs: int = 1) -> Callable[[LPCFG], float]:
+def f1_score(gold: Sequence[Tree], parameters: Parameters = COLLINS) -> Callable[[LPCFG], float]:
     """Return a score for :func:`gramian.learn.search.search_states`: the labelled F1 of a grammar's trees, gold's tags put in first."""
-    scorer = GoldBrackets(gold)
+    scorer = GoldBrackets(gold, parameters)
     sentences = [list(tree.words) for tree in gold]
 
     def score(grammar: LPCFG) -> float:
-        parser = Parser(grammar, max_seconds=None)
-        return scorer.score([result.tree for result in parser.parse_many(sentences, jobs=jobs)]).f1_gold_tags
+        parser = Parser(grammar, max_seconds=None)  # making it compact would take longer than it saves
+        return scorer.score([result.tree for result in parser.parse_many(sentences)]).f1_gold_tags
 
     return score
 
 
-def candidate_task(task: dict[str, Any], judge: str | None, largest: int | None = None) -> dict[str, Any]:
-    """Return what candidates of a search have in common.
+class StateSearch:
+    """A search for the numbers of states whose grammar parses some sentences best.
 
     Parameters
     ----------
-    task : dict
-        As for :func:`gramian.training.members.train_member`; of the learner's parameters, those that clustering has are used.
-    judge : str, optional
-        File of trees to score candidates on; by default every tenth of the task's, which candidates are then not learnt from.
+    data : TrainingData
+    recipe : Recipe
+        Of its learner's parameters, those that clustering has are used.
+    judges : sequence of Tree, optional
+        To score candidates on; by default every tenth tree, which candidates are then not learnt from.
     largest : int, optional
         The most states of a symbol; by default twice as many as the learner begins with, but not more than 32 unless it has these.
+    most : int
+        How many of the judges are used at most.
+    parameters : Parameters
+        How trees are scored.
     """
-    known = SpectralClustering().plain_params()
-    parameters = {
-        name: value
-        for name, value in task["parameters"].items()
-        if name in known and name not in ("verbose", "n_jobs")
-    }
-    parameters["random_state"] = task["member"]["seed"]
-    most = parameters.get("n_states", known["n_states"])
-    common = task | {
-        "parameters": parameters,
-        "largest": largest or max(most, min(2 * most, _MOST_STATES)),
-        "judge": judge,
-    }
-    if judge is None:
-        return common | {"fold": [_FOLDS - 1, _FOLDS, True]}
-    return common | {"data": [*task["data"], data_key(judge)]}
 
+    def __init__(
+        self,
+        data: TrainingData,
+        recipe: Recipe,
+        judges: Sequence[Tree] | None = None,
+        *,
+        largest: int | None = None,
+        most: int = _JUDGES,
+        parameters: Parameters = COLLINS,
+    ) -> None:
+        gold = data.trees(_TENTH) if judges is None else judges
+        if not gold:
+            raise InputError(
+                "there is no tree to score candidates on", recipe.judge or "judges", hint="more trees"
+            )
+        self.data, self.fold = data, _TENTH if judges is None else None
+        self.judges = list(gold[:: -(-len(gold) // most)])
+        self.parameters = parameters
+        self.learner = clustering(recipe)
+        states = self.learner.n_states
+        start = states if isinstance(states, int) else max(states.values())
+        self.largest = largest or max(start, min(2 * start, _MOST_STATES))
 
-def score_candidate(task: dict[str, Any]) -> float:
-    """Score one candidate.
+    @cached_property
+    def key(self) -> str:
+        """A hash of what scores depend on."""
+        text = "\n".join(map(str, self.judges))
+        about = repr((self.learner, self.fold, self.largest, self.parameters, text))
+        return f"{self.data.key} {hashlib.sha256(about.encode()).hexdigest()[:24]}"
 
-    Parameters
-    ----------
-    task : dict
-        That of :func:`candidate_task`, and ``states``: a number for every symbol.
-    """
-    common = {name: value for name, value in task.items() if name != "states"}
-    cache, score = _workplace(json.dumps(common, sort_keys=True))
-    return score(cache.grammar(task["states"]))
+    def __hash__(self) -> int:
+        return hash(self.key)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StateSearch) and self.key == other.key
 
-def search_by_f1(
-    task: dict[str, Any],
-    *,
-    method: Literal["beam", "greedy"] = "beam",
-    budget: int = 40,
-    jobs: int = 1,
-    scheduler: str | None = None,
-    log: str | Path | None = None,
-    verbose: bool = False,
-) -> tuple[FoundStates, dict[str, int]]:
-    """Search for numbers of states; return the search, and the numbers by the names of symbols.
+    @property
+    def cache(self) -> ClusterCache:
+        """What candidates are made from."""
+        return _workplace(self)[0]
 
-    Parameters
-    ----------
-    task : dict
-        Of :func:`candidate_task`.
-    method, budget, log
-        As for :func:`gramian.learn.search.search_states`.
-    jobs : int
-        Threads; the result does not depend on it.
-    scheduler : str, optional
-        Address of a Dask scheduler whose workers score the candidates instead.
-    verbose : bool
-        Whether better candidates are shown on stderr.
-    """
-    cache, score = _workplace(json.dumps(task, sort_keys=True))
+    def score(self, assignment: Assignment) -> float:
+        """Return what a candidate is worth."""
+        cache, score = _workplace(self)
+        return score(cache.grammar(assignment))
 
-    def elsewhere(assignments: Sequence[Assignment]) -> Iterable[float]:
-        tasks = [task | {"states": list(assignment)} for assignment in assignments]
-        return [outcome.value for outcome in run_tasks(score_candidate, tasks, scheduler=scheduler)]
+    def run(
+        self, *, n_jobs: int = 1, scheduler: str | None = None, log: str | Path | None = None, **options: Any
+    ) -> FoundStates:
+        """Search in threads, or on the workers of a Dask scheduler; `log` and others as for :func:`search_states`."""
 
-    with progress_shown(verbose):
-        found = search_states(
-            cache, score, method=method, budget=budget, n_jobs=jobs, elsewhere=elsewhere if scheduler else None,
-            log=log, judge=" ".join(task["data"]),
+        def elsewhere(assignments: Sequence[Assignment]) -> Iterable[float]:
+            outcomes = run_tasks(_scored, assignments, shared=self, scheduler=scheduler)
+            return [outcome.value for outcome in outcomes]
+
+        return search_states(
+            self.cache, _workplace(self)[1], n_jobs=n_jobs, elsewhere=elsewhere if scheduler else None, log=log, judge=self.key,
+            **options,
         )  # fmt: skip
-    names = [cache.seen.name(symbol) for symbol in range(cache.seen.bank.n_symbols)]
-    return found, {name: number for name, number in zip(names, found.n_states, strict=True) if number > 1}
+
+    def names(self, found: FoundStates) -> dict[str, int]:
+        """Return numbers of states by the names of symbols, where they are more than one."""
+        seen = self.cache.seen
+        return {seen.name(symbol): number for symbol, number in enumerate(found.n_states) if number > 1}
+
+
+def clustering(recipe: Recipe) -> SpectralClustering:
+    """Return the clustering that has the parameters of a recipe's learner."""
+    made = SpectralClustering()
+    known, own = made.plain_params(), recipe.learner().plain_params()
+    return made.set_params(**{name: value for name, value in own.items() if name in known})
+
+
+def _scored(assignment: Assignment, search: StateSearch) -> float:
+    return search.score(assignment)
 
 
 @lru_cache(maxsize=1)
-def _workplace(text: str) -> tuple[ClusterCache, Callable[[LPCFG], float]]:
-    """Return what candidates are made from, and their judge; kept for the next candidate."""
-    task = json.loads(text)
-    if task["judge"] is None:
-        gold = fold_trees(task)
-    else:
-        options = named_preset(task["preset"])
-        trees = (normalise(tree, options).tree for tree in read_trees(task["judge"]))
-        gold = [tree for tree in trees if not tree.is_empty]
-    if not gold:
-        raise InputError("there is no tree to score candidates on", task["judge"], hint="more trees")
-    every = -(-len(gold) // _JUDGES)
-    learner = SpectralClustering().set_params(**task["parameters"])
-    return ClusterCache(learner, task_observations(task), task["largest"]), f1_score(gold[::every])
+def _workplace(search: StateSearch) -> tuple[ClusterCache, Callable[[LPCFG], float]]:
+    """Return what candidates are made from, and their score; kept for the next candidate, in whatever process."""
+    seen = search.data.observations(fold=search.fold)
+    return ClusterCache(search.learner, seen, search.largest), f1_score(search.judges, search.parameters)

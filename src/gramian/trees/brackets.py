@@ -17,14 +17,14 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from gramian.errors import InputError, OptionError
 from gramian.io.files import Source, expand, open_text, source_name, writing
 from gramian.trees.records import whole_trees
 from gramian.trees.tree import SPACE, Tree, phrase, preterminal, unescape_word, with_line
 
-__all__ = ["BracketError", "parse_bracketed", "parse_one", "read_trees", "write_trees"]
+__all__ = ["BracketError", "parse_bracketed", "parse_one", "read_trees", "trees_of", "write_trees"]
 
 _TOKEN = re.compile(rf"[^{SPACE}]+")
 _CACHED_PIECES = 1 << 17
@@ -83,6 +83,15 @@ def read_trees(
     if spaces not in ("join", "reject"):
         raise OptionError(f"spaces is 'join' or 'reject', not {spaces!r}")
     return _read(source, broken == "skip", spaces == "join", on_skip, on_join)
+
+
+def trees_of(trees: Source | Iterable[Tree]) -> Iterable[Tree]:
+    """Return trees as they are, or those of a file, folder or stream; one tree stands for itself."""
+    if isinstance(trees, Tree):
+        return [trees]
+    if isinstance(trees, str | os.PathLike):
+        return read_trees(trees)
+    return read_trees(cast(Source, trees)) if hasattr(trees, "read") else trees
 
 
 def _read(

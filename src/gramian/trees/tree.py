@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, overload
 
 __all__ = ["SPACE", "Tree", "escape_word", "unescape_word"]
 
@@ -84,6 +84,8 @@ class Tree:
     >>> tree == Tree("S", [Tree("NP", [Tree("DT", word="the"), Tree("NN", word="dog")]),
     ...                    Tree("VP", [Tree("VBZ", word="barks")])])
     True
+    >>> len(tree), tree[0].label, [child.label for child in tree]
+    (2, 'NP', ['NP', 'VP'])
     """
 
     __slots__ = ("_hash", "children", "label", "line", "word")
@@ -97,6 +99,8 @@ class Tree:
     def __init__(
         self, label: str, children: Iterable[Tree] = (), word: str | None = None, *, line: int | None = None
     ) -> None:
+        if isinstance(children, Tree):
+            raise TypeError("children are several Trees, not one; a single child is given as [tree]")
         children = tuple(children)
         _check(label, children, word)
         if word is not None and "RB" in word:
@@ -127,6 +131,26 @@ class Tree:
         raise AttributeError("a Tree is immutable; build a new one")
 
     # -- what it is made of ----------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Return the number of children."""
+        return len(self.children)
+
+    def __iter__(self) -> Iterator[Tree]:
+        """Iterate over the children."""
+        return iter(self.children)
+
+    @overload
+    def __getitem__(self, place: int) -> Tree: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Tree, ...]: ...
+    def __getitem__(self, place: int | slice) -> Tree | tuple[Tree, ...]:
+        """Return a child, or several."""
+        return self.children[place]
+
+    def __bool__(self) -> bool:
+        """Say yes: a preterminal has no children, but it is something."""
+        return True
 
     @property
     def is_preterminal(self) -> bool:

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from gramian.chart.chart_parser import ChartParser, Forest
-from gramian.chart.combine import EnsembleChart
-from gramian.chart.readout import label_posteriors, label_table, state_posterior
+from gramian.chart.chart_parser import ChartParser
+from gramian.chart.forest import Forest, cell_number
+from gramian.chart.label_table import label_table
+from gramian.chart.readout import state_posterior
 from gramian.errors import OptionError
 from gramian.grammar.describe import describe
 from gramian.grammar.lexicon import joined
@@ -48,11 +49,7 @@ class Explorer:
         model = self.parser.model
         self.grammar = model.grammar
         self._table = WordTable(joined([one.lexicon for one in model.grammars]))
-        self._chart = (
-            EnsembleChart(model.grammars, kinds=model.report.get("kinds"))
-            if model.others
-            else ChartParser(model.grammar)
-        )
+        self._chart = ChartParser(model.grammars, kinds=model.kinds or None)
         self._labels = label_table(self.grammar.symbols, self.grammar.n_phrases)
         self._number = {symbol: number for number, symbol in enumerate(self.grammar.symbols)}
         self._look = lru_cache(maxsize=_KEPT)(self._new_look)
@@ -62,7 +59,7 @@ class Explorer:
     @property
     def normal_form(self) -> str:
         """The preset of the trees that the model was learnt from."""
-        return str(self.parser.model.options.get("preset", "penn"))
+        return self.parser.model.preset or "penn"
 
     def about(self) -> dict[str, Any]:
         """Return what the page tells about the model."""
@@ -92,7 +89,7 @@ class Explorer:
 
     def words(self, text: str) -> tuple[str, ...]:
         """Return the words of a text as the parser has them."""
-        style = self.parser.model.options.get("tokens", "penn")
+        style = self.parser.model.tokens
         return tuple(unescape_word(token.word) for token in tokenise(text, style))
 
     def look(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Look | None:
@@ -103,11 +100,9 @@ class Explorer:
         pruning = self.parser.limits.fit(self.parser.pruning, len(words), len(self.grammar.binary_rules))
         if pruning is None or not words:
             return None
-        scores = [self._table.score(word, place == 0)[0] for place, word in enumerate(words)]
-        for place, tag in enumerate(tags or ()):
-            scores[place] = self._table.restrict(scores[place], words[place], {tag: 1.0}) or scores[place]
-        forest = self._chart.forest(scores, pruning)
-        return None if forest is None else Look(forest, label_posteriors(self._chart, forest))
+        given = [{tag: 1.0} for tag in tags or ()]
+        forest = self._chart.forest([word.scores for word in self._table.read(words, given)], pruning)
+        return None if forest is None else Look(forest, forest.label_posterior)
 
     def confidences(self, look: Look, tree: Tree) -> list[float]:
         """Return the confidence of every label of a tree over its span, in the order of its subtrees."""
@@ -117,7 +112,7 @@ class Explorer:
         found = []
         for node, (label, start, end) in zip(tree.subtrees(), tree.spans(), strict=True):
             number = (phrases if node.word is None else tags).get(label)
-            cell = _cell(look.forest.n_words, start, end)
+            cell = cell_number(start, end, look.forest.n_words)
             found.append(0.0 if number is None else max(0.0, float(look.labels[cell, number])))
         return list(self.parser.calibration.confidences(tree, found))
 
@@ -132,7 +127,7 @@ class Explorer:
         if not 0 <= start < end <= forest.n_words:
             raise OptionError(f"a span lies within the {forest.n_words} words, unlike {start}-{end}")
         item = self._item(forest, label, start, end, is_tag, symbol)
-        over = look.labels[_cell(forest.n_words, start, end)]
+        over = look.labels[cell_number(start, end, forest.n_words)]
         labels = [
             {
                 "label": self._labels.names[number],
@@ -258,9 +253,3 @@ class Explorer:
         if symbol not in self._number:
             raise OptionError(f"the grammar has no symbol {symbol!r}")
         return self._number[symbol]
-
-
-def _cell(n_words: int, start: int, end: int) -> int:
-    """Return the number of a span, by width, then start."""
-    width = end - start
-    return (width - 1) * (n_words + 1) - width * (width - 1) // 2 + start

@@ -133,7 +133,7 @@ def test_foreign_files_are_refused(tmp_path: Path) -> None:
         WFA.load(path)
     for content in (b"", b"(S (NP x))", b"\x80\x04\x95" + bytes(64)):
         path.write_bytes(content)
-        with pytest.raises(ModelFileError, match="not a gramian automaton"):
+        with pytest.raises(ModelFileError, match="not a model file"):
             load_sequence_model(path)
     COIN.save(path)
     path.write_bytes(path.read_bytes()[:-4])

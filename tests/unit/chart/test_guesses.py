@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from gramian.chart import coarse_kernels
-from gramian.chart.chart_parser import ChartParser, Pruning
+from gramian.chart.backend import NumbaBackend, PlacedGrammar
+from gramian.chart.chart_parser import Pruning
+from gramian.chart.coarse_arrays import Tags
+from gramian.chart.grammar_arrays import grammar_arrays
 from gramian.grammar import LPCFG
 from gramian.parsing.model_store import load_model
 from gramian.parsing.words import WordTable
@@ -25,7 +28,7 @@ def grammar() -> LPCFG:
 
 def scores_of(grammar: LPCFG, words: list[str]) -> list:
     table = WordTable(grammar.lexicon)
-    return [table.score(word, place == 0)[0] for place, word in enumerate(words)]
+    return [word.scores for word in table.read(words)]
 
 
 def chances(grammar: LPCFG, words: list, backwards: bool) -> np.ndarray:
@@ -57,12 +60,11 @@ def chances(grammar: LPCFG, words: list, backwards: bool) -> np.ndarray:
 
 def test_guesses_are_sums_over_chains_of_tags(grammar: LPCFG) -> None:
     words = scores_of(grammar, WORDS)
-    chart = ChartParser(grammar)
     start = np.concatenate([[0], np.cumsum([len(word.tags) for word in words])]).astype(np.int32)
     symbol = (np.concatenate([word.tags for word in words]) + grammar.n_phrases).astype(np.int32)
     score = np.concatenate([word.coarse for word in words]).astype(np.float64)
     before, after, before_scale, after_scale = coarse_kernels.outside_guesses(
-        len(words), start, symbol, score, grammar.n_phrases, chart.arrays.before, chart.arrays.after
+        Tags(start, symbol, score), grammar_arrays(grammar, grammar.coarse)
     )
     for position in range(len(words) + 1):
         expected = chances(grammar, words[:position], backwards=False)
@@ -81,13 +83,13 @@ def test_guesses_are_sums_over_chains_of_tags(grammar: LPCFG) -> None:
 
 def test_guesses_drop_what_is_unlikely_and_keep_the_rest(grammar: LPCFG) -> None:
     words = scores_of(grammar, WORDS)
-    chart = ChartParser(grammar)
+    chart = NumbaBackend([PlacedGrammar(grammar, np.zeros(1, np.int64))], grammar.lexicon.n_states)
     sizes = []
     for guess in (0.0, 1e-12, 1e-2, 0.3):
-        forest = chart.coarse_forest(words, Pruning(beam=1e-9, item=0, edge=0, guess=guess))
+        forest = chart.coarse_forest(chart.tags(words), Pruning(beam=1e-9, item=0, edge=0, guess=guess))
         sizes.append(0 if forest is None else len(forest.item_symbol))
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] == sizes[1] > sizes[3]
-    without_beam = chart.coarse_forest(words, Pruning(beam=0, item=0, edge=0, guess=1.0))
+    without_beam = chart.coarse_forest(chart.tags(words), Pruning(beam=0, item=0, edge=0, guess=1.0))
     assert without_beam is not None
     assert len(without_beam.item_symbol) >= sizes[0]

@@ -5,11 +5,13 @@ from toy_treebank import toy_sentences
 from gramian.dependency import arc_kernels as kernels
 from gramian.dependency.arc_labeller import fit_labeller
 from gramian.dependency.arc_scorer import ArcScorer, fit_arc_scorer
+from gramian.dependency.arc_templates import ARCS
 from gramian.dependency.arc_tokens import TokenTable
 from gramian.dependency.half_constituents import marginals
 from gramian.dependency.head_automata import deterministic
 from gramian.dependency.modifiers import head_sequences
 from gramian.dependency.symbols import SymbolMap
+from gramian.loglinear.adagrad import new_tables
 from gramian.trees import Sentence, Token
 
 TRAIN = toy_sentences(150, seed=1)
@@ -74,15 +76,15 @@ def test_forgetting_touches_forms_only_and_common_ones_less(table, tokens):
 
 
 def test_an_arc_scores_the_sum_of_what_its_climbs_gave(tokens):
-    # One step of slope 1 from zero gives each of an arc's k slots at least the rate over sqrt(1.01); features that
+    # One step of gradient 1 from zero gives each of an arc's k slots at least the rate over sqrt(1.01); features that
     # share a slot give more. All other arcs gain less.
     size = TREES[0].size
-    weights, squares, drift = np.zeros(1 << 16, np.float32), np.zeros(1 << 16, np.float32), np.zeros(1 << 16)
-    slopes = np.zeros((size, size))
-    slopes[2, 1] = 1.0
-    kernels.climb_arcs(tokens[0], slopes, 0.1, 0.0, 1.0, weights, squares, drift)
-    scores = ArcScorer(weights).scores(tokens[0])
-    features = int(squares.sum())
+    tables = new_tables(1 << 16, 0.1, smallest=0.0)
+    gradient = np.zeros((size, size))
+    gradient[2, 1] = 1.0
+    kernels.climb_arcs(ARCS, tokens[0], gradient, 1.0, tables)
+    scores = ArcScorer(tables.weights).scores(tokens[0])
+    features = int(tables.squares.sum())
     assert 52 <= features <= 60
     assert scores[2, 1] >= features * 0.1 / np.sqrt(1.01) - 1e-4
     scores[2, 1] = -np.inf
@@ -98,7 +100,7 @@ def test_factors_leave_marginals_of_equal_scores_alone(grammar, encoded, tokens)
 
 
 def test_training_raises_the_likelihood_and_learns_what_tags_cannot_say(grammar, table, encoded, tokens):
-    scorer = fit_arc_scorer(grammar, table, tokens, encoded, TREES, epochs=3, random_state=0)
+    scorer = fit_arc_scorer(grammar, table, tokens, encoded, TREES, max_iter=3, random_state=0)
 
     def mean_log(with_factors: bool) -> float:
         total, words = 0.0, 0
@@ -115,7 +117,7 @@ def test_training_raises_the_likelihood_and_learns_what_tags_cannot_say(grammar,
 def test_threads_do_not_change_the_weights(grammar, table, encoded, tokens):
     one, two = (
         fit_arc_scorer(
-            grammar, table, tokens[:40], encoded[:40], TREES[:40], epochs=1, random_state=7, n_jobs=jobs
+            grammar, table, tokens[:40], encoded[:40], TREES[:40], max_iter=1, random_state=7, n_jobs=jobs
         ).weights
         for jobs in (1, 3)
     )
@@ -124,7 +126,7 @@ def test_threads_do_not_change_the_weights(grammar, table, encoded, tokens):
 
 def test_relations_are_learnt(table, tokens):
     relations = [[token.deprel for token in sentence.tokens] for sentence in TRAIN]
-    labeller = fit_labeller(table, tokens, TREES, relations, epochs=3, random_state=0)
+    labeller = fit_labeller(table, tokens, TREES, relations, max_iter=3, random_state=0)
     test = toy_sentences(50, seed=2)
     right = total = 0
     for sentence in test:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import OptionError, ScoreError
-from gramian.evaluate import Comparison, approximate_randomisation, paired_bootstrap, score
+from gramian.evaluate import Comparison, approximate_randomisation, paired_bootstrap, score, significance
 from gramian.trees import Tree
 
 FIRST = np.array([[4, 5], [3, 6], [5, 5], [2, 7], [6, 6], [3, 4]], dtype=float)
@@ -85,7 +85,7 @@ def test_the_seed_decides() -> None:
 
 
 def test_more_samples_than_are_drawn_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gramian.evaluate.significance._CHUNK", 60)
+    monkeypatch.setattr(significance, "_CHUNK", 60)
     for test in (paired_bootstrap, approximate_randomisation):
         outcome: Comparison = test(FIRST, SECOND, samples=1_001)
         assert outcome.samples == 1_001

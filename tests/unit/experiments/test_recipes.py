@@ -8,6 +8,7 @@ import random
 import pytest
 
 from gramian.experiments import RECIPES, make_plan, recipe, run_experiment
+from gramian.training.state_search import StateSearch
 
 NOUNS, VERBS = (["cat", "dog", "bird", "fish"], ["sees", "likes", "bites", "hears"])
 
@@ -165,19 +166,18 @@ def test_a_search_is_scored_on_sentences_it_has_not_seen(run):
 def test_a_search_is_judged_by_trees_it_does_not_learn_from(folder, monkeypatch):
     from gramian.experiments.recipes import states
 
-    seen = {}
+    made = []
 
-    def search(cache, judges, scheme, **options):
-        seen.update(learnt=cache.seen.bank.n_trees, judges=judges)
-        return search_by_f1(cache, judges, scheme, **options)
+    def search(*arguments, **options):
+        made.append(StateSearch(*arguments, **options))
+        return made[-1]
 
-    search_by_f1 = states.search_by_f1
-    monkeypatch.setattr(states, "search_by_f1", search)
+    monkeypatch.setattr(states, "StateSearch", search)
     plan = make_plan("states", str(folder), config=TINY["states"] | {"ways": ["beam"]})
     recipe("states").measure(plan.tasks("beam")[0])
     lines = (folder / "train.mrg").read_text().splitlines()
-    assert [f"( {tree.normal})" for tree in seen["judges"]] == lines[9::10]
-    assert seen["learnt"] == len(lines) - 12
+    assert [f"( {tree})" for tree in made[0].judges] == lines[9::10]
+    assert made[0].cache.seen.bank.n_trees == len(lines) - 12
 
 
 def test_an_ensemble_of_one_is_the_model_itself(run):

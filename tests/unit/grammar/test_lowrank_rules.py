@@ -113,7 +113,7 @@ def test_auto_takes_the_smallest_rank_within_the_gate(grammar):
 
 
 def test_threads_change_nothing(grammar):
-    first, second = (compress(grammar, 2, signed=True, jobs=jobs) for jobs in (1, 3))
+    first, second = (compress(grammar, 2, signed=True, n_jobs=jobs) for jobs in (1, 3))
     np.testing.assert_array_equal(first.grammar.factors.values, second.grammar.factors.values)
 
 
@@ -191,7 +191,7 @@ def test_options_that_make_no_sense(grammar):
         {"gate": -1.0},
         {"measure": "nuclear"},
         {"starts": 0},
-        {"jobs": 0},
+        {"n_jobs": 0},
     ):
         with pytest.raises(OptionError):
             compress(grammar, **options)

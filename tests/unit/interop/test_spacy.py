@@ -162,7 +162,7 @@ def test_what_is_missing_is_said():
     nlp.set_error_handler(lambda name, component, docs, error: missed.append((name, docs[0].text)))
     assert list(nlp.pipe(["the dog barks ."])) == []
     assert missed == [("gramian", "the dog barks .")]
-    with pytest.raises(OptionError, match="decoder is one of"):
+    with pytest.raises(OptionError, match="decoder must be one of"):
         spacy.blank("en").add_pipe("gramian", config={"model": MODEL, "decoder": "best"})
 
 

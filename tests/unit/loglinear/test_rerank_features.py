@@ -62,10 +62,10 @@ def sentences(draw, most=7):
 def hashes(trees: list[Tree], heads: HeadRules | None, group: str) -> list[Counter]:
     """Return how often each tree has each feature, by the whole hash rather than by its slot in a table, where some meet by chance."""
     arrays = TreeFeatures(WORDS, heads, [group])._arrays(trees[0].words, as_candidates(trees))
-    slots = np.empty(100 * len(arrays.arity), np.int64)
+    slots = np.empty(100 * len(arrays.arity), np.uint64)
     found = []
     for first, last in itertools.pairwise(arrays.tree_start.tolist()):
-        count = kernels._features(arrays, first, last, (1 << 62) - 1, slots)
+        count = kernels._features(arrays, first, last, slots)
         found.append(Counter(slots[:count].tolist()))
     return found
 

@@ -1,23 +1,28 @@
-"""Learning to rerank: the slope of the likelihood, what is learnt, and how a parser uses it."""
+"""Learning to rerank: the gradient of the likelihood, what is learnt, and how a parser uses it."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
 
 from gramian import Parser
 from gramian.chart.readout import to_tree
 from gramian.corpus import Treebank
 from gramian.errors import InputError, ModelFileError, OptionError
+from gramian.io import store
 from gramian.learn import PCFG
 from gramian.loglinear import MaxEntReranker, RerankModel
+from gramian.loglinear.loglinear_store import rounded
 from gramian.loglinear.rerank_candidates import DENSE, candidates
 from gramian.loglinear.rerank_scored import read_candidates
-from gramian.loglinear.rerank_store import pack, unpack
-from gramian.loglinear.reranker import Examples, log_likelihood
+from gramian.loglinear.reranker import ExampleArrays, Examples, log_likelihood
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
-from gramian.training.folds import HeldOut
 from gramian.training.reranking import fold_candidates
 from gramian.trees import HeadRules, Tree
 
@@ -28,10 +33,14 @@ def random_examples(seed: int) -> Examples:
     n = int(sizes.sum())
     features = rng.integers(0, 7, size=n)
     counts = np.stack([rng.integers(0, 4, size=n), np.full(n, 5), np.full(n, 5)], axis=1)
-    return Examples(
-        np.cumsum([0, *sizes]), np.cumsum([0, *features]), rng.integers(0, 12, size=features.sum()).astype(np.int32),
-        rng.integers(-3, 4, size=features.sum()).astype(np.int8), rng.normal(size=(n, 2)), counts.astype(np.int32),
-    )  # fmt: skip
+    arrays = ExampleArrays(
+        np.cumsum([0, *sizes]),
+        np.cumsum([0, *features]),
+        rng.integers(0, 12, size=features.sum()).astype(np.int32),
+        rng.integers(-3, 4, size=features.sum()).astype(np.int8),
+        rng.normal(size=(n, 2)),
+    )
+    return Examples(arrays, counts.astype(np.int32))
 
 
 def plain_likelihood(weights: np.ndarray, examples: Examples) -> float:
@@ -40,9 +49,9 @@ def plain_likelihood(weights: np.ndarray, examples: Examples) -> float:
     for first, last in zip(examples.sentence_start[:-1], examples.sentence_start[1:], strict=True):
         scores, f1 = [], []
         for candidate in range(first, last):
-            score = float(examples.dense[candidate] @ weights[12:])
-            for place in range(examples.tree_first[candidate], examples.tree_first[candidate + 1]):
-                score += weights[examples.feature[place]] * examples.value[place]
+            score = float(examples.arrays.dense[candidate] @ weights[12:])
+            for place in range(*examples.arrays.tree_first[candidate : candidate + 2]):
+                score += weights[examples.arrays.feature[place]] * examples.arrays.value[place]
             scores.append(score)
             matched, predicted, gold = examples.counts[candidate]
             f1.append(2 * matched / (predicted + gold))
@@ -52,11 +61,11 @@ def plain_likelihood(weights: np.ndarray, examples: Examples) -> float:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_slope_is_that_of_the_likelihood(seed):
+def test_the_gradient_is_that_of_the_likelihood(seed):
     examples = random_examples(seed)
     rng = np.random.default_rng(seed)
     weights, l2 = rng.normal(size=14), rng.uniform(0.1, 2, size=14)
-    value, slope = log_likelihood(weights, examples, l2)
+    value, gradient = log_likelihood(weights, examples, l2)
     expected = plain_likelihood(weights, examples) - 0.5 * l2 @ weights**2
     np.testing.assert_allclose(value, expected, rtol=1e-10)
     step = 1e-6
@@ -65,7 +74,7 @@ def test_the_slope_is_that_of_the_likelihood(seed):
         up[place] += step
         down[place] -= step
         rise = log_likelihood(up, examples, l2)[0] - log_likelihood(down, examples, l2)[0]
-        np.testing.assert_allclose(slope[place], rise / (2 * step), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(gradient[place], rise / (2 * step), rtol=1e-4, atol=1e-6)
 
 
 def test_parts_and_choices():
@@ -102,30 +111,30 @@ def fold():
     trees = [
         attached(one, two, "hat" if place % 3 else "telescope") for place, (one, two) in enumerate(pairs)
     ]
-    return HeldOut(0, 2, trees[1::2], Model(PCFG().fit(Treebank.from_trees(trees[::2])).model_))
+    return Model(PCFG().fit(Treebank.from_trees(trees[::2])).model_), trees[1::2]
 
 
 @pytest.fixture(scope="module")
 def learnt(fold):
-    sentences = list(read_candidates(fold_candidates(fold, k=5)))
+    sentences = list(read_candidates(fold_candidates(*fold, k=5)))
     return MaxEntReranker(l2=(0.1, 1.0), heads=HeadRules.collins(), least=1, slots=1 << 14).fit(sentences)
 
 
-def test_a_reranker_learns_what_the_grammar_cannot_know(fold, learnt):
+def test_a_reranker_learns_what_the_model_cannot_know(fold, learnt):
     held_out = learnt.report_["held out"]
     assert held_out["first"] < 100
     assert held_out["best"] == max(held_out["chosen"].values()) == 100
-    parser = Parser(Model(fold.model.grammar, reranker=pack(learnt.model_)))
-    plain = Parser(fold.model)
+    parser = Parser(Model(fold[0].grammar, reranker=rounded(learnt.model_)))
+    plain = Parser(fold[0])
     new = [attached("sailor", "sailor", tool) for tool in ("telescope", "hat")]
     assert [str(parser.parse(list(tree.words)).tree) for tree in new] == [str(tree) for tree in new]
     assert [str(plain.parse(list(tree.words)).tree) for tree in new] != [str(tree) for tree in new]
 
 
 def test_a_parser_may_do_without_its_reranker(fold, learnt):
-    model = Model(fold.model.grammar, reranker=pack(learnt.model_))
+    model = Model(fold[0].grammar, reranker=rounded(learnt.model_))
     words = list(attached("king", "king", "hat").words)
-    base = Parser(fold.model).parse(words, k=4)
+    base = Parser(fold[0]).parse(words, k=4)
     off, on = Parser(model, rerank=False).parse(words, k=4), Parser(model).parse(words, k=4)
     assert off.alternatives == base.alternatives
     assert on.tree == on.alternatives[0].tree != base.tree
@@ -136,13 +145,13 @@ def test_a_parser_may_do_without_its_reranker(fold, learnt):
     for span, value in zip(on.tree.spans(), on.confidences, strict=True):
         assert sure.get(span, value) == value
     other = Parser(model, decoder="max-rule-product").parse(words)
-    assert other.tree == Parser(fold.model, decoder="max-rule-product").parse(words).tree
+    assert other.tree == Parser(fold[0], decoder="max-rule-product").parse(words).tree
 
 
 def test_candidates_are_trees_of_the_forest(fold):
-    chart, forest = Parser(fold.model).forest(fold.trees[0].words)
-    found, decoded = candidates(chart, forest, 10)
-    trees = [to_tree(chart, forest, one, fold.trees[0].words) for one in decoded]
+    forest = Parser(fold[0]).forest(fold[1][0].words)
+    found, decoded = candidates(forest, 10)
+    trees = [to_tree(forest, one, fold[1][0].words) for one in decoded]
     assert len({str(tree) for tree in trees}) == len(found) > 1
     for number, tree in enumerate(trees):
         here = slice(found.tree_start[number], found.tree_start[number + 1])
@@ -156,10 +165,10 @@ def test_candidates_are_trees_of_the_forest(fold):
 
 
 def test_a_model_file_holds_a_reranker(fold, learnt, tmp_path):
-    model = Model(fold.model.grammar, reranker=pack(learnt.model_))
+    model = Model(fold[0].grammar, reranker=rounded(learnt.model_))
     save_model(model, tmp_path / "model")
     again = load_model(tmp_path / "model")
-    found = unpack(dict(again.reranker))
+    found = again.reranker
     assert isinstance(found, RerankModel)
     assert (found.k, found.frequent, found.heads) == (
         learnt.model_.k,
@@ -167,7 +176,7 @@ def test_a_model_file_holds_a_reranker(fold, learnt, tmp_path):
         HeadRules.collins(),
     )
     np.testing.assert_allclose(found.weights, learnt.model_.weights, rtol=1e-3, atol=1e-6)
-    save_model(Model(fold.model.grammar), tmp_path / "plain")
+    save_model(Model(fold[0].grammar), tmp_path / "plain")
     assert load_model(tmp_path / "plain").reranker is None
 
 
@@ -179,20 +188,34 @@ def test_a_model_file_holds_a_reranker(fold, learnt, tmp_path):
         ("weights", np.zeros(0, np.float16)), ("heads", np.frombuffer(b"[1]", np.uint8)),
     ],
 )  # fmt: skip
-def test_a_damaged_reranker_is_told(fold, learnt, name, value):
-    damaged = pack(learnt.model_) | {name: value}
+def test_a_damaged_reranker_is_told(fold, learnt, tmp_path, name, value):
+    path = tmp_path / "model"
+    save_model(Model(fold[0].grammar, reranker=learnt.model_), path)
+    with safe_open(path, "numpy") as file:
+        header = json.loads(file.metadata()["gramian"])
+        tensors = {part: file.get_tensor(part) for part in file.keys()}  # noqa: SIM118
+    tensors[f"reranker/{name}"] = value
+    header["checksum"] = store.checksum(header, tensors)
+    save_file(tensors, path, {"gramian": json.dumps(header)})
     with pytest.raises(ModelFileError, match="reranker"):
-        Parser(Model(fold.model.grammar, reranker=damaged))
-    Parser(Model(fold.model.grammar, reranker=damaged), rerank=False)
+        load_model(path)
+
+
+def test_a_reranker_that_could_not_be_loaded_is_not_saved(fold, learnt, tmp_path):
+    for wrong in ({"k": 0}, {"base": np.nan}, {"weights": learnt.model_.weights[:-1]}):
+        with pytest.raises(OptionError, match="reranker"):
+            save_model(Model(fold[0].grammar, reranker=replace(learnt.model_, **wrong)), tmp_path / "model")
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_share_of_another_shape_is_the_same_share(fold, learnt):
-    flat = pack(learnt.model_)
-    assert unpack(flat | {"base": flat["base"].reshape(1, 1)}).base == unpack(flat).base
+    _, flat = store.pack("reranker", learnt.model_)
+    again = store.unpack("reranker", {}, flat | {"base": flat["base"].reshape(1, 1)})
+    assert again.base == store.unpack("reranker", {}, flat).base
 
 
 def test_bad_options_are_told(fold):
-    sentences = list(read_candidates(fold_candidates(fold, k=2)))
+    sentences = list(read_candidates(fold_candidates(*fold, k=2)))
     with pytest.raises(OptionError, match="power of two"):
         MaxEntReranker(slots=5000).fit(sentences)
     with pytest.raises(OptionError, match="l2"):

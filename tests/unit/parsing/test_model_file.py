@@ -13,8 +13,8 @@ from safetensors.numpy import save_file
 from tiny_grammar import FIXTURES, low_rank_grammar, tiny_grammar, tiny_model
 
 from gramian.errors import ModelFileError, OptionError
-from gramian.io.tensors import checksum
-from gramian.parsing import model_store as store
+from gramian.io import tensors
+from gramian.io.store import checksum
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 
@@ -80,7 +80,7 @@ def test_half_precision(path, tmp_path):
     save_model(tiny_model(), tmp_path / "half", half=True)
     assert_same(load_model(tmp_path / "half"), tiny_model(), rtol=2**-8)
     values = np.array([0.0, 1e-20, -3e-7, 0.1, 2e9, 1.0], np.float32)
-    bits, kind = store._halved(values)
+    bits, kind = tensors._halved(values)
     assert kind == "bfloat16"
     np.testing.assert_allclose((bits.astype(np.uint32) << 16).view(np.float32), values, rtol=2**-8, atol=0)
 
@@ -240,3 +240,52 @@ def test_no_bundled_model_is_said(monkeypatch):
     monkeypatch.setattr("pathlib.Path.is_file", lambda path: False)
     with pytest.raises(OptionError, match="-m MODEL"):
         load_model()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda grammar: replace(grammar, unary=-grammar.unary),
+        lambda grammar: replace(grammar, binary_rules=grammar.binary_rules + 100),
+        lambda grammar: replace(grammar, root=np.full_like(grammar.root, np.nan)),
+        lambda grammar: replace(grammar, symbols=("NP VP", *grammar.symbols[1:])),
+        lambda grammar: replace(grammar, symbols=("\0", *grammar.symbols[1:])),
+        lambda grammar: replace(grammar, lexicon=replace(grammar.lexicon, tags=grammar.lexicon.tags[1:])),
+    ],
+)
+def test_what_could_not_be_loaded_is_not_saved(tmp_path, wrong):
+    with pytest.raises(OptionError, match="cannot be saved"):
+        save_model(Model(wrong(tiny_grammar())), tmp_path / "a")
+    assert not any(tmp_path.iterdir())
+
+
+def test_what_steers_the_parser_has_a_type(tmp_path):
+    grammar = tiny_grammar()
+    model = Model(grammar, others=(grammar,), kinds=("a", "b"), tokens="spaces", preset="ftb")
+    save_model(model, tmp_path / "a")
+    found = load_model(tmp_path / "a")
+    assert (found.kinds, found.tokens, found.preset) == (("a", "b"), "spaces", "ftb")
+    assert (found.options, found.report) == ({}, {})
+    for word, wrong in (
+        ("tokens must be", {"tokens": "commas"}),
+        ("preset must be", {"preset": "nobody"}),
+        ("expert_weight must be", {"expert_weight": 2.0}),
+        ("tokens is a field", {"options": {"tokens": "penn"}}),
+        ("kinds is a field", {"report": {"kinds": ["a"]}}),
+    ):
+        with pytest.raises(OptionError, match=word):
+            Model(grammar, **wrong)
+
+
+def test_files_of_older_versions_keep_these_among_their_metadata(tmp_path):
+    save_model(Model(tiny_grammar(), others=(tiny_grammar(),)), tmp_path / "a")
+    for change in (
+        {"report": {"kinds": ["a"]}}, {"report": {"kinds": "ab"}}, {"options": {"tokens": 3}}, {"options": {"preset": []}},
+    ):  # fmt: skip
+        rewrite(tmp_path / "a", lambda header, tensors, change=change: header.update(change))
+        with pytest.raises(ModelFileError, match=str(*next(iter(change.values())))):
+            load_model(tmp_path / "a")
+        rewrite(tmp_path / "a", lambda header, tensors: header.update(report={}, options={}))
+    rewrite(tmp_path / "a", lambda header, tensors: header.update(report={"kinds": ["a", "b"], "seed": 1}))
+    found = load_model(tmp_path / "a")
+    assert (found.kinds, found.report) == (("a", "b"), {"seed": 1})

@@ -15,12 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gramian
-from gramian.chart.chart_parser import Pruning
+from gramian.chart.chart_parser import ChartParser, Pruning
 from gramian.chart.constraints import Constraints, Span
+from gramian.corpus.vocab import suffix_chain
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.parsing.limits import expected_seconds
 from gramian.parsing.parser import Constrained, Parser, load
 from gramian.parsing.tokenise import Token
+from gramian.parsing.words import WordTable
 from gramian.trees import Tree
 
 FIXTURE = Path(__file__).parents[1] / "grammar" / "fixtures" / "version-1.grammar"
@@ -111,7 +113,7 @@ def test_tokens_are_never_cut(parser):
 
 
 def test_a_model_says_how_text_is_cut(parser):
-    by_spaces = Parser(replace(parser.model, options={"tokens": "spaces"}))
+    by_spaces = Parser(replace(parser.model, tokens="spaces"))
     assert by_spaces.parse("the dog's.").words == ("the", "dog's.")
     assert parser.parse("the dog's.").words == ("the", "dog", "'s", ".")
 
@@ -138,6 +140,36 @@ def test_given_tags(parser):
     assert (result.tree.tags, result.status) == (("DT", "NN", "VB"), "parsed")
     mixed = parser.parse([("dog", "DT"), "cat", ("dog", "VB")])
     assert mixed.tree.tags == ("DT", "NN", "VB")
+
+
+def test_given_tags_of_words_written_another_way(parser):
+    """A word with its tag has the states of the word as the grammar writes it, wherever it stands."""
+    grammar = parser.model.grammar
+    names = tuple("it's" if old == "dog" else old for old in grammar.lexicon.words)
+    other = Parser(replace(grammar, lexicon=replace(grammar.lexicon, words=names)))
+    curly, straight = (
+        other.parse([("the", "DT"), (word, "NN"), ("barks", "VB")]) for word in ("it’s", "it's")
+    )
+    assert curly.log_prob == straight.log_prob
+    assert curly.tree.words == ("the", "it’s", "barks")
+    table = WordTable(other.model.grammar.lexicon)
+    for word in ("it’s", "it's", "saw"):  # its only tag is given, or one of two
+        free, tagged = table.look_up(word, False), table.restrict(table.look_up(word, False), {"NN": 1.0})
+        of_noun = free.scores.states[:2]
+        np.testing.assert_array_equal(tagged.scores.states, of_noun)
+
+
+def test_given_tags_of_a_first_word_know_that_it_is_the_first(parser):
+    lexicon = parser.model.grammar.lexicon
+    names, states = [], []
+    for initial, values in ((False, [1.5, 0.4]), (True, [0.3, 1.8])):
+        names.append(f"3 {suffix_chain('Zork', initial)[-1]}")
+        states += values
+    assert len(set(names)) == 2
+    table = WordTable(replace(lexicon, classes=tuple(names), class_states=np.array(states, np.float32)))
+    for initial, values in ((False, [1.5, 0.4]), (True, [0.3, 1.8])):
+        tagged = table.restrict(table.look_up("Zork", initial), {"NN": 1.0})
+        np.testing.assert_allclose(tagged.scores.states, values)
 
 
 def test_tags_that_do_not_help(parser):
@@ -232,6 +264,37 @@ def test_little_time_narrows_the_beam(parser):
     leaves_fit(result, words)
 
 
+def test_a_slow_clock_changes_no_tree(monkeypatch):
+    """What is begun depends on the cost foretold; time that passes stops only what takes far too long, and status says so."""
+    words = ("the dog saw " + "a cat with " * 30 + "a telescope .").split()
+    sentences = [words, ["the", "dog", "the", "cat"], AMBIGUOUS, ["with", "with", "."], words * 3]
+    options = {"max_seconds": 0.05, "max_length": 60}
+    usual = [load(FIXTURE, **options).parse(sentence) for sentence in sentences]
+    assert {result.status for result in usual} >= {"parts", "glued", "parsed"}
+    now = count(0, 2)  # two seconds pass whenever somebody looks
+    monkeypatch.setattr("gramian.parsing.limits.perf_counter", lambda: next(now))
+    slow = [load(FIXTURE, **options).parse(sentence) for sentence in sentences]
+    assert [(result.tree, result.status) for result in slow] == [
+        (result.tree, result.status) for result in usual
+    ]
+    now = count(0, 1000)
+    monkeypatch.setattr("gramian.parsing.limits.perf_counter", lambda: next(now))
+    late = [load(FIXTURE, **options).parse(sentence) for sentence in sentences]
+    assert [result.status for result in late] == ["stopped", "stopped", "parsed", "stopped", "stopped"]
+    for result in late:
+        leaves_fit(result, result.words)
+
+
+def test_a_sample_is_drawn_from_one_forest(parser, monkeypatch):
+    calls = []
+    forests = ChartParser.forests
+    monkeypatch.setattr(
+        ChartParser, "forests", lambda self, *arguments: calls.append(1) or forests(self, *arguments)
+    )
+    assert len(parser.sample(AMBIGUOUS, 3, random_state=0)) == 3
+    assert len(calls) == 1
+
+
 @pytest.mark.parametrize("option", ["max_length", "max_seconds", "max_memory"])
 def test_limits_are_positive(option):
     with pytest.raises(OptionError, match=option):
@@ -301,7 +364,7 @@ def test_constraints(parser):
 
 def test_constraints_of_many_sentences(parser):
     known = Constrained(AMBIGUOUS, Constraints(required=(Span(3, 8, "NP"),)))
-    first, second = parser.parse_many([known, AMBIGUOUS], jobs=2)
+    first, second = parser.parse_many([known, AMBIGUOUS], n_jobs=2)
     assert first.tree == parser.parse(AMBIGUOUS, constraints=known.constraints).tree
     assert second.tree == parser.parse(AMBIGUOUS).tree != first.tree
 
@@ -340,14 +403,14 @@ def test_eight_threads_give_what_one_gives():
     with ThreadPoolExecutor(8) as pool:
         for parallel in pool.map(work, range(0, 40, 5)):
             assert parallel == serial
-    assert [facts(result) for result in shared.parse_many(SENTENCES, jobs=8)] == serial
+    assert [facts(result) for result in shared.parse_many(SENTENCES, n_jobs=8)] == serial
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_many_are_parsed_as_they_come(parser, jobs):
     taken = count()
     endless = (f"the dog{next(taken)}" for _ in count())
-    results = parser.parse_many(endless, jobs=jobs)
+    results = parser.parse_many(endless, n_jobs=jobs)
     assert [len(result.words) for result in islice(results, 5)] == [2] * 5
     assert next(taken) <= 200
     results.close()
@@ -355,7 +418,7 @@ def test_many_are_parsed_as_they_come(parser, jobs):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_comes_at_its_place(parser, jobs):
-    results = parser.parse_many(["dog"] * 20 + [["two words"]], jobs=jobs)
+    results = parser.parse_many(["dog"] * 20 + [["two words"]], n_jobs=jobs)
     assert [result.status for result in islice(results, 20)] == ["parsed"] * 20
     with pytest.raises(InputError, match="'two words', is not a word"):
         next(results)
@@ -364,21 +427,21 @@ def test_an_error_comes_at_its_place(parser, jobs):
         yield from ["dog"] * 20
         raise EOFError
 
-    results = parser.parse_many(broken(), jobs=jobs)
+    results = parser.parse_many(broken(), n_jobs=jobs)
     assert [result.status for result in islice(results, 20)] == ["parsed"] * 20
     with pytest.raises(EOFError):
         next(results)
 
 
 def test_bad_options(parser):
-    with pytest.raises(OptionError, match="decoder is one of"):
+    with pytest.raises(OptionError, match="decoder must be one of"):
         parser.parse("a", decoder="best")
-    with pytest.raises(OptionError, match="decoder is one of"):
+    with pytest.raises(OptionError, match="decoder must be one of"):
         load(FIXTURE, decoder="best")
-    with pytest.raises(OptionError, match="k is 1 or more"):
+    with pytest.raises(OptionError, match="k must be at least 1"):
         parser.parse("a", k=0)
-    with pytest.raises(OptionError, match="jobs is 1 or more"):
-        parser.parse_many([], jobs=0)
+    with pytest.raises(OptionError, match="n_jobs must be at least 1"):
+        parser.parse_many([], n_jobs=0)
     with pytest.raises(InputError, match="token 2, ''"):
         parser.parse(["a", ""])
     with pytest.raises(ModelFileError):

@@ -11,13 +11,11 @@ from gramian.corpus import Treebank
 from gramian.evaluate import GoldBrackets
 from gramian.learn import PCFG
 from gramian.loglinear import SpanCRF
-from gramian.loglinear.span_store import pack
 from gramian.parsing.calibration import Curve
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.training import calibrate as module
-from gramian.training.calibrate import calibrate, fold_f1, fold_outcomes
-from gramian.training.folds import HeldOut
+from gramian.training.calibrate import LAST, OutcomesTask, WeightsTask, calibrate
 from gramian.trees import Tree
 
 TREES = [
@@ -33,12 +31,11 @@ TREES = [
 @pytest.fixture(scope="module")
 def model() -> Model:
     bank = Treebank.from_trees(TREES)
-    return Model(PCFG().fit(bank).model_, expert=pack(SpanCRF(epochs=2, slots=4096).fit(bank).model_))
+    return Model(PCFG().fit(bank).model_, expert=SpanCRF(max_iter=2, slots=4096).fit(bank).model_)
 
 
 def test_posteriors_and_outcomes_are_those_of_the_best_trees(model):
-    fold = HeldOut(9, 10, TREES, model)
-    found = fold_outcomes(fold, combinations=["product", "sum"], expert_weight=0.25)
+    found = OutcomesTask(combinations=("product", "sum"), expert_weight=0.25).work(model, TREES)
     assert set(found) == {"product", "sum"}
     results = [Parser(replace(model, expert_weight=0.25)).parse(list(tree.words)) for tree in TREES]
     outcomes = GoldBrackets(TREES).outcomes([result.tree for result in results])
@@ -49,7 +46,7 @@ def test_posteriors_and_outcomes_are_those_of_the_best_trees(model):
         if node.word is None and right is not None
     ]
     np.testing.assert_allclose(np.transpose(found["product"]["phrases"]), expected, atol=1e-6)
-    [one, other] = fold_f1(fold, weights=[0.0, 1.0])
+    [one, other] = WeightsTask(weights=(0.0, 1.0)).work(model, TREES)
     assert (
         one
         == GoldBrackets(TREES)
@@ -61,7 +58,7 @@ def test_posteriors_and_outcomes_are_those_of_the_best_trees(model):
 
 def test_not_more_trees_than_suffice_are_parsed(model, monkeypatch):
     monkeypatch.setattr(module, "_MOST", 2)
-    found = fold_outcomes(HeldOut(0, 10, TREES, model), combinations=["product"], expert_weight=None)
+    found = OutcomesTask(combinations=("product",)).work(model, TREES)
     assert len(found["product"]["tags"][0]) == sum(word != "." for tree in TREES[::2] for word in tree.words)
 
 
@@ -69,8 +66,8 @@ def test_not_more_trees_than_suffice_are_parsed(model, monkeypatch):
 def told(monkeypatch):
     """Let the fold say what a test wants it to."""
     says = {
-        "fold_f1": [80.0, 82.0, 81.9, 81.0, 70.0],
-        "fold_outcomes": {
+        WeightsTask: [80.0, 82.0, 81.9, 81.0, 70.0],
+        OutcomesTask: {
             way: {
                 "phrases": [[0.9] * 1000 + [0.0] * 50, [1] * 600 + [0] * 400 + [0] * 50],
                 "tags": [[0.5] * 1000, [1] * 900 + [0] * 100],
@@ -80,14 +77,12 @@ def told(monkeypatch):
     }
     asked = {}
 
-    def held_out(work, settings, tasks, folds, *, numbers, **options):
-        asked[work.__name__] = settings
-        assert (folds, numbers) == (10, [9])
-        return [
-            {way: says["fold_outcomes"][way] for way in settings["combinations"]}
-            if work.__name__ == "fold_outcomes"
-            else says["fold_f1"]
-        ]
+    def held_out(work, members, folds, place, watch):
+        asked[type(work)] = work
+        assert folds == [LAST]
+        if isinstance(work, WeightsTask):
+            return [says[WeightsTask]]
+        return [{way: says[OutcomesTask][way] for way in work.combinations}]
 
     monkeypatch.setattr(module, "held_out", held_out)
     asked["says"] = says
@@ -95,12 +90,12 @@ def told(monkeypatch):
 
 
 def test_the_best_weight_is_taken_the_usual_one_of_equals(model, told):
-    told["says"]["fold_f1"][0] = told["says"]["fold_f1"][2] = 82.0
-    assert calibrate(model, []).expert_weight == 0.45
-    told["says"]["fold_f1"][:3] = [81.0, 82.0, 81.9]
-    found = calibrate(model, [])
+    told["says"][WeightsTask][0] = told["says"][WeightsTask][2] = 82.0
+    assert calibrate(model, [], None).expert_weight == 0.45
+    told["says"][WeightsTask][:3] = [81.0, 82.0, 81.9]
+    found = calibrate(model, [], None)
     assert found.expert_weight == 0.35
-    assert told["fold_outcomes"]["expert_weight"] == found.expert_weight
+    assert told[OutcomesTask].expert_weight == found.expert_weight
     assert set(found.calibration) == {"product", "sum", "coverage", "hierarchical"}
     assert found.report["calibration"]["F1 by weight of the expert"]["0.35"] == 82.0
     curves = found.calibration["sum"]
@@ -110,10 +105,10 @@ def test_the_best_weight_is_taken_the_usual_one_of_equals(model, told):
 
 
 def test_a_single_grammar_has_one_curve_and_no_weight(model, told):
-    found = calibrate(replace(model, expert=None), [])
+    found = calibrate(replace(model, expert=None), [], None)
     assert set(found.calibration) == {"product"}
     assert found.expert_weight is None
-    assert "fold_f1" not in told
+    assert WeightsTask not in told
 
 
 def test_where_nothing_was_parsed_there_is_no_curve():

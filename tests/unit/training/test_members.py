@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import json
+import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gramian.errors import InputError, OptionError
-from gramian.training import Member, plan_members, train_member
-from gramian.training.members import data_key, model_of
+from gramian.errors import OptionError
+from gramian.training import Member, Recipe, TrainingData, plan_members
+from gramian.training.members import MemberTask, member_tasks, whole_model
+from gramian.trees import Tree
 
-TREES = "\n".join(
-    [
+TREES = [
+    Tree.parse(text)
+    for text in [
         "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (JJ big) (NN dog))) (. .))",
         "(S (NP (PRP it)) (VP (VBZ sleeps)) (. .))",
         "(S (NP (NNS cats)) (VP (VBP see) (NP (PRP it)) (PP (IN in) (NP (DT the) (NN house)))) (. .))",
     ]
-    * 30
-)
+] * 30
+RECIPE = Recipe(n_states=3, max_iter=1, allocation="all")
 
 
-def task(path, member: Member, **other) -> dict:
-    return {
-        "trees": str(path), "tagged": None, "data": [data_key(str(path))], "preset": "penn", "horizontal": 0, "vertical": 1,
-        "skip_broken": False, "heads": "auto", "member": vars(member), "learner": "SpectralEM",
-        "parameters": {"states": 3, "iterations": 1, "allocation": "all"}, "compact": True,
-    } | other  # fmt: skip
+@pytest.fixture(scope="module")
+def data():
+    return TrainingData.read(TREES, RECIPE)
 
 
-@pytest.fixture
-def trees(tmp_path):
-    path = tmp_path / "trees.mrg"
-    path.write_text(TREES)
-    return path
+def grammar(task: MemberTask, data: TrainingData):
+    return whole_model([task], [task.run(data)]).grammar
 
 
 def test_plans_go_through_noises_levels_and_directions():
@@ -52,25 +50,30 @@ def test_plans_go_through_noises_levels_and_directions():
         plan_members(2, "loud")
 
 
-def test_a_task_is_json_and_says_all_that_matters(trees):
-    member = Member(3, "left", "dropout", 0.1)
-    one, two = (train_member(task(trees, member)) for _ in range(2))
+def test_a_task_says_all_that_matters_and_its_result_is_json(data):
+    task = replace(member_tasks(RECIPE, data)[0], member=Member(3, "left", "dropout", 0.1))
+    one, two = task.run(data), task.run(pickle.loads(pickle.dumps(data)))
     assert json.loads(json.dumps(one))["model"] == two["model"]
-    model = model_of(one)
-    assert model.grammar.is_probabilistic
-    assert model.grammar.factors is not None
-    whole = model_of(train_member(task(trees, member, compact=False))).grammar
+    compact = whole_model([task], [one]).grammar
+    assert compact.is_probabilistic
+    assert compact.factors is not None
+    whole = grammar(replace(task, compact=False), data)
     assert whole.factors is None
-    other = model_of(train_member(task(trees, Member(3, "left", "additive", 0.2), compact=False))).grammar
+    other = grammar(replace(task, compact=False, member=Member(3, "left", "additive", 0.2)), data)
     assert whole.lexicon.classes == other.lexicon.classes
-    right = model_of(train_member(task(trees, Member(3, "right"), compact=False))).grammar
+    right = grammar(replace(task, compact=False, member=Member(3, "right")), data)
     assert right.lexicon.tags == whole.lexicon.tags
     assert not np.array_equal(right.binary_rules, whole.binary_rules)
 
 
-def test_other_data_is_another_task(trees):
-    before = data_key(str(trees))
-    trees.write_text(TREES + "\n(S (NN cats) (. !))")
-    assert data_key(str(trees)) != before
-    with pytest.raises(InputError, match="cannot be read"):
-        data_key(str(trees.parent / "nothing"))
+def test_other_data_is_another_task(data):
+    more = TrainingData.read([*TREES, Tree.parse("(S (NN cats) (. !))")], RECIPE)
+    assert more.key != data.key
+    assert TrainingData.read(TREES, RECIPE).key == data.key
+
+
+def test_what_a_member_does_not_depend_on_is_no_part_of_its_task(data):
+    tasks = member_tasks(RECIPE, data)
+    more = member_tasks(replace(RECIPE, models=4, expert=True, calibrate=True, rerank=True), data)
+    assert more[0].method == "expert"
+    assert more[1:3] == tasks

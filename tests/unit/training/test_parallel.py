@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from gramian.errors import OptionError
+from gramian.training import parallel as module
 from gramian.training.parallel import Outcome, TaskError, TaskFolder, run_tasks, task_key
 
 TASKS = [{"number": number} for number in range(6)]
@@ -52,8 +54,8 @@ def values(outcomes):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_results_come_in_the_order_of_the_tasks(jobs):
-    assert values(run_tasks(squared, TASKS, jobs=jobs)) == [0, 1, 4, 9, 16, 25]
-    assert run_tasks(squared, [], jobs=jobs) == []
+    assert values(run_tasks(squared, TASKS, n_jobs=jobs)) == [0, 1, 4, 9, 16, 25]
+    assert run_tasks(squared, [], n_jobs=jobs) == []
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -61,10 +63,10 @@ def test_a_failed_task_is_reported_with_its_input_after_the_others(jobs, tmp_pat
     with pytest.raises(
         TaskError, match=r"(?s)1 of the tasks failed.*'number': 3.*three is too many"
     ) as caught:
-        run_tasks(fails_at_three, TASKS, jobs=jobs, folder=tmp_path)
+        run_tasks(fails_at_three, TASKS, n_jobs=jobs, folder=tmp_path)
     assert [failure.task for failure in caught.value.failures] == [{"number": 3}]
     assert len(list(tmp_path.glob("*.json"))) == 5
-    outcomes = run_tasks(fails_at_three, TASKS, jobs=jobs, folder=tmp_path, failures="return")
+    outcomes = run_tasks(fails_at_three, TASKS, n_jobs=jobs, folder=tmp_path, failures="return")
     assert [outcome.kept for outcome in outcomes] == [True, True, True, False, True, True]
     assert "three is too many" in outcomes[3].error
 
@@ -110,20 +112,47 @@ def test_a_key_may_leave_out_what_does_not_matter(tmp_path):
     assert run_tasks(squared, [{"number": 5, "path": "there"}], folder=folder)[0].kept
 
 
-def test_keys_tell_tasks_apart():
+@dataclass(frozen=True)
+class Power:
+    number: int
+    exponent: int = 2
+    place: str = field(default="", metadata={"key": False})
+
+
+def powered(task, shared):
+    return [task.number**task.exponent, *shared]
+
+
+def test_keys_tell_tasks_apart(monkeypatch):
     assert len({task_key(task) for task in TASKS}) == len(TASKS)
+    assert task_key(Power(2, place="here")) == task_key(Power(2, place="there"))
+    assert len({task_key(Power(2)), task_key(Power(2, 3)), task_key({"number": 2, "exponent": 2})}) == 3
+    before = task_key(Power(2))
+    monkeypatch.setattr(module, "__version__", "another")
+    assert task_key(Power(2)) != before
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_is_shared_goes_to_every_task(jobs, tmp_path):
+    tasks = [Power(number) for number in range(4)]
+    found = values(run_tasks(powered, tasks, shared=["a", "b"], n_jobs=jobs, folder=tmp_path))
+    assert found == [[number**2, "a", "b"] for number in range(4)]
+    assert all(outcome.kept for outcome in run_tasks(powered, tasks, shared=["c"], folder=tmp_path))
+
+
+def test_what_is_kept_is_json():
     with pytest.raises(OptionError, match="JSON"):
         task_key({"a set": {1}})
 
 
 def test_a_process_that_dies_has_its_task_tried_again(tmp_path):
     tasks = [{"number": number, "victim": 2, "folder": str(tmp_path)} for number in range(4)]
-    assert values(run_tasks(dies_once, tasks, jobs=2)) == [0, 1, 4, 9]
+    assert values(run_tasks(dies_once, tasks, n_jobs=2)) == [0, 1, 4, 9]
     assert len(set((tmp_path / "2.tried").read_text().split())) == 2
 
 
 def test_a_task_that_kills_every_process_is_given_up_and_its_neighbours_are_not():
-    outcomes = run_tasks(always_dies, TASKS[:4], jobs=2, failures="return")
+    outcomes = run_tasks(always_dies, TASKS[:4], n_jobs=2, failures="return")
     assert values(outcomes) == [0, None, 4, 9]
     assert "died 3 times" in outcomes[1].error
 
@@ -134,12 +163,17 @@ def rests(task):
     time.sleep(600)
 
 
+def with_path(folder):
+    """Return the environment of a process that can import from a folder, and from where this one can."""
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])}
+
+
 def test_workers_end_when_their_master_is_killed(tmp_path):
     code = (
         "import sys; from pathlib import Path; from test_parallel import rests; from gramian.training.parallel import run_tasks\n"
-        "run_tasks(rests, [{'folder': sys.argv[1], 'n': n} for n in range(2)], jobs=2)"
+        "run_tasks(rests, [{'folder': sys.argv[1], 'n': n} for n in range(2)], n_jobs=2)"
     )
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    environment = with_path(Path(__file__).parent)
     master = subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)], env=environment, stderr=subprocess.DEVNULL
     )
@@ -163,8 +197,8 @@ def is_running(process):
 
 
 def test_bad_options():
-    with pytest.raises(OptionError, match="jobs is 1 or more"):
-        run_tasks(squared, TASKS, jobs=0)
+    with pytest.raises(OptionError, match="n_jobs must be at least 1, got 0"):
+        run_tasks(squared, TASKS, n_jobs=0)
     pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
     with pytest.raises(OptionError, match="no Dask scheduler answers at nowhere"):
         run_tasks(squared, TASKS, scheduler="nowhere://x")
@@ -175,7 +209,7 @@ def cluster(tmp_path):
     """A scheduler and two worker processes of one thread, without nannies: what dies stays dead."""
     pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
     root = Path(__file__).parents[len(__name__.split(".")) - 1]  # whence this module is imported
-    environment = os.environ | {"PYTHONPATH": str(root)}
+    environment = with_path(root)
     contact = str(tmp_path / "scheduler.json")
 
     def start(role, *arguments):
@@ -216,3 +250,7 @@ def test_a_cluster_gives_the_same_results_though_a_worker_is_killed(cluster, tmp
     assert [len(killed), len(alive)] == [1, 1]
     assert (tmp_path / "2.tried").read_text().split() == [*map(str, killed + alive)]
     assert all(outcome.kept for outcome in run_tasks(dies_once, tasks, folder=tmp_path / "finished"))
+    assert values(run_tasks(powered, [Power(3), Power(4)], shared=["a"], scheduler=address)) == [
+        [9, "a"],
+        [16, "a"],
+    ]

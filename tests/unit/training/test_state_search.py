@@ -2,82 +2,76 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
 from gramian.errors import InputError
-from gramian.learn import SpectralClustering
 from gramian.learn.search import ClusterCache
-from gramian.training import Member
+from gramian.training import Recipe, TrainingData
 from gramian.training import state_search as module
-from gramian.training.folds import fold_trees
-from gramian.training.members import data_key
 from gramian.training.parallel import Outcome
-from gramian.training.state_search import candidate_task, f1_score, score_candidate, search_by_f1
+from gramian.training.state_search import StateSearch, f1_score
 from gramian.trees import Tree
 
+RECIPE = Recipe(method="spectral-em", n_states=2, max_iter=1, allocation="all", random_state=3)
 
-def sentences(number: int) -> list[str]:
+
+def sentences(number: int) -> list[Tree]:
     rng = np.random.default_rng(1)
     nouns = ("(NP (PRP it))", "(NP (DT the) (NN cat))", "(NP (DT a) (NN dog))")
     verbs = ("(VP (VBZ sleeps))", "(VP (VBZ sees) {})", "(VP (VBZ runs) (PP (IN to) {}))")
     return [
-        f"(S {nouns[rng.integers(3)]} {verbs[rng.integers(3)].format(nouns[rng.integers(3)])} (. .))"
+        Tree.parse(
+            f"(S {nouns[rng.integers(3)]} {verbs[rng.integers(3)].format(nouns[rng.integers(3)])} (. .))"
+        )
         for _ in range(number)
     ]
 
 
 @pytest.fixture
-def task(tmp_path):
-    path = tmp_path / "trees.mrg"
-    lines = sentences(100)
-    lines[9::10] = ["(S (NP (NN news)) (VP (VBZ runs)) (. .))"] * 10
-    path.write_text("\n".join(lines))
-    return {
-        "trees": str(path), "tagged": None, "data": [data_key(str(path))], "preset": "penn", "horizontal": 0, "vertical": 1,
-        "skip_broken": False, "heads": "auto", "member": vars(Member(3, "right")), "learner": "SpectralEM",
-        "parameters": {"states": 2, "iterations": 1, "allocation": "all"}, "compact": False,
-    }  # fmt: skip
+def data():
+    trees = sentences(100)
+    trees[9::10] = [Tree.parse("(S (NP (NN news)) (VP (VBZ runs)) (. .))")] * 10
+    return TrainingData.read(trees, RECIPE)
 
 
-def test_a_tenth_is_held_out(task):
-    common = candidate_task(task, None)
-    assert [tree.words[0] for tree in fold_trees(common)] == ["news"] * 10
-    seen = module.task_observations(common)
-    assert "news" not in seen.bank.words
-    assert common["parameters"] == {"states": 2, "allocation": "all", "random_state": 3}
+def test_a_tenth_is_held_out(data):
+    search = StateSearch(data, RECIPE)
+    assert [tree.words[0] for tree in search.judges] == ["news"] * 10
+    assert "news" not in search.cache.seen.bank.words
+    assert (search.learner.random_state, search.learner.allocation) == (3, "all")
+    assert [tree.words[0] for tree in StateSearch(data, RECIPE, most=3).judges] == ["news"] * 3
     for states, largest in ((2, 4), (24, 32), (40, 40)):
-        common = candidate_task(task | {"parameters": {"states": states}}, None)
-        assert common["largest"] == largest
+        assert StateSearch(data, Recipe(n_states=states)).largest == largest
 
 
-def test_tasks_and_threads_score_the_same(task, monkeypatch, tmp_path):
-    judge = tmp_path / "judge.mrg"
-    judge.write_text("\n".join(sentences(120)[90:]))
-    common = candidate_task(task, str(judge), largest=3)
+def test_tasks_and_threads_score_the_same(data, monkeypatch, tmp_path):
+    gold = sentences(120)[90:]
+    search = StateSearch(data, RECIPE, gold, largest=3)
     asked = []
 
-    def run_tasks(function, tasks, *, scheduler):
+    def run_tasks(function, tasks, *, shared, scheduler):
         asked.extend(tasks)
-        return [Outcome(one, function(one)) for one in tasks]
+        copy = pickle.loads(pickle.dumps(shared))
+        assert copy == shared
+        return [Outcome(one, function(one, copy)) for one in tasks]
 
     monkeypatch.setattr(module, "run_tasks", run_tasks)
-    here, numbers = search_by_f1(common, budget=6, log=tmp_path / "log")
-    there, same = search_by_f1(common, budget=6, scheduler="tcp://nowhere:1")
+    here = search.run(budget=6, log=tmp_path / "log")
+    there = search.run(budget=6, scheduler="tcp://nowhere:1")
     assert here == there
-    assert numbers == same
-    assert [tuple(one["states"]) for one in asked] == [trial.assignment for trial in here.trials]
-    seen = module.task_observations(common)
-    learner = SpectralClustering(same, random_state=3).fit(seen)
-    np.testing.assert_array_equal(learner.model_.n_states, here.n_states)
-    gold = [Tree.parse(text) for text in sentences(120)[90:]]
-    cache = ClusterCache(SpectralClustering(2, allocation="all", random_state=3), seen, largest=3)
+    assert asked == [trial.assignment for trial in here.trials]
+    seen = search.cache.seen
+    cache = ClusterCache(search.learner, seen, largest=3)
     assert f1_score(gold)(cache.grammar(here.n_states)) == here.score
-    assert score_candidate(asked[0]) == here.start_score
+    assert search.score(asked[0]) == here.start_score
+    named = search.names(here)
+    assert seen.allocate(named).tolist() == list(here.n_states)
+    assert StateSearch(data, RECIPE, gold[:3], largest=3) != search
 
 
-def test_a_judge_without_trees(task, tmp_path):
-    judge = tmp_path / "judge.mrg"
-    judge.write_text("(S (-NONE- *))")
+def test_a_judge_without_trees(data):
     with pytest.raises(InputError, match="no tree to score candidates on"):
-        search_by_f1(candidate_task(task, str(judge)), budget=2)
+        StateSearch(data, RECIPE, [])

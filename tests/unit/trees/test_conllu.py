@@ -166,3 +166,13 @@ def test_other_heads():
     assert one.heads == (2, 3, 0, 3)
     assert one.tokens[0].deprel == "case"
     assert one.comments == read(TEXT)[0].comments
+
+
+def test_arcs_can_be_left_unread():
+    text = "1\ta\t_\tX\t_\t_\t1\tself\t9:x\tM=1\n2\tb\t_\tX\t_\t_\tnonsense\t_\t_\t_\n"
+    (sentence,) = read_conllu(io.StringIO(text), arcs=False)
+    assert [(token.head, token.deprel, token.deps) for token in sentence.tokens] == [(None, "_", "_")] * 2
+    assert sentence.tokens[0].misc == "M=1"
+    assert list(read_conllu(io.StringIO("\n\n"), arcs=False)) == []
+    with pytest.raises(ConlluError, match="4 columns"):
+        list(read_conllu(io.StringIO("1\ta\t_\tX\n"), arcs=False))

@@ -11,26 +11,24 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from gramian.corpus import Shape
 from gramian.errors import OptionError
 from gramian.experiments.data import Data, GoldTree, find_treebanks, gold_trees, preset_of
 from gramian.experiments.measure import (
     LABELS,
-    cluster_cache,
-    compact,
     expected_seconds,
-    held_out,
-    learner,
-    many_and_score,
-    observed,
     parse_and_score,
-    search_by_f1,
+    recipe_of,
+    scoring,
     train_and_score,
+    training_data,
     transferred,
 )
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import Figure, Results, Section, Table
-from gramian.learn import Observations
+from gramian.grammar.compress.compact import compacted
+from gramian.learn.search import ClusterCache
+from gramian.training import TrainingData
+from gramian.training.state_search import StateSearch
 
 __all__ = ["RECIPE"]
 
@@ -87,50 +85,42 @@ def measure(task: Task) -> dict[str, Any]:
     train, test = (gold_trees(files[f"{settings['set']}/{part}"], scheme) for part in ("train", "dev"))
     test = tuple([tree for tree in test if tree.length <= settings["longest"]][: settings["test"]])
     train = train[: settings["train"]]
-    path = files[f"{settings['set']}/train"]
-    seen, words = _shared(path, scheme, len(train), "right")
+    data, words = _shared(files[f"{settings['set']}/train"], scheme, len(train))
     if settings["method"] == "search":
-        result = _searched(train, test, settings, seed, seen)
-    elif settings["method"] == "many":
-        left, more = _shared(path, scheme, len(train), "left")
-        words += more
-        result = many_and_score(train, test, settings, seed, scheme, [seen, left])
+        result = _searched(data, test, settings, seed)
     else:
-        result = train_and_score(train, test, settings, seed, scheme, seen)
+        many = {"method": "best"} if settings["method"] == "many" else {}
+        result = train_and_score(data, test, settings | many, seed, scheme)
     return result | {"training_seconds": round(result["training_seconds"] + words, 3)}
 
 
 @lru_cache(maxsize=2)
-def _shared(path: str, scheme: str, size: int, direction: Any) -> tuple[Observations, float]:
-    """Return what the learners of a treebank share, and the processor time of the model of word forms, which counts for each of them."""
-    seen = observed(gold_trees(path, scheme)[:size], shape=Shape(direction))
+def _shared(path: str, scheme: str, size: int) -> tuple[TrainingData, float]:
+    """Return a treebank, and the processor time of the model of word forms, which learners share and which counts for each of them."""
+    data = training_data(gold_trees(path, scheme)[:size])
     began = time.process_time()
-    seen.lexical("auto").form_probabilities(())
-    return seen, time.process_time() - began
+    data.observations().lexical("auto").form_probabilities(())
+    return data, time.process_time() - began
 
 
 def _searched(
-    train: Sequence[GoldTree],
-    test: Sequence[GoldTree],
-    settings: dict[str, Any],
-    seed: int,
-    seen: Observations,
+    data: TrainingData, test: Sequence[GoldTree], settings: dict[str, Any], seed: int
 ) -> dict[str, Any]:
     """Search for numbers of states on a tenth of the training trees, at most 300, then cluster all."""
-    clusters = learner("spectral-cluster", settings["states"], seed)
+    recipe = recipe_of({"method": "spectral-cluster", "states": settings["states"]}, seed)
     began = time.process_time()
-    learnt_from, judges = held_out(train, 300)
-    part = cluster_cache(learnt_from, clusters, settings["largest"])
-    limits = {"symbols": settings["symbols"], "budget": settings["budget"]}
-    found = search_by_f1(part, judges, settings["preset"], **limits)
-    whole = cluster_cache(train, clusters, settings["largest"], seen)
-    numbers = transferred(found, part, whole)
-    grammar = compact(whole.grammar(numbers))
+    search = StateSearch(
+        data, recipe, largest=settings["largest"], most=300, parameters=scoring(settings["preset"])
+    )
+    found = search.run(symbols=settings["symbols"], budget=settings["budget"])
+    whole = ClusterCache(search.learner, data.observations(), settings["largest"])
+    numbers = transferred(found, search.cache, whole)
+    grammar, _ = compacted(whole.grammar(numbers))
     learnt = time.process_time() - began
     result = parse_and_score(grammar, test, scheme=settings["preset"])
     return result | {
         "training_seconds": round(learnt, 3),
-        "trees": len(train),
+        "trees": data.bank.n_trees,
         "states": sum(numbers),
         "candidates": len(found.trials),
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 from gramian.chart.combine import COMBINATIONS
 from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
-from gramian.experiments.measure import expected_seconds, parse_and_score, several
+from gramian.experiments.measure import expected_seconds, parse_and_score, recipe_of, trained
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import Figure, Line, Results, Section, Table
 from gramian.parsing.model import Model
@@ -45,9 +45,10 @@ def measure(task: Task) -> dict[str, Any]:
         else {"clustering__noise": scheme, "clustering__noise_level": settings["level"]}
     )
     most = max(settings["models"])
-    grammars, seconds = several(
-        train, most, settings["states"], task["seed"], both=scheme == "binarisation", **noise
-    )
+    learnt = {"method": "spectral-em", "states": settings["states"], "models": most, "options": noise}
+    shape = {} if scheme == "binarisation" else {"shape": ["right"]}
+    many, seconds = trained(train, recipe_of(learnt | shape, task["seed"]))
+    grammars = many.grammars
     found: dict[str, Any] = {"training_seconds": round(seconds, 1), "sentences": {}}
     for models in settings["models"]:
         for combination in settings["combinations"] if models > 1 else settings["combinations"][:1]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
-from gramian.experiments.measure import compact, expected_seconds, learner, treebank
+from gramian.experiments.measure import expected_seconds, recipe_of, trained
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import (
     Entry,
@@ -49,8 +50,9 @@ def measure(task: Task) -> dict[str, Any]:
 
     settings = task["settings"]
     train, test = task_trees(task)
-    grammar = learner("spectral-em", settings["states"], task["seed"]).fit(treebank(train)).model_
-    parser = Parser(compact(grammar) if settings["kind"] == "low" else grammar, max_seconds=None)
+    recipe = recipe_of({"method": "spectral-em", "states": settings["states"]}, task["seed"])
+    model, _ = trained(train, replace(recipe, full=settings["kind"] == "whole"))
+    parser = Parser(model, max_seconds=None)
     sentences = [list(tree.normal.words) for tree in test]
     parser.parse(sentences[0])
     times = []
@@ -64,7 +66,7 @@ def measure(task: Task) -> dict[str, Any]:
         "milliseconds": round(spent / len(times), 3),
         "sentences_per_second": round(1000 * len(times) / spent, 1),
         "words_per_second": round(1000 * total / spent),
-        "states_of_all_labels": int(grammar.n_states.sum()),
+        "states_of_all_labels": int(model.grammar.n_states.sum()),
         "sentences": {"times": [[length, round(milliseconds, 3)] for length, milliseconds in times]},
     }
 

@@ -10,22 +10,29 @@ import time
 from itertools import accumulate
 from typing import Any
 
+from gramian.corpus import Treebank
 from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
 from gramian.experiments.measure import (
-    cluster_cache,
-    compact,
     expected_seconds,
-    held_out,
-    learner,
     parse_and_score,
-    search_by_f1,
+    recipe_of,
+    scoring,
+    training_data,
     transferred,
-    treebank,
 )
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import Figure, Line, Results, Section, Spread, Table
+from gramian.grammar.compress.compact import compacted
 from gramian.learn import Observations
-from gramian.learn.search import FoundStates, held_out_score, search_states, states_by_singular_values
+from gramian.learn.search import (
+    ClusterCache,
+    FoundStates,
+    held_out_score,
+    search_states,
+    states_by_singular_values,
+)
+from gramian.training.state_search import StateSearch, clustering
+from gramian.trees import preset
 from gramian.trees.labels import unescape_label
 
 __all__ = ["RECIPE"]
@@ -65,28 +72,30 @@ def measure(task: Task) -> dict[str, Any]:
     train, test = task_trees(task)
     way = settings["way"]
     allocation = {"same": "all", "frequency": "frequency"}.get(way, "root")
-    clusters = learner("spectral-cluster", settings["states"], task["seed"], allocation=allocation)
+    options: dict[str, Any] = {"method": "spectral-cluster", "states": settings["states"]}
+    recipe = recipe_of(options | {"options": {"allocation": allocation}}, task["seed"])
     largest = settings.get("largest", settings["states"])
     began = time.process_time()
-    whole = cluster_cache(train, clusters, largest)
+    data = training_data(train)
+    clusters = clustering(recipe)
+    whole = ClusterCache(clusters, data.observations(), largest)
     trials: FoundStates | None = None
     numbers = whole.start
     if way == "singular":
         numbers = states_by_singular_values(whole, settings["least"])
     elif way in SEARCHES:
         limits: dict[str, Any] = {name: settings[name] for name in ("symbols", "budget", "beam")}
-        learnt_from, judges = held_out(train, 500)
-        part = cluster_cache(learnt_from, clusters, largest)
+        search = StateSearch(data, recipe, largest=largest, parameters=scoring(scheme))
         if way == "likelihood":
-            score = held_out_score(Observations(treebank(judges)))
-            trials = search_states(part, score, **limits)
+            judges = Treebank.from_trees(search.judges, options=preset("whole"))
+            trials = search_states(search.cache, held_out_score(Observations(judges)), **limits)
         else:
-            options: dict[str, Any] = {"method": "greedy", "together": False} if way == "greedy" else {}
-            trials = search_by_f1(part, judges, scheme, **options, **limits)
-        numbers = transferred(trials, part, whole)
+            greedy: dict[str, Any] = {"method": "greedy", "together": False} if way == "greedy" else {}
+            trials = search.run(**greedy, **limits)
+        numbers = transferred(trials, search.cache, whole)
     grammar = whole.grammar(numbers)
     searched = time.process_time() - began
-    result = parse_and_score(compact(grammar), test, scheme=scheme)
+    result = parse_and_score(compacted(grammar)[0], test, scheme=scheme)
     names = [whole.seen.name(symbol) for symbol in range(whole.seen.bank.n_symbols)]
     order = sorted(range(len(names)), key=lambda symbol: -int(whole.seen.label_count[symbol]))[:15]
     return result | {

@@ -7,10 +7,11 @@ under a relative gate, as gramian does by default.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
-from gramian.experiments.measure import expected_seconds, learner, parse_and_score, treebank
+from gramian.experiments.measure import expected_seconds, parse_and_score, recipe_of, trained
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import Figure, Line, Results, Section, Table, growth
 
@@ -50,8 +51,9 @@ def measure(task: Task) -> dict[str, Any]:
 
     settings = task["settings"]
     train, test = task_trees(task)
-    em = learner("em", settings["states"], task["seed"], allocation="all", max_iter=settings["iterations"])
-    grammar = em.fit(treebank(train)).model_
+    options = {"allocation": "all", "max_iter": settings["iterations"]}
+    recipe = recipe_of({"method": "em", "states": settings["states"], "options": options}, task["seed"])
+    grammar = trained(train, replace(recipe, full=True))[0].grammar
     found: dict[str, Any] = {"sentences": {}}
 
     def note(name: str, model: Any, share: float, seconds: float) -> None:

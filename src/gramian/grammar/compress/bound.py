@@ -46,7 +46,7 @@ def guarantee(gamma: float, states: int, symbols: int, epsilon: float = 1e-3) ->
     Guarantee(epsilon=0.001, depth=6, length=1)
     """
     if not (gamma > 0 and epsilon > 0):
-        raise OptionError(f"gamma and epsilon are more than 0, not {gamma!r} and {epsilon!r}")
+        raise OptionError(f"gamma and epsilon must be more than 0, got {gamma!r} and {epsilon!r}")
     room = min(-log(gamma) - log(states / epsilon), 1 - log(gamma))
     per_level = log(2 * (sqrt(states) + 1)) + log(gamma + sqrt(states))
     per_word = per_level + 2 * log(4 * symbols)

@@ -22,17 +22,9 @@ _LEAST = 1e-12  # smaller probabilities count as zero
 
 
 def compare(block: Floats, weight: Floats, other: Floats | Triple, signed: bool) -> tuple[float, float]:
-    """Return how far a tensor is from another: divergence, and Frobenius norm of the error.
+    """Return how far a tensor is from another, or from factors: divergence weighted by `weight`, and Frobenius norm of the error.
 
-    Parameters
-    ----------
-    block : ndarray of float32, shape (m_parent, m_left, m_right)
-    weight : ndarray of float32, shape (m_parent,)
-        Shares of the parent's states, which weight the divergence.
-    other : ndarray of the same shape, or Triple
-        The approximation, or its factors.
-    signed : bool
-        If so, the squared error relative to the squared norm stands for the divergence.
+    If `signed`, the squared error relative to the squared norm stands for the divergence.
     """
     from gramian.grammar.compress import decompose_kernels as kernels
 
@@ -50,22 +42,8 @@ def fit_probabilities(
 ) -> Triple | None:
     """Fit products whose factors are probabilities; a rule keeps its probability in every state of its parent.
 
-    Products are added one after the other where those at hand fit worst, so that nothing is left to chance.
-
-    Parameters
-    ----------
-    block : ndarray of float32, shape (m_parent, m_left, m_right)
-    weight : ndarray of float32, shape (m_parent,)
-        Shares of the parent's states, positive.
-    ranks : sequence of int
-        To try, ascending.
-    enough : callable
-        Told the factors and an upper bound of their divergence; True ends the search.
-
-    Returns
-    -------
-    Triple or None
-        None if the tensor is zero.
+    Products are added one after the other where those at hand fit worst, so that nothing is left to chance. `ranks` ascend; `enough` is
+    told the factors and an upper bound of their divergence, and ends the search. None if the tensor is zero.
     """
     from gramian.grammar.compress import decompose_kernels as kernels
 
@@ -94,25 +72,15 @@ def _rows(columns: npt.NDArray[np.floating]) -> Floats:
 
 
 def fit_signed(
-    block: Floats, ranks: Sequence[int], enough: Callable[[Triple], bool], starts: int, random: np.random.Generator,
-) -> Triple | None:  # fmt: skip
-    """Fit products whose factors may be negative, by alternating least squares.
+    block: Floats,
+    ranks: Sequence[int],
+    enough: Callable[[Triple], bool],
+    starts: int,
+    random: np.random.Generator,
+) -> Triple | None:
+    """Fit products whose factors may be negative, by alternating least squares; see :func:`fit_probabilities`.
 
-    Parameters
-    ----------
-    block : ndarray of float32, shape (m_parent, m_left, m_right)
-    ranks : sequence of int
-        To try, ascending.
-    enough : callable
-        Told the factors; True ends the search.
-    starts : int
-        How often each rank is tried; the first time from the leading singular vectors of each unfolding.
-    random : numpy.random.Generator
-
-    Returns
-    -------
-    Triple or None
-        None if the tensor is zero.
+    Each rank is tried `starts` times, the first time from the leading singular vectors of each unfolding.
     """
     from gramian.grammar.compress import decompose_kernels as kernels
 

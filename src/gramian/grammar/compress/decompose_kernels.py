@@ -18,6 +18,7 @@ from gramian.jit import kernel, order_free_kernel
 
 __all__ = [
     "Cells",
+    "SharedCells",
     "alternating_least_squares",
     "errors",
     "expectation_maximisation",
@@ -50,6 +51,16 @@ class Cells(NamedTuple):
     rest_left: Any
     rest_right: Any
     rest_entropy: float
+
+
+class SharedCells(NamedTuple):
+    """The heavy cells of all rules: the rule, the states numbered through all symbols, and the mass of each."""
+
+    rule: Any
+    parent: Any
+    left: Any
+    right: Any
+    mass: Any
 
 
 @kernel
@@ -102,11 +113,8 @@ def heavy_cells(joint, share):
     parent, left = np.empty(min(n, a * b), np.int32), np.empty(min(n, a * b), np.int32)
     first = np.zeros(min(n, a * b) + 1, np.int32)
     right, mass = np.empty(n, np.int32), np.empty(n, np.float32)
-    rest_parent, rest_left, rest_right = (
-        np.zeros(a, np.float32),
-        np.zeros(b, np.float32),
-        np.zeros(c, np.float32),
-    )
+    rest_parent, rest_left = np.zeros(a, np.float32), np.zeros(b, np.float32)
+    rest_right = np.zeros(c, np.float32)
     rest_entropy = 0.0
     n, pairs = 0, 0
     for i in range(a):
@@ -224,11 +232,9 @@ def grown(joint, cells, u, v, w, rank):
         for other in range(n_cells):
             if (states[other] == states[worst]).sum() >= 2:
                 loss[other] = 0
-    new_u, new_v, new_w = (
-        np.empty((u.shape[0], old + n), np.float32),
-        np.empty((v.shape[0], old + n), np.float32),
-        np.empty((w.shape[0], old + n), np.float32),
-    )
+    size = old + n
+    new_u, new_v = np.empty((u.shape[0], size), np.float32), np.empty((v.shape[0], size), np.float32)
+    new_w = np.empty((w.shape[0], size), np.float32)
     new_u[:, :old], new_v[:, :old], new_w[:, :old] = u, v, w
     if n > 0:
         new_u[:, :old] *= np.float32(0.9)
@@ -250,12 +256,14 @@ def _blend(line, marginal):
 
 
 @order_free_kernel
-def shared_counts(rule, parent, left, right, mass, weight, u, v, w, new_u, new_v, new_w):
-    """Count how often each product is drawn with each state when all rules share u, v, w (states of all symbols, rank).
+def shared_counts(cells, weight, matrices, counts):
+    """Set `counts` to how often each product is drawn with each state when all rules share u, v, w (states of all symbols, rank).
 
-    `rule`, `parent`, `left`, `right`, `mass` are those of the heavy cells of all rules; `weight` is that of each rule. Returns the
-    divergence from the cells to the products.
+    `cells` are :class:`SharedCells`; `weight` is that of each rule. Returns the divergence from the cells to the products.
     """
+    rule, parent, left, right, mass = cells
+    u, v, w = matrices
+    new_u, new_v, new_w = counts
     rank = np.uintp(u.shape[1])
     drawn = np.empty(rank, np.float32)
     new_u[:], new_v[:], new_w[:] = 0, 0, 0

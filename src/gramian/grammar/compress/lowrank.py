@@ -9,7 +9,6 @@ factors by alternating least squares are what the paper has.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -134,7 +133,7 @@ def compress(
     max_rank: int = 32,
     starts: int = 2,
     random_state: int = 0,
-    jobs: int = 1,
+    n_jobs: int = 1,
 ) -> Compression:
     """Approximate the rule tensors of a grammar by tensors of low rank.
 
@@ -160,7 +159,7 @@ def compress(
         How often least squares begin anew; the best result counts.
     random_state : int
         For the starts of least squares; everything else is free of chance.
-    jobs : int
+    n_jobs : int
         Threads; the result does not depend on it.
 
     References
@@ -179,15 +178,14 @@ def compress(
     ((192, 72), [2, 2, 2])
     """
     if rank != "auto" and (not isinstance(rank, int) or rank < 1):
-        raise OptionError(f"rank is a number from 1 on, or 'auto', not {rank!r}")
+        raise OptionError(f"rank must be at least 1, or 'auto', got {rank!r}")
     if measure not in ("relative", "absolute"):
-        raise OptionError(f"measure is 'relative' or 'absolute', not {measure!r}")
+        raise OptionError(f"measure must be one of relative, absolute, got {measure!r}")
     if gate is not None and not gate >= 0:
-        raise OptionError(f"gate is 0 or more, not {gate!r}")
-    if max_rank < 1 or starts < 1 or jobs < 1:
-        raise OptionError(
-            f"max_rank, starts and jobs are 1 or more, not {max_rank!r}, {starts!r} and {jobs!r}"
-        )
+        raise OptionError(f"gate must be at least 0, got {gate!r}")
+    for name, value in (("max_rank", max_rank), ("starts", starts), ("n_jobs", n_jobs)):
+        if value < 1:
+            raise OptionError(f"{name} must be at least 1, got {value!r}")
     if not (grammar.is_probabilistic or signed):
         raise OptionError(
             "a grammar of observable operators has no probabilities to fit; try: signed factors"
@@ -200,24 +198,16 @@ def compress(
     plan = _Plan(grammar, uses, ladder, rank == "auto", gate, measure, signed, starts, random_state)
     fitted: list[Triple | None] = []
     errors = np.zeros((len(uses), 2))
-    with ThreadPoolExecutor(jobs) as threads:
-        rules = range(len(uses))
-        done: Iterable[_Fit] = map(plan.fit, rules) if jobs == 1 else threads.map(plan.fit, rules)
-        for rule, fit in enumerate(done):
-            fitted.append(fit.factors)
-            errors[rule] = fit.divergence, fit.frobenius
+    with ThreadPoolExecutor(n_jobs) as threads:
+        for rule, (factors, *error) in enumerate(threads.map(plan.fit, range(len(uses)))):
+            fitted.append(factors)
+            errors[rule] = error
             if rule % 50 == 0:
                 _log.debug("%d of %d rules", rule, len(uses))
     return _assembled(grammar, fitted, uses, errors, signed)
 
 
-@dataclass(frozen=True)
-class _Fit:
-    """The factors of a rule and their errors; None if its block is to be kept."""
-
-    factors: Triple | None = None
-    divergence: float = 0.0
-    frobenius: float = 0.0
+_WHOLE = (None, 0.0, 0.0)  # a rule whose block is kept
 
 
 @dataclass(frozen=True)
@@ -234,12 +224,13 @@ class _Plan:
     starts: int
     random_state: int
 
-    def fit(self, rule: int) -> _Fit:
+    def fit(self, rule: int) -> tuple[Triple | None, float, float]:
+        """Return the factors of a rule, divergence and Frobenius norm of their error; None if its block is to be kept."""
         block, weight = _block(self.grammar, rule)
         ranks = [rank for rank in self.ladder if rank * sum(block.shape) < block.size]
         all_fit = len(ranks) == len(self.ladder)
         if not ranks or not (all_fit or self.automatic):
-            return _Fit()
+            return _WHOLE
 
         def error(divergence: float, frobenius: float) -> float:
             return (self.uses[rule] + _NEW) * divergence if self.measure == "relative" else frobenius
@@ -257,12 +248,12 @@ class _Plan:
         else:
             found = fit_probabilities(block, weight, ranks, enough)
         if found is None:
-            return _Fit()
+            return _WHOLE
         errors = compare(block, weight, found, self.signed)
         # With "auto", a rule beyond the gate is kept whole only if a larger rank would take as many numbers as its block.
         if self.gate is not None and not (self.automatic and all_fit) and error(*errors) > self.gate:
-            return _Fit()
-        return _Fit(found, *errors)
+            return _WHOLE
+        return found, *errors
 
 
 def _block(grammar: LPCFG, rule: int) -> tuple[Floats, Floats]:

@@ -55,7 +55,7 @@ def compress_shared(grammar: LPCFG, rank: int = 256) -> Compression:
     [8, 8, 8]
     """
     if not isinstance(rank, int) or rank < 1:
-        raise OptionError(f"the rank of shared factors is a number from 1 on, not {rank!r}")
+        raise OptionError(f"rank of shared products must be at least 1, got {rank!r}")
     if not grammar.is_probabilistic:
         raise OptionError("a grammar of observable operators has no probabilities to share products")
     if not len(grammar.binary_rules):
@@ -84,12 +84,8 @@ class _Fit:
             block = grammar.binary_block(rule) * grammar.prior(symbols[0])[:, None, None]
             mass = block * (self.uses[rule] / max(float(block.sum(dtype=np.float64)), 1e-300))
             places = np.nonzero(mass > _LIGHT * self.uses.sum())
-            cells.append(
-                (
-                    np.full(len(places[0]), rule),
-                    *(self.start[s] + p for s, p in zip(symbols, places, strict=True)),
-                )
-            )
+            numbers = [self.start[s] + p for s, p in zip(symbols, places, strict=True)]
+            cells.append((np.full(len(places[0]), rule), *numbers))
             masses.append(mass[places])
         self.rule, *self.states = (
             np.concatenate(column).astype(np.int32) for column in zip(*cells, strict=True)
@@ -111,11 +107,11 @@ class _Fit:
         """Alternate between counting how often products are drawn and the matrices that make these counts likeliest."""
         from gramian.grammar.compress import decompose_kernels as kernels
 
-        counts = [np.empty_like(matrix) for matrix in self.matrices]
+        counts = tuple(np.empty_like(matrix) for matrix in self.matrices)
         rules = self.grammar.binary_rules
+        cells = kernels.SharedCells(self.rule, self.states[0], self.states[1], self.states[2], self.mass)
         for _ in range(steps):
-            arguments = (self.rule, *self.states, self.mass, self.weight, *self.matrices, *counts)
-            kernels.shared_counts(*arguments)
+            kernels.shared_counts(cells, self.weight, tuple(self.matrices), counts)
             for side in range(3):
                 # What a matrix is multiplied by in each rule, added up over the rules of its symbol.
                 first, second = (self._sums(place)[rules[:, place]] for place in range(3) if place != side)

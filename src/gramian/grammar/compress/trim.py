@@ -28,7 +28,7 @@ def trimmed(grammar: LPCFG, share: float = 0.01) -> LPCFG:
         the others take it over.
     """
     if not 0 <= share < 1:
-        raise OptionError(f"share is at least 0 and less than 1, not {share!r}")
+        raise OptionError(f"share must be at least 0 and less than 1, got {share!r}")
     if not grammar.is_probabilistic:
         return grammar
     table = grammar.binary.copy()

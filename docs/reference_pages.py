@@ -1,0 +1,73 @@
+"""Pages of the reference, one a topic, made from the names that ``gramian`` and its rooms list in ``__all__``."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from pathlib import Path
+
+import gramian
+
+# Title, the rooms whose names stand on the page, and further names that no room lists.
+TOPICS = {
+    "parsing": (
+        "Parsing", ("parsing", "chart"),
+        ("gramian.parsing.model_store.load_model", "gramian.parsing.model_store.save_model", "gramian.interop.spacy.GramianComponent"),
+    ),
+    "trees": ("Trees and treebanks", ("trees", "corpus"), ()),
+    "learning": (
+        "Learning grammars", ("training", "learn", "features", "loglinear"),
+        ("gramian.learn.search.search_states", "gramian.training.parallel.run_tasks"),
+    ),
+    "grammars": (
+        "Grammars", ("grammar",),
+        ("gramian.grammar.describe.describe", "gramian.grammar.sample.TreeSampler"),
+    ),
+    "scores": ("Scores", ("evaluate",), ()),
+    "sequences": ("Models of sequences", ("automata",), ("gramian.automata.dfa.dfa_approximation",)),
+    "dependencies": ("Dependencies", ("dependency",), ()),
+    "experiments": ("Experiments", ("experiments",), ()),
+}  # fmt: skip
+
+
+def entry(path: str) -> str:
+    """Return the directive that documents a class or a function; nothing for a constant."""
+    module, _, name = path.rpartition(".")
+    value = getattr(importlib.import_module(module), name)
+    if inspect.isclass(value):
+        return f".. autoclass:: {path}\n   :members:\n"
+    return f".. autofunction:: {path}\n" if inspect.isroutine(value) else ""
+
+
+def pages() -> dict[str, str]:
+    """Return the text of each page by its name."""
+    homes = {name: getattr(gramian, name).__module__ for name in gramian.__all__}
+    found = {}
+    for page, (title, rooms, further) in TOPICS.items():
+        front = [name for name, home in homes.items() if home.split(".")[1] in rooms]
+        listed = {
+            f"gramian.{room}.{name}"
+            for room in rooms
+            for name in getattr(importlib.import_module(f"gramian.{room}"), "__all__", ())
+            if name not in homes
+        }
+        sections = {
+            "From `gramian` itself": [f"gramian.{name}" for name in front],
+            "More": sorted(listed) + list(further),
+        }
+        text = f"# {title}\n"
+        for heading, paths in sections.items():
+            if paths:
+                body = "\n".join(entry(path) for path in paths)
+                text += f"\n## {heading}\n\n```{{eval-rst}}\n{body}```\n"
+        found[page] = text
+    return found
+
+
+def write(folder: Path) -> None:
+    """Write the pages; those that would not change are left alone, so that nothing is built anew for them."""
+    folder.mkdir(exist_ok=True)
+    for page, text in pages().items():
+        path = folder / f"{page}.md"
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")

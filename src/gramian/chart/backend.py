@@ -1,0 +1,216 @@
+"""Who fills charts: the seam behind which sentences become forests, and the backend of numba kernels.
+
+A backend serves grammars that have the same rules and so share one coarse chart (Petrov 2010). :class:`NumbaBackend` goes from coarse
+forest over pruning to the fine pass, sentence by sentence; another one may take the whole batch at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.chart import coarse_kernels, fine_kernels
+from gramian.chart.coarse_arrays import CoarseForest, EdgeList, Tags, Thresholds
+from gramian.chart.forest import Allowed, Forest, Pruning
+from gramian.chart.grammar_arrays import GrammarArrays, grammar_arrays
+from gramian.grammar import LPCFG
+from gramian.grammar.lexicon import WordScores
+from gramian.grammar.merged_states import halves, merged, shares_in_groups
+
+__all__ = ["Backend", "BackendFactory", "ChartInput", "NumbaBackend", "PlacedGrammar"]
+
+Longs = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+
+
+class ChartInput(NamedTuple):
+    """One sentence of a batch.
+
+    Attributes
+    ----------
+    words : sequence of WordScores
+        With the states of all grammars that are combined; see :func:`gramian.grammar.lexicon.joined`.
+    allowed : Allowed, optional
+        Which symbols each span may hold; see :class:`gramian.chart.constraints.Constraints`.
+    tokens : sequence of str, optional
+        The words themselves. Grammars look at scores alone; experts beside them look at these.
+    """
+
+    words: Sequence[WordScores]
+    allowed: Allowed | None = None
+    tokens: Sequence[str] | None = None
+
+
+class PlacedGrammar(NamedTuple):
+    """A grammar, and for each tag where its states begin among those of all grammars that words have scores for."""
+
+    grammar: LPCFG
+    state_offset: Longs
+
+
+class Backend(Protocol):
+    """Whoever turns sentences into forests, for grammars with the same rules."""
+
+    def forests(self, batch: Sequence[ChartInput], pruning: Pruning) -> list[list[Forest | None]]:
+        """Return for each sentence the forest of each grammar, None where it gives the sentence no probability.
+
+        The forests of a sentence have the same items and edges.
+        """
+
+
+BackendFactory: TypeAlias = Callable[[Sequence[PlacedGrammar], Longs], Backend]
+"""Takes grammars with the same rules, and how many states all grammars together have for each tag."""
+
+
+class NumbaBackend:
+    """Charts filled by numba kernels, one sentence after the other; safe to share between threads.
+
+    Parameters
+    ----------
+    grammars : sequence of PlacedGrammar
+        With the same rules; the coarse chart is filled with the first one's.
+    tag_states : ndarray of int64, shape (n_tags,)
+        How many states words have scores for under each tag.
+    """
+
+    def __init__(self, grammars: Sequence[PlacedGrammar], tag_states: Longs) -> None:
+        coarse = grammars[0].grammar.coarse
+        self._grammars, self._tag_states = tuple(grammars), tag_states
+        self._arrays = [grammar_arrays(one.grammar, coarse) for one in grammars]
+
+    @cached_property
+    def _halved(self) -> _Halved:
+        return _Halved(self._grammars[0].grammar)
+
+    def forests(self, batch: Sequence[ChartInput], pruning: Pruning) -> list[list[Forest | None]]:
+        """Return the forests of each sentence; see :meth:`Backend.forests`."""
+        return [self._forests(one, pruning) for one in batch]
+
+    def _forests(self, sentence: ChartInput, pruning: Pruning) -> list[Forest | None]:
+        words, first = sentence.words, self._grammars[0]
+        tags = self.tags(words)
+        coarse = self.coarse_forest(tags, pruning, sentence.allowed)
+        if coarse is None:
+            return [None] * len(self._grammars)
+        numbers = tags.symbol - first.grammar.n_phrases
+        states = np.concatenate([word.states for word in words])
+        sizes = self._tag_states[numbers]
+        start = np.cumsum(sizes) - sizes
+        if pruning.split > 0 and first.grammar.is_probabilistic:
+            coarse = self._halved.prune(coarse, tags, states, start + first.state_offset[numbers], pruning)
+        found: list[Forest | None] = []
+        for (grammar, offset), arrays in zip(self._grammars, self._arrays, strict=True):
+            own = coarse if len(found) == len(self._grammars) - 1 else _copied(coarse)
+            found.append(_fine_forest(grammar, arrays, own, tags, states, start + offset[numbers], pruning))
+        return found
+
+    def tags(self, words: Sequence[WordScores]) -> Tags:
+        """Return the tags of words as the coarse chart wants them."""
+        start = np.zeros(len(words) + 1, np.int32)
+        np.cumsum([len(word.tags) for word in words], out=start[1:])
+        symbol = np.concatenate([word.tags for word in words]) + np.int32(self._grammars[0].grammar.n_phrases)
+        return Tags(start, symbol, np.concatenate([word.coarse for word in words]).astype(np.float64))
+
+    def coarse_forest(
+        self, tags: Tags, pruning: Pruning, allowed: Allowed | None = None
+    ) -> CoarseForest | None:
+        """Return what the coarse grammar leaves of a sentence, or None if it does not derive it."""
+        if allowed is None:
+            n = len(tags.start) - 1
+            everything = np.ones((1, self._grammars[0].grammar.n_phrases + 1), np.bool_)
+            allowed = Allowed(np.zeros(n * (n + 1) // 2, np.int32), everything)
+        guess = pruning.guess if pruning.beam > 0 else 0.0
+        limits = Thresholds(
+            *map(float, (pruning.beam, guess, pruning.item, pruning.edge))
+        )  # as they were compiled
+        forest: CoarseForest = coarse_kernels.pruned_forest(tags, self._arrays[0], allowed, limits)
+        return None if forest.log_probability == -np.inf else forest
+
+
+def _fine_forest(
+    grammar: LPCFG,
+    arrays: GrammarArrays,
+    coarse: CoarseForest,
+    tags: Tags,
+    states: Floats,
+    state_start: Longs,
+    pruning: Pruning,
+) -> Forest | None:
+    """Return the forest with states; the posteriors of `coarse` are overwritten."""
+    c = coarse
+    threshold = float(pruning.fine) if grammar.is_probabilistic else 0.0  # negative weights may cancel
+    log_ratio, item_start, inside, outside, weight, root_posterior = fine_kernels.fine_forest(
+        c, tags, states, state_start, arrays, threshold
+    )
+    if log_ratio == -np.inf:
+        return None
+    return Forest(
+        grammar=grammar,
+        arrays=arrays,
+        n_words=len(tags.start) - 1,
+        log_ratio=c.log_probability + log_ratio,
+        item_symbol=c.item_symbol,
+        item_cell=c.item_cell,
+        item_posterior=c.item_posterior,
+        item_start=item_start,
+        inside=inside,
+        outside=outside,
+        edge_first=c.edge_first,
+        edge_left=c.edge_left,
+        edge_right=c.edge_right,
+        edge_rule=c.edge_rule,
+        edge_weight=weight,
+        edge_posterior=c.edge_posterior,
+        root_posterior=root_posterior,
+    )
+
+
+def _copied(coarse: CoarseForest) -> CoarseForest:
+    """Return a forest whose posteriors may be overwritten."""
+    return coarse._replace(
+        item_posterior=coarse.item_posterior.copy(), edge_posterior=coarse.edge_posterior.copy()
+    )
+
+
+class _Halved:
+    """A grammar with two states for each symbol, which prunes once more before the fine pass."""
+
+    def __init__(self, grammar: LPCFG) -> None:
+        group = halves(grammar)
+        self._grammar = merged(grammar, group)
+        self._arrays = grammar_arrays(self._grammar, grammar.coarse)
+        self._first, self._group = grammar.state_start[:-1], group
+        self._share = shares_in_groups(grammar, group)
+        self._sizes = grammar.n_states
+
+    def prune(
+        self, coarse: CoarseForest, tags: Tags, states: Floats, state_start: Longs, pruning: Pruning
+    ) -> CoarseForest:
+        """Return what has a posterior of at least ``pruning.split``; all if nothing has one."""
+        c = coarse
+        full, half = self._sizes[tags.symbol], self._grammar.n_states[tags.symbol]
+        begin = np.cumsum(half, dtype=np.int64) - half
+        within = np.arange(full.sum()) - np.repeat(
+            np.cumsum(full) - full, full
+        )  # a state's number in its tag
+        state = np.repeat(self._first[tags.symbol], full) + within
+        scores = self._share[state] * states[np.repeat(state_start, full) + within]
+        place = np.repeat(begin, full) + self._group[state]
+        merged_states = np.bincount(place, scores, int(half.sum())).astype(np.float32)
+        forest = _fine_forest(self._grammar, self._arrays, _copied(c), tags, merged_states, begin, pruning)
+        if forest is None:
+            return coarse
+        likely = forest.edge_posterior >= pruning.split
+        parent = np.repeat(np.arange(len(c.item_symbol), dtype=np.int32), np.diff(c.edge_first))
+        edges = (parent, c.edge_left, c.edge_right, c.edge_rule, c.edge_share, c.edge_posterior)
+        old, *kept = coarse_kernels.keep_likely(
+            forest.item_posterior.astype(np.float64),
+            pruning.split,
+            EdgeList(*(each[likely] for each in edges)),
+        )
+        items = (each[old] for each in (c.item_symbol, c.item_cell, c.item_posterior, c.root_share))
+        return CoarseForest(c.log_probability, *items, *kept)

@@ -1,0 +1,91 @@
+"""What goes into the kernels of the coarse chart and comes out: arrays by name. Whoever changes a field also touches the kernels' file,
+since numba's cache sees changes in no other.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+__all__ = ["Cells", "CoarseForest", "EdgeList", "Guesses", "Tags", "Thresholds"]
+
+
+class Tags(NamedTuple):
+    """The tags of each word: where a word's begin, `start` (n + 1,), their `symbol` numbers and emission `score` float64."""
+
+    start: Any
+    symbol: Any
+    score: Any
+
+
+class Thresholds(NamedTuple):
+    """Floats; see :class:`gramian.chart.forest.Pruning`."""
+
+    beam: float
+    guess: float
+    item: float
+    edge: float
+
+
+class Guesses(NamedTuple):
+    """What stands around a symbol: `before`, `after` (n + 1, n_symbols) float64 where it begins and ends, their scales logarithmic."""
+
+    before: Any
+    after: Any
+    before_scale: Any
+    after_scale: Any
+
+
+class Cells(NamedTuple):
+    """The coarse chart.
+
+    Attributes
+    ----------
+    symbol int32, inside float64, scaled per cell: of items.
+    first (n_cells + 1,), right_end (n_cells,) int32: a cell's items, those that can be right children first.
+    child_first (n_cells,) int32: its first that can stand beside another.
+    scale (n_cells,) int64: which power of two a cell's values were divided by.
+    """
+
+    symbol: Any
+    inside: Any
+    first: Any
+    child_first: Any
+    right_end: Any
+    scale: Any
+
+
+class EdgeList(NamedTuple):
+    """Of each edge: its parent, left and right item (-1: unary), rule, share of the parent's inside value, and posterior."""
+
+    parent: Any
+    left: Any
+    right: Any
+    rule: Any
+    share: Any
+    posterior: Any
+
+
+class CoarseForest(NamedTuple):
+    """What coarse pass and pruning leave of a sentence, without states.
+
+    Attributes
+    ----------
+    log_probability : float
+        Of the sentence under the coarse grammar, less the words' own log-probabilities; -inf if there is no tree.
+    item_symbol, item_cell, edge_first, edge_left, edge_right, edge_rule : ndarray of int32
+        As in :class:`gramian.chart.forest.Forest`.
+    item_posterior, root_share, edge_share, edge_posterior : ndarray of float32
+        Posteriors under the coarse grammar; shares of edges and roots in their items' and the sentence's inside values.
+    """
+
+    log_probability: float
+    item_symbol: Any
+    item_cell: Any
+    item_posterior: Any
+    root_share: Any
+    edge_first: Any
+    edge_left: Any
+    edge_right: Any
+    edge_rule: Any
+    edge_share: Any
+    edge_posterior: Any

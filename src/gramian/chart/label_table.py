@@ -1,0 +1,83 @@
+"""The treebank's labels in the symbols of a binarised grammar."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.trees.labels import is_intermediate, split_chain
+
+__all__ = ["LabelArrays", "LabelTable", "label_table"]
+
+Ints = npt.NDArray[np.int32]
+
+
+class LabelArrays(NamedTuple):
+    """What kernels need of a :class:`LabelTable`; see its attributes."""
+
+    n_labels: int
+    n_phrase_labels: int
+    first: Ints
+    number: Ints
+
+
+@dataclass(frozen=True)
+class LabelTable:
+    """The labels that each symbol stands for.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Labels of phrases, then tags; a name may occur as both.
+    n_phrase_labels : int
+        How many of `names` are phrases'.
+    first : ndarray of int32, shape (n_symbols + 1,)
+        Where each symbol's labels lie in `number`.
+    number : ndarray of int32
+        Labels of each symbol, top-down; intermediate symbols have none.
+    bottom_up : tuple of tuple of str
+        The same as names, for each symbol, from its lowest label.
+    """
+
+    names: tuple[str, ...]
+    n_phrase_labels: int
+    first: Ints
+    number: Ints
+    bottom_up: tuple[tuple[str, ...], ...]
+
+    @cached_property
+    def arrays(self) -> LabelArrays:
+        """The table as kernels want it."""
+        return LabelArrays(len(self.names), self.n_phrase_labels, self.first, self.number)
+
+
+@lru_cache(maxsize=16)
+def label_table(symbols: tuple[str, ...], n_phrases: int) -> LabelTable:
+    """Take the symbols of a grammar apart.
+
+    Examples
+    --------
+    >>> table = label_table(("@S", "S", "S|VP", "NN"), 3)
+    >>> table.names, table.bottom_up
+    (('S', 'VP', 'NN'), ((), ('S',), ('VP', 'S'), ('NN',)))
+    """
+    keys = []
+    for place, symbol in enumerate(symbols):
+        labels = [] if is_intermediate(symbol) else split_chain(symbol)
+        kinds = ["phrase"] * len(labels)
+        if place >= n_phrases:
+            kinds[-1] = "tag"
+        keys.append(list(zip(kinds, labels, strict=True)))
+    distinct = sorted({key for row in keys for key in row})  # phrases before tags
+    number = {key: place for place, key in enumerate(distinct)}
+    return LabelTable(
+        names=tuple(label for _, label in distinct),
+        n_phrase_labels=sum(kind == "phrase" for kind, _ in distinct),
+        first=np.cumsum([0, *map(len, keys)]).astype(np.int32),
+        number=np.array([number[key] for row in keys for key in row], np.int32),
+        bottom_up=tuple(tuple(label for _, label in reversed(row)) for row in keys),
+    )

@@ -1,0 +1,55 @@
+"""Templates of the features of arcs and their relations, after McDonald, Crammer and Pereira (2005).
+
+A value is a view and a word: tag t, form f, ending e, coarse tag c, endings s (short) and l (long), beginning p; of the head h, the
+modifier m, and, for relations, the modifier's first and last modifiers x and y, the modifiers before and after it b and a, and the head's
+head u. "dir" is the direction of an arc, "dist" direction and class of distance in one, "left" whether x stands before m.
+"""
+
+from __future__ import annotations
+
+from gramian.loglinear.hashing import PACKED, templates
+
+__all__ = ["ARCS", "RELATIONS"]
+
+_VIEWS = "tfecslp"
+_STRETCHES = range(18)
+
+ARCS = templates(
+    """
+    dir th tm | dist th tm | dist th | dist tm
+    | dir th th+1 tm-1 tm | dir th-1 th tm-1 tm | dir th th+1 tm tm+1 | dir th-1 th tm tm+1
+    | dir th-1 th tm | dir th th+1 tm | dir th tm-1 tm | dir th tm tm+1 | dir th tm-1 tm tm+1 | dir th-1 th th+1 tm
+    | dir th tm tm-2 tm-1 | dir th tm tm+1 tm+2 | dir th tm th-2 th-1 | dir th tm th+1 th+2
+    | dir ch cm | dist ch cm | dir ch-1 ch ch+1 cm | dir ch cm-1 cm cm+1
+    | dir fh tm | dir th fm | dir fh fm | dist fh | dist fm | dist fh tm | dist th fm
+    | dir th fm tm+1 | dir th fm tm-1 | dir fh tm tm-1 | dir fh tm tm+1
+    | dir th tm fm-1 | dir th tm fm+1 | dir th tm fh-1 | dir th tm fh+1
+    | dir th fh+1 fm | dir fh fm-1 tm | dir fh fm+1 tm
+    | dir eh tm | dir th em | dir eh em | dist eh | dist em
+    | dir sh tm | dir th sm | dir sh sm | dir eh sm | dist th tm sm | dist th tm sh
+    """,
+    first=1,
+    views=_VIEWS,
+    places={"h": (0, 0), "m": (1, 0)},
+    small={"dir": [stretch & 1 for stretch in _STRETCHES], "dist": _STRETCHES},
+    scheme=PACKED,
+)
+
+RELATIONS = templates(
+    """
+    dir th tm | dist th tm | dir ch cm | dir fm | . fh tm | dir th fm | dir fh fm | dir th em | dir tm sm | dir th tm sm
+    | dir tm-1 tm tm+1 | . th-1 th th+1 tm | dir th tm fm-1 | dir th tm fm+1
+    | dir ch cm fx | dir th tm tx left | dir fh tm fx | dir th tm ty fy | dir th tm em tx ty
+    | dir th tm tb ta | dir th tm tb | dir th tm ta | dir th tm sm tb | dir th tm sm ta | dir th tm tu
+    | dir eh em | dir th tm lm | dir th tm pm | dir ph tm sm | dir ph em | dir sh th tm sm | dist tm sm
+    """,
+    first=1,
+    views=_VIEWS,
+    places={word: (place, 0) for place, word in enumerate("hmxybau")},
+    small={
+        "dir": [stretch & 1 for stretch in _STRETCHES for _ in range(2)],
+        "dist": [stretch for stretch in _STRETCHES for _ in range(2)],
+        "left": [left for _ in _STRETCHES for left in range(2)],
+    },
+    scheme=PACKED,
+)

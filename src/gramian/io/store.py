@@ -1,0 +1,210 @@
+"""Model files of every kind: safetensors whose metadata hold one JSON header, with a checksum over both.
+
+A file is of a :class:`Format` and holds a part of a registered kind: rooms say how their parts become a header and tensors and what
+is made of these (:func:`register`). Loading runs no code from the file. Whatever :func:`save` writes, :func:`load` accepts, since
+it is read back before it is written. ``docs/models.md`` describes the formats.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian import __version__
+from gramian.errors import GramianError, ModelFileError, OptionError
+from gramian.io.files import write_bytes
+from gramian.io.header import holds_trees
+from gramian.io.tensors import Tensors
+
+__all__ = ["checksum", "load", "pack", "register", "rounded", "save", "unpack"]
+
+AnyPath: TypeAlias = "str | os.PathLike[str]"
+Header: TypeAlias = dict[str, Any]
+_Value = TypeVar("_Value")
+
+
+class Format(NamedTuple):
+    """A family of files."""
+
+    key: str  # the only one of the metadata: safetensors keeps no order, and equal models are to give equal bytes
+    version: int  # the newest
+    name: str
+    writer: str
+    sealed: int = 1  # the first version with a checksum
+    seals_header: bool = True
+    names_kind: bool = False  # whether the header says which part the file holds
+    largest: float | None = None  # beyond which numbers are refused
+
+    def checksum(self, header: Header, tensors: Tensors) -> str:
+        """Return the checksum that the header should have."""
+        return checksum(header if self.seals_header else None, tensors)
+
+    def check_numbers(self, tensors: Tensors) -> None:
+        """Raise a ValueError if there are numbers that cannot be computed with."""
+        for name, array in tensors.items() if self.largest else ():
+            if array.dtype.kind not in "fiu" or not (np.abs(array, dtype=np.float64) <= self.largest).all():
+                raise ValueError(f"{name} is not made of numbers to compute with")
+
+
+GRAMMAR: Format = Format("gramian", 3, "a grammar", "'gramian train'")
+SEQUENCES: Format = Format(
+    "gramian-automata", 2, "a model of sequences", "'gramian wfa train' or 'gramian dep train'",
+    sealed=2, names_kind=True, largest=1e100,  # products of weights stay finite
+)  # fmt: skip
+SPAN_CRF: Format = Format("gramian-span-crf", 1, "a span CRF", "gramian.loglinear.save", seals_header=False)
+
+UNUSABLE = (LookupError, TypeError, ValueError, OverflowError, AttributeError, RecursionError, OptionError)
+"""What may be raised where a part is made from a header and tensors that stand for none."""
+
+
+Pack: TypeAlias = Callable[..., tuple[Header, Tensors]]
+Unpack: TypeAlias = Callable[[Header, Tensors], Any]
+
+
+class _Part(NamedTuple):
+    format: Format
+    pack: Pack
+    unpack: Unpack
+
+
+_PARTS: dict[str, _Part] = {}
+
+
+def register(kind: str, format: Format, pack: Pack, unpack: Unpack) -> None:
+    """Say how parts of a kind are stored, alone in a file of `format`; `unpack` checks what kernels do not."""
+    _PARTS[kind] = _Part(format, pack, unpack)
+
+
+def pack(kind: str, value: object, **options: Any) -> tuple[Header, Tensors]:
+    """Return the header and the tensors of a part."""
+    return _PARTS[kind].pack(value, **options)
+
+
+def unpack(kind: str, header: Header, tensors: Tensors) -> Any:
+    """Return the part that a header and tensors stand for."""
+    return _PARTS[kind].unpack(header, tensors)
+
+
+def rounded(kind: str, value: _Value, **options: Any) -> _Value:
+    """Return a part as it will be when it has been saved and loaded."""
+    header, tensors = pack(kind, value, **options)
+    found: _Value = unpack(kind, json.loads(json.dumps(header)), tensors)
+    return found
+
+
+def save(kind: str, value: object, path: AnyPath, **options: Any) -> None:
+    """Write a file with one part, whole or not at all; equal parts give equal bytes.
+
+    Raises
+    ------
+    gramian.errors.OptionError
+        If the file could not be read again, since something in the part is wrong.
+    gramian.errors.ModelFileError
+        If the file cannot be written.
+    """
+    from safetensors.numpy import save as to_bytes
+
+    format = _PARTS[kind].format
+    with _told(f"{path}: this model cannot be saved: ", OptionError):
+        about, arrays = pack(kind, value, **options)
+        header = {"version": format.version} | ({"kind": kind} if format.names_kind else {}) | about
+        tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        header["checksum"] = format.checksum(header, tensors)
+        text = json.dumps(header, sort_keys=True, allow_nan=False)
+        format.check_numbers(tensors)
+        unpack(kind, json.loads(text), dict(tensors))
+    try:
+        write_bytes(path, to_bytes(tensors, {format.key: text}))
+    except GramianError as error:
+        raise ModelFileError(str(error)) from None
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be written ({error.strerror}); try: another folder") from None
+
+
+def load(path: AnyPath, *kinds: str) -> Any:
+    """Return the part that a file holds; ModelFileError if it is missing, damaged, foreign, none of `kinds`, or of a newer format."""
+    from safetensors import SafetensorError, safe_open
+
+    format = _PARTS[kinds[0]].format
+    hint = f"a file that {format.writer} wrote"
+    if not Path(path).is_file():
+        raise ModelFileError(f"{path}: there is no such model file; try: {hint}")
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            header = _header(path, file.metadata() or {}, format, hint)
+            tensors: Tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    except SafetensorError:
+        if holds_trees(path):
+            raise ModelFileError(f"{path}: holds trees, not a model; {hint}") from None
+        raise ModelFileError(
+            f"{path}: not a model file of gramian, or one that is damaged or cut short; try: copying it again, or {hint}"
+        ) from None
+    except OSError as error:
+        raise ModelFileError(f"{path}: the model cannot be read ({error.strerror or error})") from None
+    if header["version"] >= format.sealed and header.get("checksum") != format.checksum(header, tensors):
+        raise ModelFileError(
+            f"{path}: the model file is damaged (its checksum differs); try: copying it again"
+        )
+    kind = header.get("kind") if format.names_kind else kinds[0]
+    if kind not in kinds:
+        wanted = " or ".join(kinds).replace("-", " ")
+        raise ModelFileError(f"{path}: holds a {kind}, not a {wanted}; try: {hint}")
+    with _told(f"{path}: the file holds no model this gramian ({__version__}) can use: ", ModelFileError):
+        format.check_numbers(tensors)
+        return unpack(kind, header, tensors)
+
+
+def _header(path: AnyPath, metadata: Mapping[str, str], format: Format, hint: str) -> Header:
+    """Return the header, if it is one of a version that can be read."""
+    if format.key not in metadata:
+        known = [one.name for one in (GRAMMAR, SEQUENCES, SPAN_CRF) if one.key in metadata]
+        what = known[0] if known else "of another program"
+        raise ModelFileError(f"{path}: this file is {what}, not {format.name}; try: {hint}")
+    try:
+        header = json.loads(metadata[format.key])
+    except (ValueError, RecursionError):
+        header = None
+    version = header.get("version") if isinstance(header, dict) else None
+    if type(version) is not int or version < 1:
+        raise ModelFileError(f"{path}: the header of the model file is damaged; try: copying it again")
+    if version > format.version:
+        raise ModelFileError(
+            f"{path}: the model has format {version}, this gramian ({__version__}) reads up to {format.version};"
+            " try: pip install --upgrade gramian"
+        )
+    return dict(header)
+
+
+@contextmanager
+def _told(what: str, kind: type[GramianError]) -> Iterator[None]:
+    try:
+        yield
+    except UNUSABLE as error:
+        raise kind(what + str(error)) from None
+
+
+def checksum(header: Mapping[str, Any] | None, tensors: Mapping[str, npt.NDArray[Any]]) -> str:
+    """Hash all that a file says, so that no change of it goes unnoticed; of the header, all but its ``"checksum"``.
+
+    Examples
+    --------
+    >>> one, other = ({"x": np.arange(3, dtype=kind)} for kind in (np.int32, np.int64))
+    >>> checksum(None, one) == checksum(None, other), checksum({}, one) == checksum({"checksum": "any"}, one)
+    (False, True)
+    """
+    digest = hashlib.sha256()
+    if header is not None:
+        rest = {name: value for name, value in header.items() if name != "checksum"}
+        digest.update(json.dumps(rest, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype.str} {tensor.shape}\n".encode())
+        digest.update(np.ascontiguousarray(tensor).data)
+    return f"sha256:{digest.hexdigest()}"

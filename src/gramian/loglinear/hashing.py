@@ -1,0 +1,106 @@
+"""Templates of hashed features as data: what they look at, and how values become slots of a table of weights.
+
+The hash of a feature is a sum of products, its template's number and what the template sees times constants, which is then mixed. A sum
+can be taken in parts: what templates see around one place of a sentence is summed once for that place, and a feature that looks at several
+places adds a few such sums, however many values its template has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["PACKED", "SUMMED", "Scheme", "Templates", "templates"]
+
+Words = npt.NDArray[np.uint64]
+Ints = npt.NDArray[np.int64]
+
+_WORD = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+_SEEN = re.compile(r"([a-z])([a-z])([+-]\d)?")
+
+
+class Scheme(NamedTuple):
+    """What the number of a template and its values are multiplied with."""
+
+    number: int
+    values: tuple[
+        tuple[int, int], ...
+    ]  # for each value in turn: to which of two sums it goes, and its factor
+
+
+_FACTORS = 0xD6E8FEB86659FD93, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3
+SUMMED = Scheme(_GOLDEN, tuple((0, factor) for factor in _FACTORS))
+"""Up to five values of any size."""
+
+PACKED = Scheme(
+    _GOLDEN, ((0, _GOLDEN << 6), (0, _GOLDEN << 11), (0, _GOLDEN << 31), (1, 1), (1, 1 << 20), (1, 1 << 40))
+)
+"""A value below 32 and up to five below 2 ** 20, side by side in two words of 64 bits."""
+
+
+class Templates(NamedTuple):
+    """Templates as the kernels want them: `n` of them, which see `m` values of views."""
+
+    number: Words  # (n,): what each template's number adds to its sum
+    n_sums: int
+    n_places: int
+    terms: Ints  # (m, 5): of each value its sum, its place, its row of the views, its column from the place, and whose it is
+    factor: Words  # (m,)
+    small: Words  # (n_sums, n_classes, n): what small numbers, such as classes of lengths, add to the sums
+    given: Words  # (n_given, n): all ones where a template sees a number that is given with the feature, zero elsewhere
+    given_factor: Words  # (n_given,)
+
+
+def templates(
+    text: str,
+    *,
+    first: int,
+    views: str,
+    places: Mapping[str, tuple[int, int]],
+    small: Mapping[str, Sequence[int]] = MappingProxyType({}),
+    given: Sequence[str] = (),
+    scheme: Scheme = SUMMED,
+) -> Templates:
+    """Read templates from text, with bars between them.
+
+    A value is a letter of `views`, one for each row, and one of `places`, such as ``tb`` or ``tb-1``; or a name of `small`, which has its
+    value in each class, or of `given`; a dot is a value of nothing. A place is a number, and how many columns from it.
+    The first template has the number `first`, and one that begins with a number and a colon has that.
+
+    Examples
+    --------
+    >>> templates("tb | tb ta+1", first=1, views="wt", places={"b": (0, 1), "a": (1, 2)}).terms.tolist()
+    [[0, 0, 1, 1, 0], [0, 0, 1, 1, 1], [0, 1, 1, 3, 1]]
+    """
+    rows, own = [], []
+    for row in (text.split() for text in text.split("|")):
+        if row[0].endswith(":"):
+            first = int(row.pop(0)[:-1])
+        own.append(first * scheme.number & _WORD)
+        rows.append(row)
+        first += 1
+    n_places, n_sums = 1 + max(place for place, _ in places.values()), 1 + scheme.values[-1][0]
+    classes = np.zeros((n_sums, max(map(len, small.values()), default=1), len(rows)), np.uint64)
+    masks, factors = np.zeros((len(given), len(rows)), np.uint64), np.zeros(len(given), np.uint64)
+    terms, term_factors = [], []
+    for template, row in enumerate(rows):
+        for value, (which, factor) in zip(row, scheme.values, strict=False):
+            if value in small:
+                classes[which, :, template] += np.array([n * factor & _WORD for n in small[value]], np.uint64)
+            elif value in given:
+                masks[given.index(value), template], factors[given.index(value)] = _WORD, factor & _WORD
+            elif value != ".":
+                view, letter, offset = _SEEN.fullmatch(value).groups("0")  # type: ignore[union-attr]
+                place, column = places[letter]
+                terms.append((which, place, views.index(view), column + int(offset), template))
+                term_factors.append(factor & _WORD)
+    numbers, found = np.array(own, np.uint64), np.array(terms, np.int64)
+    return Templates(
+        numbers, n_sums, n_places, found, np.array(term_factors, np.uint64), classes, masks, factors
+    )

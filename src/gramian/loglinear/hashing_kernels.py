@@ -1,0 +1,75 @@
+"""Numba kernels of hashed features, for all log-linear models; see :mod:`gramian.loglinear.hashing`."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+import numpy as np
+
+from gramian.jit import helper_kernel, kernel
+
+__all__ = ["add_values", "length_class", "mix", "mix_well", "parts_at_places", "summed"]
+
+
+@helper_kernel
+def mix(first, second):
+    """Return the hash that two sums stand for."""
+    state = ((first ^ (first >> np.uint64(29))) + second) * np.uint64(0xBF58476D1CE4E5B9)
+    return state ^ (state >> np.uint64(32))
+
+
+@helper_kernel
+def mix_well(state):
+    """Return the hash that a sum stands for, where slots are to be told apart by more of its bits."""
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))
+
+
+@helper_kernel
+def summed(number, a, b, c, d, e):
+    """Return the sum of a template's number and five values, all uint64; see :data:`gramian.loglinear.hashing.SUMMED`."""
+    state = number * np.uint64(0x9E3779B97F4A7C15) + a * np.uint64(0xD6E8FEB86659FD93)
+    state += b * np.uint64(0xA0761D6478BD642F) + c * np.uint64(0xE7037ED1A0B428DB)
+    return state + d * np.uint64(0x8EBC6AF09C88C6E3) + e * np.uint64(0x589965CC75374CC3)
+
+
+@helper_kernel
+def length_class(length, exact, bounds):
+    """Return a class of lengths: those up to `exact` stand for themselves, others for the first of `bounds` that they do not exceed."""
+    found = np.int64(length)
+    if found <= exact:
+        return found
+    for bound in bounds:
+        exact += 1
+        if found <= bound:
+            return exact
+    return exact + 1
+
+
+@helper_kernel
+def _term(terms, term):  # a row would be an array of its own
+    return terms[term, 0], terms[term, 1], terms[term, 2], terms[term, 3], terms[term, 4]
+
+
+@kernel
+def parts_at_places(views, templates):
+    """Return the sums of what templates see around each column as each of their places, uint64 (n_sums, n_places, n_columns, n)."""
+    n, n_columns = templates.number.shape[0], views.shape[1]
+    parts = np.zeros((templates.n_sums, templates.n_places, n_columns, n), np.uint64)
+    for column in range(n_columns):
+        parts[0, 0, column] = templates.number
+    for term in range(templates.terms.shape[0]):
+        which, place, source, offset, template = _term(templates.terms, term)
+        for column in range(max(0, -offset), min(n_columns, n_columns - offset)):
+            value = np.uint64(views[source, column + offset])
+            parts[which, place, column, template] += value * templates.factor[term]
+    return parts
+
+
+@helper_kernel
+def add_values(views, templates, columns, sums):
+    """INOUT sums (n_sums, n): add what templates see with their places in `columns` (n_places,)."""
+    for term in range(templates.terms.shape[0]):
+        which, place, source, offset, template = _term(templates.terms, term)
+        sums[which, template] += np.uint64(views[source, columns[place] + offset]) * templates.factor[term]

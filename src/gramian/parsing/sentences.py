@@ -1,0 +1,82 @@
+"""What a parser takes: text, tokens or tagged tokens, with or without constraints, read into one form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from gramian.chart.constraints import Constraints
+from gramian.errors import InputError
+from gramian.parsing.tokenise import Style, Token, tokenise
+from gramian.trees.tree import SPACE, unescape_word
+
+__all__ = ["Constrained", "Given", "Plain", "ReadSentence", "Sentence", "TaggedToken", "read_sentence"]
+
+TaggedToken: TypeAlias = tuple[str, str | Mapping[str, float]]
+Plain: TypeAlias = str | Sequence[str] | Sequence[Token] | Sequence[TaggedToken] | Sequence[str | TaggedToken]
+Given: TypeAlias = Sequence[Mapping[str, float] | None]
+"""Of each word, the tags it is given with their probabilities."""
+
+_NOT_A_WORD = re.compile(rf"[{SPACE}\0]")
+
+
+@dataclass(frozen=True)
+class Constrained:
+    """A sentence with what is known about its tree, for where sentences come in numbers.
+
+    Attributes
+    ----------
+    sentence : str or sequence
+        As for :meth:`gramian.Parser.parse`.
+    constraints : gramian.chart.constraints.Constraints
+    """
+
+    sentence: Plain
+    constraints: Constraints
+
+
+Sentence: TypeAlias = Plain | Constrained
+
+
+class ReadSentence(NamedTuple):
+    """A sentence's words, their places in the text, and the tags they are given, if any."""
+
+    tokens: list[str]
+    offsets: tuple[tuple[int, int], ...] | None
+    given: Given | None
+
+
+def read_sentence(sentence: Plain, style: Style = "penn") -> ReadSentence:
+    """Read a sentence; `style` is how text is cut into words.
+
+    Raises
+    ------
+    gramian.errors.InputError
+        If a token is empty or has white space in it.
+    """
+    if isinstance(sentence, str):
+        sentence = tokenise(sentence, style)
+    tokens: list[str] = []
+    offsets: list[tuple[int, int]] = []
+    given: dict[int, Mapping[str, float]] = {}
+    for item in sentence:
+        if isinstance(item, str):
+            tokens.append(item)
+        elif isinstance(item, Token):
+            tokens.append(item.word)
+            offsets.append((item.start, item.end))
+        else:
+            word, tag = item
+            given[len(tokens)] = {tag: 1.0} if isinstance(tag, str) else tag
+            tokens.append(word)
+    if not all(tokens) or _NOT_A_WORD.search("".join(tokens)):
+        place = next(place for place, word in enumerate(tokens) if not word or _NOT_A_WORD.search(word))
+        raise InputError(
+            f"token {place + 1}, {tokens[place]!r}, is not a word",
+            "sentence",
+            hint="give tokens without white space, or the sentence as one text",
+        )
+    tags = [given.get(place) for place in range(len(tokens))] if given else None
+    return ReadSentence([unescape_word(word) for word in tokens], tuple(offsets) or None, tags)

@@ -1,0 +1,224 @@
+"""The treebank of a training: read once, then given to every task, in every binarisation and without any fold.
+
+Tasks hold what is to be done; the process that runs them holds this, and other processes are sent it once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import logging
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from gramian import learn
+from gramian.corpus import Shape, Treebank
+from gramian.corpus.tagged import TaggedWords
+from gramian.errors import InputError, OptionError
+from gramian.io.files import Source, open_text, source_name
+from gramian.learn.observations import head_rules
+from gramian.training.recipe import Recipe
+from gramian.trees import HeadRules, Tree, normalise, read_trees
+from gramian.trees import preset as named_preset
+from gramian.trees.labels import split_chain
+from gramian.trees.scheme import detect_preset
+
+__all__ = ["Fold", "TrainingData", "TreeSource", "normal_trees", "tree_source_name"]
+
+TreeSource: TypeAlias = "Source | Iterable[Tree] | Treebank"
+"""A file, a folder, ``"-"``, a stream, a treebank, or the trees themselves."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One fold of a treebank: `number`, from 0, `of` so many.
+
+    Folds are stretches of neighbouring trees: sentences of one text share words and turns of phrase, and a model that has seen the
+    neighbours of a sentence knows more about it than about a new text. With `spread` a fold has trees from everywhere, at equal
+    distances: it is like the whole, though its trees are easier than those of a new text.
+
+    Examples
+    --------
+    >>> [Fold(number, 3).trees(10) for number in range(3)]
+    [range(0, 3), range(3, 6), range(6, 10)]
+    >>> list(Fold(2, 3, spread=True).trees(10))
+    [2, 5, 8]
+    """
+
+    number: int
+    of: int
+    spread: bool = False
+
+    def trees(self, n_trees: int) -> range:
+        """Return which trees the fold has."""
+        if not 0 <= self.number < self.of <= n_trees:
+            raise OptionError(
+                f"fold {self.number} of {self.of} cannot be had of {n_trees:,} trees; try: fewer folds"
+            )
+        if self.spread:
+            return range(self.number, n_trees, self.of)
+        return range(n_trees * self.number // self.of, n_trees * (self.number + 1) // self.of)
+
+
+class TrainingData:
+    """What is learnt from.
+
+    Parameters
+    ----------
+    bank : Treebank
+    source : str
+        What the trees are called.
+    preset : str
+        The habits of the treebank.
+    heads : HeadRules, optional
+        Of binarisation from heads outward.
+    tagged : TaggedWords, optional
+        Further words with their tags.
+
+    Examples
+    --------
+    >>> data = TrainingData.read([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")] * 3, Recipe())
+    >>> data.bank.n_trees, data.preset, data.treebank("left").shape.direction
+    (3, 'penn', 'left')
+    >>> [len(data.trees(Fold(0, 3))), data.treebank("right", Fold(0, 3)).n_trees]
+    [1, 2]
+    """
+
+    def __init__(
+        self,
+        bank: Treebank,
+        source: str = "trees",
+        preset: str = "penn",
+        heads: HeadRules | None = None,
+        tagged: TaggedWords | None = None,
+    ) -> None:
+        self.bank, self.source, self.preset, self.heads, self.tagged = bank, source, preset, heads, tagged
+        # Members of one binarisation that are trained one after the other share the treebank and what learners derive from it.
+        self.treebank = lru_cache(maxsize=2)(self._treebank)
+        self.observations = lru_cache(maxsize=2)(self._observations)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TrainingData, (self.bank, self.source, self.preset, self.heads, self.tagged)
+
+    @classmethod
+    def read(cls, trees: TreeSource, recipe: Recipe) -> TrainingData:
+        """Read a treebank as a recipe wants it, and tagged text if it names some."""
+        source, text, preset = tree_source_name(trees), _text(trees), recipe.preset
+        if preset == "auto":  # what is wrong with the trees is told when all are read
+            preset = detect_preset(
+                read_trees(text, broken="skip", on_skip=lambda _: None, on_join=lambda _: None)
+            )
+            if isinstance(text, io.StringIO):
+                text.seek(0)
+            if preset != "penn":
+                _log.info("its labels look like those of preset %s", preset)
+        collins = "collins" if recipe.heads == "auto" else recipe.heads
+        heads = HeadRules.named(collins) if "head" in recipe.directions else None
+        bank = Treebank.read(
+            text,
+            options=named_preset(preset),
+            shape=Shape(recipe.directions[0], recipe.horizontal, recipe.vertical),
+            heads=heads,
+            broken="skip" if recipe.skip_broken else "raise",
+        )
+        if bank.n_trees == 0:
+            raise InputError(
+                "there is no tree to learn from", source, hint="look at the file with: gramian inspect"
+            )
+        head_rules(recipe.heads, bank)  # an error of theirs is better told now
+        tagged = None if recipe.tagged is None else _tagged_words(recipe.tagged, bank)
+        return cls(bank, source, preset, heads, tagged)
+
+    @property
+    def n_words(self) -> int:
+        """How many words the trees have."""
+        return int(self.bank.lengths.sum())
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of the content, so that work on other data is not taken for finished."""
+        bank, tagged = self.bank, self.tagged
+        total = hashlib.sha256(repr((bank.symbols, bank.n_phrases, bank.words, bank.shape)).encode())
+        for column in (bank.label, bank.left, bank.right, bank.word, bank.tree_start):
+            total.update(np.ascontiguousarray(column).tobytes())
+        if tagged is not None:
+            total.update(repr((sorted(tagged.count.items()), sorted(tagged.initial.items()))).encode())
+        return total.hexdigest()[:24]
+
+    def trees(self, fold: Fold) -> list[Tree]:
+        """Return the trees of a fold, normalised."""
+        return [self.bank.tree(number) for number in fold.trees(self.bank.n_trees)]
+
+    def _treebank(self, direction: Any, fold: Fold | None = None) -> Treebank:
+        """Return the trees in some binarisation, less a fold: nothing that occurs in the fold alone has a name."""
+        bank = self.bank
+        if fold is None and direction == bank.shape.direction:
+            return bank
+        options: dict[str, Any] = {
+            "options": named_preset("whole"),
+            "shape": Shape(direction, bank.shape.horizontal, bank.shape.vertical),
+            "heads": self.heads if direction == "head" else None,
+        }
+        if fold is None:  # nodes in the same order as if a file had been read
+            return Treebank.read(_text(bank), **options)
+        left = bank.subset(np.setdiff1d(np.arange(bank.n_trees), fold.trees(bank.n_trees)))
+        return Treebank.from_trees(left.trees(), **options)
+
+    def _observations(self, direction: Any = None, fold: Fold | None = None) -> learn.Observations:
+        return learn.Observations(
+            self.treebank(direction or self.bank.shape.direction, fold), tagged=self.tagged
+        )
+
+
+def tree_source_name(trees: Any) -> str:
+    """Return what a model file calls where trees came from."""
+    if isinstance(trees, str | os.PathLike):
+        return str(trees)
+    return source_name(trees) if _is_stream(trees) else "trees"
+
+
+def _is_stream(trees: object) -> bool:
+    return hasattr(trees, "read") and not isinstance(trees, Treebank)
+
+
+def normal_trees(trees: TreeSource, preset: str) -> list[Tree]:
+    """Return trees in their normal form, those without words left out."""
+    found = (normalise(tree, named_preset(preset)).tree for tree in read_trees(_text(trees)))
+    return [tree for tree in found if not tree.is_empty]
+
+
+def _text(trees: Any) -> str | os.PathLike[str] | io.StringIO:
+    """Return a path, or the text of what can be read only once, or of trees: whence they come, they are read in the same way."""
+    if isinstance(trees, str | os.PathLike) and str(trees) != "-":
+        return trees
+    if isinstance(trees, str | os.PathLike) or _is_stream(trees):
+        with open_text(trees) as lines:
+            text = io.StringIO("".join(lines))
+    else:
+        given = trees.trees() if isinstance(trees, Treebank) else trees
+        text = io.StringIO("\n".join(map(str, given)))
+    text.name = source_name(trees) if isinstance(trees, str) else tree_source_name(trees)
+    return text
+
+
+def _tagged_words(path: str, bank: Treebank) -> TaggedWords:
+    """Read tagged text, and tell how much of it the treebank's tags cover."""
+    words = TaggedWords.read(path)
+    tags = {split_chain(symbol)[-1] for symbol in bank.symbols[bank.n_phrases :]}
+    used = sum(count for (_, tag), count in words.count.items() if tag in tags)
+    if not used:
+        raise OptionError(
+            f"{path}: none of its tags is one of the treebank's; try: text with the treebank's tags"
+        )
+    left_out = sum(words.count.values()) - used
+    _log.info(
+        "read %s tagged words of %s; %s have tags that the treebank lacks", f"{used:,}", path, f"{left_out:,}"
+    )
+    return words

@@ -1,0 +1,265 @@
+"""One training, from a recipe and a treebank to a model: the only place that knows what ``best``, an expert or a reranker are made of."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gramian.corpus.productions import Productions
+from gramian.evaluate import BracketScores, GoldBrackets
+from gramian.grammar import LPCFG
+from gramian.learn import Watch
+from gramian.learn.observations import head_rules
+from gramian.learn.states import allocate_states
+from gramian.learn.tables import Layout
+from gramian.parsing.model import Model
+from gramian.parsing.parser import Parser
+from gramian.training.calibrate import calibrate
+from gramian.training.members import Member, Workplace, disagreement, learnt_model, member_tasks, whole_model
+from gramian.training.parallel import Outcome
+from gramian.training.recipe import Recipe, learner_options
+from gramian.training.reranking import add_reranker
+from gramian.training.state_search import StateSearch
+from gramian.training.training_data import TrainingData, TreeSource, normal_trees, tree_source_name
+from gramian.trees import Tree
+
+__all__ = ["TrainingRun", "train"]
+
+_log = logging.getLogger(__name__)
+
+
+def train(
+    trees: TreeSource | TrainingData,
+    recipe: Recipe = Recipe(),
+    *,
+    dev: TreeSource | None = None,
+    n_jobs: int = 1,
+    scheduler: str | None = None,
+    checkpoint: str | Path | None = None,
+) -> Model:
+    """Learn a model.
+
+    Parameters
+    ----------
+    trees : path, stream, trees or TrainingData
+    recipe : Recipe
+    dev, n_jobs, scheduler, checkpoint
+        As for :class:`TrainingRun`.
+
+    Examples
+    --------
+    >>> trees = [Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"), Tree.parse("(S (NP (PRP it)) (VP (VBZ runs)))")] * 30
+    >>> model = train(trees, Recipe(n_states=2, max_iter=1))
+    >>> len(model.grammars), model.data["trees"]
+    (2, 60)
+    """
+    recipe.check(dev=dev is not None, scheduler=scheduler is not None)  # before anything is read
+    data = trees if isinstance(trees, TrainingData) else TrainingData.read(trees, recipe)
+    run = TrainingRun(data, recipe, dev=dev, n_jobs=n_jobs, scheduler=scheduler, checkpoint=checkpoint)
+    model = run.run()
+    run.clean()
+    return model
+
+
+class TrainingRun:
+    """A training that is to be done.
+
+    Parameters
+    ----------
+    data : TrainingData
+    recipe : Recipe
+    dev : path, stream or trees, optional
+        To score the model on; what it scores is stored in it.
+    n_jobs : int
+        Threads, or processes where the model has several parts; the model does not depend on it.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers train the parts instead.
+    checkpoint : path, optional
+        Beside a file of this name, finished parts of the work are kept: ``.members``, ``.partial``, ``.search.jsonl``. The same
+        training goes on from there if it was stopped.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        With what follows from the data.
+    costs : dict
+        After :meth:`run`, what differs from run to run: seconds, and memory.
+    """
+
+    def __init__(
+        self,
+        data: TrainingData,
+        recipe: Recipe,
+        *,
+        dev: TreeSource | None = None,
+        n_jobs: int = 1,
+        scheduler: str | None = None,
+        checkpoint: str | Path | None = None,
+    ) -> None:
+        recipe.check(dev=dev is not None, scheduler=scheduler is not None)
+        self.data, self.recipe = data, replace(recipe, preset=data.preset)
+        self.dev = None if dev is None else tree_source_name(dev)
+        self.gold = None if dev is None else normal_trees(dev, data.preset)
+        self.n_jobs, self._checkpoint = n_jobs, checkpoint
+        self.place = Workplace(data, n_jobs, scheduler, self._beside("members"))
+        self.costs: dict[str, Any] = {}
+
+    def run(self) -> Model:
+        """Learn the model."""
+        began = time.perf_counter()
+        searched = {}
+        if self.recipe.search:
+            searched = {"search": self._search()}
+        recipe = self.recipe
+        model = self._bundle() if recipe.is_bundle else self._single()
+        about = {"source": self.data.source, "trees": self.data.bank.n_trees, "words": self.data.n_words}
+        about |= {"tagged text": recipe.tagged} if recipe.tagged else {}
+        about |= {"attribution": recipe.attribution} if recipe.attribution else {}
+        model = replace(model, options=recipe.options() | searched, data=about, preset=recipe.preset)
+        if self.gold is not None:
+            model = self._scored(model, self.gold)
+        self.costs["seconds"]["all"] = round(time.perf_counter() - began, 3)
+        return model
+
+    def clean(self) -> None:
+        """Remove what was kept for a training that is stopped."""
+        if self.place.folder is not None:
+            shutil.rmtree(self.place.folder, ignore_errors=True)
+
+    def estimate(self) -> dict[str, float]:
+        """Guess memory and time from the numbers of nodes and cells."""
+        recipe, bank = self.recipe, self.data.bank
+        productions = Productions.of(bank)
+        count = np.bincount(bank.label, minlength=bank.n_symbols)
+        used = learner_options(recipe.learner())
+        most = used.get("n_states", 1)
+        n_states = allocate_states(count, most, used.get("allocation", "all"), recipe.growth)
+        layout = Layout.of(productions, n_states)
+        work = float((productions.binary_count * np.diff(layout.binary_start)).sum())
+        features = 0.0 if most == 1 else 1.2e-5 * len(bank.label)
+        cells = int(layout.binary_start[-1])
+        models = recipe.n_models * (1 + recipe.calibrate) * (recipe.folds if recipe.rerank else 1)
+        step = 1e-6 * len(bank.label) + 3 * work / 1e10
+        nodes = len(bank.label) * (400 + 12 * float(n_states[bank.label].mean()))
+        return {
+            "cells": cells,
+            "seconds": round(models * (2 + features + used.get("max_iter", 0) * step), 1),
+            "megabytes": round(300 + 20 * cells / 1e6 + nodes / 1e6),
+        }
+
+    def _beside(self, what: str) -> Path | None:
+        return None if self._checkpoint is None else Path(f"{self._checkpoint}.{what}")
+
+    def _search(self) -> dict[str, Any]:
+        """Let the recipe have the numbers of states that a search finds; return what to note about it."""
+        began, recipe = time.perf_counter(), self.recipe
+        judges = None if recipe.judge is None else normal_trees(recipe.judge, recipe.preset)
+        search = StateSearch(self.data, recipe, judges)
+        found = search.run(
+            n_jobs=self.n_jobs, scheduler=self.place.scheduler, log=self._beside("search.jsonl"),
+            method=recipe.search, budget=recipe.budget,
+        )  # fmt: skip
+        took = time.perf_counter() - began
+        tried = len(found.trials)
+        _log.info("%d candidates, F1 from %.2f to %.2f: %.1f s", tried, found.start_score, found.score, took)
+        self.recipe = replace(recipe, n_states=search.names(found))
+        return {
+            "method": recipe.search,
+            "judge": recipe.judge or "every tenth tree",
+            "candidates": tried,
+            "start": round(found.start_score, 3),
+            "found": round(found.score, 3),
+            "steps": [
+                [number, trial.symbol, trial.states, round(trial.score, 3)] for number, trial in found.steps()
+            ],
+        }
+
+    def _single(self) -> Model:
+        """Train one grammar here, step by step if it has steps."""
+        recipe = self.recipe
+        others: dict[str, Any] = {}
+        if recipe.has_steps and self._checkpoint is not None:
+            others["checkpoint"] = f"{self._checkpoint}.partial"
+        if recipe.keep_best:
+            others["watch"] = Watch(self._f1_of_step)
+        learner = recipe.learner(n_jobs=self.n_jobs, **others)
+        model, costs = learnt_model(learner, self.data, not recipe.full)
+        self.costs = {
+            "seconds": costs["seconds"] | {"processor": round(costs["processor"], 3)},
+            "peak memory (MB)": costs["peak memory (MB)"],
+        }
+        return model
+
+    def _bundle(self) -> Model:
+        """Train all members, those already finished excepted, and what is learnt from folds."""
+        recipe, place, done = self.recipe, self.place, 0
+        tasks = member_tasks(recipe, self.data)
+
+        def watch(outcome: Outcome) -> None:
+            nonlocal done
+            done += 1
+            how = "kept from before" if outcome.kept else f"{outcome.seconds:.1f} s"
+            what = f"model {done} of {len(tasks)}" if done <= len(tasks) else "on trees held out"
+            _log.info("%s: %s", what, how)
+
+        outcomes = place.run(tasks, watch)
+        values = [outcome.value for outcome in outcomes]
+        self.costs = {
+            "seconds": {
+                "models": round(sum(one.seconds for one in outcomes), 3),
+                "processor": round(sum(value["processor"] for value in values), 3),
+            },
+            "peak memory (MB)": max(value.get("peak memory (MB)", 0) for value in values),
+        }
+        model = whole_model(tasks, values)
+        if recipe.calibrate:
+            model = calibrate(model, tasks, place, watch)
+        if recipe.rerank:
+            heads = head_rules(recipe.heads, self.data.bank)
+            model = add_reranker(model, tasks, recipe.folds, heads, place)
+        return model
+
+    def _scored(self, model: Model, gold: list[Tree]) -> Model:
+        """Note scores, and those of each grammar alone with what they disagree on if there are several parts."""
+        report, together = dict(model.report), ""
+        if self.recipe.is_bundle:
+            words = [list(tree.words) for tree in gold]
+            parses = [
+                [result.tree for result in Parser(Model(grammar)).parse_many(words, n_jobs=self.n_jobs)]
+                for grammar in model.grammars
+            ]
+            single = [GoldBrackets(gold).score(trees).f1_gold_tags for trees in parses]
+            for about, value in zip(report["members"], single, strict=True):
+                member = Member(**about)
+                _log.info("%s: F1 with gold tags %.2f, %s %d", self.dev, value, member.kind, member.seed)
+            report["members"] = [
+                about | {"f1_gold_tags": round(value, 3)}
+                for about, value in zip(report["members"], single, strict=True)
+            ]
+            report["disagreement"] = disagreement(parses)
+            together = ", all together"
+        scores = self._scores(model, gold)
+        _log.info(
+            "%s: F1 %.2f, with gold tags %.2f, tagging %.2f%s", self.dev, scores.f1, scores.f1_gold_tags, scores.tagging, together
+        )  # fmt: skip
+        metrics: dict[str, Any] = {name: round(value, 3) for name, value in scores.as_dict().items()}
+        metrics |= {"dev": self.dev, "signature": scores.signature()}
+        return replace(model, metrics=metrics, report=report)
+
+    def _scores(self, model: Model | LPCFG, gold: list[Tree]) -> BracketScores:
+        results = Parser(model).parse_many([list(tree.words) for tree in gold], n_jobs=self.n_jobs)
+        return GoldBrackets(gold).score([result.tree for result in results])
+
+    def _f1_of_step(self, step: int, make: Callable[[], LPCFG]) -> float:
+        """Return the F1 that decides which step is kept."""
+        assert self.gold is not None
+        value = self._scores(make(), self.gold).f1_gold_tags
+        _log.info("step %d: F1 %.2f", step, value)
+        return value

@@ -1,0 +1,50 @@
+"""Threads that keep the order of a stream."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from gramian.errors import OptionError
+from gramian.threads import in_order
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_results_come_in_order(n_jobs: int) -> None:
+    assert list(in_order(lambda number: number * number, range(200), n_jobs)) == [n * n for n in range(200)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_results_before_an_error_come_first(n_jobs: int) -> None:
+    found = []
+    with pytest.raises(ZeroDivisionError):
+        found.extend(in_order(lambda number: 1 / (number - 50), range(100), n_jobs))
+    assert len(found) == 50
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_an_error_of_the_source_comes_last(n_jobs: int) -> None:
+    def source() -> Iterator[int]:
+        yield from range(40)
+        raise ValueError("torn off")
+
+    found = []
+    with pytest.raises(ValueError, match="torn off"):
+        found.extend(in_order(abs, source(), n_jobs))
+    assert found == list(range(40))
+
+
+def test_only_a_few_items_are_read_ahead_and_threads_end() -> None:
+    read = []
+    results = in_order(abs, (read.append(number) or number for number in range(10_000)), 2)
+    assert next(results) == 0
+    assert len(read) < 200
+    results.close()  # type: ignore[attr-defined]
+    assert not [one for one in threading.enumerate() if one.name.startswith("gramian")]
+
+
+def test_at_least_one_thread() -> None:
+    with pytest.raises(OptionError, match="n_jobs must be at least 1, got 0"):
+        in_order(abs, [1], 0)
