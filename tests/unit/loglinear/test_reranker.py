@@ -204,9 +204,7 @@ def test_a_damaged_reranker_is_told(fold, learnt, tmp_path, name, value):
 def test_a_reranker_that_could_not_be_loaded_is_not_saved(fold, learnt, tmp_path):
     for wrong in ({"k": 0}, {"base": np.nan}, {"weights": learnt.model_.weights[:-1]}):
         with pytest.raises(OptionError, match="reranker"):
-            save_model(
-                Model(fold[0].grammar, reranker=replace(learnt.model_, **wrong)), tmp_path / "model"
-            )
+            save_model(Model(fold[0].grammar, reranker=replace(learnt.model_, **wrong)), tmp_path / "model")
     assert not any(tmp_path.iterdir())
 
 
