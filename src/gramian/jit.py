@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
-from numba import njit
+from numba import njit, types
 from numba.core.dispatcher import Dispatcher
 
 __all__ = ["helper_kernel", "inlined_kernel", "kernel", "order_free_kernel"]
@@ -42,20 +42,32 @@ def helper_kernel(function: Kernel) -> Kernel:
 
 def _compiled(function: Kernel, **options: Any) -> Kernel:
     compiled: Kernel = njit(cache=True, nogil=True, error_model="numpy", **options)(function)
-    # By itself numba's cache of a kernel notices changes in the kernel's own file alone. Kernels that a file imports by name are there
-    # before its own are made, so what is kept of these also carries the stamps of the files that those come from, and of theirs.
     if isinstance(compiled, Dispatcher):  # not where compilation is switched off
-        own = _cache_file(compiled)
-        own._load_index = partial(_readable_index, own._load_index)
-        imported = {
-            str(_cache_file(value)._source_stamp)
-            for value in function.__globals__.values()
-            if isinstance(value, Dispatcher)
-            and value.py_func.__code__.co_filename != function.__code__.co_filename
-        }
-        if imported:
-            own._source_stamp = (own._source_stamp, *sorted(imported))
+        _notice_other_files(compiled, function)
     return compiled
+
+
+def _notice_other_files(compiled: Any, function: Any) -> None:
+    """Let numba's cache of a kernel notice changes not only in the kernel's own file, as it does by itself.
+
+    Kernels that a file imports by name are there before its own are made, so what is kept of these also carries the stamps of the files
+    that those come from, and of theirs; and of named tuples, wherever they are defined, it carries the names of their fields.
+    """
+    imported = {
+        str(value._cache._cache_file._source_stamp)
+        for value in function.__globals__.values()
+        if isinstance(value, Dispatcher)
+        and value.py_func.__code__.co_filename != function.__code__.co_filename
+    }
+    cache, file = compiled._cache, compiled._cache._cache_file
+    if imported:
+        file._source_stamp = (file._source_stamp, *sorted(imported))
+    file._load_index = partial(_readable_index, file._load_index)
+    key_of = cache._index_key
+    cache._index_key = lambda signature, codegen: (
+        *key_of(signature, codegen),
+        tuple(map(_field_names, getattr(signature, "args", signature))),
+    )
 
 
 def _readable_index(load: Callable[[], dict[Any, str]]) -> dict[Any, str]:
@@ -66,5 +78,8 @@ def _readable_index(load: Callable[[], dict[Any, str]]) -> dict[Any, str]:
         return {}
 
 
-def _cache_file(compiled: Any) -> Any:
-    return compiled._cache._cache_file
+def _field_names(kind: Any) -> Any:
+    """Return the names of the fields of a named tuple's type, and of those within it."""
+    if not isinstance(kind, types.BaseTuple):
+        return None
+    return getattr(kind, "fields", None), tuple(map(_field_names, kind))
