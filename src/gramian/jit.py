@@ -5,7 +5,9 @@ Compiled code is kept between runs, the interpreter's lock is let go, and divisi
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 from numba import njit
@@ -43,6 +45,8 @@ def _compiled(function: Kernel, **options: Any) -> Kernel:
     # By itself numba's cache of a kernel notices changes in the kernel's own file alone. Kernels that a file imports by name are there
     # before its own are made, so what is kept of these also carries the stamps of the files that those come from, and of theirs.
     if isinstance(compiled, Dispatcher):  # not where compilation is switched off
+        own = _cache_file(compiled)
+        own._load_index = partial(_readable_index, own._load_index)
         imported = {
             str(_cache_file(value)._source_stamp)
             for value in function.__globals__.values()
@@ -50,9 +54,16 @@ def _compiled(function: Kernel, **options: Any) -> Kernel:
             and value.py_func.__code__.co_filename != function.__code__.co_filename
         }
         if imported:
-            own = _cache_file(compiled)
             own._source_stamp = (own._source_stamp, *sorted(imported))
     return compiled
+
+
+def _readable_index(load: Callable[[], dict[Any, str]]) -> dict[Any, str]:
+    """Return numba's index of what it keeps of a kernel; none if it names things that are no longer where they were."""
+    try:
+        return load()
+    except (AttributeError, ImportError, EOFError, TypeError, ValueError, pickle.UnpicklingError):
+        return {}
 
 
 def _cache_file(compiled: Any) -> Any:

@@ -46,6 +46,10 @@ def test_train_says_what_it_did(folder):
     result = run("train", folder / "train.conllu", "-o", folder / "other", "--method", "det+f")
     assert "20 sentences, 80 words, 0 with crossing arcs lifted" in result.stderr
     assert result.stdout == ""
+    quiet = run(
+        "train", folder / "train.conllu", "-o", folder / "other", "--method", "det+f", "--quiet", "-j", "1"
+    )
+    assert (quiet.exit_code, quiet.output) == (0, "")
 
 
 def test_parse_keeps_all_but_the_arcs(folder):

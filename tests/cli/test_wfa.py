@@ -144,3 +144,9 @@ def test_faults_are_one_sentence(run: Run, model: Path, numbered: Path, tmp_path
         assert said in err
         assert "try" in err
         assert not output.exists()
+
+
+def test_progress_is_told_unless_quiet(run: Run, numbered: Path, tmp_path: Path) -> None:
+    arguments = ("train", numbered, "-o", tmp_path / "model", "--method", "em", "--states", "2")
+    assert "EM start 2: log-likelihood" in run(*arguments)[2]
+    assert run(*arguments, "--quiet") == (0, "", "")

@@ -48,17 +48,9 @@ class Weights(NamedTuple):
 class PrefixTree(NamedTuple):
     """The distinct prefixes of some strings, by length and then by last symbol; node 0 is the empty prefix.
 
-    Attributes
-    ----------
-    parent, symbol : int32 array of shape (n_nodes,)
-        The prefix without its last symbol, and that symbol (-1 at the root).
-    weight : float64 array of shape (n_nodes,)
-        How many strings end at the node.
-    group_symbol : int32 array of shape (n_groups,)
-    group_bounds : int64 array of shape (n_groups + 1,)
-        Nodes ``group_bounds[g]:group_bounds[g + 1]`` have one length and the last symbol ``group_symbol[g]``.
-    n_path_states : int
-        States on the paths of all strings: their lengths, each plus one, summed.
+    A node has its `parent`, the prefix without its last symbol, that `symbol` (-1 at the root), and as `weight` the number of
+    strings that end there. Nodes ``group_bounds[g]:group_bounds[g + 1]`` have one length and the last symbol ``group_symbol[g]``.
+    `n_path_states` is the number of states on the paths of all strings: their lengths, each plus one, summed.
     """
 
     parent: npt.NDArray[np.int32]

@@ -40,16 +40,9 @@ _LEAST_SHARE = 0.02  # in the mixture
 
 @dataclass(frozen=True)
 class Contestant:
-    """One model that competed.
+    """One model that competed; `held_out` is the mean log-probability of a held-out string in its last round.
 
-    Attributes
-    ----------
-    name : str
-    n_states : int
-    held_out : float
-        Mean log-probability of a held-out string in the last round it took part in.
-    weight : float
-        In the mixture; 0 if it dropped out.
+    `weight` is its share in the mixture, 0 if it dropped out.
     """
 
     name: str

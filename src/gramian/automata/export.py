@@ -73,12 +73,7 @@ def to_dot(model: WFA | PDFA, threshold: float = 0.01) -> str:
 class OpenFst:
     """Two texts for ``fstcompile --acceptor --arc_type=log64 --isymbols=SYMBOLS``.
 
-    Attributes
-    ----------
-    transitions : str
-        One arc a line: source, target, symbol, weight; then one final state a line. Weights are -log.
-    symbols : str
-        The symbol table.
+    `transitions` has one arc a line: source, target, symbol, weight; then one final state a line. Weights are -log.
     """
 
     transitions: str
@@ -102,12 +97,8 @@ def to_openfst(model: WFA | PDFA | Mixture) -> OpenFst:
         raise OptionError("OpenFST: symbols may neither be empty nor hold blanks; try: other symbols")
     starts, arcs, ends = [], [], []
     offset = 1
-    parts = (
-        zip(model.parts, model.weights.tolist(), strict=True)
-        if isinstance(model, Mixture)
-        else [(model, 1.0)]
-    )
-    for part, share in parts:
+    both = (model.parts, model.weights.tolist()) if isinstance(model, Mixture) else ((model,), [1.0])
+    for part, share in zip(*both, strict=True):
         if isinstance(part, PDFA):
             initial, final = [1.0], part.probability[:, -1]
         else:

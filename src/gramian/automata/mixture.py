@@ -144,13 +144,8 @@ def prefix_logs(sample: Sequences, predictions: Array) -> Array:
     return np.where(logs < -1e8, -np.inf, logs)
 
 
-def mixture_weights(log_scores: Array, n_iterations: int = 200) -> Array:
-    """Return the convex weights of several models that give a sample its highest likelihood.
-
-    Parameters
-    ----------
-    log_scores : array of shape (n_models, n_strings)
-        Log-probabilities of held-out strings.
+def mixture_weights(log_scores: Array, max_iter: int = 200) -> Array:
+    """Return the convex weights of models that give a sample its highest likelihood, by ``log_scores[model, string]``.
 
     Examples
     --------
@@ -162,7 +157,7 @@ def mixture_weights(log_scores: Array, n_iterations: int = 200) -> Array:
     if not possible.any():
         return weights
     likelihoods = np.exp(log_scores[:, possible] - log_scores[:, possible].max(axis=0))
-    for _ in range(n_iterations):
+    for _ in range(max_iter):
         joint = weights[:, None] * likelihoods
         weights = (joint / joint.sum(axis=0)).mean(axis=1)
     return weights

@@ -26,13 +26,7 @@ _NEGLIGIBLE = 1e-12
 
 
 class MoveCounts(NamedTuple):
-    """How often each state began a string, ended one, and each transition was taken.
-
-    Attributes
-    ----------
-    initial, final : array of shape (n_states,)
-    transitions : array of shape (n_symbols, n_states, n_states)
-    """
+    """How often each state began a string, ended one, and each transition was taken; shapes as of a WFA's weights."""
 
     initial: Array
     final: Array

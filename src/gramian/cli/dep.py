@@ -128,11 +128,9 @@ def parse(
         for result in counting(parses, "sentences parsed"):
             out.write(f"{result.sentence(confidence=confidence)}\n")
             ways[result.status] += 1
-    seconds = time.perf_counter() - began
-    count = sum(ways.values())
-    others = (
-        f", {ways['backed off']} backed off, {ways['cut']} cut" if len(ways) > 1 or not ways["parsed"] else ""
-    )
+    seconds, count = time.perf_counter() - began, sum(ways.values())
+    troubled = len(ways) > 1 or not ways["parsed"]
+    others = f", {ways['backed off']} backed off, {ways['cut']} cut" if troubled else ""
     say(f"{counted(count, 'sentence')}{others}: {seconds:.1f} s, {count / seconds:,.0f} a second")
     if strict and count > ways["parsed"]:
         raise typer.Exit(1)

@@ -7,14 +7,16 @@ head u. "dir" is the direction of an arc, "dist" direction and class of distance
 
 from __future__ import annotations
 
+from functools import partial
+
 from gramian.loglinear.hashing import PACKED, templates
 
 __all__ = ["ARCS", "RELATIONS"]
 
-_VIEWS = "tfecslp"
+_read = partial(templates, views="tfecslp", scheme=PACKED)
 _STRETCHES = range(18)
 
-ARCS = templates(
+ARCS = _read(
     """
     dir th tm | dist th tm | dist th | dist tm
     | dir th th+1 tm-1 tm | dir th-1 th tm-1 tm | dir th th+1 tm tm+1 | dir th-1 th tm tm+1
@@ -29,13 +31,11 @@ ARCS = templates(
     | dir sh tm | dir th sm | dir sh sm | dir eh sm | dist th tm sm | dist th tm sh
     """,
     first=1,
-    views=_VIEWS,
     places={"h": (0, 0), "m": (1, 0)},
     small={"dir": [stretch & 1 for stretch in _STRETCHES], "dist": _STRETCHES},
-    scheme=PACKED,
 )
 
-RELATIONS = templates(
+RELATIONS = _read(
     """
     dir th tm | dist th tm | dir ch cm | dir fm | . fh tm | dir th fm | dir fh fm | dir th em | dir tm sm | dir th tm sm
     | dir tm-1 tm tm+1 | . th-1 th th+1 tm | dir th tm fm-1 | dir th tm fm+1
@@ -44,12 +44,10 @@ RELATIONS = templates(
     | dir eh em | dir th tm lm | dir th tm pm | dir ph tm sm | dir ph em | dir sh th tm sm | dist tm sm
     """,
     first=1,
-    views=_VIEWS,
     places={word: (place, 0) for place, word in enumerate("hmxybau")},
     small={
         "dir": [stretch & 1 for stretch in _STRETCHES for _ in range(2)],
         "dist": [stretch for stretch in _STRETCHES for _ in range(2)],
         "left": [left for _ in _STRETCHES for left in range(2)],
     },
-    scheme=PACKED,
 )

@@ -58,10 +58,7 @@ class DependencyParse:
     def sentence(self, *, confidence: bool = False) -> Sentence:
         """Return the words with these arcs; comments, ranges and the other columns stay, but DEPS is emptied.
 
-        Parameters
-        ----------
-        confidence : bool
-            Whether MISC gets ``Confidence=0.987``.
+        With `confidence`, MISC gets ``Confidence=0.987``.
         """
         tokens = []
         rows = zip(self.words.tokens, self.heads, self.relations, self.confidences, strict=True)
@@ -187,11 +184,7 @@ class DependencyParser:
     def load(cls, path: str | os.PathLike[str], *, symbols: SymbolFunction | None = None) -> DependencyParser:
         """Read a file that :meth:`save` wrote.
 
-        Parameters
-        ----------
-        path : path
-        symbols : callable, optional
-            Needed where the parser was trained with a function for its symbols, since files hold no code.
+        Files hold no code: a parser that was trained with a function for its `symbols` needs it again.
         """
         from gramian.dependency.dependency_store import load
 

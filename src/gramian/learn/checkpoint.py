@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
 
 import numpy as np
 
+from gramian.io.files import write_bytes
 from gramian.learn.observations import Observations
 from gramian.learn.tables import LatentTables, Layout
 
 __all__ = ["Checkpoint"]
+
+_TENSORS = ("n_states", "binary", "unary", "lexical", "root")
 
 
 class Checkpoint:
@@ -22,25 +24,18 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | os.PathLike[str], seen: Observations, options: str) -> None:
-        self.path = Path(path)
-        bank = seen.bank
-        digest = hashlib.sha256(options.encode())
-        digest.update("\n".join((*bank.symbols, "", *bank.words)).encode())
-        for column in (bank.label, bank.left, bank.right, bank.word):
-            digest.update(column.tobytes())
-        self._mark = digest.hexdigest()
-        self._seen = seen
+        self.path, self._seen = Path(path), seen
+        self._mark = f"{seen.digest} {options}"
 
     def save(self, counts: LatentTables, likelihoods: list[float]) -> None:
         """Write the counts after ``len(likelihoods)`` steps, whole or not at all."""
         from safetensors.numpy import save
 
         head = {"mark": self._mark, "likelihoods": json.dumps(likelihoods)}
-        tensors = {"n_states": counts.layout.n_states, "binary": counts.binary, "unary": counts.unary}
-        tensors |= {"lexical": counts.lexical, "root": counts.root}
-        part = self.path.with_name(self.path.name + ".tmp")
-        part.write_bytes(save(tensors, head))
-        part.replace(self.path)
+        tensors = {name: getattr(counts, name) for name in _TENSORS[1:]} | {
+            "n_states": counts.layout.n_states
+        }
+        write_bytes(self.path, save(tensors, head))
 
     def load(self) -> tuple[LatentTables, list[float]] | None:
         """Return counts and likelihoods of the steps done, or None if there is no file that fits."""
@@ -51,9 +46,7 @@ class Checkpoint:
                 head = file.metadata() or {}
                 if head.get("mark") != self._mark:
                     return None
-                tensors = {
-                    name: file.get_tensor(name) for name in ("n_states", "binary", "unary", "lexical", "root")
-                }
+                tensors = {name: file.get_tensor(name) for name in _TENSORS}
                 likelihoods = [float(value) for value in json.loads(head["likelihoods"])]
         except (OSError, SafetensorError, KeyError, ValueError):
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 
@@ -71,6 +72,15 @@ class Observations:
     def root_count(self) -> npt.NDArray[np.int64]:
         """How many trees have each symbol at the top."""
         return np.bincount(self.bank.label[self.bank.tree_start[1:] - 1], minlength=self.bank.n_symbols)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the trees."""
+        bank = self.bank
+        total = hashlib.sha256("\n".join((*bank.symbols, "", *bank.words)).encode())
+        for column in (bank.label, bank.left, bank.right, bank.word):
+            total.update(np.ascontiguousarray(column).tobytes())
+        return total.hexdigest()
 
     @cached_property
     def trees(self) -> TreeInference:

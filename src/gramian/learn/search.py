@@ -219,7 +219,9 @@ def search_states(
             raise OptionError("a search needs a score")
         elsewhere = _in_threads(cache, score, number_of_jobs(n_jobs))
     names = [cache.seen.name(symbol) for symbol in range(cache.seen.bank.n_symbols)]
-    trials = TrialLog(log, f"{_fingerprint(cache)} {judge}".strip(), names)
+    about = f"{cache.learner.identity()} {cache.largest} {cache.seen.digest}"
+    about = hashlib.sha256(about.encode()).hexdigest()[:16]
+    trials = TrialLog(log, f"{about} {judge}".strip(), names)
     search = _Search(elsewhere, budget, trials)
     count = cache.seen.label_count
     most = allocate_states(count, cache.largest, "frequency").tolist()
@@ -335,12 +337,3 @@ class _Search:
             for one in candidates
             if one in self._known
         ]
-
-
-def _fingerprint(cache: ClusterCache) -> str:
-    """Return what a score depends on beside the assignment: trees and learner."""
-    bank = cache.seen.bank
-    total = hashlib.sha256(repr((cache.learner.identity(), cache.largest, bank.symbols)).encode())
-    for column in (bank.label, bank.word, bank.tree_start):
-        total.update(np.ascontiguousarray(column).tobytes())
-    return total.hexdigest()[:16]

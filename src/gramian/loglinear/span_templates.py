@@ -6,6 +6,7 @@ word: those before b and after a a span, its first f and its last e, those befor
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from gramian.loglinear.hashing import Templates, templates
@@ -13,37 +14,26 @@ from gramian.loglinear.word_views import VIEWS
 
 __all__ = ["SPANS", "TAGGER", "SpanTemplates"]
 
-# Places are the start, the split point and the end of a span; word i is in column i + 2.
-_START, _SPLIT, _END = {"b": 1, "f": 2}, {"m": 1, "n": 2}, {"e": 1, "a": 2}
-_AROUND = {name: (0, offset) for name, offset in _START.items()} | {
-    name: (1, offset) for name, offset in _END.items()
-}
+_read = partial(templates, views=VIEWS)
+
+# Places are the start, the end and the split point of a span; word i is in column i + 2.
+_SPAN = {"b": (0, 1), "f": (0, 2), "e": (1, 1), "a": (1, 2)}
 _WORD = {"w": (0, 2)}
 _LENGTHS = range(11)
 
 
 class SpanTemplates(NamedTuple):
-    """Templates by what has their features.
+    """Templates by what has their features."""
 
-    Attributes
-    ----------
-    span, tag : Templates
-        Phrases and tags, to be joined with their symbol.
-    unary, binary : Templates
-        Edges; the last of them, with the number of the rule as `pair` has it, to be joined with the context of the edge's parent.
-    state : Templates
-        Items, to be joined with their context.
-    """
-
-    span: Templates
-    tag: Templates
-    unary: Templates
+    span: Templates  # phrases, to be joined with their symbol
+    tag: Templates  # tags, likewise
+    unary: Templates  # edges; the last, with `pair` for the rule, to be joined with the context of the edge's parent
     binary: Templates
-    state: Templates
+    state: Templates  # items, to be joined with their context
 
 
 SPANS = SpanTemplates(
-    span=templates(
+    span=_read(
         """
         . | length | wf | we | wb | wa | tf length | te length | tb length | ta length | ff | fe | fb | fa
         | tf te | tb ta | tb tf | te ta | tf ta | tb te | wf we | wb wa | wb wf | we wa
@@ -52,30 +42,27 @@ SPANS = SpanTemplates(
         | tb-1 tb | ta ta+1 | tf tf+1 | te-1 te | tb tf tf+1 | te-1 te ta | te ta ta+1 | tb-1 tb tf | wb tf te wa
         """,
         first=1,
-        views=VIEWS,
-        places=_AROUND,
+        places=_SPAN,
         small={"length": _LENGTHS},
     ),
-    tag=templates(
+    tag=_read(
         """
         xw | fw | lw | pw | tw | tw tw-1 | tw tw+1 | tw-1 tw tw+1 | xw tw-1 | xw tw+1 | ww-1 tw | ww+1 tw | fw tw-1 | fw tw+1
         | tw-2 tw-1 tw | tw tw+1 tw+2 | ew | sw | xw ww+1 | xw ww-1
         """,
         first=70,
-        views=VIEWS,
         places=_WORD,
     ),
-    unary=templates(
+    unary=_read(
         """
         rule | rule ww | rule fw | rule tw-1 | rule tw+1 | rule ww-1 | rule ww+1 | rule tw-1 tw+1 | rule tw+1 tw+2 | rule tw-2 tw-1
         | 180: pair
         """,
         first=100,
-        views=VIEWS,
         places=_WORD,
         given=("rule", "pair"),
     ),
-    binary=templates(
+    binary=_read(
         """
         rule | rule left | rule right | parent left right
         | rule tm | rule tn | rule tf | rule te | rule tb | rule ta | rule wm | rule wn | rule wf | rule we
@@ -85,33 +72,30 @@ SPANS = SpanTemplates(
         | 180: pair | pair tm | pair tn | pair wn
         """,
         first=120,
-        views=VIEWS,
-        places=_AROUND | {name: (2, offset) for name, offset in _SPLIT.items()},
+        places=_SPAN | {"m": (2, 1), "n": (2, 2)},
         small={
             "left": [left for left in _LENGTHS for _ in _LENGTHS],
             "right": [right for _ in _LENGTHS for right in _LENGTHS],
         },
         given=("rule", "pair", "parent"),
     ),
-    state=templates(
+    state=_read(
         """
         symbol | symbol length | symbol tf | symbol te | symbol tb | symbol ta | symbol wf | symbol we | symbol tb ta | symbol wb
         """,
         first=160,
-        views=VIEWS,
-        places=_AROUND,
+        places=_SPAN,
         small={"length": _LENGTHS},
         given=("symbol",),
     ),
 )
 
-TAGGER = templates(
+TAGGER = _read(
     """
     . | xw | fw | sw start | ew | lw | pw | before | before second | before xw | before fw
     | xw-1 | xw+1 | ww+2 | ww-2 | fw+1 | before fw+1 | xw ww+1 | fw fw+1 | xw ww-1 | sw sw+1 | before ew
     """,
     first=1,
-    views=VIEWS,
     places={"w": (0, 0)},
     small={"start": (0, 1)},
     given=("before", "second"),

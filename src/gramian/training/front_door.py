@@ -55,6 +55,7 @@ def train(
     Returns
     -------
     Parser
+        Its ``save`` writes what the command writes; with ``full=True``, say ``save(path, half=False)``.
 
     Examples
     --------

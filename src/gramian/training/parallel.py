@@ -108,14 +108,7 @@ def _content(task: Any) -> Any:
 
 
 class TaskFolder:
-    """Finished tasks on disk, one JSON file each, named by the task's key.
-
-    Parameters
-    ----------
-    path : str or Path
-        Made if it is not there.
-    key : callable
-        What of a task names it and is kept with its result; all of it by default.
+    """Finished tasks on disk, one JSON file each, named by the task's key; `key` says what of a task names it, by default all of it.
 
     Examples
     --------

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from gramian.errors import InputError
-from gramian.io.files import expand, open_text, peek_text, source_name, writing
+from gramian.errors import InputError, OptionError
+from gramian.io.files import check_output, expand, open_text, peek_text, source_name, writing
 
 
 def lines_of(data: bytes) -> list[str]:
@@ -102,3 +102,12 @@ def test_equal_text_gives_equal_bytes(tmp_path):
 def test_names():
     assert source_name("-") == "<stdin>"
     assert source_name(io.BytesIO()) == "<stream>"
+
+
+def test_an_output_is_checked_before_work_begins(tmp_path):
+    check_output(tmp_path / "new")
+    assert not any(tmp_path.iterdir())
+    with pytest.raises(OptionError, match="mkdir -p"):
+        check_output(tmp_path / "no" / "where")
+    with pytest.raises(OptionError, match="cannot be written"):
+        check_output(tmp_path)

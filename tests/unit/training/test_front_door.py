@@ -11,7 +11,6 @@ import pytest
 import gramian
 from gramian.cli import main
 from gramian.errors import OptionError
-from gramian.parsing.model_store import save_model
 from gramian.training import Recipe
 
 SUBJECTS = ("(NP (PRP it))", "(NP (DT the) (NN cat))", "(NP (DT a) (JJ big) (NN dog))", "(NP (NNS cats))")
@@ -49,7 +48,7 @@ def test_the_same_bytes_as_the_command(trees, tmp_path, monkeypatch, arguments, 
         main()
     assert not stop.value.code
     parser = gramian.train("trees.mrg", **options)
-    save_model(parser.model, "b.model", half=not options.get("full"))
+    parser.save("b.model", half=not options.get("full"))
     assert (tmp_path / "b.model").read_bytes() == (tmp_path / "a.model").read_bytes()
     assert sorted(file.name for file in tmp_path.iterdir() if "b.model" in file.name) == ["b.model"]
 
