@@ -16,7 +16,9 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +36,18 @@ def digest(array: Any) -> str:
     return hashlib.sha256(array.tobytes()).hexdigest()[:12]
 
 
+def cpu_seconds(task: Callable[[], Any], repeats: int = 1) -> float:
+    """Return the least processor time of some repeats; as in :mod:`benchmarks.machine`, which another tree may not be able to import."""
+    best = float("inf")
+    for _ in range(repeats):
+        began = time.process_time()
+        task()
+        best = min(best, time.process_time() - began)
+    return best
+
+
 def constituents(path: str, n: int, repeats: int) -> dict[str, Any]:
     """Learn and use a span CRF and a reranker."""
-    from benchmarks.machine import cpu_seconds
     from gramian.chart.chart_parser import ChartParser
     from gramian.corpus import Treebank
     from gramian.loglinear import Expert, MaxEntReranker, SpanCRF
@@ -89,7 +100,6 @@ def dependencies(path: str, n: int, repeats: int) -> dict[str, Any]:
     """Learn and use factors of arcs, and relations."""
     import numpy as np
 
-    from benchmarks.machine import cpu_seconds
     from gramian.dependency.arc_labeller import fit_labeller
     from gramian.dependency.arc_scorer import fit_arc_scorer
     from gramian.dependency.arc_tokens import TokenTable

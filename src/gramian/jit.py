@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
-from numba import njit, types
+from numba import njit
 from numba.core.dispatcher import Dispatcher
 
 __all__ = ["helper_kernel", "inlined_kernel", "kernel", "order_free_kernel"]
@@ -53,21 +53,23 @@ def _notice_other_files(compiled: Any, function: Any) -> None:
     Kernels that a file imports by name are there before its own are made, so what is kept of these also carries the stamps of the files
     that those come from, and of theirs; and of named tuples, wherever they are defined, it carries the names of their fields.
     """
+    others: list[Any] = [value for value in function.__globals__.values() if isinstance(value, Dispatcher)]
     imported = {
-        str(value._cache._cache_file._source_stamp)
-        for value in function.__globals__.values()
-        if isinstance(value, Dispatcher)
-        and value.py_func.__code__.co_filename != function.__code__.co_filename
+        str(other._cache._cache_file._source_stamp)
+        for other in others
+        if other.py_func.__code__.co_filename != function.__code__.co_filename
     }
     cache, file = compiled._cache, compiled._cache._cache_file
     if imported:
         file._source_stamp = (file._source_stamp, *sorted(imported))
     file._load_index = partial(_readable_index, file._load_index)
     key_of = cache._index_key
-    cache._index_key = lambda signature, codegen: (
-        *key_of(signature, codegen),
-        tuple(map(_field_names, getattr(signature, "args", signature))),
-    )
+
+    def index_key(signature: Any, codegen: Any) -> Any:
+        kinds: Any = getattr(signature, "args", signature)
+        return (*key_of(signature, codegen), tuple(_field_names(kind) for kind in kinds))
+
+    cache._index_key = index_key
 
 
 def _readable_index(load: Callable[[], dict[Any, str]]) -> dict[Any, str]:
@@ -80,6 +82,5 @@ def _readable_index(load: Callable[[], dict[Any, str]]) -> dict[Any, str]:
 
 def _field_names(kind: Any) -> Any:
     """Return the names of the fields of a named tuple's type, and of those within it."""
-    if not isinstance(kind, types.BaseTuple):
-        return None
-    return getattr(kind, "fields", None), tuple(map(_field_names, kind))
+    parts: Any = getattr(kind, "types", ())  # of tuples
+    return getattr(kind, "fields", None), tuple(_field_names(part) for part in parts)
