@@ -8,7 +8,9 @@ from typing import Any
 
 import typer
 
+from gramian.cli.options import QUIET
 from gramian.cli.talk import say, showing_progress, telling_warnings
+from gramian.errors import counted
 from gramian.training.recipe import Recipe
 
 _CALLED = {
@@ -34,7 +36,7 @@ def train(
     dry_run: bool = typer.Option(
         False, help="Print what would be done, with an estimate of time and memory; learn nothing."
     ),
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Say nothing but errors."),
+    quiet: bool = QUIET,
     **options: Any,
 ) -> None:
     """Learn a grammar from bracketed trees and write it to a model file."""
@@ -54,8 +56,9 @@ def train(
             data = TrainingData.read(trees, recipe)
         run = TrainingRun(data, recipe, dev=dev, n_jobs=jobs, scheduler=scheduler, checkpoint=output)
         if not quiet:
-            say(f"read {data.bank.n_trees:,} trees, {data.n_words:,} words, {data.bank.n_symbols} labels and tags: "
-                f"{time.perf_counter() - began:.1f} s")  # fmt: skip
+            trees_and_words = f"{counted(data.bank.n_trees, 'tree')}, {counted(data.n_words, 'word')}"
+            took = f"{time.perf_counter() - began:.1f} s"
+            say(f"read {trees_and_words}, {data.bank.n_symbols} labels and tags: {took}")
         if dry_run:
             print(json.dumps({"options": run.recipe.options(), "estimate": run.estimate()}, indent=2))
             return

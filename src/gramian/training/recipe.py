@@ -162,7 +162,7 @@ class Recipe:
         "Also learn, from trees held out, how far confidences can be trusted, and the weight of an expert: trains all twice.",
     )
     skip_broken: bool = _option(False, "Leave out broken trees, and say how many.")
-    random_state: int = _option(0, "Same number, same model file.")
+    random_state: int = _option(0, "Same number, same model file.", least=0)
     attribution: str | None = _option(None, "Whom to credit for the data; kept in the model.", str)
     full: bool = _option(
         False, "Keep whole rule tensors in 32 bits; by default they are of low rank, small and fast."
