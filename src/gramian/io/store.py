@@ -143,7 +143,7 @@ def load(path: AnyPath, *kinds: str) -> Any:
             tensors: Tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     except SafetensorError:
         if holds_trees(path):
-            raise ModelFileError(f"{path}: holds trees, not a model; {hint}") from None
+            raise ModelFileError(f"{path}: holds trees, not a model; try: {hint}") from None
         raise ModelFileError(
             f"{path}: not a model file of gramian, or one that is damaged or cut short; try: copying it again, or {hint}"
         ) from None
