@@ -178,18 +178,7 @@ class MaxEntReranker(Estimator):
         self.max_iter, self.verbose = max_iter, verbose
 
     def fit(self, sentences: Iterable[Scored], y: object = None) -> Self:
-        """Learn from candidates of held-out sentences.
-
-        Parameters
-        ----------
-        sentences : iterable of Scored
-            Gone through once.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+        """Learn from candidates of held-out sentences, gone through once; `y` is ignored."""
         with self._fitting() as report:
             chosen = [one for one in sentences if len(one.trees) > 1]
             if len(chosen) < 2:

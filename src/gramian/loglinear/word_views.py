@@ -47,13 +47,7 @@ class BoundedCache(dict[Key, Value]):
 
 
 class WordForms:
-    """Numbers that stand for words and for what they look like.
-
-    Parameters
-    ----------
-    frequent : sequence of str
-        Lower-cased words that stand for themselves; others are known by their form, which is shape and ending.
-    """
+    """Numbers that stand for words and for what they look like; words not `frequent` (lower-cased) are known by shape and ending."""
 
     def __init__(self, frequent: Sequence[str]) -> None:
         self.frequent = tuple(frequent)

@@ -260,13 +260,7 @@ def normalise(tree: Tree, options: NormaliseOptions = PRESETS["penn"]) -> Normal
 
 
 def bare_label(label: str, options: NormaliseOptions, *, phrase: bool) -> str:
-    """Return what `options` leave of the label of a phrase or of a tag.
-
-    Examples
-    --------
-    >>> bare_label("NP-SBJ-1", PRESETS["penn"], phrase=True)
-    'NP'
-    """
+    """Return what `options` leave of the label of a phrase or of a tag."""
     if phrase:
         return _bare(label, options.phrase_cut, options.phrase_strip, options.indices)
     return _bare(label, options.tag_cut, "", options.indices)
