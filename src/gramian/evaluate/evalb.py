@@ -17,6 +17,7 @@ from gramian.evaluate.scored_trees import Brackets, LabelTable, Outline, Remains
 from gramian.evaluate.scores import BracketScores, LabelScore, SentenceScore, Status
 from gramian.io.files import Source
 from gramian.trees.brackets import trees_of
+from gramian.trees.normalise import unescape_penn
 from gramian.trees.tree import Tree, escape_word
 
 __all__ = ["GoldBrackets", "score"]
@@ -95,11 +96,6 @@ def evaluate(
 
 class GoldBrackets:
     """Gold trees prepared for scoring many predictions of them, as a training loop does.
-
-    Parameters
-    ----------
-    trees : iterable of Tree
-    parameters : Parameters
 
     Examples
     --------
@@ -351,14 +347,5 @@ class _GoldSentence:
         return ""
 
     def _same_word(self, ours: str, theirs: str) -> bool:
-        return self.parameters.words_equal(ours, theirs) or _plain(ours) == _plain(theirs)
-
-
-_ESCAPES = {"\\/": "/", "\\*": "*", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
-
-
-def _plain(word: str) -> str:
-    """Undo the escapes of Penn files, which some parsers undo in their output."""
-    for escape, text in _ESCAPES.items():
-        word = word.replace(escape, text)
-    return word
+        # Some parsers undo the escapes of Penn files in their output.
+        return self.parameters.words_equal(ours, theirs) or unescape_penn(ours) == unescape_penn(theirs)

@@ -131,15 +131,7 @@ class Expert:
         self._symbol = np.array([numbers[key] for key in keys], np.int32)
 
     def posteriors(self, words: Sequence[str], forest: Forest) -> Posteriors:
-        """Return the posteriors of the items and edges of a forest, in their order.
-
-        Parameters
-        ----------
-        words : sequence of str
-            As the treebank writes them.
-        forest : Forest
-            Of a chart of the grammar.
-        """
+        """Return the posteriors of the items and edges of a chart's forest, in their order; words are as the treebank writes them."""
         frame = skeleton(forest)
         return self.model.posteriors(words, frame._replace(item_symbol=self._symbol[frame.item_symbol]))
 

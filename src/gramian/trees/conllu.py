@@ -105,13 +105,7 @@ class Sentence:
 
     @property
     def heads(self) -> tuple[int, ...]:
-        """The head of each word: the number of a word, counted from 1, or 0 for the root.
-
-        Raises
-        ------
-        gramian.errors.InputError
-            If a word has no head.
-        """
+        """The head of each word: the number of a word, counted from 1, or 0 for the root; InputError if a word has none."""
         heads = []
         for token in self.tokens:
             if token.head is None:
