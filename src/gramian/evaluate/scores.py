@@ -246,12 +246,7 @@ class BracketScores:
 
     def as_dict(self) -> dict[str, int | float]:
         """Return counts and all figures by name, ready for JSON."""
-        counts = {
-            "sentences": self.sentences,
-            "errors": self.errors,
-            "skipped": self.skipped,
-            "valid": self.valid,
-        }
+        counts = {name: getattr(self, name) for name in ("sentences", "errors", "skipped", "valid")}
         crossing = {
             "crossing": self.crossing,
             "no_crossing": self.share_crossing(0),

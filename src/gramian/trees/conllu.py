@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -19,6 +18,7 @@ from conllu.parser import parse_dict_value, parse_id_value
 from gramian.errors import InputError, OptionError
 from gramian.io.files import Source, TextLines, expand, open_text, source_name, writing
 from gramian.trees.projective import is_projective
+from gramian.trees.records import Tally
 
 __all__ = ["ConlluError", "Sentence", "Token", "read_conllu", "write_conllu"]
 
@@ -177,7 +177,7 @@ def _read(
     source: Source, skip: bool, on_skip: Callable[[ConlluError], None] | None, arcs: bool
 ) -> Iterator[Sentence]:
     found = False
-    skipped: list[ConlluError] = []
+    skipped = Tally("broken sentences were skipped", on_skip)
     for part in expand(source):
         with open_text(part) as lines:
             for first_line, block in _blocks(lines):
@@ -186,21 +186,14 @@ def _read(
                 except ConlluError as error:
                     if not skip:
                         raise
-                    skipped.append(error)
-                    if on_skip is not None:
-                        on_skip(error)
+                    skipped.add(error)
                     continue
                 found = True
                 yield sentence
-    if skipped and on_skip is None:
-        first = skipped[0]
-        place = f"{first.source}:{first.line}"
-        warnings.warn(
-            f"{len(skipped)} broken sentences were skipped, the first at {place}: {first.what}", stacklevel=3
-        )
-    if not found and (arcs or skipped):
+    skipped.warn()
+    if not found and (arcs or skipped.count):
         raise InputError(
-            "not one sentence in it can be read" if skipped else "no sentence in it",
+            "not one sentence in it can be read" if skipped.count else "no sentence in it",
             source_name(source),
             hint="name a CoNLL-U file",
         )

@@ -349,11 +349,13 @@ def bottom_up(nodes: Sequence[Tree], make: Callable[[Tree, list[Value]], Value])
     pending: list[Value] = []  # when a node is met, its children are the last, the leftmost on top
     made: list[Value] = []
     for node in reversed(nodes):
-        count = len(node.children)
-        below = pending[: -count - 1 : -1] if count else []
-        del pending[len(pending) - count :]
-        made.append(make(node, below))
-        pending.append(made[-1])
+        below = []
+        if count := len(node.children):
+            below = pending[: -count - 1 : -1]
+            del pending[-count:]
+        value = make(node, below)
+        made.append(value)
+        pending.append(value)
     return made[::-1]
 
 
