@@ -44,14 +44,7 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Shape:
-    """How trees are binarised; see :func:`gramian.trees.binarise`.
-
-    Attributes
-    ----------
-    direction : {"right", "left", "head"}
-    horizontal : int or None
-    vertical : int
-    """
+    """How trees are binarised; see :func:`gramian.trees.binarise`."""
 
     direction: Direction = "right"
     horizontal: int | None = 0
@@ -202,14 +195,7 @@ class Treebank:
             result = normalise(tree, options)
             removed += result.removed
             if not result.tree.is_empty:
-                binary = binarise(
-                    result.tree,
-                    direction=shape.direction,
-                    horizontal=shape.horizontal,
-                    vertical=shape.vertical,
-                    heads=heads,
-                )
-                tokens.append(codes.encode(str(binary)))
+                tokens.append(codes.encode(str(binarise(result.tree, **vars(shape), heads=heads))))
         bank = cls._from_codes(codes, np.concatenate(tokens), None, shape)
         assert bank is not None, "trees that were written are well-formed"
         return replace(bank, removed=removed)

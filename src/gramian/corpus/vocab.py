@@ -24,11 +24,6 @@ _ENGLISH_SUFFIXES = ("ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
 class Vocabulary:
     """The words of a treebank and how often each occurs.
 
-    Attributes
-    ----------
-    words : tuple of str
-    counts : ndarray of int64, shape (n_words,)
-
     Examples
     --------
     >>> vocabulary = Vocabulary(("the", "The", "axolotl"), np.array([9, 7, 1]))

@@ -206,33 +206,18 @@ class _Comparison:
 
 
 class _GoldSentence:
-    """One gold sentence, prepared.
-
-    `keep` marks the leaves that stay by their own tags, `keep_tokens` the same without traces;
-    `token_brackets` are the brackets if traces fall out whatever the parameters say.
-    """
-
-    __slots__ = (
-        "brackets",
-        "keep",
-        "keep_tokens",
-        "length",
-        "parameters",
-        "remains",
-        "token_brackets",
-        "tokens",
-    )
+    """One gold sentence, prepared."""
 
     def __init__(self, outline: Outline, parameters: Parameters, labels: LabelTable) -> None:
         tags, deleted = outline.tags, parameters.deleted
         self.parameters = parameters
         self.tokens = outline.tokens
         self.length = sum(tag not in parameters.deleted_for_length for tag in tags)
-        self.keep = [tag not in deleted for tag in tags]
+        self.keep = [tag not in deleted for tag in tags]  # leaves that stay by their own tags
         self.keep_tokens = [tag not in deleted for tag in tags if tag != TRACE]
         self.remains = Remains(outline, self.keep)
         self.brackets = self.token_brackets = self.remains.brackets(labels)
-        if TRACE in tags and TRACE not in deleted:
+        if TRACE in tags and TRACE not in deleted:  # traces fall out whatever the parameters say
             without = [stays and tag != TRACE for stays, tag in zip(self.keep, tags, strict=True)]
             self.token_brackets = Remains(outline, without).brackets(labels)
 

@@ -96,8 +96,7 @@ def unpack(kind: str, header: Header, tensors: Tensors) -> Any:
 def rounded(kind: str, value: _Value, **options: Any) -> _Value:
     """Return a part as it will be when it has been saved and loaded."""
     header, tensors = pack(kind, value, **options)
-    found: _Value = unpack(kind, json.loads(json.dumps(header)), tensors)
-    return found
+    return unpack(kind, json.loads(json.dumps(header)), tensors)
 
 
 def save(kind: str, value: object, path: AnyPath, **options: Any) -> None:

@@ -26,8 +26,7 @@ def save(model: SpanModel, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> SpanModel:
     """Read a file that :func:`save` wrote; ModelFileError if it is missing, damaged, no span CRF, or of a newer format."""
-    found: SpanModel = store.load(path, "expert")
-    return found
+    return store.load(path, "expert")
 
 
 def rounded(model: RerankModel) -> RerankModel:

@@ -47,11 +47,6 @@ class SpanModel:
     weights: Floats
 
     @cached_property
-    def known(self) -> frozenset[str]:
-        """The lower-cased words that have features of their own."""
-        return frozenset(self.frequent)
-
-    @cached_property
     def _forms(self) -> WordForms:
         return WordForms(self.frequent)
 
@@ -137,7 +132,7 @@ class Expert:
 
     def known_share(self, words: Sequence[str]) -> float:
         """Return the share of the words that have features of their own."""
-        known = self.model.known
+        known = self.model._forms.known
         return sum(word.lower() in known for word in words) / max(len(words), 1)
 
     def forest(self, words: Sequence[str], forest: Forest) -> Forest | None:

@@ -51,7 +51,7 @@ class WordForms:
 
     def __init__(self, frequent: Sequence[str]) -> None:
         self.frequent = tuple(frequent)
-        self._known = frozenset(self.frequent)
+        self.known = frozenset(self.frequent)
         self._cache: BoundedCache[str, tuple[int, ...]] = BoundedCache(self._numbers)
 
     def views(self, words: Sequence[str]) -> Views:
@@ -65,7 +65,7 @@ class WordForms:
         lower, outline = word.lower(), shape(word)
         form = f"f {outline} {lower[-3:]}"
         parts = (
-            f"w {lower}" if lower in self._known else form,
+            f"w {lower}" if lower in self.known else form,
             form,
             f"x {lower}",
             f"s {outline}",

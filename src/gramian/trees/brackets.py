@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from gramian.errors import InputError, OptionError
-from gramian.io.files import Source, expand, open_text, source_name, writing
+from gramian.io.files import Source, expand, open_text, source_name, write_lines
 from gramian.trees.records import Tally, whole_trees
 from gramian.trees.tree import SPACE, Tree, phrase, preterminal, unescape_word, with_line
 
@@ -150,12 +150,7 @@ def write_trees(trees: Iterable[Tree], path: str | os.PathLike[str]) -> int:
 
     A name ending in ``.gz`` or ``.xz`` is compressed; ``"-"`` is stdout.
     """
-    count = 0
-    with writing(path) as out:
-        for tree in trees:
-            out.write(f"{tree}\n")
-            count += 1
-    return count
+    return write_lines(trees, path)
 
 
 @dataclass(frozen=True, slots=True)

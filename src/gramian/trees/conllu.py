@@ -16,7 +16,7 @@ from conllu.exceptions import ParseException
 from conllu.parser import parse_dict_value, parse_id_value
 
 from gramian.errors import InputError, OptionError
-from gramian.io.files import Source, TextLines, expand, open_text, source_name, writing
+from gramian.io.files import Source, TextLines, expand, open_text, source_name, write_lines
 from gramian.trees.projective import is_projective
 from gramian.trees.records import Tally
 
@@ -201,12 +201,7 @@ def _read(
 
 def write_conllu(sentences: Iterable[Sentence], path: str | os.PathLike[str]) -> int:
     """Write sentences, each followed by a blank line, through a temporary file; return how many."""
-    count = 0
-    with writing(path) as out:
-        for sentence in sentences:
-            out.write(f"{sentence}\n")
-            count += 1
-    return count
+    return write_lines(sentences, path)
 
 
 def _blocks(lines: TextLines) -> Iterator[tuple[int, list[str]]]:
@@ -265,8 +260,7 @@ def _parse(block: list[str], source: str, first_line: int, arcs: bool) -> Senten
         tokens.append(Token(len(tokens) + 1, form, lemma, upos, xpos, feats, arc, deprel, deps, misc))
     if not tokens:
         raise _error("a block without words", source, first_line, block[0])
-    fault = _fault(tokens)
-    if fault is not None:
+    if fault := _fault(tokens):
         raise _error(fault, source, first_line, None)
     return Sentence(tuple(tokens), tuple(comments), tuple(extras), first_line)
 
