@@ -161,9 +161,7 @@ def binarise_nodes(
     table_value = np.zeros(size, np.int32)
     n_chains, n_out, n_out_trees = 0, 0, 0
     n_trees = tree_start.shape[0] - 1
-    longest = 0
-    for tree in range(n_trees):
-        longest = max(longest, tree_start[tree + 1] - tree_start[tree])
+    longest = np.diff(tree_start).max() if n_trees else 0
     first_child = np.empty(longest, np.int32)
     next_sibling = np.empty(longest, np.int32)
     chain = np.empty(longest, np.int32)  # chain number of a processed phrase
@@ -197,9 +195,7 @@ def binarise_nodes(
                     count += 1
                     son = next_sibling[son]
                 only = sons[0]
-                if (
-                    count == 1 and word[base + only] < 0
-                ):  # phrase over phrase: extend the chain of the node below
+                if count == 1 and word[base + only] < 0:  # extend the chain of the phrase below
                     pair = (np.int64(new_label[node]) << 32) | chain[only]
                     value, is_new = _intern(table_key, table_value, pair, n_labels + n_chains)
                     if is_new:
@@ -219,24 +215,20 @@ def binarise_nodes(
                         right[top] = -1
                         n_out += 1
                     else:
-                        accumulated = made[sons[0]] if lean_left else made[sons[count - 1]]
+                        if not lean_left:
+                            sons[:count] = sons[:count][::-1].copy()
+                        accumulated = made[sons[0]]
                         top = -1
                         for step in range(1, count):
-                            other = sons[step] if lean_left else sons[count - 1 - step]
+                            other = made[sons[step]]
                             top = n_out
                             n_out += 1
-                            if lean_left:
-                                left[top] = accumulated
-                                right[top] = made[other]
-                            else:
-                                left[top] = made[other]
-                                right[top] = accumulated
+                            left[top] = accumulated if lean_left else other
+                            right[top] = other if lean_left else accumulated
                             key[top] = (np.int64(new_label[node]) << 2) | KIND_INTERMEDIATE
                             for back in range(min(horizontal, count - 1 - step)):
-                                sibling = (
-                                    sons[step + 1 + back] if lean_left else sons[count - 2 - step - back]
-                                )
-                                key[top] |= np.int64(new_label[base + sibling] + 1) << (22 + 20 * back)
+                                sibling = new_label[base + sons[step + 1 + back]]
+                                key[top] |= np.int64(sibling + 1) << (22 + 20 * back)
                             accumulated = top
                             start[top] = start[left[top]]
                             end[top] = end[right[top]]

@@ -10,9 +10,9 @@ import io
 import os
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -44,14 +44,7 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Shape:
-    """How trees are binarised; see :func:`gramian.trees.binarise`.
-
-    Attributes
-    ----------
-    direction : {"right", "left", "head"}
-    horizontal : int or None
-    vertical : int
-    """
+    """How trees are binarised; see :func:`gramian.trees.binarise`."""
 
     direction: Direction = "right"
     horizontal: int | None = 0
@@ -160,8 +153,16 @@ class Treebank:
         """
         if not isinstance(source, str | os.PathLike) or str(source) == "-":
             with open_text(source) as lines:  # a stream can be read only once
-                source = _named(io.StringIO("".join(lines)), source_name(source))
-        if shape.is_plain and _is_plain(options):
+                text = io.StringIO("".join(lines))
+                text.name = source_name(source)
+                source = text
+        # What the compiled binariser and normaliser know:
+        if (
+            shape.is_plain
+            and options.root == "drop"
+            and options.punctuation == "keep"
+            and not options.unescape
+        ):
             codes = TokenCodes()
             tokens = codes.encode_files(source)
             if tokens is not None:
@@ -194,17 +195,10 @@ class Treebank:
             result = normalise(tree, options)
             removed += result.removed
             if not result.tree.is_empty:
-                binary = binarise(
-                    result.tree,
-                    direction=shape.direction,
-                    horizontal=shape.horizontal,
-                    vertical=shape.vertical,
-                    heads=heads,
-                )
-                tokens.append(codes.encode(str(binary)))
+                tokens.append(codes.encode(str(binarise(result.tree, **vars(shape), heads=heads))))
         bank = cls._from_codes(codes, np.concatenate(tokens), None, shape)
         assert bank is not None, "trees that were written are well-formed"
-        return _replaced(bank, removed=removed)
+        return replace(bank, removed=removed)
 
     @classmethod
     def _from_codes(
@@ -241,7 +235,9 @@ class Treebank:
         empty, emptied, merged, wrappers = kernels.keep_nodes(
             label, word, parent, phrase_map, tag_map, is_wrapper, merge, new_label, kept_parent
         )
-        _name_wrappers(names, new_label, kept_parent)
+        unnamed = np.flatnonzero((kept_parent < 0) & (new_label == names.number("")))
+        if len(unnamed):  # roots that could not be dropped
+            new_label[unnamed] = names.number("ROOT")
         cut = np.where(word >= 0, cut_tag[label], cut_phrase[label]) & (new_label != kernels.DROP)
 
         room = n_open + int(np.count_nonzero(word >= 0))  # a phrase of k parts becomes at most k - 1 nodes
@@ -315,7 +311,7 @@ class Treebank:
 
         word = self.word[nodes]
         occurring = np.unique(word[word >= 0])
-        return _replaced(
+        return replace(
             self, label=self.label[nodes], left=moved(self.left), right=moved(self.right), parent=moved(self.parent),
             word=np.where(word >= 0, np.searchsorted(occurring, word), -1).astype(np.int32),
             words=tuple([self.words[number] for number in occurring.tolist()]),
@@ -358,27 +354,3 @@ class _Names:
         rank = {name: place for place, name in enumerate(order)}
         symbol = np.array([rank[name] for name in named], np.int32)[number]
         return tuple(name for _, name in order), sum(not is_tag for is_tag, _ in order), symbol
-
-
-def _is_plain(options: NormaliseOptions) -> bool:
-    """Tell whether the compiled normaliser knows these options."""
-    return options.root == "drop" and options.punctuation == "keep" and not options.unescape
-
-
-def _name_wrappers(names: _Names, new_label: Ints, kept_parent: Ints) -> None:
-    """Give unlabelled roots that could not be dropped a name."""
-    nameless = names.number("")
-    roots = np.flatnonzero((kept_parent < 0) & (new_label == nameless))
-    if len(roots):
-        new_label[roots] = names.number("ROOT")
-
-
-def _named(stream: io.StringIO, name: str) -> io.StringIO:
-    stream.name = name
-    return stream
-
-
-def _replaced(bank: Treebank, **changes: Any) -> Treebank:
-    return Treebank(
-        **{name: changes.get(name, getattr(bank, name)) for name in Treebank.__dataclass_fields__}
-    )

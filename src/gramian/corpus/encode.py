@@ -21,16 +21,7 @@ _PIECE = 1 << 22
 
 
 class TokenCodes(dict[str, int]):
-    """A dictionary from bracket tokens to codes that numbers new labels and words as they come.
-
-    Examples
-    --------
-    >>> codes = TokenCodes()
-    >>> codes.encode("(NP (DT the) (NN cat))").tolist()
-    [0, 2, 1, -1, 4, 3, -1, -1]
-    >>> codes.labels, codes.words
-    (['NP', 'DT', 'NN'], ['the', 'cat'])
-    """
+    """A dictionary from bracket tokens to codes that numbers new labels and words as they come."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,15 +62,7 @@ class TokenCodes(dict[str, int]):
         return np.concatenate(tokens) if any(map(len, tokens)) else None
 
     def join_words(self, tokens: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], list[str]]:
-        """Join words that stand side by side under one tag with ``_``; return the tokens, and what was joined.
-
-        Examples
-        --------
-        >>> codes = TokenCodes()
-        >>> tokens, joined = codes.join_words(codes.encode("(NNP New York)"))
-        >>> tokens.tolist(), codes.words[2], joined
-        ([0, 5, -1], 'New_York', ['New York'])
-        """
+        """Join words that stand side by side under one tag with ``_``; return the tokens, and what was joined."""
         is_word = np.append((tokens & 1 == 1) & (tokens >= 0), False)
         joined: list[str] = []
         starts = is_word[:-1] & is_word[1:]

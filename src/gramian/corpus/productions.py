@@ -49,16 +49,10 @@ class Productions:
         def table(
             nodes: npt.NDArray[np.bool_], columns: list[Ints], sizes: list[int]
         ) -> tuple[Ints, npt.NDArray[np.int64]]:
-            key = np.zeros(int(nodes.sum()), np.int64)
-            for column, size in zip(columns, sizes, strict=True):
-                key = key * size + column
+            key = np.ravel_multi_index(tuple(columns), sizes)
             distinct, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
             production[nodes] = inverse
-            parts = []
-            for size in reversed(sizes):
-                parts.append(distinct % size)
-                distinct = distinct // size
-            return np.stack(parts[::-1], axis=1).astype(np.int32), count
+            return np.stack(np.unravel_index(distinct, sizes), axis=1).astype(np.int32), count
 
         is_unary = ~is_leaf & ~is_binary
         label = bank.label

@@ -17,37 +17,14 @@ __all__ = ["TaggedWords"]
 
 @dataclass(frozen=True)
 class TaggedWords:
-    """Counts of words with their tags.
-
-    Attributes
-    ----------
-    count : dict of (str, str) to int
-        How often a word has a tag.
-    initial : dict of (str, str) to int
-        ... at the beginning of a sentence.
-    """
+    """How often words have each tag."""
 
     count: dict[tuple[str, str], int]
-    initial: dict[tuple[str, str], int]
+    initial: dict[tuple[str, str], int]  # at the beginning of a sentence
 
     @classmethod
     def read(cls, path: str) -> TaggedWords:
-        r"""Read CoNLL-U (the language's own tags, or the universal ones where there are none), trees, or token/TAG pairs.
-
-        Raises
-        ------
-        gramian.errors.InputError
-            If the file is none of these.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-        ...     _ = file.write("the/DT dog/NN barks/VBZ ./.\n")
-        ...     file.flush()
-        ...     TaggedWords.read(file.name).count
-        {('the', 'DT'): 1, ('dog', 'NN'): 1, ('barks', 'VBZ'): 1, ('.', '.'): 1}
-        """
+        """Read CoNLL-U (the language's own tags, or the universal ones where there are none), trees, or token/TAG pairs."""
         count: Counter[tuple[str, str]] = Counter()
         initial: Counter[tuple[str, str]] = Counter()
         for sentence in _sentences(path):

@@ -24,11 +24,6 @@ _ENGLISH_SUFFIXES = ("ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
 class Vocabulary:
     """The words of a treebank and how often each occurs.
 
-    Attributes
-    ----------
-    words : tuple of str
-    counts : ndarray of int64, shape (n_words,)
-
     Examples
     --------
     >>> vocabulary = Vocabulary(("the", "The", "axolotl"), np.array([9, 7, 1]))
@@ -64,18 +59,7 @@ class Vocabulary:
 def english_signature(word: str, initial: bool = False, known: Collection[str] = ()) -> str:
     """Return the class of an English word: capitals, digits, hyphen and a suffix.
 
-    Parameters
-    ----------
-    word : str
-    initial : bool
-        Whether it begins a sentence.
-    known : collection of str
-        Words of the training data; a lower-cased form found here is noted for sentence-initial words.
-
-    Examples
-    --------
-    >>> english_signature("co-operated"), english_signature("Parsing", initial=True, known={"parsing"})
-    ('UNK-LC-DASH', 'UNK-INITC-KNOWNLC-ing')
+    Of one that begins a sentence (`initial`) it is noted whether its lower-cased form is among the `known` words.
     """
     capitals = sum(character.isupper() for character in word)
     has_digit = any(character.isdigit() for character in word)
@@ -103,13 +87,7 @@ def english_signature(word: str, initial: bool = False, known: Collection[str] =
 
 
 def shape(word: str, initial: bool = False) -> str:
-    """Return the shape class of a word of any language.
-
-    Examples
-    --------
-    >>> [shape(word) for word in ("Paris", "IL-2", "2,500", "over", "?", "IX")]
-    ['Xx', 'X-d', 'd', 'x', 'p', 'X']
-    """
+    """Return the shape class of a word of any language, such as ``Xx`` for Paris, ``X-d`` for IL-2 and ``d`` for 2,500."""
     letters = [character for character in word if character.isalpha()]
     digit = any(character.isdigit() for character in word)
     if letters:
@@ -129,13 +107,7 @@ def shape(word: str, initial: bool = False) -> str:
 
 
 def suffix_chain(word: str, initial: bool = False, longest: int = 4) -> list[str]:
-    """Return ever finer classes of a word: its shape, then the shape with suffixes of growing length.
-
-    Examples
-    --------
-    >>> suffix_chain("cats", longest=2)
-    ['x', 'x/s', 'x/ts']
-    """
+    """Return ever finer classes of a word: its shape, then the shape with suffixes of growing length."""
     form = shape(word, initial)
     lower = word.lower()
     return [form] + [f"{form}/{lower[-size:]}" for size in range(1, min(longest, len(lower) - 1) + 1)]
@@ -144,17 +116,7 @@ def suffix_chain(word: str, initial: bool = False, longest: int = 4) -> list[str
 def word_features(word: str, initial: bool = False, top_tag: Mapping[str, str] | None = None) -> list[str]:
     """Return the features of a word form from which tags of unknown words are guessed.
 
-    Parameters
-    ----------
-    word : str
-    initial : bool
-    top_tag : mapping of str to str, optional
-        The most frequent tag of known words: what the lower-cased word, and the part after its last hyphen, are when known.
-
-    Examples
-    --------
-    >>> word_features("re-bound", top_tag={"bound": "VBN"})[:6]
-    ['s1:d', 's2:nd', 's3:und', 's4:ound', 's5:bound', 'p1:r']
+    `top_tag`, the most frequent tag of known words, tells what the lower-cased word, and the part after its last hyphen, are.
     """
     lower = word.lower()
     features = [f"s{size}:{lower[-size:]}" for size in range(1, min(5, len(lower)) + 1)]

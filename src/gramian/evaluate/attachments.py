@@ -136,14 +136,7 @@ def attachment_scores(
 
 
 def is_punctuation(token: Token) -> bool:
-    """Whether a word is punctuation: by a universal or Penn tag, else by all its characters.
-
-    Examples
-    --------
-    >>> from gramian.trees.conllu import Token
-    >>> is_punctuation(Token(1, "--", upos="PUNCT")), is_punctuation(Token(1, "%", upos="SYM"))
-    (True, False)
-    """
+    """Whether a word is punctuation: by a universal or Penn tag, else by all its characters."""
     if _UNIVERSAL_TAG(token.upos):
         return token.upos == "PUNCT"
     if token.upos in _PENN_PUNCTUATION or token.xpos in _PENN_PUNCTUATION:

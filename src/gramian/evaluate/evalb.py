@@ -17,6 +17,7 @@ from gramian.evaluate.scored_trees import Brackets, LabelTable, Outline, Remains
 from gramian.evaluate.scores import BracketScores, LabelScore, SentenceScore, Status
 from gramian.io.files import Source
 from gramian.trees.brackets import trees_of
+from gramian.trees.normalise import unescape_penn
 from gramian.trees.tree import Tree, escape_word
 
 __all__ = ["GoldBrackets", "score"]
@@ -95,11 +96,6 @@ def evaluate(
 
 class GoldBrackets:
     """Gold trees prepared for scoring many predictions of them, as a training loop does.
-
-    Parameters
-    ----------
-    trees : iterable of Tree
-    parameters : Parameters
 
     Examples
     --------
@@ -210,33 +206,18 @@ class _Comparison:
 
 
 class _GoldSentence:
-    """One gold sentence, prepared.
-
-    `keep` marks the leaves that stay by their own tags, `keep_tokens` the same without traces;
-    `token_brackets` are the brackets if traces fall out whatever the parameters say.
-    """
-
-    __slots__ = (
-        "brackets",
-        "keep",
-        "keep_tokens",
-        "length",
-        "parameters",
-        "remains",
-        "token_brackets",
-        "tokens",
-    )
+    """One gold sentence, prepared."""
 
     def __init__(self, outline: Outline, parameters: Parameters, labels: LabelTable) -> None:
         tags, deleted = outline.tags, parameters.deleted
         self.parameters = parameters
         self.tokens = outline.tokens
         self.length = sum(tag not in parameters.deleted_for_length for tag in tags)
-        self.keep = [tag not in deleted for tag in tags]
+        self.keep = [tag not in deleted for tag in tags]  # leaves that stay by their own tags
         self.keep_tokens = [tag not in deleted for tag in tags if tag != TRACE]
         self.remains = Remains(outline, self.keep)
         self.brackets = self.token_brackets = self.remains.brackets(labels)
-        if TRACE in tags and TRACE not in deleted:
+        if TRACE in tags and TRACE not in deleted:  # traces fall out whatever the parameters say
             without = [stays and tag != TRACE for stays, tag in zip(self.keep, tags, strict=True)]
             self.token_brackets = Remains(outline, without).brackets(labels)
 
@@ -351,14 +332,5 @@ class _GoldSentence:
         return ""
 
     def _same_word(self, ours: str, theirs: str) -> bool:
-        return self.parameters.words_equal(ours, theirs) or _plain(ours) == _plain(theirs)
-
-
-_ESCAPES = {"\\/": "/", "\\*": "*", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
-
-
-def _plain(word: str) -> str:
-    """Undo the escapes of Penn files, which some parsers undo in their output."""
-    for escape, text in _ESCAPES.items():
-        word = word.replace(escape, text)
-    return word
+        # Some parsers undo the escapes of Penn files in their output.
+        return self.parameters.words_equal(ours, theirs) or unescape_penn(ours) == unescape_penn(theirs)

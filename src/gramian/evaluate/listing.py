@@ -119,14 +119,9 @@ def comparison_table(tests: Mapping[str, tuple[Comparison, Comparison]]) -> str:
     rows = [["", "first", "other", "difference", "interval", "p bootstrap", "p randomisation"]]
     for name, (bootstrap, randomisation) in tests.items():
         low, high = bootstrap.interval or (0.0, 0.0)
-        row = [
-            _ROWS[name],
-            f"{bootstrap.first:.2f}",
-            f"{bootstrap.second:.2f}",
-            f"{bootstrap.difference:+.2f}",
-        ]
-        row += [f"{low:+.2f} {high:+.2f}", f"{bootstrap.p_value:.4f}", f"{randomisation.p_value:.4f}"]
-        rows.append(row)
+        figures = _cell(bootstrap.first), _cell(bootstrap.second), f"{bootstrap.difference:+.2f}"
+        chances = _cell(bootstrap.p_value, 4), _cell(randomisation.p_value, 4)
+        rows.append([_ROWS[name], *figures, f"{low:+.2f} {high:+.2f}", *chances])
     return _table(rows)
 
 
@@ -143,10 +138,7 @@ def reliability_tables(parts: Mapping[str, Reliability]) -> str:
     }
     rows = [["confidences", *parts]]
     for name, title in names.items():
-        values = [getattr(part, name) for part in parts.values()]
-        rows.append(
-            [title, *(f"{value:.4f}" if isinstance(value, float) else str(value) for value in values)]
-        )
+        rows.append([title, *(_cell(getattr(part, name), 4) for part in parts.values())])
     tables = [_table(rows)]
     for name, part in parts.items():
         rows = [[name, "number", "confidence", "right"]]
@@ -158,8 +150,8 @@ def reliability_tables(parts: Mapping[str, Reliability]) -> str:
     return "\n\n".join(tables)
 
 
-def _cell(value: float) -> str:
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+def _cell(value: float, digits: int = 2) -> str:
+    return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

@@ -70,15 +70,8 @@ class Parameters:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Parameters:
-        """Read an EVALB parameter file.
+        """Read an EVALB parameter file: lines of ``KEYWORD value``; those that start with ``#`` are comments.
 
-        Parameters
-        ----------
-        path : str or path
-            Lines of ``KEYWORD value``; a line that starts with ``#`` is a comment.
-
-        Notes
-        -----
         The settings are named after the built-in ones if equal, else after the file and a digest of them.
         """
         source = os.fspath(path)

@@ -155,11 +155,7 @@ class Remains:
         spans: dict[tuple[int, int], list[str]] = {}
         for label, start, end in zip(self.outline.labels, self.starts, self.ends, strict=True):
             if start != end and (bare := labels[label]) is not None:
-                span = start, end
-                if span in spans:
-                    spans[span].append(bare)
-                else:
-                    spans[span] = [bare]
+                spans.setdefault((start, end), []).append(bare)
         return Brackets(spans)
 
     @property

@@ -107,21 +107,11 @@ def _f1(matched: int, brackets: int) -> float:
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure as the ratio of two sums over sentences.
+    """A figure as 100 times the ratio of two sums over sentences."""
 
-    Attributes
-    ----------
-    parts : callable
-        Numerator and denominator of a sentence; the figure is 100 times the ratio of their sums.
-    settings : str
-        What sets this figure apart, for its signature.
-    dropped : bool
-        Whether the sentences that EVALB drops take part.
-    """
-
-    parts: Callable[[SentenceScore], tuple[float, float]]
-    settings: str
-    dropped: bool = False
+    parts: Callable[[SentenceScore], tuple[float, float]]  # numerator and denominator of a sentence
+    settings: str  # what sets this figure apart, for its signature
+    dropped: bool = False  # whether the sentences that EVALB drops take part
 
 
 _EVALB = "tags:predicted|failures:dropped"
@@ -256,12 +246,7 @@ class BracketScores:
 
     def as_dict(self) -> dict[str, int | float]:
         """Return counts and all figures by name, ready for JSON."""
-        counts = {
-            "sentences": self.sentences,
-            "errors": self.errors,
-            "skipped": self.skipped,
-            "valid": self.valid,
-        }
+        counts = {name: getattr(self, name) for name in ("sentences", "errors", "skipped", "valid")}
         crossing = {
             "crossing": self.crossing,
             "no_crossing": self.share_crossing(0),

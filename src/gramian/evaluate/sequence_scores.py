@@ -27,21 +27,11 @@ _BLOCK = 1000  # strings whose predictions are held at once
 
 @dataclass(frozen=True)
 class NextSymbolScores:
-    """How well a model predicts what comes next.
+    """How well a model predicts what comes next."""
 
-    Attributes
-    ----------
-    events : int
-        Symbols and STOPs predicted.
-    errors : int
-        Events where another symbol scored higher.
-    log_likelihood : float
-        Natural logarithm of the probability of all strings; -inf if one is impossible.
-    """
-
-    events: int
-    errors: int
-    log_likelihood: float
+    events: int  # symbols and STOPs predicted
+    errors: int  # where another symbol scored higher
+    log_likelihood: float  # of all strings, natural; -inf if one is impossible
 
     @property
     def word_error_rate(self) -> float:
@@ -59,16 +49,7 @@ class NextSymbolScores:
 
 
 def next_symbol_scores(model: Any, strings: Any) -> NextSymbolScores:
-    """Predict every symbol of `strings`, and the end of each, from the gold prefix.
-
-    Examples
-    --------
-    >>> from gramian.automata import NGram, Sequences
-    >>> sample = Sequences.from_strings(["ab", "ab", "b"])
-    >>> scores = next_symbol_scores(NGram(2).fit(sample).model_, sample)
-    >>> scores.events, scores.errors
-    (8, 1)
-    """
+    """Predict every symbol of `strings`, and the end of each, from the gold prefix."""
     sample = strings.recode(model.alphabet)
     events = errors = 0
     for first in range(0, len(sample), _BLOCK):
@@ -82,21 +63,11 @@ def next_symbol_scores(model: Any, strings: Any) -> NextSymbolScores:
 
 @dataclass(frozen=True)
 class PautomacScore:
-    """The score of the PAutomaC competition (Verwer, Eyraud and de la Higuera 2012).
+    """The score of the PAutomaC competition (Verwer, Eyraud and de la Higuera 2012)."""
 
-    Attributes
-    ----------
-    perplexity : float
-        ``2 ** -sum(p log2 q)`` with the model's scores q normalised over the test strings.
-    target : float
-        The same with the true probabilities p in the place of q: the lowest value there is.
-    not_positive : int
-        Test strings to which the model gives no positive score; a negative one counts by its absolute value.
-    """
-
-    perplexity: float
-    target: float
-    not_positive: int
+    perplexity: float  # 2 ** -sum(p log2 q) with the model's scores q normalised over the test strings
+    target: float  # with the true probabilities p in the place of q: the lowest there is
+    not_positive: int  # test strings without a positive score; a negative one counts by its absolute value
 
     @property
     def gap(self) -> float:
@@ -109,16 +80,7 @@ class PautomacScore:
 
 
 def pautomac_score(model: Any, strings: Any, solution: npt.ArrayLike) -> PautomacScore:
-    """Compare a model's scores of `strings` with their true probabilities.
-
-    Examples
-    --------
-    >>> from gramian.automata import WFA, Sequences
-    >>> coin = WFA([1.0], [0.5], [[[0.5]]], ("a",))
-    >>> score = pautomac_score(coin, Sequences.from_strings(["", "a"], "a"), [2 / 3, 1 / 3])
-    >>> round(score.perplexity, 4), round(score.target, 4)
-    (1.8899, 1.8899)
-    """
+    """Compare a model's scores of `strings` with their true probabilities."""
     truth = np.asarray(solution, np.float64)
     if len(truth) != len(strings):
         raise ScoreError(
@@ -147,17 +109,7 @@ def ndcg(
 ) -> float:
     """Return the mean normalised discounted cumulative gain of the `at` best next symbols, SPiCe's score.
 
-    Parameters
-    ----------
-    targets : sequence of (float, dict)
-        For each prefix the gain of the best ranking, and the probability of each next symbol; -1 is STOP.
-
-    Examples
-    --------
-    >>> from gramian.automata import NGram, Sequences
-    >>> model = NGram(2).fit(Sequences.from_strings([[0, 1], [0]], (0, 1))).model_
-    >>> ndcg(model, Sequences.from_strings([[]], (0, 1)), [(1.0, {0: 1.0})])
-    1.0
+    Of each prefix, `targets` are the gain of the best ranking, and the probability of each next symbol; -1 is STOP.
     """
     if len(targets) != len(prefixes):
         raise ScoreError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gramian.errors import MissingExtraError
-from gramian.trees.tree import Tree, escape_word
+from gramian.trees.tree import Tree, bottom_up, escape_word
 
 if TYPE_CHECKING:
     import nltk
@@ -29,17 +29,11 @@ def to_nltk(tree: Tree) -> nltk.Tree:
         from nltk.tree import Tree as NltkTree
     except ImportError:
         raise MissingExtraError("nltk", "nltk", "the conversion to nltk.Tree") from None
-    built: list[Any] = []
-    # Bottom-up: when a node is met, its children are the last results, the leftmost on top.
-    for node in reversed(list(tree.subtrees())):
-        if node.word is not None:
-            built.append(NltkTree(node.label, [escape_word(node.word)]))
-            continue
-        count = len(node.children)
-        children = built[: -count - 1 : -1] if count else []
-        del built[len(built) - count :]
-        built.append(NltkTree(node.label, children))
-    return built[0]
+
+    def converted(node: Tree, below: list[Any]) -> nltk.Tree:
+        return NltkTree(node.label, below if node.word is None else [escape_word(node.word)])
+
+    return bottom_up(list(tree.subtrees()), converted)[0]
 
 
 def from_nltk(tree: nltk.Tree) -> Tree:

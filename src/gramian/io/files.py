@@ -1,9 +1,7 @@
-"""Text in and out: plain, ``.gz`` and ``.xz`` told apart by content; files, folders and stdin; atomic
-writing.
+"""Text in and out: plain, ``.gz`` and ``.xz`` told apart by content; files, folders and stdin; atomic writing.
 
-Every reader of gramian gets its lines from :func:`open_text`, so that a byte-order mark, Windows line
-ends, a truncated archive or a binary file mean the same everywhere; every writer goes through
-:func:`writing`.
+Every reader of gramian gets its lines from :func:`open_text`, so that a byte-order mark, Windows line ends, a truncated archive or a
+binary file mean the same everywhere; every writer goes through :func:`writing`.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ import re
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, TypeAlias, cast
@@ -72,17 +70,14 @@ def _hidden(path: Path) -> bool:
 class TextLines:
     r"""The lines of one source as text, cut into segments where a line is very long.
 
-    Iterating yields strings that end in a newline, or are a piece of a line that goes on in the next
-    string. UTF-8 with or without a byte-order mark; ``\r\n`` becomes ``\n``. `name` is what messages
-    call the source; faults of the bytes themselves are :class:`~gramian.errors.InputError`, or, with
-    `repair`, become U+FFFD, and `repaired` counts the segments that had some.
+    Iterating yields strings that end in a newline, or are a piece of a line that goes on in the next. ``\r\n`` becomes ``\n``, a
+    byte-order mark goes, and bytes that are not UTF-8 are an InputError; with `repair` they become U+FFFD, and `repaired` counts the
+    segments that had some.
     """
 
     def __init__(self, stream: BinaryIO, name: str, repair: bool = False) -> None:
-        self.name = name
-        self.repaired = 0
-        self._stream = stream
-        self._repair = repair
+        self.name, self.repaired = name, 0
+        self._stream, self._repair = stream, repair
 
     def __iter__(self) -> Iterator[str]:
         decode = codecs.getincrementaldecoder("utf-8-sig")("replace" if self._repair else "strict").decode
@@ -153,18 +148,11 @@ def open_text(source: Source, *, repair: bool = False) -> Iterator[TextLines]:
 
 def peek_text(source: Source) -> tuple[Source, str]:
     """Return how the text of `source` starts, and a source that still has all of it to be read."""
-    if not isinstance(source, str | os.PathLike):
-        stream = _decompressed(_as_bytes(source))
-    elif str(source) == "-":
-        stream = _decompressed(cast(BinaryIO, sys.stdin.buffer))
-    else:
+    is_path = isinstance(source, str | os.PathLike)
+    if is_path and str(source) != "-":
         with open_text(expand(source)[0]) as lines:
-            start = ""
-            for segment in lines:
-                start = segment  # empty lines before it say nothing
-                if start.strip():
-                    break
-        return source, start
+            return source, next(filter(str.strip, lines), "")  # empty lines at the start say nothing
+    stream = _decompressed(_as_bytes(sys.stdin.buffer if is_path else cast("IO[bytes]", source)))
     start = cast(io.BufferedReader, stream).peek(4096).decode("utf-8-sig", "ignore")
     return stream, start
 
@@ -199,11 +187,9 @@ def check_output(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
-    """Write UTF-8 text to `path` through a temporary file that is renamed at the end, or removed if
-    anything fails.
+    """Write UTF-8 text to `path` through a temporary file that is renamed at the end, or removed if anything fails.
 
-    A name ending in ``.gz`` or ``.xz`` is compressed (without a time stamp, so that equal text gives
-    equal bytes); ``"-"`` writes to stdout.
+    A name ending in ``.gz`` or ``.xz`` is compressed (without a time stamp, so that equal text gives equal bytes); ``"-"`` is stdout.
     """
     if str(path) == "-":
         if isinstance(sys.stdout, io.TextIOWrapper):
@@ -238,6 +224,16 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
                 f"cannot be written ({error.strerror})", str(target), hint="making room, or another folder"
             ) from None
         raise
+
+
+def write_lines(items: Iterable[object], path: str | os.PathLike[str]) -> int:
+    """Write each item as text and a line end, as :func:`writing` does; return how many."""
+    count = 0
+    with writing(path) as out:
+        for item in items:
+            out.write(f"{item}\n")
+            count += 1
+    return count
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:

@@ -125,13 +125,7 @@ def _halved(values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], str]:
 
 
 def pack_strings(strings: Sequence[str]) -> npt.NDArray[np.uint8]:
-    """Return strings as bytes of UTF-8 with a zero between two.
-
-    Examples
-    --------
-    >>> unpack_strings(pack_strings(["a", "ö"]))
-    ('a', 'ö')
-    """
+    """Return strings as bytes of UTF-8 with a zero between two."""
     text = "\0".join(strings)
     if text.count("\0") >= max(len(strings), 1):
         raise ValueError("strings hold no character of number 0")
@@ -154,14 +148,7 @@ def _bytes(tensor: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
 
 
 def pack_weights(name: str, weights: npt.NDArray[np.float32]) -> Tensors:
-    """Return a table of weights in half precision, without its zeros, and a mask of where they were.
-
-    Examples
-    --------
-    >>> packed = pack_weights("w", np.eye(1, 1024, 3, dtype=np.float32)[0])
-    >>> len(packed["w"]), int(unpack_weights(packed, "w").argmax())
-    (1, 3)
-    """
+    """Return a table of weights in half precision, without its zeros, and a mask of where they were."""
     _check_slots(name, weights.size)
     rounded = weights.astype(np.float16)
     return {f"{name}.mask": np.packbits(rounded != 0), name: rounded[rounded != 0]}

@@ -23,9 +23,7 @@ class Tables(NamedTuple):
 
     weights: Floats
     squares: Floats  # the sum of the squares of their gradients
-    drift: npt.NDArray[
-        np.float64
-    ]  # the sum of the changes, each times its step, from which the mean of the weights follows
+    drift: npt.NDArray[np.float64]  # the sum of changes times their step: whence the mean of the weights
     rate: float
     smallest: float  # gradients below this are left alone: they cost time and fill the table
     decay: float  # how strongly a weight is drawn to zero (L2), each time it changes

@@ -29,9 +29,7 @@ class Scheme(NamedTuple):
     """What the number of a template and its values are multiplied with."""
 
     number: int
-    values: tuple[
-        tuple[int, int], ...
-    ]  # for each value in turn: to which of two sums it goes, and its factor
+    values: tuple[tuple[int, int], ...]  # of each value in turn: to which of two sums it goes, and its factor
 
 
 _FACTORS = 0xD6E8FEB86659FD93, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3

@@ -25,15 +25,8 @@ def save(model: SpanModel, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> SpanModel:
-    """Read a file that :func:`save` wrote.
-
-    Raises
-    ------
-    gramian.errors.ModelFileError
-        If it is missing, damaged, no span CRF, or of a newer format.
-    """
-    found: SpanModel = store.load(path, "expert")
-    return found
+    """Read a file that :func:`save` wrote; ModelFileError if it is missing, damaged, no span CRF, or of a newer format."""
+    return store.load(path, "expert")
 
 
 def rounded(model: RerankModel) -> RerankModel:

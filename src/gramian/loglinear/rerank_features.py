@@ -70,8 +70,7 @@ class TreeFeatures:
         self, words: Sequence[str], trees: Candidates, weights: npt.NDArray[np.float32]
     ) -> npt.NDArray[np.float64]:
         """Return the sum of the weights of each tree's features; the number of weights is a power of two."""
-        result: npt.NDArray[np.float64] = kernels.scores(self._arrays(words, trees), weights)
-        return result
+        return kernels.scores(self._arrays(words, trees), weights)
 
     def differences(
         self, words: Sequence[str], trees: Candidates, table: npt.NDArray[np.int16]
@@ -80,8 +79,7 @@ class TreeFeatures:
 
         `table` holds zeros, as many as there are slots, and does so again afterwards.
         """
-        where, slots, counts = kernels.differences(self._arrays(words, trees), table)
-        return where, slots, counts
+        return kernels.differences(self._arrays(words, trees), table)
 
     def _arrays(self, words: Sequence[str], trees: Candidates) -> TreeArrays:
         codes, roles = self._codes[trees.names, trees.n_phrase_labels]

@@ -149,11 +149,7 @@ def _features(trees, first, last, slots):
 
     `trees` is a :class:`gramian.loglinear.rerank_features.TreeArrays`.
     """
-    arity, code, parent, sibling, start, end = (
-        trees.arity, trees.code, trees.parent, trees.sibling, trees.start, trees.end,
-    )  # fmt: skip
-    head, key, lexical, role = trees.head, trees.key, trees.lexical, trees.role
-    has_heads, groups = trees.has_heads, trees.groups
+    _, arity, code, parent, sibling, start, end, head, key, lexical, role, has_heads, groups = trees
     n_words = end[first]
     size = last - first
     tag = np.zeros(n_words + 2 * PADDING, np.uint64)
@@ -379,14 +375,12 @@ def scores(trees, weights):
     tree_start = trees.tree_start
     n = len(tree_start) - 1
     total = np.zeros(n)
-    slots, mask = np.empty(0, np.uint64), np.uint64(len(weights) - 1)
+    slots, mask = np.empty(_MOST * np.diff(tree_start).max(), np.uint64), np.uint64(len(weights) - 1)
     for tree in range(n):
         first, last = tree_start[tree], tree_start[tree + 1]
-        if len(slots) < _MOST * (last - first):
-            slots = np.empty(_MOST * (last - first), np.uint64)
         count = _features(trees, first, last, slots)
-        for place in range(count):
-            total[tree] += weights[slots[place] & mask]
+        for slot in slots[:count]:
+            total[tree] += weights[slot & mask]
     return total
 
 
@@ -401,9 +395,7 @@ def differences(trees, table):
     where = np.zeros(n + 1, np.int64)
     found, counts = np.empty(1024, np.int32), np.empty(1024, np.int8)
     size = 0
-    longest = 0
-    for tree in range(n):
-        longest = max(longest, tree_start[tree + 1] - tree_start[tree])
+    longest = np.diff(tree_start).max()
     own, slots = np.empty(_MOST * longest, np.uint64), np.empty(_MOST * longest, np.uint64)
     mask = np.uint64(len(table) - 1)
     n_own = 0

@@ -92,8 +92,7 @@ class Examples:
 
     def scores(self, weights: Floats) -> Floats:
         """Return the score of each candidate, less that of its sentence's first."""
-        result: Floats = kernels.example_scores(weights, self.arrays)
-        return result
+        return kernels.example_scores(weights, self.arrays)
 
     def f1(self, scores: npt.NDArray[Any]) -> float:
         """Return the F1, in per cent, of the candidates with the highest scores; of equal ones the first counts."""
@@ -178,18 +177,7 @@ class MaxEntReranker(Estimator):
         self.max_iter, self.verbose = max_iter, verbose
 
     def fit(self, sentences: Iterable[Scored], y: object = None) -> Self:
-        """Learn from candidates of held-out sentences.
-
-        Parameters
-        ----------
-        sentences : iterable of Scored
-            Gone through once.
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+        """Learn from candidates of held-out sentences, gone through once; `y` is ignored."""
         with self._fitting() as report:
             chosen = [one for one in sentences if len(one.trees) > 1]
             if len(chosen) < 2:
@@ -281,7 +269,5 @@ class MaxEntReranker(Estimator):
             value, gradient = log_likelihood(weights, examples, penalty)
             return -value, -gradient
 
-        weights: Floats = minimize(
-            fall, np.zeros(len(penalty)), jac=True, method="L-BFGS-B", options={"maxiter": self.max_iter}
-        ).x
-        return weights
+        options = {"maxiter": self.max_iter}
+        return minimize(fall, np.zeros(len(penalty)), jac=True, method="L-BFGS-B", options=options).x

@@ -42,10 +42,7 @@ def add_gradient(weights, examples, gain, gradient):
     sentence_start, tree_first, dense = examples.sentence_start, examples.tree_first, examples.dense
     n_sparse = len(weights) - dense.shape[1]
     total = 0.0
-    largest = 0
-    for sentence in range(len(sentence_start) - 1):
-        largest = max(largest, sentence_start[sentence + 1] - sentence_start[sentence])
-    score = np.empty(largest)
+    score = np.empty(np.diff(sentence_start).max())
     for sentence in range(len(sentence_start) - 1):
         first, last = sentence_start[sentence], sentence_start[sentence + 1]
         best = -np.inf

@@ -155,17 +155,7 @@ class SpanCRF(Estimator):
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
     def fit(self, treebank: Treebank, y: object = None) -> Self:
-        """Learn from trees.
-
-        Parameters
-        ----------
-        treebank : Treebank
-        y : ignored
-
-        Returns
-        -------
-        self
-        """
+        """Learn from trees; `y` is ignored."""
         with self._fitting() as report:
             if treebank.n_trees == 0:
                 raise InputError(

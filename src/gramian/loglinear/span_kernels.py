@@ -205,24 +205,16 @@ def inside_outside(forest, states, n_phrases, state_score, pair_score):
             state = states.next_state[state]
     root_posterior, item_posterior, edge_posterior = np.zeros(n_items), np.zeros(n_items), np.zeros(n_edges)
     state_posterior, pair_posterior = np.zeros(n_states), np.zeros(pair_score.shape[0])
+    root_items, root_states = np.flatnonzero(forest.is_root), np.flatnonzero(states.context == 0)[::-1]
     best = -np.inf
-    for item in range(n_items):
-        state = states.first_state[item]
-        while state >= 0:
-            if states.context[state] == 0:
-                best = max(best, inside[state])
-            state = states.next_state[state]
+    for state in root_states:  # one for each of the root items, in their order
+        best = max(best, inside[state])
     log_total = -np.inf
     if best > -np.inf:
         total = 0.0
-        for item in range(n_items):
-            state = states.first_state[item]
-            while state >= 0:
-                if states.context[state] == 0:
-                    state_posterior[state] = math.exp(inside[state] - best)
-                    root_posterior[item] = state_posterior[state]
-                    total += state_posterior[state]
-                state = states.next_state[state]
+        for root, state in zip(root_items, root_states):  # noqa: B905 - numba's zip has no strict
+            state_posterior[state] = root_posterior[root] = math.exp(inside[state] - best)
+            total += state_posterior[state]
         root_posterior /= total
         state_posterior /= total
         log_total = best + math.log(total)
@@ -247,31 +239,35 @@ def inside_outside(forest, states, n_phrases, state_score, pair_score):
     return log_total, item_posterior, edge_posterior, root_posterior, state_posterior, pair_posterior
 
 
+@helper_kernel
+def _take_steps(tables, slots, first, last, joined, gradient, time):
+    """INOUT tables: take a step with each of the features first .. last - 1, joined with a number."""
+    mask = np.uint64(tables.weights.shape[0] - 1)
+    for slot in slots[first:last]:
+        take_step(tables, (slot ^ np.uint64(joined)) & mask, gradient, time)
+
+
 @kernel
 def climb(templates, views, forest, states, n_phrases, gradients, time, tables):
     """INOUT tables: take a step along the gradients of items, edges, states and pairs; small ones are left alone.
 
     `gradients` are a :class:`gramian.loglinear.span_crf.Gradients`, `tables` a :class:`gramian.loglinear.adagrad.Tables`.
     """
-    mask, smallest = np.uint64(tables.weights.shape[0] - 1), tables.smallest
-    parts = _all_parts(views, templates)
+    smallest, parts = tables.smallest, _all_parts(views, templates)
     slots, around = np.empty(_MOST, np.uint64), np.empty(_MOST, np.uint64)
     for item in range(gradients.item.shape[0]):
         symbol = forest.item_symbol[item]
         begin, end = forest.item_begin[item], forest.item_end[item]
         if abs(gradients.item[item]) >= smallest:
             count = _item_features(templates, parts, views[_TAG], begin, end, symbol >= n_phrases, slots)
-            for place in range(count):
-                take_step(tables, (slots[place] ^ np.uint64(symbol)) & mask, gradients.item[item], time)
+            _take_steps(tables, slots, 0, count, symbol, gradients.item[item], time)
         count = 0
         state = states.first_state[item]
         while state >= 0:
             if abs(gradients.state[state]) >= smallest:
                 if count == 0:
                     count = _state_features(templates.state, parts[4], begin, end, symbol, slots)
-                for place in range(count):
-                    slot = (slots[place] ^ np.uint64(states.context[state])) & mask
-                    take_step(tables, slot, gradients.state[state], time)
+                _take_steps(tables, slots, 0, count, states.context[state], gradients.state[state], time)
             state = states.next_state[state]
         first = forest.edge_first[item]
         _around(templates.binary, parts[3], begin, end, symbol, around)
@@ -279,8 +275,7 @@ def climb(templates, views, forest, states, n_phrases, gradients, time, tables):
             count = 0
             if abs(gradients.edge[edge]) >= smallest:
                 count, pair_count = _edge_features(templates, parts, forest, item, edge, around, slots)
-                for place in range(count):
-                    take_step(tables, slots[place] & mask, gradients.edge[edge], time)
+                _take_steps(tables, slots, 0, count, 0, gradients.edge[edge], time)
             state = states.first_state[item]
             while state >= 0:
                 gradient = gradients.pair[states.state_pair[state] + edge - first]
@@ -289,8 +284,6 @@ def climb(templates, views, forest, states, n_phrases, gradients, time, tables):
                         count, pair_count = _edge_features(
                             templates, parts, forest, item, edge, around, slots
                         )
-                    for place in range(count, count + pair_count):
-                        take_step(
-                            tables, (slots[place] ^ np.uint64(states.context[state])) & mask, gradient, time
-                        )
+                    last = count + pair_count
+                    _take_steps(tables, slots, count, last, states.context[state], gradient, time)
                 state = states.next_state[state]

@@ -47,11 +47,6 @@ class SpanModel:
     weights: Floats
 
     @cached_property
-    def known(self) -> frozenset[str]:
-        """The lower-cased words that have features of their own."""
-        return frozenset(self.frequent)
-
-    @cached_property
     def _forms(self) -> WordForms:
         return WordForms(self.frequent)
 
@@ -131,21 +126,13 @@ class Expert:
         self._symbol = np.array([numbers[key] for key in keys], np.int32)
 
     def posteriors(self, words: Sequence[str], forest: Forest) -> Posteriors:
-        """Return the posteriors of the items and edges of a forest, in their order.
-
-        Parameters
-        ----------
-        words : sequence of str
-            As the treebank writes them.
-        forest : Forest
-            Of a chart of the grammar.
-        """
+        """Return the posteriors of the items and edges of a chart's forest, in their order; words are as the treebank writes them."""
         frame = skeleton(forest)
         return self.model.posteriors(words, frame._replace(item_symbol=self._symbol[frame.item_symbol]))
 
     def known_share(self, words: Sequence[str]) -> float:
         """Return the share of the words that have features of their own."""
-        known = self.model.known
+        known = self.model._forms.known
         return sum(word.lower() in known for word in words) / max(len(words), 1)
 
     def forest(self, words: Sequence[str], forest: Forest) -> Forest | None:

@@ -47,17 +47,11 @@ class BoundedCache(dict[Key, Value]):
 
 
 class WordForms:
-    """Numbers that stand for words and for what they look like.
-
-    Parameters
-    ----------
-    frequent : sequence of str
-        Lower-cased words that stand for themselves; others are known by their form, which is shape and ending.
-    """
+    """Numbers that stand for words and for what they look like; words not `frequent` (lower-cased) are known by shape and ending."""
 
     def __init__(self, frequent: Sequence[str]) -> None:
         self.frequent = tuple(frequent)
-        self._known = frozenset(self.frequent)
+        self.known = frozenset(self.frequent)
         self._cache: BoundedCache[str, tuple[int, ...]] = BoundedCache(self._numbers)
 
     def views(self, words: Sequence[str]) -> Views:
@@ -71,7 +65,7 @@ class WordForms:
         lower, outline = word.lower(), shape(word)
         form = f"f {outline} {lower[-3:]}"
         parts = (
-            f"w {lower}" if lower in self._known else form,
+            f"w {lower}" if lower in self.known else form,
             form,
             f"x {lower}",
             f"s {outline}",

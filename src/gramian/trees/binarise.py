@@ -8,6 +8,7 @@ how labels are composed is described in :mod:`gramian.trees.labels`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Literal, TypeAlias
 
 from gramian.errors import InputError, OptionError
@@ -19,7 +20,7 @@ from gramian.trees.labels import (
     is_intermediate,
     split_chain,
 )
-from gramian.trees.tree import Tree, phrase, preterminal, with_line
+from gramian.trees.tree import Tree, bottom_up, phrase, preterminal, with_line
 
 __all__ = ["Direction", "HeadFinder", "binarise", "debinarise"]
 
@@ -168,30 +169,24 @@ def debinarise(tree: Tree) -> Tree:
     >>> print(debinarise(Tree.parse("(S (NP^S (DT the) (@NP[DT]^S (JJ old) (NN dog))) (VP|VBZ barks))")))
     (S (NP (DT the) (JJ old) (NN dog)) (VP (VBZ barks)))
     """
-    built: list[list[Tree]] = []
-    for node in reversed(list(tree.subtrees())):
-        count = len(node.children)
-        children: list[Tree] = []
-        if count:
-            for part in built[: -count - 1 : -1]:
-                children += part
-            del built[-count:]
-        if count and is_intermediate(node.label):
-            built.append(children)
-            continue
+
+    def originals(node: Tree, below: list[list[Tree]]) -> list[Tree]:
+        children = tuple(chain.from_iterable(below))
+        if children and is_intermediate(node.label):
+            return [*children]
         if node.is_empty:
-            built.append([node])
-            continue
+            return [node]
         labels = split_chain(node.label)
         last = labels.pop()
-        result = phrase(last, tuple(children)) if node.word is None else preterminal(last, node.word)
+        result = phrase(last, children) if node.word is None else preterminal(last, node.word)
         while labels:
             result = phrase(labels.pop(), (result,))
-        built.append([result])
+        return [result]
+
     if is_intermediate(tree.label):
         raise InputError(
             f"the root '{tree.label}' is an intermediate node",
             line=tree.line,
             hint="give a whole binarised tree",
         )
-    return with_line(built[0][0], tree.line)
+    return with_line(bottom_up(list(tree.subtrees()), originals)[0][0], tree.line)

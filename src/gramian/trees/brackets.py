@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, cast
 
 from gramian.errors import InputError, OptionError
-from gramian.io.files import Source, expand, open_text, source_name, writing
-from gramian.trees.records import whole_trees
+from gramian.io.files import Source, expand, open_text, source_name, write_lines
+from gramian.trees.records import Tally, whole_trees
 from gramian.trees.tree import SPACE, Tree, phrase, preterminal, unescape_word, with_line
 
 __all__ = ["BracketError", "parse_bracketed", "parse_one", "read_trees", "trees_of", "write_trees"]
@@ -97,8 +96,8 @@ def trees_of(trees: Source | Iterable[Tree]) -> Iterable[Tree]:
 def _read(
     source: Source, skip: bool, join: bool, on_skip: Callback | None, on_join: Callback | None
 ) -> Iterator[Tree]:
-    skipped = _Tally("broken trees were skipped", on_skip)
-    joined = _Tally("words with a space inside were joined with '_'", on_join)
+    skipped = Tally("broken trees were skipped", on_skip)
+    joined = Tally("words with a space inside were joined with '_'", on_join)
     found = False
     cache: dict[str, _Piece] = {}
     for part in expand(source):
@@ -131,7 +130,7 @@ def parse_bracketed(text: str) -> list[Tree]:
     [Tree.parse('(A a)'), Tree.parse('(B b)')]
     """
     trees = []
-    for result in _parse_record(text, "<string>", 1, True, {}, _Tally("", lambda error: None)):
+    for result in _parse_record(text, "<string>", 1, True, {}, Tally("", lambda error: None)):
         if isinstance(result, BracketError):
             raise result
         trees.append(result)
@@ -151,32 +150,7 @@ def write_trees(trees: Iterable[Tree], path: str | os.PathLike[str]) -> int:
 
     A name ending in ``.gz`` or ``.xz`` is compressed; ``"-"`` is stdout.
     """
-    count = 0
-    with writing(path) as out:
-        for tree in trees:
-            out.write(f"{tree}\n")
-            count += 1
-    return count
-
-
-class _Tally:
-    """Hands events to a callback, or counts them for one warning at the end."""
-
-    def __init__(self, what: str, callback: Callback | None) -> None:
-        self.what, self.callback = what, callback
-        self.count = 0
-        self.first: BracketError | None = None
-
-    def add(self, error: BracketError) -> None:
-        self.count += 1
-        self.first = self.first or error
-        if self.callback is not None:
-            self.callback(error)
-
-    def warn(self) -> None:
-        if self.first is not None and self.callback is None:
-            place = f"{self.first.source}:{self.first.line}"
-            warnings.warn(f"{self.count} {self.what}, the first at {place}: {self.first.what}", stacklevel=3)
+    return write_lines(trees, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +197,7 @@ def _analyse(piece: str, join: bool) -> _Piece:
 
 
 def _parse_record(
-    text: str, source: str, first_line: int, join: bool, cache: dict[str, _Piece], joined: _Tally
+    text: str, source: str, first_line: int, join: bool, cache: dict[str, _Piece], joined: Tally[BracketError]
 ) -> Iterator[Tree | BracketError]:
     """Yield the trees of a record in order, and a :class:`BracketError` in the place of each broken one."""
     pieces = text.split("(")

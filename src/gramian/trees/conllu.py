@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -17,8 +16,9 @@ from conllu.exceptions import ParseException
 from conllu.parser import parse_dict_value, parse_id_value
 
 from gramian.errors import InputError, OptionError
-from gramian.io.files import Source, TextLines, expand, open_text, source_name, writing
+from gramian.io.files import Source, TextLines, expand, open_text, source_name, write_lines
 from gramian.trees.projective import is_projective
+from gramian.trees.records import Tally
 
 __all__ = ["ConlluError", "Sentence", "Token", "read_conllu", "write_conllu"]
 
@@ -105,13 +105,7 @@ class Sentence:
 
     @property
     def heads(self) -> tuple[int, ...]:
-        """The head of each word: the number of a word, counted from 1, or 0 for the root.
-
-        Raises
-        ------
-        gramian.errors.InputError
-            If a word has no head.
-        """
+        """The head of each word: the number of a word, counted from 1, or 0 for the root; InputError if a word has none."""
         heads = []
         for token in self.tokens:
             if token.head is None:
@@ -183,7 +177,7 @@ def _read(
     source: Source, skip: bool, on_skip: Callable[[ConlluError], None] | None, arcs: bool
 ) -> Iterator[Sentence]:
     found = False
-    skipped: list[ConlluError] = []
+    skipped = Tally("broken sentences were skipped", on_skip)
     for part in expand(source):
         with open_text(part) as lines:
             for first_line, block in _blocks(lines):
@@ -192,21 +186,14 @@ def _read(
                 except ConlluError as error:
                     if not skip:
                         raise
-                    skipped.append(error)
-                    if on_skip is not None:
-                        on_skip(error)
+                    skipped.add(error)
                     continue
                 found = True
                 yield sentence
-    if skipped and on_skip is None:
-        first = skipped[0]
-        place = f"{first.source}:{first.line}"
-        warnings.warn(
-            f"{len(skipped)} broken sentences were skipped, the first at {place}: {first.what}", stacklevel=3
-        )
-    if not found and (arcs or skipped):
+    skipped.warn()
+    if not found and (arcs or skipped.count):
         raise InputError(
-            "not one sentence in it can be read" if skipped else "no sentence in it",
+            "not one sentence in it can be read" if skipped.count else "no sentence in it",
             source_name(source),
             hint="name a CoNLL-U file",
         )
@@ -214,12 +201,7 @@ def _read(
 
 def write_conllu(sentences: Iterable[Sentence], path: str | os.PathLike[str]) -> int:
     """Write sentences, each followed by a blank line, through a temporary file; return how many."""
-    count = 0
-    with writing(path) as out:
-        for sentence in sentences:
-            out.write(f"{sentence}\n")
-            count += 1
-    return count
+    return write_lines(sentences, path)
 
 
 def _blocks(lines: TextLines) -> Iterator[tuple[int, list[str]]]:
@@ -278,8 +260,7 @@ def _parse(block: list[str], source: str, first_line: int, arcs: bool) -> Senten
         tokens.append(Token(len(tokens) + 1, form, lemma, upos, xpos, feats, arc, deprel, deps, misc))
     if not tokens:
         raise _error("a block without words", source, first_line, block[0])
-    fault = _fault(tokens)
-    if fault is not None:
+    if fault := _fault(tokens):
         raise _error(fault, source, first_line, None)
     return Sentence(tuple(tokens), tuple(comments), tuple(extras), first_line)
 

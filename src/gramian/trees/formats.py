@@ -13,19 +13,7 @@ Format: TypeAlias = Literal["brackets", "conllu"]
 
 
 def detect_format(source: Source) -> tuple[Source, Format]:
-    """Return what `source` holds, and a source that still has all of it to be read.
-
-    Raises
-    ------
-    gramian.errors.InputError
-        If it starts like neither.
-
-    Examples
-    --------
-    >>> import io
-    >>> detect_format(io.BytesIO(b"( (S (NN Rain)))"))[1]
-    'brackets'
-    """
+    """Return a source that still has all of `source` to be read, and what it holds; InputError if it starts like neither."""
     source_left, start = peek_text(source)
     first = start.strip().split("\n", 1)[0]
     if first.startswith("("):

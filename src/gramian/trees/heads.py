@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias, cast
 from gramian.errors import InputError
 from gramian.io.files import Source, open_text
 from gramian.trees.conllu import Sentence, Token
-from gramian.trees.tree import Tree
+from gramian.trees.tree import Tree, bottom_up
 
 __all__ = ["HeadRules", "head_positions", "to_dependencies"]
 
@@ -163,24 +163,16 @@ def head_positions(tree: Tree, rules: HeadRules) -> list[int]:
     [2, 1, 0, 1, 2, 2]
     """
     nodes = list(tree.subtrees())
-    positions = [0] * len(nodes)
-    word = sum(node.word is not None for node in nodes)
-    # Bottom-up from the right: when a node is met, its children are the last results, the leftmost on top.
-    pending: list[int] = []
-    for place in range(len(nodes) - 1, -1, -1):
-        node = nodes[place]
+    words = iter(range(sum(node.word is not None for node in nodes))[::-1])  # nodes come from the right
+
+    def position(node: Tree, below: list[int]) -> int:
         if node.word is not None:
-            word -= 1
-            position = word
-        elif node.children:
-            count = len(node.children)
-            position = pending[-1 - rules(node)]
-            del pending[-count:]
-        else:
+            return next(words)
+        if not below:
             raise InputError("an empty tree has no head word", line=tree.line)
-        positions[place] = position
-        pending.append(position)
-    return positions
+        return below[rules(node)]
+
+    return bottom_up(nodes, position)
 
 
 def to_dependencies(tree: Tree, rules: HeadRules) -> Sentence:

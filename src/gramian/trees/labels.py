@@ -34,13 +34,7 @@ _ESCAPED = re.compile(r"%([0-9A-F]{2})")
 
 @lru_cache(maxsize=1 << 14)
 def escape_label(label: str) -> str:
-    """Return `label` with the marks of binarisation percent-escaped.
-
-    Examples
-    --------
-    >>> escape_label("NP-SBJ"), escape_label(","), escape_label("A|B")
-    ('NP-SBJ', '%2C', 'A%7CB')
-    """
+    """Return `label` with the marks of binarisation percent-escaped."""
     return _MARK.sub(lambda match: f"%{ord(match[0]):02X}", label)
 
 
@@ -51,15 +45,7 @@ def unescape_label(label: str) -> str:
 
 
 def intermediate_label(parent: str, siblings: Sequence[str] = ()) -> str:
-    """Return the label of an intermediate node of phrase `parent` that remembers `siblings`, nearest last.
-
-    Both are escaped labels; `parent` is the last label of a chain.
-
-    Examples
-    --------
-    >>> intermediate_label("NP"), intermediate_label("NP", ["PP", "NN"])
-    ('@NP', '@NP[PP,NN]')
-    """
+    """Return the label of an intermediate node of `parent`, the last of a chain, that remembers `siblings`, nearest last; all escaped."""
     return f"@{parent}[{','.join(siblings)}]" if siblings else f"@{parent}"
 
 
@@ -69,33 +55,15 @@ def is_intermediate(label: str) -> bool:
 
 
 def annotated_label(label: str, ancestors: Sequence[str]) -> str:
-    """Append the (escaped) labels of the nearest `ancestors`, nearest first.
-
-    Examples
-    --------
-    >>> annotated_label("NP", ["VP", "S"])
-    'NP^VP^S'
-    """
+    """Append the (escaped) labels of the nearest `ancestors`, nearest first."""
     return "^".join([label, *ancestors])
 
 
 def chain_label(labels: Sequence[str]) -> str:
-    """Join the (escaped) labels of a unary chain, top-down.
-
-    Examples
-    --------
-    >>> chain_label(["S", "VP"])
-    'S|VP'
-    """
+    """Join the (escaped) labels of a unary chain, top-down."""
     return "|".join(labels)
 
 
 def split_chain(label: str) -> list[str]:
-    """Return the treebank's labels in a binarised label, top-down, without vertical context.
-
-    Examples
-    --------
-    >>> split_chain("S|VP^ROOT"), split_chain("%2C")
-    (['S', 'VP'], [','])
-    """
+    """Return the treebank's labels in a binarised label, top-down, without vertical context."""
     return [unescape_label(part) for part in label.partition("^")[0].split("|")]

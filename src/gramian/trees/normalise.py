@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -16,7 +17,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from gramian.errors import OptionError
-from gramian.trees.tree import Tree, phrase, preterminal, with_line
+from gramian.trees.tree import Tree, bottom_up, phrase, preterminal, with_line
 
 __all__ = [
     "PRESETS",
@@ -33,14 +34,7 @@ ROOT_LABELS = frozenset({"", "ROOT", "TOP", "S1", "VROOT"})
 """Labels of nodes that only wrap a tree."""
 
 _INDEX = re.compile(r"(?<=.)[-=]\d+$")
-_PENN_ESCAPES = {
-    "\\/": "/",
-    "\\*": "*",
-    "-LCB-": "{",
-    "-RCB-": "}",
-    "-LSB-": "[",
-    "-RSB-": "]",
-}
+_PENN_ESCAPES = {"\\/": "/", "\\*": "*", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
 _PENN_ESCAPE = re.compile("|".join(re.escape(escape) for escape in _PENN_ESCAPES))
 
 
@@ -198,75 +192,45 @@ def normalise(tree: Tree, options: NormaliseOptions = PRESETS["penn"]) -> Normal
     >>> result.removed.empty_elements, result.removed.emptied_phrases, result.removed.labels_cut
     (1, 1, 1)
     """
-    empty_elements = emptied_phrases = labels_cut = same_unaries = punctuation = unescaped = 0
-    drop_punctuation = options.punctuation == "drop"
-    # Bottom-up: when a node is met, its children are the last results, the leftmost on top.
-    built: list[Tree | None] = []
-    for node in reversed(list(tree.subtrees())):
+    removed: Counter[str] = Counter()
+
+    def kept(node: Tree, below: list[Tree | None]) -> Tree | None:
+        label = bare_label(node.label, options, phrase=node.word is None)
         if node.word is not None:
             if node.label in options.empty_tags:
-                empty_elements += 1
-                built.append(None)
-                continue
-            if drop_punctuation and _is_punctuation(node, options.punctuation_tags):
-                punctuation += 1
-                built.append(None)
-                continue
-            label = bare_label(node.label, options, phrase=False)
-            word = node.word
-            if options.unescape:
-                word = _PENN_ESCAPE.sub(lambda match: _PENN_ESCAPES[match[0]], word)
-            if label != node.label or word != node.word:
-                labels_cut += label != node.label
-                unescaped += word != node.word
-                node = preterminal(label, word)
-            built.append(node)
-            continue
-        count = len(node.children)
-        children = tuple([child for child in built[: -count - 1 : -1] if child is not None]) if count else ()
-        if count:
-            del built[-count:]
+                removed["empty_elements"] += 1
+                return None
+            if options.punctuation == "drop" and _is_punctuation(node, options.punctuation_tags):
+                removed["punctuation"] += 1
+                return None
+            word = unescape_penn(node.word) if options.unescape else node.word
+            if label == node.label and word == node.word:
+                return node
+            removed["labels_cut"] += label != node.label
+            removed["words_unescaped"] += word != node.word
+            return preterminal(label, word)
+        children = tuple([child for child in below if child is not None])
         if not children:
-            emptied_phrases += count > 0
-            built.append(None)
-            continue
-        label = bare_label(node.label, options, phrase=True)
-        labels_cut += label != node.label
-        if (
-            options.same_unaries
-            and len(children) == 1
-            and children[0].label == label
-            and children[0].children
-        ):
-            same_unaries += 1
-            built.append(children[0])
-        else:
-            built.append(phrase(label, children))
-    result = built[0]
-    roots = 0
-    if result is not None:
-        result, roots = _with_root(result, options.root)
-    removed = Removed(
-        empty_elements,
-        emptied_phrases,
-        labels_cut,
-        same_unaries,
-        roots,
-        punctuation,
-        unescaped,
-        trees_emptied=int(result is None and any(node.word is not None for node in tree.subtrees())),
-    )
-    return Normalised(with_line(result if result is not None else Tree(""), tree.line), removed)
+            removed["emptied_phrases"] += bool(below)
+            return None
+        removed["labels_cut"] += label != node.label
+        (first, *others) = children
+        if options.same_unaries and not others and first.label == label and first.children:
+            removed["same_unaries"] += 1
+            return first
+        return phrase(label, children)
+
+    result = bottom_up(list(tree.subtrees()), kept)[0]
+    if result is None:
+        result = Tree("")
+        removed["trees_emptied"] += any(node.word is not None for node in tree.subtrees())
+    else:
+        result, removed["roots"] = _with_root(result, options.root)
+    return Normalised(with_line(result, tree.line), Removed(**removed))
 
 
 def bare_label(label: str, options: NormaliseOptions, *, phrase: bool) -> str:
-    """Return what `options` leave of the label of a phrase or of a tag.
-
-    Examples
-    --------
-    >>> bare_label("NP-SBJ-1", PRESETS["penn"], phrase=True)
-    'NP'
-    """
+    """Return what `options` leave of the label of a phrase or of a tag."""
     if phrase:
         return _bare(label, options.phrase_cut, options.phrase_strip, options.indices)
     return _bare(label, options.tag_cut, "", options.indices)
@@ -288,6 +252,11 @@ def _bare(label: str, cut: str, strip: str, indices: bool) -> str:
         if place and character in cut:
             return label[:place]
     return label
+
+
+def unescape_penn(word: str) -> str:
+    """Undo the escapes of Penn files in a word."""
+    return _PENN_ESCAPE.sub(lambda match: _PENN_ESCAPES[match[0]], word)
 
 
 def _is_punctuation(leaf: Tree, tags: frozenset[str] | None) -> bool:

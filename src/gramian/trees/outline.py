@@ -10,18 +10,7 @@ _DEEPEST = 40  # levels of lines drawn; below them, lines start further right th
 
 
 def draw_outline(tree: Tree) -> str:
-    """Draw a tree with line characters; an only child stands beside its parent.
-
-    Examples
-    --------
-    >>> print(draw_outline(Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .))")))
-    S
-    ├── NP
-    │   ├── DT  the
-    │   └── NN  dog
-    ├── VP ── VBZ  barks
-    └── .  .
-    """
+    """Draw a tree with line characters; an only child stands beside its parent."""
     lines: list[str] = []
     # Items are (node, lines left of it, branch that leads to it).
     stack = [(tree, "", "")]

@@ -6,14 +6,19 @@ Brackets are only counted here; :mod:`gramian.trees.brackets` reads the records.
 from __future__ import annotations
 
 import re
+import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import accumulate, islice
+from typing import Generic, TypeVar
 
+from gramian.errors import InputError
 from gramian.io.files import TextLines
 from gramian.trees.tree import SPACE
 
 __all__ = ["whole_trees"]
+
+Fault = TypeVar("Fault", bound=InputError)
 
 _ROOT = re.compile(rf"\([{SPACE}]*(\(|(?:ROOT|TOP|S1|VROOT)(?=[{SPACE}(]))")
 # Characters read on in the hope that an open tree closes, before it is called broken. What was read in vain is read again, so
@@ -60,6 +65,26 @@ def whole_trees(lines: TextLines) -> Iterator[tuple[int, str]]:
                 record.add(text[cut:])
     if record.segments:
         yield record.line, "".join(record.segments)
+
+
+class Tally(Generic[Fault]):
+    """Hands faults to a callback, or counts them for one warning at the end."""
+
+    def __init__(self, what: str, callback: Callable[[Fault], None] | None) -> None:
+        self.what, self.callback = what, callback
+        self.count = 0
+        self.first: Fault | None = None
+
+    def add(self, error: Fault) -> None:
+        self.count += 1
+        self.first = self.first or error
+        if self.callback is not None:
+            self.callback(error)
+
+    def warn(self) -> None:
+        if self.first is not None and self.callback is None:
+            place = f"{self.first.source}:{self.first.line}"
+            warnings.warn(f"{self.count} {self.what}, the first at {place}: {self.first.what}", stacklevel=3)
 
 
 class _Record:

@@ -23,20 +23,7 @@ _KEYAKI_TAGS = frozenset({"AX", "AXD", "VB2", "ADJI", "PU"})
 
 
 def detect_preset(trees: Iterable[Tree]) -> str:
-    """Return the preset (see :func:`gramian.trees.preset`) that the labels of a treebank call for; ``"penn"`` where none stands out.
-
-    Parameters
-    ----------
-    trees : iterable of Tree
-        As they stand in the file; the first few hundred are looked at.
-
-    Examples
-    --------
-    >>> detect_preset([Tree.parse("(S (sn-SUJ (grup.nom.ms (ncms000 Juan))) (grup.verb (vmip3s0 duerme)))")])
-    'cess'
-    >>> detect_preset([Tree.parse("(S (NP-SBJ (NNP Juan)) (VP (VBZ sleeps)))")])
-    'penn'
-    """
+    """Return the preset (see :func:`gramian.trees.preset`) that the labels of trees, as read, call for; else ``"penn"``."""
     found: Counter[str] = Counter()
     number = keyaki = 0
     for tree in islice(trees, _ENOUGH):

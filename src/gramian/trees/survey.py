@@ -54,53 +54,27 @@ class OddLabel:
 
 @dataclass(frozen=True, slots=True)
 class TreebankSurvey:
-    """What :func:`survey_trees` found.
-
-    Attributes
-    ----------
-    trees, words, phrases : int
-        Words without empty elements; phrases without unlabelled brackets.
-    outer_brackets : int
-        Unlabelled brackets around trees.
-    empty_trees : int
-        Trees without a word, as parsers write for failures.
-    empty_elements : int
-        Leaves tagged ``-NONE-``.
-    vocabulary, seen_once : int
-        Different words, and those of them that occur once.
-    lengths : Lengths
-    roots, phrase_labels, tags : dict of str to int
-        Counts of labels, most frequent first; roots are those below an outer bracket or ROOT.
-    separators : dict of str to int
-        Characters inside labels, with the number of different labels that hold them.
-    unary_phrases, unary_tags, same_unaries : int
-        Phrases with one child: over a phrase, over a tag; and over a phrase of the same label.
-    widest, highest : int
-        The greatest number of children, and the greatest height.
-    repeated : int
-        Sentences of more than five words that occurred before.
-    odd_labels : tuple of OddLabel
-    """
+    """What :func:`survey_trees` found; counts of labels have the most frequent first."""
 
     trees: int
-    words: int
-    phrases: int
-    outer_brackets: int
-    empty_trees: int
-    empty_elements: int
-    vocabulary: int
+    words: int  # without empty elements
+    phrases: int  # without unlabelled brackets
+    outer_brackets: int  # unlabelled ones around trees
+    empty_trees: int  # without a word, as parsers write for failures
+    empty_elements: int  # leaves tagged -NONE-
+    vocabulary: int  # different words
     seen_once: int
     lengths: Lengths
-    roots: dict[str, int]
+    roots: dict[str, int]  # below an outer bracket or ROOT
     phrase_labels: dict[str, int]
     tags: dict[str, int]
-    separators: dict[str, int]
-    unary_phrases: int
-    unary_tags: int
-    same_unaries: int
-    widest: int
+    separators: dict[str, int]  # characters inside labels, with the number of different labels that hold them
+    unary_phrases: int  # phrases with one child, which is a phrase
+    unary_tags: int  # ... a tag
+    same_unaries: int  # ... a phrase of the same label
+    widest: int  # most children
     highest: int
-    repeated: int
+    repeated: int  # sentences of more than five words that occurred before
     odd_labels: tuple[OddLabel, ...]
 
 
@@ -126,14 +100,7 @@ class DependencySurvey:
 
 
 def survey_trees(trees: Iterable[Tree]) -> TreebankSurvey:
-    """Count what is in a stream of trees.
-
-    Examples
-    --------
-    >>> survey = survey_trees([Tree.parse("( (S (NP-SBJ (PRP I)) (VP (VBP sleep))))")])
-    >>> survey.words, survey.roots, survey.separators
-    (2, {'S': 1}, {'-': 1})
-    """
+    """Count what is in a stream of trees."""
     phrase_labels: Counter[str] = Counter()
     tags: Counter[str] = Counter()
     roots: Counter[str] = Counter()

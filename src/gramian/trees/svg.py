@@ -61,7 +61,7 @@ def draw_svg(
     name: str = "confidence",
     layout: Literal["auto", "down", "right"] = "auto",
 ) -> str:
-    r"""Draw a tree.
+    """Draw a tree: an ``<svg>`` element, which is also a whole file.
 
     Parameters
     ----------
@@ -74,17 +74,6 @@ def draw_svg(
     layout : {"auto", "down", "right"}
         ``"down"`` has the root on top and the words in a row; ``"right"`` has the root at the left and
         the words in a column, which is easier to read for long sentences, and what ``"auto"`` takes for them.
-
-    Returns
-    -------
-    str
-        An ``<svg>`` element, which is also a whole file.
-
-    Examples
-    --------
-    >>> drawing = Tree.parse("(S (NP (PRP I)) (VP (VBP sleep)))").svg(values={("NP", 0, 1): 0.9})
-    >>> drawing[:20], drawing[-7:]
-    ('<svg xmlns="http://w', '</svg>\n')
     """
     if layout not in ("auto", "down", "right"):
         raise OptionError(f"layout is 'auto', 'down' or 'right', not {layout!r}")

@@ -24,13 +24,7 @@ def split_tokens(line: str) -> list[str]:
 def split_pairs(
     line: str, source: str, number: int | None = None, hint: str = "write token/TAG"
 ) -> list[tuple[str, str]]:
-    """Return the tokens of a line with their tags; `source` and `number` say where it stands.
-
-    Examples
-    --------
-    >>> split_pairs("the/DT 1/2/CD", "<string>")
-    [('the', 'DT'), ('1/2', 'CD')]
-    """
+    """Return the tokens of a line with their tags, ``1/2/CD`` as 1/2 and CD; `source` and `number` say where it stands."""
     pairs = []
     for token in split_tokens(line):
         word, _, tag = token.rpartition("/")

@@ -14,13 +14,15 @@ since ``/`` and ``{`` occur in files as well; :func:`gramian.trees.normalise` ca
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn, overload
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NoReturn, TypeVar, overload
 
 __all__ = ["SPACE", "Tree", "escape_word", "unescape_word"]
 
 SPACE = " \t\n\r\f\v"
 """What separates tokens in bracket text. Other white space (no-break, ideographic) may be part of a word."""
+
+Value = TypeVar("Value")
 
 _ESCAPED_BRACKET = re.compile("-([LR])RB-")
 _NOT_IN_LABEL = re.compile(rf"[{SPACE}()\0]")
@@ -113,13 +115,7 @@ class Tree:
 
     @classmethod
     def parse(cls, text: str) -> Tree:
-        """Read exactly one tree from bracket text.
-
-        Raises
-        ------
-        gramian.trees.BracketError
-            If `text` is not one well-formed tree.
-        """
+        """Read exactly one tree from bracket text; :class:`gramian.trees.BracketError` if it is not one well-formed tree."""
         from gramian.trees.brackets import parse_one
 
         return parse_one(text)
@@ -186,30 +182,9 @@ class Tree:
         return tuple([node.label for node in self.subtrees() if node.word is not None])
 
     def spans(self, preterminals: bool = True) -> Iterator[tuple[str, int, int]]:
-        """Yield ``(label, start, end)`` of every node in the order of :meth:`subtrees`; words are counted
-        from 0.
-
-        Parameters
-        ----------
-        preterminals : bool
-            Whether tags are included.
-        """
+        """Yield ``(label, start, end)`` of every node, tags only if `preterminals`, in the order of :meth:`subtrees`, words from 0."""
         nodes = list(self.subtrees())
-        sizes: list[int] = []
-        # Backwards, the sizes of a node's children are the last ones on the stack, the leftmost on top.
-        widths = [0] * len(nodes)
-        for position in range(len(nodes) - 1, -1, -1):
-            node = nodes[position]
-            if node.word is not None:
-                width = 1
-            elif node.children:
-                count = len(node.children)
-                width = sum(sizes[-count:])
-                del sizes[-count:]
-            else:
-                width = 0
-            widths[position] = width
-            sizes.append(width)
+        widths = bottom_up(nodes, lambda node, below: sum(below) if node.word is None else 1)
         start = 0
         for node, width in zip(nodes, widths, strict=True):
             if node.word is not None:
@@ -261,20 +236,12 @@ class Tree:
           (NP (DT the) (NN dog))
           (VP (VBZ barks)))
         """
-        nodes = list(self.subtrees())
-        lengths: list[int] = []
-        fits: list[int] = [0] * len(nodes)
-        for position in range(len(nodes) - 1, -1, -1):
-            node = nodes[position]
-            if node.word is not None:
-                length = len(node.label) + len(escape_word(node.word)) + 3
-            else:
-                count = len(node.children)
-                length = len(node.label) + 2 + count + (sum(lengths[-count:]) if count else 0)
-                if count:
-                    del lengths[-count:]
-            fits[position] = length
-            lengths.append(length)
+
+        def length(node: Tree, below: list[int]) -> int:
+            inside = sum(below) + len(below) - 1 if node.word is None else len(escape_word(node.word))
+            return len(node.label) + 3 + inside
+
+        fits = bottom_up(list(self.subtrees()), length)
         lines: list[str] = []
         # Items are (tree, depth, closing brackets that follow it); its length is read in the same order.
         stack = [(self, 0, 0)]
@@ -375,6 +342,21 @@ def preterminal(label: str, word: str, line: int | None = None) -> Tree:
     _set_line(node, line)
     _set_hash(node, None)
     return node
+
+
+def bottom_up(nodes: Sequence[Tree], make: Callable[[Tree, list[Value]], Value]) -> list[Value]:
+    """Return what `make` makes of each node, in the order of :meth:`Tree.subtrees`, and of what it made of the node's children."""
+    pending: list[Value] = []  # when a node is met, its children are the last, the leftmost on top
+    made: list[Value] = []
+    for node in reversed(nodes):
+        below = []
+        if count := len(node.children):
+            below = pending[: -count - 1 : -1]
+            del pending[-count:]
+        value = make(node, below)
+        made.append(value)
+        pending.append(value)
+    return made[::-1]
 
 
 def _check(label: str, children: tuple[Tree, ...], word: str | None) -> None:
