@@ -33,7 +33,7 @@ def _strings(path: str, tagset: str) -> Sequences:
             raise OptionError('only trees have universal tags; try the setting tagsets = ["whole"]')
         return read_strings(path)
     rows = [tree.normal.tags for tree in gold_trees(path, preset_of(path))]
-    return Sequences.from_strings(rows if tagset == "whole" else [map(universal_tag, row) for row in rows])
+    return Sequences.from_strings(rows if tagset == "whole" else [[*map(universal_tag, row)] for row in rows])
 
 
 def _parts(files: dict[str, str], tagset: str) -> tuple[Sequences, Sequences]:
@@ -125,7 +125,7 @@ def _section(results: Results, tagset: str) -> Section:
         return Figure(name, f"Figure {number}: {caption}", "states", "word error rate", [*lines, *level])
 
     caption = "Each method at its best number of states"
-    parts = [
+    parts: list[Table | Figure] = [
         Table(f"best-{tagset}", caption, columns, rows, published),
         figure(3, "spectral, by basis", spectral),
         figure(4, "EM", [em]),
