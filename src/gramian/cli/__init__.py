@@ -86,17 +86,12 @@ def _root(
     pass
 
 
-app.command("inspect")(inspect)
-app.command("convert")(convert)
-app.command("split")(split)
+app.command()(inspect)
+app.command()(convert)
+app.command()(split)
 app.command("eval")(evaluate)
-app.command("train")(train)
-app.command("parse")(parse)
-app.command("sample")(sample)
-app.command("compress")(compress)
-app.command("experiment")(experiment)
-app.command("serve")(serve)
-app.command("doctor")(doctor)
+for _command in (train, parse, sample, compress, experiment, serve, doctor):
+    app.command()(_command)
 app.add_typer(dep)
 app.add_typer(wfa)
 

@@ -48,19 +48,10 @@ def compress(
     model = load_model(file)
     if any(grammar.factors is not None for grammar in model.grammars):
         say(f"{file}: rules are of low rank already; try: a model of 'gramian train --full'")
+    options: dict[str, Any] = {"gate": gate, "measure": measure, "signed": signed, "starts": starts}
+    options |= {"random_state": seed, "n_jobs": jobs}
     with showing_progress(quiet=False):
-        small = compress_model(
-            model,
-            products,
-            shared=shared,
-            half=not full,
-            gate=gate,
-            measure=measure,
-            signed=signed,
-            starts=starts,
-            random_state=seed,
-            n_jobs=jobs,
-        )
+        small = compress_model(model, products, shared=shared, half=not full, **options)
     save_model(small, output, half=not full)
     about = dict(small.report["low rank"])
     about["bytes"] = {"before": os.path.getsize(file), "after": os.path.getsize(output)}
@@ -92,7 +83,6 @@ def _print(output: str, is_probabilistic: bool, about: dict[str, Any]) -> None:
     print(f"  error      expected loss {loss}; largest error of a rule (gamma) {about['gamma']:.3g}")
     if sure := about["guarantee"]:
         within = f"trees up to depth {sure['depth']}, sentences up to {sure['length']} words"
-        print(
-            f"  guarantee  within {sure['epsilon']:g}: {within if sure['depth'] else 'nothing, the bound is loose'}"
-        )
+        within = within if sure["depth"] else "nothing, the bound is loose"
+        print(f"  guarantee  within {sure['epsilon']:g}: {within}")
     print(f"  speed      fine pass about {about['predicted speed-up']:.1f} times as fast (predicted)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
@@ -86,11 +86,9 @@ def convert(
         found = read_trees(source, broken=broken, spaces=spaces, on_skip=report.skip, on_join=report.join)
         trees: Iterator[Tree] = counting(found, "trees")
         if to != "debinarised":
-            trees = report.normalised(trees, options)
-        if to == "dependencies":
-            trees = report.with_words(trees)
-        form = _form(to, file, direction, _order(horizontal), vertical, collapse_tags, head_rules)
-        lines = (form(tree) for tree in trees)
+            trees = report.normalised(trees, options, empty=to != "dependencies")
+        shape = {"direction": direction, "horizontal": _order(horizontal), "vertical": vertical}
+        lines = map(_form(to, file, head_rules, shape | {"collapse_tags": collapse_tags}), trees)
     with writing(output) as out:
         for line in lines:
             out.write(line + "\n")
@@ -125,20 +123,17 @@ class _Report:
         if not self.quiet:
             say(f"joined with '_' at {error.source}:{error.line}: {error.what}")
 
-    def normalised(self, trees: Iterable[Tree], options: NormaliseOptions) -> Iterator[Tree]:
+    def normalised(self, trees: Iterable[Tree], options: NormaliseOptions, empty: bool) -> Iterator[Tree]:
+        """Yield trees in normal form, those that have no words then only if `empty`."""
         from gramian.trees import normalise
 
         for tree in trees:
             result = normalise(tree, options)
             self.removed += result.removed
-            yield result.tree
-
-    def with_words(self, trees: Iterable[Tree]) -> Iterator[Tree]:
-        for tree in trees:
-            if tree.is_empty:
-                self.wordless += 1
+            if empty or not result.tree.is_empty:
+                yield result.tree
             else:
-                yield tree
+                self.wordless += 1
 
     def close(self) -> None:
         if self.quiet:
@@ -147,29 +142,16 @@ class _Report:
         parts += [f"{self.skipped:,} broken ones skipped"] if self.skipped else []
         parts += [f"{self.wordless:,} without words left out"] if self.wordless else []
         parts += [f"{self.crossing:,} not projective, {self.lifted:,} arcs lifted"] if self.crossing else []
-        for field in fields(self.removed):
-            count = getattr(self.removed, field.name)
-            parts += [f"{field.name.replace('_', ' ')} {count:,}"] if count else []
-        say("; ".join(parts))
+        removed = asdict(self.removed).items()
+        say("; ".join(parts + [f"{name.replace('_', ' ')} {count:,}" for name, count in removed if count]))
 
 
-def _form(
-    to: Form,
-    file: str,
-    direction: Literal["right", "left", "head"],
-    horizontal: int | None,
-    vertical: int,
-    collapse_tags: bool,
-    head_rules: str,
-) -> Callable[[Tree], str]:
+def _form(to: Form, file: str, head_rules: str, shape: dict[str, Any]) -> Callable[[Tree], str]:
     """Return the function that writes one tree."""
     from gramian.trees import HeadRules, binarise, debinarise, to_dependencies
 
-    rules = HeadRules.named(head_rules) if to == "dependencies" or direction == "head" else HeadRules()
-
-    def binarised(tree: Tree) -> str:
-        sizes: dict[str, Any] = {"horizontal": horizontal, "vertical": vertical}
-        return str(binarise(tree, direction=direction, heads=rules, collapse_tags=collapse_tags, **sizes))
+    headed = to == "dependencies" or shape["direction"] == "head"
+    rules = HeadRules.named(head_rules) if headed else HeadRules()
 
     def debinarised(tree: Tree) -> str:
         try:
@@ -180,7 +162,7 @@ def _form(
 
     forms: dict[Form, Callable[[Tree], str]] = {
         "normalised": str,
-        "binarised": binarised,
+        "binarised": lambda tree: str(binarise(tree, heads=rules, **shape)),
         "debinarised": debinarised,
         "tokens": lambda tree: " ".join(tree.words),
         "tagged": lambda tree: _tagged(zip(tree.words, tree.tags, strict=True)),

@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 
 Method: TypeAlias = Literal["conditional", "em", "spectral", "det", "det+f"]
+_MODEL = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train' wrote.")
 
 
 @app.command()
@@ -64,9 +65,8 @@ def train(
 
     began = time.perf_counter()
     check_output(output)
-    sentences = list(
-        counting(read_conllu(treebank, broken="skip" if skip_broken else "raise"), "sentences read")
-    )
+    found = read_conllu(treebank, broken="skip" if skip_broken else "raise")
+    sentences = list(counting(found, "sentences read"))
     learner = SHAGParser(
         method,
         n_states=states,
@@ -84,11 +84,11 @@ def train(
     with showing_progress(quiet):
         learner.fit(sentences)
     learner.save(output)
+    if quiet:
+        return
     about = learner.model_.about
     crossing = learner.lifted_ + learner.skipped_
     done = "lifted" if nonprojective == "lift" else "skipped"
-    if quiet:
-        return
     say(
         f"{output}: {counted(about['sentences'], 'sentence')}, {counted(about['words'], 'word')}, {crossing} with crossing arcs {done}; "
         f"{len(learner.model_.symbols.names) - 1} symbols, at most {about['states']} states; "
@@ -99,7 +99,7 @@ def train(
 @app.command()
 def parse(
     words: str = typer.Argument("-", help="CoNLL-U with FORM, UPOS and XPOS; its arcs are not looked at."),
-    model: str = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train' wrote."),
+    model: str = _MODEL,
     output: str = TEXT_OUTPUT,
     jobs: int = JOBS,
     decoder: Literal["mbr", "viterbi"] = typer.Option(
@@ -120,9 +120,8 @@ def parse(
     parser = DependencyParser.load(model)
     began = time.perf_counter()
     ways: Counter[str] = Counter()
-    sentences = _sentences(
-        words, "mend the line: ten columns with tabs between them, and _ where there is nothing", arcs=False
-    )
+    hint = "mend the line: ten columns with tabs between them, and _ where there is nothing"
+    sentences = _sentences(words, hint, arcs=False)
     parses = parser.parse_many(sentences, n_jobs=jobs, decoder=decoder, max_length=max_length)
     with writing(output) as out:
         for result in counting(parses, "sentences parsed"):
@@ -140,7 +139,7 @@ def parse(
 def draw(
     head: str = typer.Argument(help="Head symbol, such as NN; ROOT for the root."),
     direction: Literal["left", "right"] = typer.Argument(help="Which side of the head."),
-    model: str = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train' wrote."),
+    model: str = _MODEL,
     treebank: str | None = typer.Option(
         None, help="Trees whose sequences draw the picture; without them, the automaton's own random ones."
     ),
@@ -171,9 +170,8 @@ def draw(
     elif automaton.is_probabilistic(1e-6):
         sample = automaton.sample(5000)
     else:
-        raise OptionError(
-            f"the automaton of {head!r} is not a distribution; try: --treebank, to draw by its trees"
-        )
+        what = f"the automaton of {head!r} is not a distribution"
+        raise OptionError(f"{what}; try: --treebank, to draw by its trees")
     # Modifier sequences are short: few prefixes are frequent, and rare ones would merge all states into one.
     machine = dfa_approximation(automaton, sample, clusters, n_prefixes=30, minimum_share=0.5)
     with writing(output) as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
@@ -11,7 +12,7 @@ from gramian.cli.talk import print_json, say
 from gramian.errors import OptionError, ScoreError, counted
 
 if TYPE_CHECKING:
-    from gramian.evaluate import BracketScores, Comparison, GoldBrackets, Parameters, Reliability
+    from gramian.evaluate import BracketScores, Comparison, GoldBrackets, Reliability
     from gramian.trees import Tree
 
 _COMPARED = ("f1", "f1_gold_tags", "f1_failures", "mean_f1", "unlabelled_f1", "exact", "tagging")
@@ -41,20 +42,22 @@ def evaluate(
     EVALB drops a sentence if a wrong tag turns a word into punctuation or back; the figures with gold tags
     drop none. Sentences that differ in their words, number or order are an error.
     """
-    from gramian.evaluate import METRICS, GoldBrackets, approximate_randomisation, paired_bootstrap
-    from gramian.evaluate.listing import (
-        comparison_table,
-        evalb_listing,
-        label_table,
-        length_table,
-        reliability_tables,
-        summary_table,
+    from gramian.evaluate import (
+        COLLINS,
+        METRICS,
+        SPMRL,
+        GoldBrackets,
+        Parameters,
+        approximate_randomisation,
+        listing,
+        paired_bootstrap,
     )
     from gramian.io.machine import without_cycle_search
 
     if [gold, pred, compare].count("-") > 1:
         raise OptionError("only one of the files can be stdin")
-    parameters = _parameters(prm)
+    built_in = {one.name: one for one in (COLLINS, SPMRL)}
+    parameters = built_in[prm] if prm in built_in else Parameters.from_file(prm)
     with without_cycle_search():
         prepared = GoldBrackets(_read(gold), parameters)
         parses = _read_parses(pred) if calibration else []
@@ -74,8 +77,6 @@ def evaluate(
     _warn(scores, prepared, trees)
 
     if as_json:
-        from dataclasses import asdict
-
         report: dict[str, object] = {name: part.as_dict() for name, part in parts.items()}
         report["signature"] = scores.signature()
         report["signatures"] = {name: scores.signature(name) for name in METRICS}
@@ -97,23 +98,16 @@ def evaluate(
             }
         print_json(report, indent=2)
         return
-    sections = [evalb_listing(scores) if per_sentence else summary_table(parts)]
+    sections = [listing.evalb_listing(scores) if per_sentence else listing.summary_table(parts)]
     if by_length:
-        sections.append(length_table(lengths))
+        sections.append(listing.length_table(lengths))
     if by_label:
-        sections.append(label_table(labels.values()))
+        sections.append(listing.label_table(labels.values()))
     if calibration:
-        sections.append(reliability_tables(trust))
+        sections.append(listing.reliability_tables(trust))
     if tests:
-        sections.append(comparison_table(tests))
+        sections.append(listing.comparison_table(tests))
     print("\n\n".join([*sections, f"signature {scores.signature()}"]))
-
-
-def _parameters(prm: str) -> Parameters:
-    from gramian.evaluate import COLLINS, SPMRL, Parameters
-
-    built_in = {parameters.name: parameters for parameters in (COLLINS, SPMRL)}
-    return built_in[prm] if prm in built_in else Parameters.from_file(prm)
 
 
 def _read(source: str) -> list[Tree]:
@@ -126,10 +120,8 @@ def _read(source: str) -> list[Tree]:
         error.hint = "mend the tree; none can be left out, or the sentences would no longer fit"
         raise
     if joined:
-        first = joined[0]
-        say(
-            f"gramian: {first.source}:{first.line}: {first.what}; joined with '_' ({counted(len(joined), 'such word')})"
-        )
+        first, such = joined[0], counted(len(joined), "such word")
+        say(f"gramian: {first.source}:{first.line}: {first.what}; joined with '_' ({such})")
     return trees
 
 
@@ -158,9 +150,8 @@ def _score(prepared: GoldBrackets, trees: list[Tree], gold: str, pred: str) -> B
 def _warn(scores: BracketScores, prepared: GoldBrackets, trees: list[Tree]) -> None:
     """Say aloud what makes the scores mean something else than they seem to."""
     if scores.errors > scores.parameters.max_errors:
-        say(
-            f"gramian: dropped for a wrong tag, and counted by 'gold tags': {counted(scores.errors, 'sentence')}"
-        )
+        dropped = counted(scores.errors, "sentence")
+        say(f"gramian: dropped for a wrong tag, and counted by 'gold tags': {dropped}")
     if scores.unlabelled_f1 > scores.f1 + 20:
         labels = prepared.by_label(trees).values()
         missing = [part for part in labels if part.gold and not part.predicted]

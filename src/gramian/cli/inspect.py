@@ -15,7 +15,7 @@ from gramian.errors import OptionError, counted
 if TYPE_CHECKING:
     from gramian.errors import InputError
     from gramian.io.files import Source
-    from gramian.trees.survey import DependencySurvey, Lengths, TreebankSurvey
+    from gramian.trees.survey import DependencySurvey, TreebankSurvey
 
 
 def inspect(
@@ -85,39 +85,34 @@ def _inspect_conllu(name: str, source: Source, top: int, as_json: bool) -> int:
 
 
 def _print_survey(kind: str, survey: Any, broken: list[InputError], joined: list[InputError]) -> None:
-    def listed(faults: list[InputError]) -> list[dict[str, object]]:
-        return [
-            {name: getattr(fault, name) for name in ("source", "line", "column", "what")} for fault in faults
+    listed = {
+        name: [
+            {part: getattr(fault, part) for part in ("source", "line", "column", "what")} for fault in faults
         ]
-
-    print_json({"format": kind, **asdict(survey), "broken": listed(broken), "joined": listed(joined)})
+        for name, faults in (("broken", broken), ("joined", joined))
+    }
+    print_json({"format": kind, **asdict(survey), **listed})
 
 
 def _print_trees(name: str, survey: TreebankSurvey, top: int) -> None:
-    print(
-        f"{name}: {counted(survey.trees, 'tree')}, {counted(survey.words, 'word')}, {counted(survey.phrases, 'phrase')}"
-    )
+    size = ", ".join(counted(getattr(survey, f"{noun}s"), noun) for noun in ("tree", "word", "phrase"))
+    print(f"{name}: {size}")
     if survey.empty_elements:
         _row("empties", f"{counted(survey.empty_elements, 'empty element')} (-NONE-), not counted as words")
     if survey.empty_trees:
         _row("failures", f"{counted(survey.empty_trees, 'tree')} without a word")
-    _print_lengths(survey.lengths, survey.trees)
-    _row("words", f"{survey.vocabulary:,} different, {survey.seen_once:,} of them seen once")
+    _print_lengths(survey, survey.trees)
     outer = f" (in {counted(survey.outer_brackets, 'unlabelled bracket')})" if survey.outer_brackets else ""
     _row("roots", _counts(survey.roots, top) + outer)
-    _row("phrases", f"{counted(len(survey.phrase_labels), 'label')}: {_counts(survey.phrase_labels, top)}")
-    _row("tags", f"{counted(len(survey.tags), 'label')}: {_counts(survey.tags, top)}")
-    inside = ", ".join(
-        f"{mark} in {counted(count, 'label')}" for mark, count in list(survey.separators.items())[:top]
-    )
+    _kinds("phrases", "label", survey.phrase_labels, top)
+    _kinds("tags", "label", survey.tags, top)
+    marks = list(survey.separators.items())[:top]
+    inside = ", ".join(f"{mark} in {counted(count, 'label')}" for mark, count in marks)
     _row("inside", inside or "no separators in labels")
-    _row(
-        "unaries",
-        f"{survey.unary_phrases:,} over a phrase ({survey.same_unaries:,} of the same label), "
-        f"{survey.unary_tags:,} over a tag",
-    )
+    over = f"{survey.unary_phrases:,} over a phrase ({survey.same_unaries:,} of the same label)"
+    _row("unaries", f"{over}, {survey.unary_tags:,} over a tag")
     _row("shape", f"at most {survey.widest:,} children, height at most {survey.highest:,}")
-    _row("repeats", f"{counted(survey.repeated, 'sentence')} of more than 5 words occurred before")
+    _print_repeats(survey)
     if survey.odd_labels:
         _row("odd", f"{counted(len(survey.odd_labels), 'label')}:")
         for odd in survey.odd_labels[:top]:
@@ -127,32 +122,31 @@ def _print_trees(name: str, survey: TreebankSurvey, top: int) -> None:
 
 def _print_dependencies(name: str, survey: DependencySurvey, top: int) -> None:
     print(f"{name}: {counted(survey.sentences, 'sentence')}, {counted(survey.words, 'word')}")
-    _print_lengths(survey.lengths, survey.sentences)
-    _row("words", f"{survey.vocabulary:,} different, {survey.seen_once:,} of them seen once")
-    _row("upos", f"{counted(len(survey.upos), 'tag')}: {_counts(survey.upos, top)}")
-    _row("xpos", f"{counted(len(survey.xpos), 'tag')}: {_counts(survey.xpos, top)}")
-    _row("relations", f"{counted(len(survey.relations), 'label')}: {_counts(survey.relations, top)}")
-    _row(
-        "extras",
-        f"{counted(survey.multiword, 'multiword range')}, {counted(survey.empty_nodes, 'empty node')}",
-    )
+    _print_lengths(survey, survey.sentences)
+    _kinds("upos", "tag", survey.upos, top)
+    _kinds("xpos", "tag", survey.xpos, top)
+    _kinds("relations", "label", survey.relations, top)
+    extras = counted(survey.multiword, "multiword range"), counted(survey.empty_nodes, "empty node")
+    _row("extras", ", ".join(extras))
     share = 100 * survey.non_projective / survey.sentences
     first = f", the first at line {survey.first_non_projective:,}" if survey.first_non_projective else ""
     _row("crossing", f"not projective: {counted(survey.non_projective, 'sentence')} ({share:.1f} %){first}")
-    _row(
-        "roots",
-        f"{counted(survey.several_roots, 'sentence')} with several roots, {survey.without_heads:,} without heads",
-    )
-    _row("repeats", f"{counted(survey.repeated, 'sentence')} of more than 5 words occurred before")
+    several = counted(survey.several_roots, "sentence")
+    _row("roots", f"{several} with several roots, {survey.without_heads:,} without heads")
+    _print_repeats(survey)
 
 
-def _print_lengths(lengths: Lengths, count: int) -> None:
+def _print_lengths(survey: TreebankSurvey | DependencySurvey, count: int) -> None:
+    lengths = survey.lengths
     place = f" (line {lengths.longest_line:,})" if lengths.longest_line is not None else ""
-    _row(
-        "length",
-        f"mean {lengths.mean:.1f}, median {lengths.median:g}, longest {lengths.longest:,}{place}; "
-        f"{100 * lengths.up_to_40 / count:.1f} % have at most 40 words, {lengths.one_word:,} have one",
-    )
+    middle = f"mean {lengths.mean:.1f}, median {lengths.median:g}, longest {lengths.longest:,}{place}"
+    short = f"{100 * lengths.up_to_40 / count:.1f} % have at most 40 words, {lengths.one_word:,} have one"
+    _row("length", f"{middle}; {short}")
+    _row("words", f"{survey.vocabulary:,} different, {survey.seen_once:,} of them seen once")
+
+
+def _print_repeats(survey: TreebankSurvey | DependencySurvey) -> None:
+    _row("repeats", f"{counted(survey.repeated, 'sentence')} of more than 5 words occurred before")
 
 
 def _print_faults(noun: str, faults: list[InputError], top: int, what: str = "") -> None:
@@ -167,6 +161,10 @@ def _print_faults(noun: str, faults: list[InputError], top: int, what: str = "")
 
 def _row(name: str, text: str) -> None:
     print(f"  {name:<10} {text}")
+
+
+def _kinds(name: str, noun: str, counts: Mapping[str, int], top: int) -> None:
+    _row(name, f"{counted(len(counts), noun)}: {_counts(counts, top)}")
 
 
 def _counts(counts: Mapping[str, int], top: int) -> str:

@@ -75,9 +75,8 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
     if steps := report.pop("log-likelihood", []):
         count = counted(len(steps), "step")
         _row("EM", [f"log-likelihood from {steps[0]:,.0f} to {steps[-1]:,.0f} in {count}"])
-    _row(
-        "report", [_fact(name, value) for name, value in report.items() if not isinstance(value, list | dict)]
-    )
+    plain = [_fact(name, value) for name, value in report.items() if not isinstance(value, list | dict)]
+    _row("report", plain)
     if search:
         _print_search(search)
     if members := report.get("members"):
@@ -87,11 +86,8 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
 
 
 def _print_low_rank(low: dict[str, Any], rules: int) -> None:
-    names = {
-        "loss": "expected loss",
-        "gamma": "largest error (gamma)",
-        "predicted speed-up": "predicted speed-up",
-    }
+    names = {"loss": "expected loss", "gamma": "largest error (gamma)"}
+    names["predicted speed-up"] = "predicted speed-up"
     errors = [f"{name} {low[key]:.3g}" for key, name in names.items() if key in low]
     _row("low rank", [f"{low['rules']:,} of {rules:,} rules", f"rank up to {low['largest rank']}", *errors])
     sure = [
@@ -121,16 +117,15 @@ def _print_symbols(symbols: list[dict[str, Any]], top: int, file: str) -> None:
 
 def _print_search(search: dict[str, Any]) -> None:
     """Print the candidates of a search for numbers of states that were better than all before them."""
-    print(
-        f"\n  search for states ({search['method']}, {search['candidates']} candidates), F1 on {search['judge']}"
-    )
+    tried = f"{search['method']}, {search['candidates']} candidates"
+    print(f"\n  search for states ({tried}), F1 on {search['judge']}")
     print(f"  {'candidate':>9}  {'changed':<20} {'states':>6}  {'F1':>6}")
     for number, symbol, states, score in search["steps"]:
         print(f"  {number:>9}  {symbol or 'start':<20} {states:>6}  {score:>6.2f}")
 
 
 def _print_members(members: list[dict[str, Any]], disagreement: list[list[float]] | None) -> None:
-    """Print what each of several grammars is, how well it parses alone, and how much its trees differ from the others'."""
+    """Print what each of several grammars is, how well it parses alone, and how its trees differ from the others'."""
     title = "disagreement with each (100 - F1)" if disagreement else ""
     rows = [("grammar", "binarised", "noise", "seed", "F1 alone", title)]
     for number, member in enumerate(members):
@@ -159,10 +154,8 @@ def _print_other(file: str, text: str, label: str | None, as_json: bool) -> None
         return
     print(f"{file}: a {kind} model, {os.path.getsize(file) / 1e6:,.1f} MB")
     for name, value in header.items():
-        if isinstance(value, dict):
-            _row(name, [_fact(key, part) for key, part in value.items()])
-        else:
-            _row(name, [_fact("", value)])
+        parts = value if isinstance(value, dict) else {"": value}
+        _row(name, [_fact(key, part) for key, part in parts.items()])
 
 
 # -- the states of a label -------------------------------------------------------------------------------------------
@@ -171,9 +164,8 @@ def _print_other(file: str, text: str, label: str | None, as_json: bool) -> None
 def _print_label(model: Model, label: str, top: int, as_json: bool) -> None:
     from gramian.grammar.describe import describe, symbols_named
 
-    found = [
-        describe(model.grammar, number, top=min(top, 5)) for number in symbols_named(model.grammar, label)
-    ]
+    numbers = symbols_named(model.grammar, label)
+    found = [describe(model.grammar, number, top=min(top, 5)) for number in numbers]
     if as_json:
         print_json([asdict(symbol) for symbol in found])
         return
@@ -223,10 +215,8 @@ def _row(name: str, parts: Sequence[str]) -> None:
     """Print facts under a name, over as many lines as they need."""
     text = "; ".join(parts)
     if text:
-        wrapped = textwrap.TextWrapper(
-            _width(), subsequent_indent=" " * 13, break_long_words=False, break_on_hyphens=False
-        )
-        print(wrapped.fill(f"  {name:<10} {text}"))
+        whole: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+        print(textwrap.fill(f"  {name:<10} {text}", _width(), subsequent_indent=" " * 13, **whole))
 
 
 def _cut(text: str) -> str:

@@ -100,9 +100,8 @@ def parse(
             _announce_compilation()
         parser = load(model, pruning=_pruning(prune), **options)
     if model is None and not quiet:
-        say(
-            "parsing with the English model that comes with gramian, learnt from biomedical articles; -m MODEL takes another"
-        )
+        which = "the English model that comes with gramian, learnt from biomedical articles"
+        say(f"parsing with {which}; -m MODEL takes another")
     files = [file, model or str(default_model_path())]
     settings = (tokens, tagged, records, as_json, pretty, k, prune, options)
     statuses: Counter[str] = Counter()

@@ -70,9 +70,8 @@ def _tagged(tokens: list[str], tags: Any, fault: Callable[[str], InputError]) ->
         raise fault("'tags' has one entry for each token")
     for tag in tags:
         weights = tag.values() if isinstance(tag, dict) else ()
-        if not (tag is None or isinstance(tag, str | dict)) or not all(
-            isinstance(weight, int | float) for weight in weights
-        ):
+        weighted = all(isinstance(weight, int | float) for weight in weights)
+        if not (isinstance(tag, str | dict | None) and weighted):
             raise fault(f"{tag!r} is not a tag: a name, null, or an object of tags and their probabilities")
     return [token if tag is None else (token, tag) for token, tag in zip(tokens, tags, strict=True)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -52,13 +52,9 @@ def serve(
     if not is_local:
         say(f"anyone who reaches {host} can use this page; --host 127.0.0.1 keeps it to this machine")
     service.warm_up()
-    app = create_app(
-        service,
-        max_bytes=max_kilobytes << 10,
-        max_seconds=max_seconds,
-        n_jobs=jobs or None,
-        hosts=(*_LOOPBACK, "[::1]") if is_local else ("*",),
-    )
+    hosts = (*_LOOPBACK, "[::1]") if is_local else ("*",)
+    limits: dict[str, Any] = {"max_bytes": max_kilobytes << 10, "max_seconds": max_seconds}
+    app = create_app(service, n_jobs=jobs or None, hosts=hosts, **limits)
     shown, number = opened.getsockname()[:2]
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{number}/"
     print(address, flush=True)

@@ -13,11 +13,8 @@ from gramian.cli.talk import say, showing_progress, telling_warnings
 from gramian.errors import counted
 from gramian.training.recipe import Recipe
 
-_CALLED = {
-    "n_states": "states",
-    "max_iter": "iterations",
-    "random_state": "seed",
-}  # others have the field's name
+# Options that do not have the name of the recipe's field.
+_CALLED = {"n_states": "states", "max_iter": "iterations", "random_state": "seed"}
 
 
 def train(
@@ -75,18 +72,15 @@ def _with_options_of_recipes() -> inspect.Signature:
     """Return the signature of the command: its own parameters, and one for every field of a recipe."""
     own = inspect.signature(train)
     *first, _ = own.parameters.values()
-    more = [
-        inspect.Parameter(
-            _CALLED.get(one.name, one.name),
-            inspect.Parameter.KEYWORD_ONLY,
-            default=typer.Option(
-                one.default, help=one.metadata["help"], min=one.metadata["least"], max=one.metadata["most"]
-            ),
-            annotation=one.metadata["kind"] if one.default is not None else one.metadata["kind"] | None,
-        )
-        for one in fields(Recipe)
-        if one.metadata
-    ]
+    more = []
+    for one in fields(Recipe):
+        if about := one.metadata:
+            option = typer.Option(one.default, help=about["help"], min=about["least"], max=about["most"])
+            kind = about["kind"] if one.default is not None else about["kind"] | None
+            name = _CALLED.get(one.name, one.name)
+            more.append(
+                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=kind)
+            )
     return own.replace(parameters=[*first, *more])
 
 

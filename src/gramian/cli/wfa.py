@@ -205,11 +205,8 @@ def evaluate(
     if solution is not None:
         result = pautomac_score(loaded, sample, read_solution(solution))
         figures = {name: getattr(result, name) for name in ("perplexity", "target", "gap")}
-        figures |= {
-            "strings": len(sample),
-            "not_positive": result.not_positive,
-            "signature": result.signature(),
-        }
+        figures |= {"strings": len(sample), "not_positive": result.not_positive}
+        figures["signature"] = result.signature()
     elif targets is not None:
         answers = read_targets(targets)
         if len(answers) == len(sample) + 1:  # as in some of SPiCe's own files
@@ -239,11 +236,9 @@ def _read(file: str, layout: Layout, tags: Tags) -> Sequences:
     source, start = peek_text(file)
     if layout == "auto":
         first = start.strip().split("\n", 1)[0]
-        if first.startswith("("):
-            layout = "brackets"
-        elif first.count("\t") == 9 or first.startswith("# "):
-            layout = "conllu"
-    if layout not in ("brackets", "conllu"):
+        is_conllu = first.count("\t") == 9 or first.startswith("# ")
+        layout = "brackets" if first.startswith("(") else "conllu" if is_conllu else "strings"
+    if layout == "strings":
         return read_strings(source)
     if layout == "brackets":
         rows = [[tag for tag in tree.tags if tag != "-NONE-"] for tree in read_trees(source)]

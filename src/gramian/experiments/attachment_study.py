@@ -8,9 +8,9 @@ of :data:`VARIANTS`; one of them with a number of states is a point.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from time import process_time
+from typing import NamedTuple
 
 from gramian.dependency.dependency_decode import decode
 from gramian.dependency.head_automata import (
@@ -20,35 +20,22 @@ from gramian.dependency.head_automata import (
     expectation_maximisation,
     spectral,
 )
-from gramian.dependency.modifiers import head_sequences, projective
+from gramian.dependency.modifiers import HeadSequences, head_sequences, projective
 from gramian.dependency.shag import SHAG
 from gramian.dependency.symbols import SymbolChoice, SymbolMap
 from gramian.errors import OptionError
 from gramian.evaluate.attachments import attachment_scores
 from gramian.trees import Sentence
 
-__all__ = ["VARIANTS", "AttachmentPoint", "Variant", "attachment_point"]
+__all__ = ["VARIANTS", "AttachmentPoint", "Variant", "attachment_point", "read_sequences"]
 
 
-@dataclass(frozen=True)
-class Variant:
-    """A way to learn the automata.
+class Variant(NamedTuple):
+    """A way to learn the automata: from sequences, and from ``n_states`` and ``random_state`` where they change anything."""
 
-    Attributes
-    ----------
-    figure : int
-        The figure of the paper whose curve it is.
-    learn : callable
-        From sequences to a grammar; called with ``n_states`` and ``random_state`` where they change anything.
-    states : int or None
-        The number of states it always has, if it cannot be chosen.
-    has_seed : bool
-        Whether anything is left to chance.
-    """
-
-    figure: int
+    figure: int  # of the paper, whose curve it is
     learn: Callable[..., SHAG]
-    states: int | None = None
+    states: int | None = None  # the number it always has, if it cannot be chosen
     has_seed: bool = False
 
 
@@ -70,28 +57,22 @@ VARIANTS: dict[str, Variant] = {
 }
 
 
-@dataclass(frozen=True)
-class AttachmentPoint:
-    """One learnt grammar on a curve.
-
-    Attributes
-    ----------
-    variant : str
-    n_states : int
-        The most states an automaton could have.
-    uas : float
-        Words with the right head, in percent, punctuation included.
-    backed_off : int
-        Test sentences whose marginals were no distribution, so that DET+F had to help.
-    seconds : float
-        Processor time of learning the automata.
-    """
+class AttachmentPoint(NamedTuple):
+    """One learnt grammar on a curve."""
 
     variant: str
-    n_states: int
-    uas: float
-    backed_off: int
-    seconds: float
+    n_states: int  # the most an automaton could have
+    uas: float  # words with the right head, in percent, punctuation included
+    backed_off: int  # test sentences whose marginals were no distribution, so that DET+F had to help
+    seconds: float  # processor time of learning the automata
+
+
+def read_sequences(train: Sequence[Sentence], symbols: SymbolChoice) -> tuple[SymbolMap, HeadSequences]:
+    """Return the symbols of a treebank, and the modifiers of its heads; crossing arcs are lifted."""
+    trees = projective(train)
+    mapping = SymbolMap.fit(trees.sentences, symbols)
+    rows = [mapping(sentence.tokens) for sentence in trees.sentences]
+    return mapping, head_sequences(mapping.names, rows, trees.heads)
 
 
 def attachment_point(
@@ -104,20 +85,7 @@ def attachment_point(
     single_root: bool = False,
     random_state: int = 0,
 ) -> AttachmentPoint:
-    """Learn one grammar and score it.
-
-    Parameters
-    ----------
-    variant : str
-        A name of :data:`VARIANTS`.
-    n_states : int
-        The most states an automaton may have; the baselines have their own.
-    train, test : sequences of Sentence
-    symbols : "auto", "upos", "xpos" or callable
-        See :class:`~gramian.dependency.SymbolOptions`.
-    single_root : bool
-        Whether exactly one word is attached to the root; as published, any number may be.
-    random_state : int
+    """Learn one grammar of a variant and score it; as published, any number of words may be attached to the root.
 
     Examples
     --------
@@ -129,10 +97,7 @@ def attachment_point(
     if variant not in VARIANTS:
         raise OptionError(f"variant must be one of {'; '.join(VARIANTS)}, got {variant!r}")
     chosen = VARIANTS[variant]
-    trees = projective(train)
-    mapping = SymbolMap.fit(trees.sentences, symbols)
-    rows = [mapping(sentence.tokens) for sentence in trees.sentences]
-    sequences = head_sequences(mapping.names, rows, trees.heads)
+    mapping, sequences = read_sequences(train, symbols)
     options = {"n_states": n_states} if chosen.states is None else {}
     if chosen.has_seed:
         options["random_state"] = random_state

@@ -64,33 +64,29 @@ def find_treebank(name: str) -> Data:
         return Data.of(name, {"trees": path})
     if files := _parts(path, _SUFFIXES):
         return Data.of(name, files)
-    raise InputError(
-        "this folder has no train.mrg and dev.mrg", name, hint="name such a folder, or one file of trees"
-    )
+    what = "this folder has no train.mrg and dev.mrg"
+    raise InputError(what, name, hint="name such a folder, or one file of trees")
 
 
 def find_treebanks(name: str) -> Data:
     """Find all treebanks of a folder, each in a folder of its own."""
-    path = Path(name)
     files = {
         f"{folder.name}/{part}": file
-        for folder in (sorted(path.iterdir()) if path.is_dir() else [])
+        for folder in sorted(Path(name).glob("*"))
         for part, file in _parts(folder, _SUFFIXES).items()
     }
-    if not files:
-        raise InputError(
-            "no folder in it has a train.mrg and a dev.mrg", name, hint="name a folder of treebanks"
-        )
-    return Data.of(name, files)
+    if files:
+        return Data.of(name, files)
+    what = "no folder in it has a train.mrg and a dev.mrg"
+    raise InputError(what, name, hint="name a folder of treebanks")
 
 
 def find_dependencies(name: str) -> Data:
     """Find a folder with a train and a dev file in CoNLL-U."""
     if files := _parts(Path(name), (".conllu", ".conllu.gz", ".conllu.xz")):
         return Data.of(name, files)
-    raise InputError(
-        "there is no train.conllu and dev.conllu in it", name, hint="name a folder that has them"
-    )
+    what = "there is no train.conllu and dev.conllu in it"
+    raise InputError(what, name, hint="name a folder that has them")
 
 
 def _parts(folder: Path, suffixes: Sequence[str]) -> dict[str, Path]:
@@ -122,24 +118,20 @@ class GoldTree(NamedTuple):
 def gold_trees(path: str, scheme: str) -> tuple[GoldTree, ...]:
     """Return the trees of a file, those without words left out."""
     found = ((normalise(tree, preset(scheme)).tree, tree) for tree in read_trees(path))
-    return tuple(
-        GoldTree(normal, tree if scheme == "penn" else normal)
-        for normal, tree in found
-        if not normal.is_empty
-    )
+    penn = scheme == "penn"
+    return tuple(GoldTree(normal, tree if penn else normal) for normal, tree in found if not normal.is_empty)
 
 
-def split_trees(
-    files: dict[str, str], scheme: str, shortest: int = 1
-) -> tuple[list[GoldTree], list[GoldTree]]:
+Parts = tuple[list[GoldTree], list[GoldTree]]
+
+
+def split_trees(files: dict[str, str], scheme: str, shortest: int = 1) -> Parts:
     """Return the trees to learn from and those to test on; of a single file, the last tenth is the test."""
-    parts = [
-        [tree for tree in gold_trees(path, scheme) if tree.length >= shortest] for path in files.values()
-    ]
-    if len(parts) == 1:
-        tested = max(1, len(parts[0]) // 10)
-        return parts[0][:-tested], parts[0][-tested:]
-    return parts[0], parts[1]
+    kept = [[one for one in gold_trees(path, scheme) if one.length >= shortest] for path in files.values()]
+    if len(kept) == 1:
+        tested = max(1, len(kept[0]) // 10)
+        return kept[0][:-tested], kept[0][-tested:]
+    return kept[0], kept[1]
 
 
 def tree_counts(data: Data, options: Options) -> tuple[int, int]:
@@ -148,7 +140,7 @@ def tree_counts(data: Data, options: Options) -> tuple[int, int]:
     return min(train, options["train"] or train), min(test, options["test_sentences"])
 
 
-def task_trees(task: Task) -> tuple[list[GoldTree], list[GoldTree]]:
+def task_trees(task: Task) -> Parts:
     """Return the trees that a run learns from and those it is tested on: the first ones, as many as its settings say."""
     settings = task["settings"]
     train, test = split_trees(task["files"], settings["preset"])

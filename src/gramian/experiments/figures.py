@@ -50,21 +50,19 @@ def draw(figure: Figure, folder: Path) -> str:
             canvas.legend(loc="outside lower center", ncols=2, fontsize=9.5)
         elif shown > 1:
             axes.legend(fontsize=9.5)
-        text = io.StringIO()
-        canvas.savefig(text, format="svg", metadata={"Date": None})
-        write_bytes(folder / f"{figure.name}.svg", text.getvalue().encode())
-        image = io.BytesIO()
-        canvas.savefig(image, format="png", dpi=160)
-        write_bytes(folder / f"{figure.name}.png", image.getvalue())
-    return _inline(text.getvalue(), figure.name)
+        svg, png = io.BytesIO(), io.BytesIO()
+        canvas.savefig(svg, format="svg", metadata={"Date": None})
+        canvas.savefig(png, format="png", dpi=160)
+    write_bytes(folder / f"{figure.name}.svg", svg.getvalue())
+    write_bytes(folder / f"{figure.name}.png", png.getvalue())
+    return _inline(svg.getvalue().decode(), figure.name)
 
 
 def _draw_lines(axes: Any, figure: Figure) -> None:
     shown = [line for line in figure.lines if line.points]
     for number, line in enumerate(shown):
-        xs, ys = _places(line)
-        looks = _looks(number, line) | {"label": line.label, "markersize": 5}
-        axes.errorbar(xs, ys, yerr=_bars(line), capsize=3, **looks)
+        xs, ys, bars = _places(line)
+        axes.errorbar(xs, ys, yerr=bars, capsize=3, **_looks(number, line))
     if figure.log_x:
         axes.set_xscale("log", base=10)
         places: list[float] = []
@@ -83,39 +81,37 @@ def _draw_categories(axes: Any, figure: Figure) -> None:
     height = len(figure.categories)
     axes.figure.set_size_inches(7.2, 1.2 + 0.26 * height)
     for number, line in enumerate(figure.lines):
-        looks = _looks(number, line) | {"label": line.label, "markersize": 5, "linestyle": "none"}
         shift = 0.18 * (number - (len(figure.lines) - 1) / 2)
-        xs, ys = _places(line)
-        axes.errorbar(ys, [x + shift for x in xs], xerr=_bars(line), capsize=2, **looks)
+        xs, ys, bars = _places(line)
+        looks = _looks(number, line) | {"linestyle": "none"}
+        axes.errorbar(ys, [x + shift for x in xs], xerr=bars, capsize=2, **looks)
     if figure.reference is not None:
         axes.axvline(figure.reference, color="#7f7f7f", linewidth=1, linestyle="--", zorder=0)
     axes.set_yticks(range(height), list(figure.categories))
     axes.invert_yaxis()
 
 
-def _places(line: Line) -> tuple[list[float], list[float]]:
-    return [x for x, _ in line.points], [spread.mean for _, spread in line.points]
-
-
-def _bars(line: Line) -> list[float] | None:
+def _places(line: Line) -> tuple[list[float], list[float], list[float] | None]:
+    """Return where points stand, and how long their bars are, if any has one."""
     bars = [spread.deviation for _, spread in line.points]
-    return bars if any(bars) else None
+    return (
+        [x for x, _ in line.points],
+        [spread.mean for _, spread in line.points],
+        bars if any(bars) else None,
+    )
 
 
 def _looks(number: int, line: Line) -> dict[str, Any]:
-    looks = {
-        "color": _COLOURS[number % len(_COLOURS)],
-        "marker": _MARKS[number % len(_MARKS)],
-        "linestyle": "-",
-    }
+    looks: dict[str, Any] = {"linestyle": "-", "label": line.label, "markersize": 5}
+    looks |= {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKS[number % len(_MARKS)]}
     return looks | {"linestyle": "--", "alpha": 0.55, "markerfacecolor": "none"} if line.published else looks
 
 
 def _inline(svg: str, name: str) -> str:
     """Return an SVG that fits any width, whose ids do not clash with those of other figures on the page."""
     svg = svg[svg.index("<svg") :]
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", svg, count=1, flags=re.DOTALL)
-    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1, flags=re.DOTALL)
+    for size in ("width", "height"):
+        svg = re.sub(rf'(<svg[^>]*?) {size}="[^"]*"', r"\1", svg, count=1)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\bid="', f'id="{name}-', svg)
     svg = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{name}-", svg)

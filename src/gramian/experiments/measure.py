@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -52,14 +51,10 @@ LABELS = {
 
 
 def recipe_of(settings: dict[str, Any], seed: int) -> Recipe:
-    """Return the recipe of some settings of an experiment.
+    """Return the recipe of some settings of an experiment; each of its seeds has seeds of its own for its models.
 
-    Parameters
-    ----------
-    settings : dict
-        ``method``, ``states``, ``models`` of several, ``options`` (of the learner), and ``shape`` (direction, horizontal, vertical).
-    seed : int
-        Of an experiment; each has seeds of its own for its models.
+    Settings are ``method``, ``states``, ``models`` of several, ``options`` (of the learner), and ``shape`` (direction, horizontal,
+    vertical).
     """
     models = settings.get("models", 2 if settings["method"] == "best" else 1)
     shape = dict(zip(("direction", "horizontal", "vertical"), settings.get("shape", ()), strict=False))
@@ -109,19 +104,10 @@ def train_and_score(
     seed: int,
     scheme: str = "penn",
 ) -> dict[str, Any]:
-    """Learn, parse and score.
+    """Learn, parse and score; TrainingData are for trainings that share what learners derive from the trees.
 
-    Parameters
-    ----------
-    train : sequence of GoldTree, or TrainingData
-        The latter where trainings share what learners derive from the trees.
-    test : sequence of GoldTree
-    settings : dict
-        As for :func:`recipe_of`, and ``tags``: "gold" gives the parser the words' tags; with "both" it also parses words alone, for
-        figures that begin with ``words_``.
-    seed : int
-    scheme : str
-        The habits of the treebank; Penn's are scored without punctuation.
+    Settings are those of :func:`recipe_of`, and ``tags``: "gold" gives the parser the words' tags; with "both" it also parses words
+    alone, for figures that begin with ``words_``. `scheme` tells the habits of the treebank; Penn's are scored without punctuation.
     """
     model, learnt = trained(train, recipe_of(settings, seed))
     tags = settings.get("tags")
@@ -161,18 +147,14 @@ def parse_and_score(
     results = [parser.parse(sentence) for sentence in sentences]
     parsed = time.process_time() - began
     scorer = GoldBrackets([tree.scored for tree in test], scoring(scheme))
-    retagged = [_with_tags(result.tree, tree.tags) for result, tree in zip(results, gold, strict=True)]
-    scores = scorer.score(retagged)
-    correct = [
-        (sum(a == b for a, b in zip(result.tree.tags, tree.tags, strict=True)), len(tree.tags))
-        for result, tree in zip(results, gold, strict=True)
-    ]
-    statuses = Counter(result.status for result in results)
+    pairs = [(result.tree, tree) for result, tree in zip(results, gold, strict=True)]
+    scores = scorer.score([_with_tags(found, tree.tags) for found, tree in pairs])
+    right = [ours == tag for found, tree in pairs for ours, tag in zip(found.tags, tree.tags, strict=True)]
     return {
         **{name: round(scores.value(name), 4) for name in METRICS},
         "exact": round(scores.exact, 4),
-        "tagging": round(100 * sum(right for right, _ in correct) / sum(words for _, words in correct), 4),
-        "fallback": sum(statuses[status] for status in ("glued", "parts", "flat")),
+        "tagging": round(100 * sum(right) / len(right), 4),
+        "fallback": sum(result.status in ("glued", "parts", "flat") for result in results),
         "parsing_seconds": round(parsed, 3),
         "milliseconds": round(1000 * parsed / len(test), 3),
         "sentences_parsed": len(test),

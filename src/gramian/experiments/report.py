@@ -21,13 +21,10 @@ def page(experiment: Experiment, about: Mapping[str, Any], drawn: Mapping[str, s
     """Return the report as HTML; `about` is the manifest, `drawn` has the figures as SVG, by name."""
     style = (files("gramian.experiments") / "report.css").read_text(encoding="utf-8")
     recipe, runs = experiment.plan.recipe, about["runs"]
-    links = "".join(
-        f'<a href="#part-{number}">{escape(section.title)}</a>'
-        for number, section in enumerate(experiment.sections, start=1)
-    )
-    body = "".join(
-        _section(section, number, drawn) for number, section in enumerate(experiment.sections, start=1)
-    )
+    links = body = ""
+    for number, section in enumerate(experiment.sections, start=1):
+        links += f'<a href="#part-{number}">{escape(section.title)}</a>'
+        body += _section(section, number, drawn)
     missing = runs["planned"] - runs["finished"]
     state = f"{runs['finished']} of {runs['planned']} runs" if missing else f"all {runs['planned']} runs"
     seeds = len(about["seeds"])
@@ -68,26 +65,16 @@ def _section(section: Section, number: int, drawn: Mapping[str, str]) -> str:
 
 def _part(part: Table | Figure | Picture, drawn: Mapping[str, str]) -> str:
     if isinstance(part, Table):
-        return _tables(part)
-    if isinstance(part, Figure):
-        return _figure(part, drawn)
-    # As an image of its own, so that its styles and names do not reach the rest of the page.
-    content = base64.b64encode(part.svg.encode()).decode()
+        published = part.published and f'<div class="published">{_table(part.published)}</div>\n'
+        return f"<div>{_table(part)}</div>\n{published or ''}"
     caption = escape(part.caption)
-    image = f'<img src="data:image/svg+xml;base64,{content}" alt="{caption}">'
-    return f'<figure class="wide">{image}<figcaption>{caption}</figcaption></figure>\n'
-
-
-def _figure(figure: Figure, drawn: Mapping[str, str]) -> str:
-    wide = ' class="wide"' if figure.categories else ""
-    return f"<figure{wide}>{drawn.get(figure.name, '')}<figcaption>{escape(figure.caption)}</figcaption></figure>\n"
-
-
-def _tables(table: Table) -> str:
-    both = f"<div>{_table(table)}</div>\n"
-    if table.published is not None:
-        both += f'<div class="published">{_table(table.published)}</div>\n'
-    return both
+    if isinstance(part, Figure):
+        wide, image = bool(part.categories), drawn.get(part.name, "")
+    else:  # as an image of its own, so that its styles and names do not reach the rest of the page
+        content = base64.b64encode(part.svg.encode()).decode()
+        wide, image = True, f'<img src="data:image/svg+xml;base64,{content}" alt="{caption}">'
+    kind = ' class="wide"' if wide else ""
+    return f"<figure{kind}>{image}<figcaption>{caption}</figcaption></figure>\n"
 
 
 def _table(table: Table) -> str:

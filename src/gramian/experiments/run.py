@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gramian import __version__
 from gramian.errors import MissingExtraError
@@ -57,8 +57,7 @@ class Experiment:
         return self.folder / "report.html"
 
 
-@dataclass(frozen=True)
-class Foreseen:
+class Foreseen(NamedTuple):
     """What is ahead: how many runs, those of them kept from before, and the seconds expected for the others."""
 
     cells: int
@@ -110,7 +109,10 @@ def run_experiment(
     """
     if isinstance(plan, str):
         plan = make_plan(plan, str(data), config=config, quick=quick, seeds=seeds)
-    _need_plots()
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtraError("matplotlib", "plots", "the report of an experiment") from None
     out = Path(out)
     folder = TaskFolder(out / "runs", key=identity)
     tasks = plan.tasks(only)
@@ -120,15 +122,8 @@ def run_experiment(
     began = time.time()
     outcomes: list[Outcome] = []
     if not report_only:
-        outcomes = run_tasks(
-            measure,
-            tasks,
-            n_jobs=n_jobs,
-            scheduler=scheduler,
-            folder=folder,
-            failures="return",
-            watch=_Watcher(tasks, n_jobs),
-        )
+        where: dict[str, Any] = {"n_jobs": n_jobs, "scheduler": scheduler, "folder": folder}
+        outcomes = run_tasks(measure, tasks, failures="return", watch=_Watcher(tasks, n_jobs), **where)
     failed = [outcome for outcome in outcomes if outcome.error]
     if only is not None or report_only:
         outcomes = [found for task in plan.tasks() if (found := folder.find(task)) is not None]
@@ -161,15 +156,8 @@ class _Watcher:
             self._real += outcome.seconds
             self._expected += task["seconds"]
         ratio = self._real / self._expected if self._expected else 1.0
-        left = clock(ratio * self._left / self._n_jobs)
-        _log.debug(
-            "%d/%d runs, about %s left; %s, seed %d",
-            self._done,
-            self._total,
-            left,
-            task["cell"],
-            task["seed"],
-        )
+        done, left = f"{self._done}/{self._total}", clock(ratio * self._left / self._n_jobs)
+        _log.debug("%s runs, about %s left; %s, seed %d", done, left, task["cell"], task["seed"])
 
 
 def clock(seconds: float) -> str:
@@ -220,13 +208,6 @@ def manifest(experiment: Experiment, n_jobs: int, scheduler: str | None, seconds
     }
 
 
-def _need_plots() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError:
-        raise MissingExtraError("matplotlib", "plots", "the report of an experiment") from None
-
-
 def _write_files(experiment: Experiment, about: dict[str, Any]) -> None:
     """Write everything but the runs themselves, which are there already."""
     from gramian.experiments.figures import draw
@@ -237,8 +218,8 @@ def _write_files(experiment: Experiment, about: dict[str, Any]) -> None:
     rows = []
     for outcome in experiment.results.outcomes:
         task = outcome.task
-        row = {"cell": task["cell"], "seed": task["seed"], **task["settings"], **outcome.value}
-        rows.append({name: value for name, value in row.items() if name != "sentences"})
+        rows.append({"cell": task["cell"], "seed": task["seed"], **task["settings"], **outcome.value})
+        rows[-1].pop("sentences", None)
     _write(out / "runs.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     columns = list(dict.fromkeys(name for row in rows for name in row))
     _write(out / "runs.csv", _csv(columns, [[_flat(row.get(name)) for name in columns] for row in rows]))
@@ -251,10 +232,9 @@ def _write_files(experiment: Experiment, about: dict[str, Any]) -> None:
         elif isinstance(part, Picture):
             _write(out / "figures" / f"{part.name}.svg", part.svg + "\n")
         elif isinstance(part, Table):
-            for table in (part, part.published):
-                if table is not None:
-                    shown = [[_shown(entry) for entry in row] for row in table.rows]
-                    _write(out / "tables" / f"{table.name}.csv", _csv(table.columns, shown))
+            for table in filter(None, (part, part.published)):
+                shown = [[_shown(entry) for entry in row] for row in table.rows]
+                _write(out / "tables" / f"{table.name}.csv", _csv(table.columns, shown))
     _write(experiment.report, page(experiment, about, drawn))
 
 

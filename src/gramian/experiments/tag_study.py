@@ -8,9 +8,8 @@ predict, and returns the points of a curve.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from time import process_time
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gramian.automata.baselines import NGram
 from gramian.automata.basis import Basis
@@ -25,29 +24,14 @@ from gramian.evaluate.sequence_scores import next_symbol_scores
 
 __all__ = ["CurvePoint", "baseline_points", "em_curve", "spectral_curve"]
 
-_BASELINES = ("unigram", "bigram", "trigram")
 
+class CurvePoint(NamedTuple):
+    """One learnt model on a curve; points of a spectral curve share one decomposition, and each bears its whole time."""
 
-@dataclass(frozen=True)
-class CurvePoint:
-    """One learnt model on a curve.
-
-    Attributes
-    ----------
-    curve : str
-        What was varied beside the number of states, in words.
-    n_states : int
-    word_error_rate : float
-        Wrong next-symbol predictions in percent, STOP included.
-    seconds : float
-        Processor time of learning; points of a spectral curve share one decomposition, and each bears its
-        whole time.
-    """
-
-    curve: str
+    curve: str  # what was varied beside the number of states, in words
     n_states: int
-    word_error_rate: float
-    seconds: float
+    word_error_rate: float  # wrong next-symbol predictions in percent, STOP included
+    seconds: float  # of the processor, for learning
 
 
 def baseline_points(train: Sequences, test: Sequences) -> list[CurvePoint]:
@@ -60,7 +44,7 @@ def baseline_points(train: Sequences, test: Sequences) -> list[CurvePoint]:
     [('unigram', 1), ('bigram', 4), ('trigram', 7)]
     """
     points = []
-    for order, name in enumerate(_BASELINES, 1):
+    for order, name in enumerate(("unigram", "bigram", "trigram"), 1):
         began = process_time()
         model = NGram(order, smoothing="none").fit(train).model_
         points.append(_point(name, model, test, process_time() - began))
@@ -78,16 +62,10 @@ def spectral_curve(
     repair: Literal["em"] | None = None,
     random_state: int = 0,
 ) -> list[CurvePoint]:
-    """Return the error of spectral automata of several ranks, cut from one decomposition.
+    """Return the error of spectral automata of several ranks, cut from one decomposition; higher ranks than it has are left out.
 
-    Parameters
-    ----------
-    states : iterable of int
-        Ranks; those above the rank of the Hankel block are left out.
-    basis_size : int or "symbols"
-        So many frequent substrings, or the symbols and the empty string.
-    repair : "em" or None
-        Automata as they come, or made into distributions by clustering and EM.
+    The basis is of so many frequent substrings, or of the symbols and the empty string; `repair` makes automata into
+    distributions by clustering and EM.
 
     Examples
     --------
@@ -105,9 +83,7 @@ def spectral_curve(
     factors = spectral_factors(hankel_blocks(train, basis), ranks[-1], scaled=scaled, seed=random_state)
     shared = process_time() - began
     points = []
-    for rank in ranks:
-        if rank > len(factors.singular_values):
-            break
+    for rank in (rank for rank in ranks if rank <= len(factors.singular_values)):
         began = process_time()
         model = factors.truncated(rank).convert("substring", "string")
         if repair is not None:

@@ -54,45 +54,23 @@ def create_app(
     n_jobs: int | None = None,
     hosts: Sequence[str] = ("localhost", "127.0.0.1", "::1", "[::1]"),
 ) -> Starlette:
-    """Return the web application.
+    """Return the web application of a service, answered by `n_jobs` threads, by default one a processor.
 
-    Parameters
-    ----------
-    service : Service
-        What answers.
-    max_bytes : int
-        Largest body of a request; a larger one is refused with status 413.
-    max_seconds : float
-        How long a request may take to arrive (408) and to be answered (503), waiting included.
-    max_waiting : int
-        Questions that wait for a thread; those beyond are refused with 503.
-    n_jobs : int, optional
-        Threads that answer; by default one a processor.
-    hosts : sequence of str
-        Names that the server answers to, against pages elsewhere that point their own name here; ``"*"`` for any.
+    A body of more than `max_bytes` is refused with status 413; a request may take `max_seconds` to arrive (408) and to be
+    answered (503), waiting included; beyond `max_waiting` questions that wait for a thread, others are refused (503). The server
+    answers to the names in `hosts`, against pages elsewhere that point their own name here; ``"*"`` for any.
     """
     desk = _Desk(max_bytes, max_seconds, max_waiting, n_jobs or os.cpu_count() or 1)
-    posted: dict[str, Question] = {
-        "/api/parse": service.parse,
-        "/api/node": service.node,
-        "/api/export": service.export,
-        "/api/dependency": service.dependency,
-        "/api/head": service.head,
-        "/api/automaton": service.automaton,
-    }
-    got: dict[str, Question] = {
-        "/api/about": service.about,
-        "/api/states": service.states,
-        "/api/rule": service.rule,
-    }
+    posted = service.parse, service.node, service.export, service.dependency, service.head, service.automaton
+    got = service.about, service.states, service.rule
     routes = [_static(file) for file in (files("gramian.web") / "static").iterdir()]
-    routes += [Route(path, desk.posted(question), methods=["POST"]) for path, question in posted.items()]
-    routes += [Route(path, desk.got(question), methods=["GET"]) for path, question in got.items()]
+    routes += [Route(f"/api/{one.__name__}", desk.posted(one), methods=["POST"]) for one in posted]
+    routes += [Route(f"/api/{one.__name__}", desk.got(one), methods=["GET"]) for one in got]
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
-        desk.close()
+        desk.pool.shutdown(wait=False, cancel_futures=True)
 
     return Starlette(
         routes=routes,
@@ -109,18 +87,14 @@ class _Desk:
         self._max_bytes, self._max_seconds = max_bytes, max_seconds
         self._most = max_waiting + n_jobs
         self._open = 0
-        self._pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="gramian-web")
-
-    def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self.pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="gramian-web")
 
     def posted(self, question: Question) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
             kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "application/json":
-                raise HTTPException(
-                    415, "the body of a question is JSON; try: Content-Type: application/json"
-                )
+                what = "the body of a question is JSON; try: Content-Type: application/json"
+                raise HTTPException(415, what)
             return await self._answer(question, _fields(await self._body(request)))
 
         return endpoint
@@ -145,26 +119,23 @@ class _Desk:
                     if len(body) > self._max_bytes:
                         raise too_large
         except TimeoutError:
-            raise HTTPException(
-                408, f"the question took more than {self._max_seconds:g} s to arrive"
-            ) from None
+            what = f"the question took more than {self._max_seconds:g} s to arrive"
+            raise HTTPException(408, what) from None
         except ClientDisconnect:
             raise HTTPException(400, "the question ended before its end") from None
         return bytes(body)
 
     async def _answer(self, question: Question, fields: Fields) -> Response:
         if self._open >= self._most:
-            raise HTTPException(
-                503, "too many questions at once; try: again in a moment", {"Retry-After": "1"}
-            )
+            what = "too many questions at once; try: again in a moment"
+            raise HTTPException(503, what, {"Retry-After": "1"})
         self._open += 1
         try:
-            waiting = asyncio.get_running_loop().run_in_executor(self._pool, question, fields)
+            waiting = asyncio.get_running_loop().run_in_executor(self.pool, question, fields)
             answer = await asyncio.wait_for(waiting, self._max_seconds)
         except TimeoutError:
-            raise HTTPException(
-                503, f"no answer within {self._max_seconds:g} s; try: a shorter sentence"
-            ) from None
+            what = f"no answer within {self._max_seconds:g} s; try: a shorter sentence"
+            raise HTTPException(503, what) from None
         except GramianError as error:
             return _json({"error": str(error)}, 400)
         finally:

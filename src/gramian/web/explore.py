@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,7 @@ _MOST = 8
 _KEPT = 16  # sentences whose forests are kept
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     """A forest with the posterior of each label over each span."""
 
     forest: Forest
@@ -89,8 +88,7 @@ class Explorer:
 
     def words(self, text: str) -> tuple[str, ...]:
         """Return the words of a text as the parser has them."""
-        style = self.parser.model.tokens
-        return tuple(unescape_word(token.word) for token in tokenise(text, style))
+        return tuple(unescape_word(token.word) for token in tokenise(text, self.parser.model.tokens))
 
     def look(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Look | None:
         """Return the forest of a sentence, or None if the grammar does not derive it within limits."""
@@ -106,12 +104,11 @@ class Explorer:
 
     def confidences(self, look: Look, tree: Tree) -> list[float]:
         """Return the confidence of every label of a tree over its span, in the order of its subtrees."""
-        names, first_tag = self._labels.names, self._labels.n_phrase_labels
-        phrases = {name: number for number, name in enumerate(names[:first_tag])}
-        tags = {name: number + first_tag for number, name in enumerate(names[first_tag:])}
+        first_tag = self._labels.n_phrase_labels
+        numbers = {(name, number >= first_tag): number for number, name in enumerate(self._labels.names)}
         found = []
         for node, (label, start, end) in zip(tree.subtrees(), tree.spans(), strict=True):
-            number = (phrases if node.word is None else tags).get(label)
+            number = numbers.get((label, node.word is not None))
             cell = cell_number(start, end, look.forest.n_words)
             found.append(0.0 if number is None else max(0.0, float(look.labels[cell, number])))
         return list(self.parser.calibration.confidences(tree, found))
@@ -154,17 +151,15 @@ class Explorer:
         self, forest: Forest, label: str, start: int, end: int, is_tag: bool, symbol: str | None
     ) -> int | None:
         """Return the most probable item of a label over a span."""
-        there = np.flatnonzero((forest.item_first_word == start) & (forest.item_end == end))
-        fitting = [
-            item
-            for item in there.tolist()
-            if (
-                self.grammar.symbols[forest.item_symbol[item]] == symbol
-                if symbol is not None
-                else label in self._names(int(forest.item_symbol[item]), is_tag)
-            )
-        ]
-        best = max(fitting, key=lambda item: float(forest.item_posterior[item]), default=None)
+
+        def fits(item: int) -> bool:
+            number = int(forest.item_symbol[item])
+            if symbol is not None:
+                return self.grammar.symbols[number] == symbol
+            return label in self._names(number, is_tag)
+
+        there = np.flatnonzero((forest.item_first_word == start) & (forest.item_end == end)).tolist()
+        best = max(filter(fits, there), key=lambda item: float(forest.item_posterior[item]), default=None)
         return None if best is None or not forest.item_posterior[best] > 0 else best
 
     def _names(self, symbol: int, is_tag: bool) -> tuple[str, ...]:
@@ -181,10 +176,9 @@ class Explorer:
             share = float(forest.edge_posterior[edge]) / total if total > 0 else 0.0
             if share < _LEAST:
                 break
-            children = [
-                child for child in (int(forest.edge_left[edge]), int(forest.edge_right[edge])) if child >= 0
-            ]
-            rules.append({"share": share, "children": [self._child(forest, child) for child in children]})
+            children = int(forest.edge_left[edge]), int(forest.edge_right[edge])
+            listed = [self._child(forest, child) for child in children if child >= 0]
+            rules.append({"share": share, "children": listed})
         return rules
 
     def _child(self, forest: Forest, item: int) -> dict[str, Any]:
@@ -205,34 +199,26 @@ class Explorer:
         places = state_map(self.grammar, number)
         for state in described["states"]:
             state["x"], state["y"] = places.points[state["state"]]
-        return {
-            **described,
-            "name": described["symbol"],
-            "symbol": self.grammar.symbols[number],
-            "explained": places.explained,
-        }
+        named = {"name": described["symbol"], "symbol": self.grammar.symbols[number]}
+        return {**described, **named, "explained": places.explained}
 
     def rule(self, parent: str, children: Sequence[str], state: int | None = None) -> dict[str, Any]:
         """Return the tensor of a rule in one state of its parent, or averaged over all by their shares."""
         grammar = self.grammar
         wanted = [self._symbol(symbol) for symbol in (parent, *children)]
-        rules, block_of = (
-            (grammar.binary_rules, grammar.binary_block)
-            if len(children) == 2
-            else (grammar.unary_rules, grammar.unary_block)
-        )
+        binary = len(children) == 2
+        rules = grammar.binary_rules if binary else grammar.unary_rules
         found = np.flatnonzero((rules == wanted).all(axis=1))
         if len(found) == 0:
             raise OptionError(f"the grammar has no rule {parent} → {' '.join(children)}")
-        block = block_of(int(found[0])).astype(np.float64)
+        block = (grammar.binary_block if binary else grammar.unary_block)(int(found[0])).astype(np.float64)
         n_parent = block.shape[0]
         if state is not None and not 0 <= state < n_parent:
             raise OptionError(f"{parent} has the states 0 to {n_parent - 1}, not {state}")
-        if len(children) == 2:
+        matrix = block
+        if binary:
             matrix = block[state] if state is not None else np.tensordot(grammar.prior(wanted[0]), block, 1)
-        else:
-            matrix = block
-        flat = np.argsort(-block, axis=None, kind="stable")[:_MOST]
+        largest = np.argsort(-block, axis=None, kind="stable")[:_MOST].tolist()
         return {
             "parent": unescape_label(parent),
             "children": [unescape_label(child) for child in children],
@@ -242,10 +228,10 @@ class Explorer:
             "matrix": [[float(f"{value:.3g}") for value in row] for row in matrix.tolist()],
             "largest": [
                 {
-                    "states": [int(one) for one in np.unravel_index(place, block.shape)],
+                    "states": [*map(int, np.unravel_index(place, block.shape))],
                     "value": float(block.flat[place]),
                 }
-                for place in flat.tolist()
+                for place in largest
             ],
         }
 

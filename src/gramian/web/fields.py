@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gramian.errors import OptionError
@@ -11,12 +11,7 @@ __all__ = ["Fields"]
 
 
 class Fields:
-    """What a request says, by name.
-
-    Parameters
-    ----------
-    values : mapping
-        Of JSON, or of a query, whose values are all text.
+    """What a request says, by name: values of JSON, or of a query, where all are text.
 
     Examples
     --------
@@ -34,9 +29,8 @@ class Fields:
         """Return a text; one without a default must be there."""
         value = self._values.get(name, default)
         if not isinstance(value, str):
-            raise OptionError(
-                f"{name} is a text" + (", and missing" if value is None else f", not {_shown(value)}")
-            )
+            what = "and missing" if value is None else f"not {_shown(value)}"
+            raise OptionError(f"{name} is a text, {what}")
         return value
 
     def optional_text(self, name: str) -> str | None:
@@ -45,13 +39,10 @@ class Fields:
 
     def whole(self, name: str, least: int, most: int, default: int | None = None) -> int:
         """Return a whole number within bounds."""
-        value = self._values.get(name, default)
-        number = (
-            int(value)
-            if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10
-            else value
-        )
-        if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
+        value = number = self._values.get(name, default)
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
+            number = int(value)
+        if type(number) is not int or not least <= number <= most:
             raise OptionError(f"{name} is a whole number from {least} to {most}, not {_shown(value)}")
         return number
 
@@ -64,33 +55,29 @@ class Fields:
 
     def wholes(self, name: str, most: int, default: Sequence[int]) -> list[int]:
         """Return different whole numbers from 0 to below `most`."""
-        numbers = self._list(name, default)
-        if not all(isinstance(one, int) and not isinstance(one, bool) and 0 <= one < most for one in numbers):
-            raise OptionError(
-                f"{name} is a list of whole numbers from 0 to {most - 1}, not {_shown(numbers)}"
-            )
-        return list(dict.fromkeys(numbers))
+        what = f"whole numbers from 0 to {most - 1}"
+        return list(
+            dict.fromkeys(self._list(name, default, what, lambda one: type(one) is int and 0 <= one < most))
+        )
 
     def texts(self, name: str, default: Sequence[str] = (), most: int = 1000) -> list[str]:
         """Return a list of texts."""
-        values = self._list(name, default)
-        if not all(isinstance(one, str) for one in values) or len(values) > most:
-            raise OptionError(f"{name} is a list of up to {most} texts, not {_shown(values)}")
-        return values
+        return self._list(name, default, f"up to {most} texts", lambda one: isinstance(one, str), most)
 
     def numbers(self, name: str) -> list[float] | None:
         """Return a list of numbers, or None if there is none."""
         if self._values.get(name) is None:
             return None
-        values = self._list(name, ())
-        if not all(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
-            raise OptionError(f"{name} is a list of numbers, not {_shown(values)}")
-        return [float(one) for one in values]
+        return [float(one) for one in self._list(name, (), "numbers", lambda one: type(one) in (int, float))]
 
-    def _list(self, name: str, default: Sequence[Any]) -> list[Any]:
+    def _list(
+        self, name: str, default: Sequence[Any], what: str, fits: Callable[[Any], bool], most: int = 1 << 30
+    ) -> list[Any]:
         values = self._values.get(name, default)
         if not isinstance(values, list | tuple):
             raise OptionError(f"{name} is a list, not {_shown(values)}")
+        if not all(map(fits, values)) or len(values) > most:
+            raise OptionError(f"{name} is a list of {what}, not {_shown(list(values))}")
         return list(values)
 
 

@@ -76,9 +76,8 @@ class AutomatonView:
         machine: PDFA | WFA | None = self._machine(clusters)
         if machine is None:
             if self._wfa.n_states > _MOST_STATES:
-                raise OptionError(
-                    f"{self._wfa.n_states} states with negative weights cannot be drawn; try: training with repair"
-                )
+                what = f"{self._wfa.n_states} states with negative weights cannot be drawn"
+                raise OptionError(f"{what}; try: training with repair")
             machine = self._wfa
         drawn = machine.to_wfa() if isinstance(machine, PDFA) else machine
         return {
@@ -137,8 +136,7 @@ class DependencyView:
             Token(number, word, upos=self._upos(tag), xpos=tag)
             for number, (word, tag) in enumerate(zip(words, tags, strict=True), 1)
         )
-        sentence = Sentence(tokens)
-        result = self.parser.parse(sentence)
+        result = self.parser.parse(Sentence(tokens))
         return {
             "words": list(words),
             "tags": [token.upos if self.parser.symbols.column == "upos" else token.xpos for token in tokens],
@@ -165,6 +163,5 @@ class DependencyView:
 
     def _new_view(self, head: str | None, direction: int) -> AutomatonView:
         # Modifier sequences are short: few prefixes are frequent, and rare ones would merge all states into one.
-        return AutomatonView(
-            self.parser.grammar.automaton(head, direction), head or "ROOT", n_prefixes=50, minimum_share=0.4
-        )
+        automaton = self.parser.grammar.automaton(head, direction)
+        return AutomatonView(automaton, head or "ROOT", n_prefixes=50, minimum_share=0.4)

@@ -47,13 +47,7 @@ class _ImpatientProtocol(H11Protocol):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open a socket; port 0 takes any that is free.
-
-    Raises
-    ------
-    gramian.errors.OptionError
-        If the host is unknown, or the port taken or not allowed.
-    """
+    """Open a socket; port 0 takes any that is free."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         opened = socket.socket(family, kind, protocol)
@@ -62,26 +56,24 @@ def listen(host: str, port: int) -> socket.socket:
         opened.listen(256)
     except (OSError, OverflowError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise OptionError(
-            f"cannot listen on {host}, port {port} ({reason}); try: --port 0, for one that is free"
-        ) from None
+        what = f"cannot listen on {host}, port {port} ({reason})"
+        raise OptionError(f"{what}; try: --port 0, for one that is free") from None
     return opened
 
 
 def run(app: Starlette, opened: socket.socket) -> None:
     """Serve until interrupted."""
-    uvicorn.Server(
-        uvicorn.Config(
-            app,
-            http=_ImpatientProtocol,
-            ws="none",
-            lifespan="on",
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            limit_concurrency=1000,
-            timeout_keep_alive=10,
-            timeout_graceful_shutdown=2,
-            h11_max_incomplete_event_size=1 << 16,
-        )
-    ).run(sockets=[opened])
+    config = uvicorn.Config(
+        app,
+        http=_ImpatientProtocol,
+        ws="none",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=1000,
+        timeout_keep_alive=10,
+        timeout_graceful_shutdown=2,
+        h11_max_incomplete_event_size=1 << 16,
+    )
+    uvicorn.Server(config).run(sockets=[opened])

@@ -7,6 +7,7 @@ pictures.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 from gramian import __version__
@@ -28,7 +29,7 @@ _MOST_CLUSTERS = 20
 
 
 class Service:
-    """The models of a page (of trees, of dependencies, and an automaton), and the questions it answers."""
+    """The models of a page (of trees, of dependencies, and an automaton), and the questions it answers, each at its name."""
 
     def __init__(
         self,
@@ -78,13 +79,11 @@ class Service:
             raise OptionError("at least one model and one decoder are needed")
         typed = self._typed(fields, models[0])
         found: list[tuple[int, str, ParseResult]] = []
-        for model in models:
-            for decoder in dict.fromkeys(decoders):
-                # Viterbi orders derivations, not trees, and has one tree to show.
-                result = self._explorer(model).parser.parse(
-                    typed.sentence, k=1 if decoder == "viterbi" else k, decoder=decoder
-                )
-                found.append((model, decoder, result))
+        for model, decoder in product(models, dict.fromkeys(decoders)):
+            # Viterbi orders derivations, not trees, and has one tree to show.
+            number = 1 if decoder == "viterbi" else k
+            result = self._explorer(model).parser.parse(typed.sentence, k=number, decoder=decoder)
+            found.append((model, decoder, result))
         first = found[0][2]
         reference = typed.gold or (first.tree if first.words else None)
         answer: dict[str, Any] = {
@@ -141,9 +140,8 @@ class Service:
         words = typed.words if typed.text is None else explorer.words(typed.text)
         look = explorer.look(words, None if typed.gold else typed.tags)
         if look is None:
-            raise OptionError(
-                "the grammar has no tree for this sentence within the limits, so that there are no states to show"
-            )
+            what = "the grammar has no tree for this sentence within the limits"
+            raise OptionError(f"{what}, so that there are no states to show")
         start, end = (fields.whole(name, 0, len(words)) for name in ("start", "end"))
         symbol = fields.optional_text("symbol")
         return explorer.node(look, fields.text("label"), start, end, is_tag=fields.flag("tag"), symbol=symbol)

@@ -6,7 +6,7 @@ distances those of Hellinger, and the two directions of largest variance, states
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,7 @@ __all__ = ["StateMap", "state_map"]
 Doubles = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class StateMap:
+class StateMap(NamedTuple):
     """Places of the states of a symbol, by number, and the share of the variance that the plane keeps."""
 
     points: list[tuple[float, float]]
@@ -62,14 +61,11 @@ def _normalised(counts: Doubles) -> Doubles:
 
 def _rules(grammar: LPCFG, symbol: int) -> Doubles:
     """Return the probability of each rule of a phrase, by state; shape (states, rules)."""
-    columns = [
-        grammar.rule_sums(rule) for rule in np.flatnonzero(grammar.binary_rules[:, 0] == symbol).tolist()
-    ]
-    columns += [
-        grammar.unary_block(rule).sum(axis=1, dtype=np.float64)
-        for rule in np.flatnonzero(grammar.unary_rules[:, 0] == symbol).tolist()
-    ]
-    return np.column_stack([np.zeros(int(grammar.n_states[symbol])), *columns])
+    binary = np.flatnonzero(grammar.binary_rules[:, 0] == symbol).tolist()
+    unary = np.flatnonzero(grammar.unary_rules[:, 0] == symbol).tolist()
+    columns = [np.zeros(int(grammar.n_states[symbol])), *map(grammar.rule_sums, binary)]
+    columns += [grammar.unary_block(rule).sum(axis=1, dtype=np.float64) for rule in unary]
+    return np.column_stack(columns)
 
 
 def _words(grammar: LPCFG, symbol: int) -> Doubles:
@@ -87,13 +83,10 @@ def _words(grammar: LPCFG, symbol: int) -> Doubles:
 def _places(grammar: LPCFG, symbol: int) -> Doubles:
     """Return how often each state stands in each place of each rule; shape (states, places)."""
     use = grammar.before.sum(axis=1, dtype=np.float64)
-    columns = [
-        grammar.root[grammar.state_start[symbol] : grammar.state_start[symbol + 1]].astype(np.float64) * 1e-3
-    ]
-    for rules, block_of in (
-        (grammar.binary_rules, grammar.binary_block),
-        (grammar.unary_rules, grammar.unary_block),
-    ):
+    first, end = grammar.state_start[symbol : symbol + 2]
+    columns = [grammar.root[first:end].astype(np.float64) * 1e-3]
+    binary, unary = (grammar.binary_rules, grammar.binary_block), (grammar.unary_rules, grammar.unary_block)
+    for rules, block_of in (binary, unary):
         for rule, place in np.argwhere(rules[:, 1:] == symbol).tolist():
             parent = int(rules[rule, 0])
             block = block_of(rule)

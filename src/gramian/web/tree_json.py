@@ -12,8 +12,6 @@ from gramian.trees import Tree
 
 __all__ = ["compare", "finite", "nodes"]
 
-Key = tuple[bool, str, int, int]
-
 
 def finite(value: float) -> float | None:
     """Return a number, or None where JSON has none for it."""
@@ -76,13 +74,10 @@ def compare(tree: Tree, other: Tree, *, scored: bool = False) -> dict[str, Any]:
     answer: dict[str, Any] = {"differs": differs, "missing": missing}
     if scored:
         found = score([other], [tree])
-        answer["scores"] = {
-            "f1": finite(found.f1_gold_tags),
-            "signature": found.signature("f1_gold_tags"),
-        }
+        answer["scores"] = {"f1": finite(found.f1_gold_tags), "signature": found.signature("f1_gold_tags")}
     return answer
 
 
-def _keys(tree: Tree) -> Iterator[Key]:
+def _keys(tree: Tree) -> Iterator[tuple[bool, str, int, int]]:
     for node, (label, start, end) in zip(tree.subtrees(), tree.spans(), strict=True):
         yield node.word is not None, label, start, end

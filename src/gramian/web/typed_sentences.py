@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gramian.errors import InputError, OptionError
 from gramian.parsing.tokenise import tokenise
@@ -16,8 +16,7 @@ MOST_WORDS = 2000
 _DEEPEST = 400  # nodes on the way down a tree
 
 
-@dataclass(frozen=True)
-class Typed:
+class Typed(NamedTuple):
     """A sentence as it was typed: text yet to be cut into words, or words, with tags and tree if these were typed."""
 
     text: str | None = None
@@ -53,9 +52,8 @@ def read_typed(text: str, kind: str = "auto", normal_form: str = "penn") -> Type
     typed = _read(text, kind, normal_form)
     count = len(typed.words if typed.text is None else tokenise(typed.text))
     if count > MOST_WORDS:
-        raise InputError(
-            f"{count:,} words are too many to look at", "sentence", hint=f"type up to {MOST_WORDS:,}"
-        )
+        what = f"{count:,} words are too many to look at"
+        raise InputError(what, "sentence", hint=f"type up to {MOST_WORDS:,}")
     return typed
 
 
@@ -81,9 +79,8 @@ def read_tree(text: str) -> Tree:
     if len(trees) != 1:
         raise InputError(f"one tree is wanted, {len(trees)} were found", "sentence", hint="type one tree")
     if trees[0].height > _DEEPEST:
-        raise InputError(
-            f"the tree is more than {_DEEPEST} nodes deep", "sentence", hint="type a flatter one"
-        )
+        what = f"the tree is more than {_DEEPEST} nodes deep"
+        raise InputError(what, "sentence", hint="type a flatter one")
     return trees[0]
 
 

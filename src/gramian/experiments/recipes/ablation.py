@@ -7,7 +7,7 @@ from typing import Any
 from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
 from gramian.experiments.measure import expected_seconds, train_and_score
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
-from gramian.experiments.results import Figure, Line, Results, Section, Table
+from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table
 
 __all__ = ["RECIPE"]
 
@@ -62,13 +62,8 @@ def changes(states: int) -> dict[str, dict[str, dict[str, Any]]]:
 def cells(data: Data, options: Options) -> list[Cell]:
     """Return one cell for the usual settings and one for each change."""
     size, tested = tree_counts(data, options)
-    usual = {
-        "method": "spectral-cluster",
-        "states": options["states"],
-        "train": size,
-        "test": tested,
-        "preset": options["preset"],
-    }
+    usual = {"method": "spectral-cluster", "states": options["states"], "train": size, "test": tested}
+    usual["preset"] = options["preset"]
     found = []
     for part, those in changes(options["states"]).items():
         for name, change in those.items() if part in ("usual", *options["parts"]) else ():
@@ -88,40 +83,19 @@ def sections(results: Results) -> list[Section]:
     done = results.cells()
     names = [cell.replace("/", ": ", 1) for cell in done]
     spreads = [results.against(cell, USUAL, "f1") for cell in done]
-    rows = [
-        [
-            name,
-            spread,
-            results.difference(cell, USUAL, "f1"),
-            *results.values(cell, tagging=2, training_seconds=1, milliseconds=1, fallback=0),
-        ]
-        for cell, name, spread in zip(done, names, spreads, strict=True)
-    ]
+    rows: list[list[Entry]] = []
+    for cell, name, spread in zip(done, names, spreads, strict=True):
+        figures = results.values(cell, tagging=2, training_seconds=1, milliseconds=1, fallback=0)
+        rows.append([name, spread, results.difference(cell, USUAL, "f1"), *figures])
     columns = "change, F1, difference, tagging, training seconds, milliseconds per sentence, not derived"
     usual = results.value(USUAL, "f1")
-    return [
-        Section(
-            "One change at a time",
-            "Clustering with the usual settings, and what becomes of it. Marks tell what differs from the usual settings.",
-            [
-                Figure(
-                    "ablation",
-                    "F1 of every change; dashed: the usual settings",
-                    "F1",
-                    "",
-                    [Line.of("F1", enumerate(spreads))],
-                    categories=names,
-                    reference=None if usual is None else usual.mean,
-                ),
-                Table(
-                    "ablation",
-                    "F1 of every change, with gold's tags in the output",
-                    columns.split(", "),
-                    rows,
-                ),
-            ],
-        )
-    ]
+    level = None if usual is None else usual.mean
+    line = Line.of("F1", enumerate(spreads))
+    caption = "F1 of every change; dashed: the usual settings"
+    figure = Figure("ablation", caption, "F1", "", [line], categories=names, reference=level)
+    table = Table("ablation", "F1 of every change, with gold's tags in the output", columns.split(", "), rows)
+    text = "Clustering with the usual settings, and what becomes of it. Marks tell what differs from the usual settings."
+    return [Section("One change at a time", text, [figure, table])]
 
 
 PARTS = ["features", "scaling", "smoothing", "lexicon", "states", "binarisation", "method"]

@@ -66,14 +66,14 @@ def cells(data: Data, options: Options) -> list[Cell]:
                 settings["options"] = {"cycles": options["cycles"]}
             elif method != "pcfg":
                 settings["states"] = options["states"]
-            kind, times, more = method, 1, 0.0
+            kind = {"many": "spectral-em", "search": "spectral-cluster"}.get(method, method)
+            seconds = expected_seconds(kind, options["states"], size, tested)
             if method == "many":
-                kind, times = "spectral-em", options["models"]
                 settings["models"] = options["models"]
+                seconds *= options["models"]
             elif method == "search":
-                kind, times, more = "spectral-cluster", 2, options["budget"] * (1e-4 * size + 1)
                 settings |= {name: options[name] for name in ("budget", "symbols", "largest")}
-            seconds = times * expected_seconds(kind, options["states"], size, tested) + more
+                seconds = 2 * seconds + options["budget"] * (1e-4 * size + 1)
             found.append(Cell(f"{name}/{method}", settings, seconds, repeats=method != "pcfg"))
     return found
 
@@ -108,16 +108,15 @@ def _searched(
 ) -> dict[str, Any]:
     """Search for numbers of states on a tenth of the training trees, at most 300, then cluster all."""
     recipe = recipe_of({"method": "spectral-cluster", "states": settings["states"]}, seed)
+    scheme, largest = settings["preset"], settings["largest"]
     began = time.process_time()
-    search = StateSearch(
-        data, recipe, largest=settings["largest"], most=300, parameters=scoring(settings["preset"])
-    )
+    search = StateSearch(data, recipe, largest=largest, most=300, parameters=scoring(scheme))
     found = search.run(symbols=settings["symbols"], budget=settings["budget"])
-    whole = ClusterCache(search.learner, data.observations(), settings["largest"])
+    whole = ClusterCache(search.learner, data.observations(), largest)
     numbers = transferred(found, search.cache, whole)
     grammar, _ = compacted(whole.grammar(numbers))
     learnt = time.process_time() - began
-    result = parse_and_score(grammar, test, scheme=settings["preset"])
+    result = parse_and_score(grammar, test, scheme=scheme)
     return result | {
         "training_seconds": round(learnt, 3),
         "trees": data.bank.n_trees,
@@ -133,9 +132,7 @@ def sections(results: Results) -> list[Section]:
     columns = ["treebank", *(NAMES[method] for method in methods)]
 
     def table(name: str, caption: str, metric: str, digits: int) -> Table:
-        rows = [
-            [one, *(results.value(f"{one}/{method}", metric, digits) for method in methods)] for one in sets
-        ]
+        rows = [[one, *(results.value(f"{one}/{way}", metric, digits) for way in methods)] for one in sets]
         return Table(name, caption, columns, rows)
 
     marked = [

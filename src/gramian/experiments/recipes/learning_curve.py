@@ -52,35 +52,24 @@ def sections(results: Results) -> list[Section]:
             return results.against(f"{method}/{number}", f"{best}/{number}", metric)
         return results.value(f"{method}/{number}", metric, 1)
 
-    def parts(
-        name: str, metric: str, captions: tuple[str, str, str], log_y: bool = False
-    ) -> list[Table | Figure]:
+    def section(title: str, text: str, name: str, metric: str, captions: tuple[str, str, str]) -> Section:
         rows = [[number, *(entry(method, number, metric) for method in methods)] for number in numbers]
-        return [
-            Table(name, captions[0], ["trees", *(LABELS[method] for method in methods)], rows),
-            Figure(name, captions[1], "trees", captions[2], lines(metric), log_x=True, log_y=log_y),
-        ]
+        log_y = name == "training"
+        table = Table(name, captions[0], ["trees", *(LABELS[method] for method in methods)], rows)
+        figure = Figure(name, captions[1], "trees", captions[2], lines(metric), log_x=True, log_y=log_y)
+        return Section(title, text, [table, figure])
 
-    by_size = "F1 by number of training trees"
+    by_size = "F1 by number of training trees", "F1 by number of training trees", "F1"
     seconds = "Processor seconds of training", "Training time", "processor seconds"
     milliseconds = "Milliseconds per sentence", "Parsing time", "milliseconds per sentence"
+    marks = f"Words alone are given. Marks tell what differs from {LABELS[best]} at the same size."
     exponents = growth(lines("training_seconds"))
+    power = f"Processor seconds grow with the number of trees to the power of: {exponents}."
+    alone = "Each sentence parsed alone, on one core."
     return [
-        Section(
-            "Accuracy",
-            f"Words alone are given. Marks tell what differs from {LABELS[best]} at the same size.",
-            parts("f1", "f1", (by_size, by_size, "F1")),
-        ),
-        Section(
-            "Training time",
-            f"Processor seconds grow with the number of trees to the power of: {exponents}.",
-            parts("training", "training_seconds", seconds, log_y=True),
-        ),
-        Section(
-            "Parsing time",
-            "Each sentence parsed alone, on one core.",
-            parts("parsing", "milliseconds", milliseconds),
-        ),
+        section("Accuracy", marks, "f1", "f1", by_size),
+        section("Training time", power, "training", "training_seconds", seconds),
+        section("Parsing time", alone, "parsing", "milliseconds", milliseconds),
     ]
 
 

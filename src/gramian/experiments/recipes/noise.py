@@ -8,7 +8,7 @@ from gramian.chart.combine import COMBINATIONS
 from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
 from gramian.experiments.measure import expected_seconds, parse_and_score, recipe_of, trained
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
-from gramian.experiments.results import Figure, Line, Results, Section, Table
+from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table
 from gramian.parsing.model import Model
 
 __all__ = ["RECIPE"]
@@ -39,11 +39,9 @@ def measure(task: Task) -> dict[str, Any]:
     settings = task["settings"]
     train, test = task_trees(task)
     scheme = settings["scheme"]
-    noise = (
-        {}
-        if scheme in ("seeds", "binarisation")
-        else {"clustering__noise": scheme, "clustering__noise_level": settings["level"]}
-    )
+    noise = {"clustering__noise": scheme, "clustering__noise_level": settings["level"]}
+    if scheme in ("seeds", "binarisation"):
+        noise = {}
     most = max(settings["models"])
     learnt = {"method": "spectral-em", "states": settings["states"], "models": most, "options": noise}
     shape = {} if scheme == "binarisation" else {"shape": ["right"]}
@@ -55,8 +53,8 @@ def measure(task: Task) -> dict[str, Any]:
             model = Model(grammars[0], others=tuple(grammars[1:models]))
             scored = parse_and_score(model, test, scheme=settings["preset"], combination=combination)
             found["signature"] = scored["signature"]
-            for name, value in (("f1", scored["f1"]), ("milliseconds", scored["milliseconds"])):
-                found[f"{name} {models} {combination}"] = value
+            for name in ("f1", "milliseconds"):
+                found[f"{name} {models} {combination}"] = scored[name]
             found["sentences"][f"f1 {models} {combination}"] = scored["sentences"]["f1"]
     return found
 
@@ -69,14 +67,10 @@ def sections(results: Results) -> list[Section]:
     parts: list[Table | Figure] = []
     for way in combinations:
         metric = {number: f"{number} {way if number > 1 else combinations[0]}" for number in models}
-        rows = [
-            [
-                number,
-                *(results.against(scheme, "seeds", f"f1 {metric[number]}") for scheme in schemes),
-                results.value(schemes[0], f"milliseconds {metric[number]}", 1),
-            ]
-            for number in models
-        ]
+        rows: list[list[Entry]] = []
+        for number, name in metric.items():
+            scores = [results.against(scheme, "seeds", f"f1 {name}") for scheme in schemes]
+            rows.append([number, *scores, results.value(schemes[0], f"milliseconds {name}", 1)])
         lines = [
             Line.of(NAMES[scheme], ((n, results.value(scheme, f"f1 {metric[n]}")) for n in models))
             for scheme in schemes

@@ -8,11 +8,9 @@ from typing import Any
 from gramian.automata.automaton_picture import layered_svg
 from gramian.automata.dfa import dfa_approximation
 from gramian.dependency.head_automata import spectral
-from gramian.dependency.modifiers import head_sequences, projective
 from gramian.dependency.shag import LEFT, RIGHT
-from gramian.dependency.symbols import SymbolMap
 from gramian.errors import OptionError
-from gramian.experiments.attachment_study import VARIANTS, attachment_point
+from gramian.experiments.attachment_study import VARIANTS, attachment_point, read_sequences
 from gramian.experiments.data import Data, find_dependencies
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import Entry, Figure, Line, Picture, Results, Section, Table
@@ -85,11 +83,7 @@ def measure(task: Task) -> dict[str, Any]:
 
 def _picture(settings: dict[str, Any], train: list[Sentence]) -> dict[str, Any]:
     """Draw a small deterministic automaton that does what a learnt one does."""
-    trees = projective(train)
-    mapping = SymbolMap.fit(trees.sentences, settings["symbols"])
-    sequences = head_sequences(
-        mapping.names, [mapping(sentence.tokens) for sentence in trees.sentences], trees.heads
-    )
+    _, sequences = read_sequences(train, settings["symbols"])
     side = LEFT if settings["side"] == "left" else RIGHT
     modifiers = {
         head: int(sample.lengths.sum())
@@ -101,10 +95,9 @@ def _picture(settings: dict[str, Any], train: list[Sentence]) -> dict[str, Any]:
         head = max(modifiers, key=modifiers.__getitem__)
     if head not in modifiers:
         raise OptionError(f"no word has the symbol {head!r}; try another in the setting picture")
-    place = head, side
-    grammar = spectral(sequences, n_states=settings["states"])
-    automaton = grammar.automaton(*place)
-    machine = dfa_approximation(automaton, sequences.samples[place], settings["clusters"], n_prefixes=50)
+    automaton = spectral(sequences, n_states=settings["states"]).automaton(head, side)
+    sample = sequences.samples[head, side]
+    machine = dfa_approximation(automaton, sample, settings["clusters"], n_prefixes=50)
     return {"states_drawn": machine.n_states, "head": head, "sentences": {"svg": layered_svg(machine)}}
 
 
@@ -133,19 +126,13 @@ def sections(results: Results) -> list[Section]:
     columns = ["variant", "states", "UAS", "sentences helped by DET+F", "seconds of training"]
     score = "unlabelled attachment score"
     parts: list[Table | Figure | Picture] = [Table("best", caption, columns, rows, published)]
-    parts += [
-        Figure(*FIGURES[number], "states", score, [*group, *level])
-        for number, group in lines.items()
-        if group
-    ]
-    best_lines = [
-        max(group, key=lambda line: max(spread.mean for _, spread in line.points))
-        for group in lines.values()
-        if group
-    ]
-    parts.append(
-        Figure("figure-10", "Figure 10: the best of each kind", "states", score, [*best_lines, *level])
-    )
+    best_lines = []
+    for number, group in lines.items():
+        if group:
+            parts.append(Figure(*FIGURES[number], "states", score, [*group, *level]))
+            best_lines.append(max(group, key=lambda line: max(spread.mean for _, spread in line.points)))
+    best_of = "Figure 10: the best of each kind"
+    parts.append(Figure("figure-10", best_of, "states", score, [*best_lines, *level]))
     found = [Section("States against attachment", "Tags alone are read, as in the paper.", parts)]
     text = "A deterministic automaton drawn from the state vectors of a learnt one; in red, the probability of a stop."
     for cell in results.cells("picture/"):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
+from statistics import fmean
 from typing import Any
 
 from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
@@ -59,15 +61,16 @@ def measure(task: Task) -> dict[str, Any]:
     for words in sentences:
         began = time.process_time()
         parser.parse(words)
-        times.append((len(words), 1000 * (time.process_time() - began)))
-    total = sum(length for length, _ in times)
-    spent = sum(milliseconds for _, milliseconds in times)
+        times.append(1000 * (time.process_time() - began))
+    spent = sum(times)
     return {
         "milliseconds": round(spent / len(times), 3),
         "sentences_per_second": round(1000 * len(times) / spent, 1),
-        "words_per_second": round(1000 * total / spent),
+        "words_per_second": round(1000 * sum(map(len, sentences)) / spent),
         "states_of_all_labels": int(model.grammar.n_states.sum()),
-        "sentences": {"times": [[length, round(milliseconds, 3)] for length, milliseconds in times]},
+        "sentences": {
+            "times": [[len(words), round(t, 3)] for words, t in zip(sentences, times, strict=True)]
+        },
     }
 
 
@@ -80,9 +83,7 @@ def sections(results: Results) -> list[Section]:
     for kind in kinds:
         for states in numbers:
             cell = f"{kind}/{states}"
-            lengths = _by_length(
-                [tuple(pair) for run in results.runs(cell) for pair in run["sentences"]["times"]]
-            )
+            lengths = _by_length([pair for run in results.runs(cell) for pair in run["sentences"]["times"]])
             figures = results.values(cell, milliseconds=2, sentences_per_second=1, words_per_second=0)
             exponent = fitted_exponent([(x, spread.mean) for x, spread in lengths])
             rows.append([KINDS[kind], states, *figures, exponent])
@@ -98,30 +99,20 @@ def sections(results: Results) -> list[Section]:
     def figure(name: str, caption: str, lines: list[Line]) -> Figure:
         return Figure(name, caption, name, "milliseconds", lines, log_x=True, log_y=True)
 
-    return [
-        Section(
-            "Words and states against milliseconds",
-            "Every sentence parsed alone on one core, in processor time, all passes together. From 8 states on, milliseconds grow with the"
-            f" number of states to the power of: {growth(large)}.",
-            [
-                Table("speed", "Per sentence", columns.split(", "), rows),
-                figure("words", by_length, by_words),
-                figure("states", "By number of states", by_states),
-            ],
-        )
-    ]
+    text = (
+        "Every sentence parsed alone on one core, in processor time, all passes together. From 8 states on, milliseconds grow with the"
+        f" number of states to the power of: {growth(large)}."
+    )
+    table = Table("speed", "Per sentence", columns.split(", "), rows)
+    figures_of = figure("words", by_length, by_words), figure("states", "By number of states", by_states)
+    return [Section("Words and states against milliseconds", text, [table, *figures_of])]
 
 
-def _by_length(times: list[tuple[float, float]]) -> list[tuple[float, Spread]]:
-    """Return the mean time of sentences of like length."""
-    bins: dict[int, list[tuple[float, float]]] = defaultdict(list)
-    for length, milliseconds in times:
-        bins[int((length - 1) // _BIN)].append((length, milliseconds))
-    points = []
-    for _, members in sorted(bins.items()):
-        if len(members) >= 3:
-            points.append((sum(n for n, _ in members) / len(members), Spread.of([t for _, t in members])))
-    return points
+def _by_length(times: list[list[float]]) -> list[tuple[float, Spread]]:
+    """Return the mean time of sentences of like length, where there are three of them."""
+    binned = groupby(sorted(times, key=itemgetter(0)), lambda time: (time[0] - 1) // _BIN)
+    found = (list(zip(*members, strict=True)) for _, members in binned)
+    return [(fmean(lengths), Spread.of(spent)) for lengths, spent in found if len(spent) >= 3]
 
 
 TITLE = "Speed: words and states against milliseconds"

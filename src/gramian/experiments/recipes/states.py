@@ -21,7 +21,7 @@ from gramian.experiments.measure import (
     transferred,
 )
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
-from gramian.experiments.results import Figure, Line, Results, Section, Spread, Table
+from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table
 from gramian.grammar.compress.compact import compacted
 from gramian.learn import Observations
 from gramian.learn.search import (
@@ -56,14 +56,11 @@ def cells(data: Data, options: Options) -> list[Cell]:
     limits = {name: options[name] for name in ("largest", "symbols", "budget", "beam")}
     seconds = expected_seconds("spectral-cluster", options["states"], size, tested)
     search = options["budget"] * (1e-4 * size + 1e-3 * tested)
-    return [
-        Cell(
-            way,
-            common | {"way": way} | (limits if way in SEARCHES else {}),
-            seconds + search * (way in SEARCHES),
-        )
-        for way in options["ways"]
-    ]
+    found = []
+    for way in options["ways"]:
+        more, took = (limits, search) if way in SEARCHES else ({}, 0.0)
+        found.append(Cell(way, common | {"way": way} | more, seconds + took))
+    return found
 
 
 def measure(task: Task) -> dict[str, Any]:
@@ -112,25 +109,17 @@ def sections(results: Results) -> list[Section]:
     ways = [way for way in results.options["ways"] if results.runs(way)]
     first = {way: results.runs(way)[0] for way in ways}
     base = "root" if "root" in ways else ways[0]
-    rows = [
-        [
-            WAYS[way],
-            results.against(way, base, "f1"),
-            results.difference(way, base, "f1"),
-            *results.values(way, states=0, candidates=0, search_seconds=1),
-        ]
-        for way in ways
-    ]
+    rows: list[list[Entry]] = []
+    for way in ways:
+        scores = results.against(way, base, "f1"), results.difference(way, base, "f1")
+        rows.append([WAYS[way], *scores, *results.values(way, states=0, candidates=0, search_seconds=1)])
     columns = "way, F1, difference, states of all labels, candidates, seconds of search and training"
     caption = "F1 on sentences that no search has seen; marks tell what differs from the default"
     parts: list[Table | Figure] = [Table("ways", caption, columns.split(", "), rows)]
     lines = [
-        Line(
-            WAYS[way],
-            [(number, Spread(best)) for number, best in enumerate(accumulate(scores, max), start=1)],
-        )
+        Line.of(WAYS[way], enumerate(map(Spread, accumulate(first[way]["scores"], max)), start=1))
         for way in ways
-        if (scores := first[way]["scores"]) and way != "likelihood"
+        if first[way]["scores"] and way != "likelihood"
     ]
     if lines:
         caption = "The best F1 so far, on the trees of the search"

@@ -33,16 +33,13 @@ def cells(data: Data, options: Options) -> list[Cell]:
     common = {name: options[name] for name in ("ranks", "gates", "iterations", "longest", "preset")}
     ranks = len(options["ranks"])
     ways = 2 + ranks * len(options["gates"])
-    return [
-        Cell(
-            f"{states}",
-            {**common, "states": states, "train": size, "test": tested},
-            expected_seconds("em", states, size, 0)
-            + ways * (2 + tested * (5e-3 + 2e-5 * states**2))
-            + ranks * states,
-        )
-        for states in options["states"]
-    ]
+    found = []
+    for states in options["states"]:
+        seconds = expected_seconds("em", states, size, 0) + ranks * states
+        seconds += ways * (2 + tested * (5e-3 + 2e-5 * states**2))
+        settings = {**common, "states": states, "train": size, "test": tested}
+        found.append(Cell(f"{states}", settings, seconds))
+    return found
 
 
 def measure(task: Task) -> dict[str, Any]:
@@ -58,15 +55,11 @@ def measure(task: Task) -> dict[str, Any]:
 
     def note(name: str, model: Any, share: float, seconds: float) -> None:
         scored = parse_and_score(model, test, scheme=settings["preset"])
-        found.update(
-            {
-                f"seconds {name}": scored["milliseconds"] / 1000,
-                f"f1 {name}": scored["f1"],
-                f"share {name}": round(share, 4),
-                f"fitting {name}": round(seconds, 2),
-                "signature": scored["signature"],
-            }
-        )
+        found[f"seconds {name}"] = scored["milliseconds"] / 1000
+        found[f"f1 {name}"] = scored["f1"]
+        found[f"share {name}"] = round(share, 4)
+        found[f"fitting {name}"] = round(seconds, 2)
+        found["signature"] = scored["signature"]
         found["sentences"][f"f1 {name}"] = scored["sentences"]["f1"]
 
     note(EXACT, grammar, 0.0, 0.0)
@@ -112,12 +105,10 @@ def sections(results: Results) -> list[Section]:
     parts: list[Table | Figure] = [Table("tensor", caption, columns, rows, published)]
     for what, label in (("seconds", "seconds per sentence"), ("f1", "F1")):
         for rank in ranks:
-            lines = [
-                Line.of(
-                    f"{m} states", ((gate, results.value(f"{m}", f"{what} {rank} {gate}")) for gate in gates)
-                )
-                for m in numbers
-            ]
+            lines = []
+            for m in numbers:
+                points = [(gate, results.value(f"{m}", f"{what} {rank} {gate}")) for gate in gates]
+                lines.append(Line.of(f"{m} states", points))
             caption = f"Gate against {label}, rank {rank}"
             parts.append(Figure(f"{what}-{rank}", caption, "gate", label, lines, log_x=True))
     times = [

@@ -56,6 +56,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
     trained = options["sizes"] or sizes(most, options["shares"])
     middle = min(options["states_size"], most)
     train, held_out = (len(part) for part in split_trees(data.files, scheme, 2))
+    compared = min(options["comparison_size"] or train, train), min(held_out, options["test_sentences"])
     found = []
 
     def add(name: str, way: str, states: int, size: int, tested: int, split: bool) -> None:
@@ -70,9 +71,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
         for states in options["states"]:
             add(f"states/{way}/{states}", way, states, middle, test, False)
         for states in options["comparison_states"]:
-            limit = options["comparison_size"] or train
-            tested = min(held_out, options["test_sentences"])
-            add(f"comparison/{way}/{states}", way, states, min(limit, train), tested, True)
+            add(f"comparison/{way}/{states}", way, states, *compared, True)
     return found
 
 
@@ -101,8 +100,19 @@ _SAME = (
 )
 
 
+Scores = tuple[tuple[float, ...], ...]
+
+
 def _numbers(results: Results, under: str) -> list[int]:
     return sorted({int(cell.split("/")[2]) for cell in results.cells(under)})
+
+
+def _theirs(label: str, rows: Scores, column: int = 1) -> Line:
+    return Line.printed(label, [(row[0], row[column]) for row in rows])
+
+
+def _seconds(results: Results, cell: str) -> list[Entry]:
+    return [results.value(cell.format(way), "training_seconds", 1) for way in WAYS]
 
 
 def _both(results: Results, cell: str, metric: str) -> list[Entry]:
@@ -128,8 +138,7 @@ def _size_section(results: Results) -> Section:
     rows: list[list[Entry]] = []
     for size in trained:
         figures = [_both(results, f"size/{{}}/{size}/{states}", _METRIC) for states in (STATES, 1)]
-        seconds = [results.value(f"size/{way}/{size}/{STATES}", "training_seconds", 1) for way in WAYS]
-        rows.append([size, *figures[0], *figures[1], *seconds])
+        rows.append([size, *figures[0], *figures[1], *_seconds(results, f"size/{{}}/{size}/{STATES}")])
     caption = "Figure 13 of the thesis: WSJ, up to 30,000 sentences"
     published = Table("figure-13-published", caption, ["sentences", "8 states", "no states", "hours"], SIZES)
     caption = (
@@ -143,15 +152,11 @@ def _size_section(results: Results) -> Section:
         return results.line(label, [(size, f"size/{way}/{size}/{states}") for size in trained], metric)
 
     def figure(number: int, caption: str, y: str, lines: list[Line], log_x: bool = True) -> Figure:
-        return Figure(
-            f"figure-{number}", f"Figure {number}: size and {caption}", "sentences", y, lines, log_x=log_x
-        )
+        about = f"Figure {number}: size and {caption}"
+        return Figure(f"figure-{number}", about, "sentences", y, lines, log_x=log_x)
 
     ours = [line(way, states, _METRIC) for states in (STATES, 1) for way in WAYS]
-    theirs = [
-        Line.printed(f"published, {label}", [(row[0], row[column]) for row in SIZES])
-        for column, label in ((1, "8 states"), (2, "no states"))
-    ]
+    theirs = [_theirs("published, 8 states", SIZES), _theirs("published, no states", SIZES, 2)]
     score = "mean unlabelled F1"
     times = [line(way, STATES, "training_seconds") for way in WAYS]
     hours = "training time (the thesis: half an hour to 5.5 hours)"
@@ -172,9 +177,8 @@ def _states_section(results: Results) -> Section:
     rows: list[list[Entry]] = []
     for states in numbers:
         figures = [_both(results, f"states/{{}}/{states}", metric) for metric in (_METRIC, "mean_f1")]
-        seconds = [results.value(f"states/{way}/{states}", "training_seconds", 1) for way in WAYS]
         failures = results.value(f"states/thesis/{states}", "fallback", 0)
-        rows.append([states, *figures[0], *figures[1], *seconds, failures])
+        rows.append([states, *figures[0], *figures[1], *_seconds(results, f"states/{{}}/{states}"), failures])
     caption = "Figure 17 of the thesis: 10,000 sentences of WSJ"
     names = ["states", "unlabelled F1", "labelled F1", "hours"]
     published = Table("figure-17-published", caption, names, NUMBERS)
@@ -182,8 +186,7 @@ def _states_section(results: Results) -> Section:
         "Mean F1 of sentences by number of states; processor seconds of training; sentences that the thesis's"
         " grammar does not derive"
     )
-    more = [*_SECONDS, "not derived, thesis's setting"]
-    columns = _columns("states", "unlabelled", "labelled", more=more)
+    columns = _columns("states", "unlabelled", "labelled", more=[*_SECONDS, "not derived, thesis's setting"])
 
     def line(way: str, metric: str, kind: str = "") -> Line:
         return results.line(f"{WAYS[way]}{kind}", [(n, f"states/{way}/{n}") for n in numbers], metric)
@@ -191,17 +194,11 @@ def _states_section(results: Results) -> Section:
     def figure(number: int, caption: str, y: str, lines: list[Line]) -> Figure:
         return Figure(f"figure-{number}", f"Figure {number}: states{caption}", "states", y, lines)
 
-    def theirs(label: str, column: int) -> Line:
-        return Line.printed(label, [(row[0], row[column]) for row in NUMBERS])
-
     kinds = ((_METRIC, ", unlabelled"), ("mean_f1", ", labelled"))
-    accuracy = [
-        *(line(way, _METRIC) for way in WAYS),
-        line("best", _WORDS, ", words alone"),
-        theirs("published", 1),
-    ]
+    accuracy = [line(way, _METRIC) for way in WAYS]
+    accuracy += [line("best", _WORDS, ", words alone"), _theirs("published", NUMBERS)]
     labelled = [line(way, metric, kind) for way in WAYS for metric, kind in kinds]
-    labelled += [theirs("published, unlabelled", 1), theirs("published, labelled", 2)]
+    labelled += [_theirs("published, unlabelled", NUMBERS), _theirs("published, labelled", NUMBERS, 2)]
     times = [line(way, "training_seconds") for way in WAYS]
     return Section(
         "Number of states",
@@ -217,10 +214,8 @@ def _states_section(results: Results) -> Section:
 
 def _comparison_section(results: Results) -> Section:
     numbers = _numbers(results, "comparison/")
-    rows: list[list[Entry]] = []
-    for states in numbers:
-        cell = f"comparison/{{}}/{states}"
-        rows.append([states, *_both(results, cell, _METRIC), *_both(results, cell, "f1")])
+    cells_of = {states: f"comparison/{{}}/{states}" for states in numbers}
+    rows = [[n, *_both(results, cell, _METRIC), *_both(results, cell, "f1")] for n, cell in cells_of.items()]
     caption = "Figure 21 of the thesis: sections 1-21 to 22 of WSJ; the two columns are different scores"
     names = ["states", "Cohen et al. (2013), labelled F1", "thesis, mean unlabelled F1"]
     published = Table("figure-21-published", caption, names, EARLIER)
@@ -230,10 +225,8 @@ def _comparison_section(results: Results) -> Section:
         for way in WAYS
         for metric, kind in ((_METRIC, "mean unlabelled"), ("f1", "labelled"))
     ]
-    lines += [
-        Line.printed("Cohen et al. (2013), labelled", [(row[0], row[1]) for row in EARLIER]),
-        Line.printed("thesis, mean unlabelled", [(row[0], row[2]) for row in EARLIER]),
-    ]
+    lines.append(_theirs("Cohen et al. (2013), labelled", EARLIER))
+    lines.append(_theirs("thesis, mean unlabelled", EARLIER, 2))
     about = "Figure 22: states and accuracy of the implementations"
     return Section(
         "Comparison with an earlier implementation",

@@ -16,7 +16,7 @@ from gramian.errors import OptionError
 from gramian.experiments.data import Data, find_treebank, gold_trees, preset_of
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table
-from gramian.experiments.tag_study import CurvePoint, baseline_points, em_curve, spectral_curve
+from gramian.experiments.tag_study import baseline_points, em_curve, spectral_curve
 from gramian.io.files import peek_text
 
 __all__ = ["RECIPE"]
@@ -32,10 +32,8 @@ def _strings(path: str, tagset: str) -> Sequences:
         if tagset != "whole":
             raise OptionError('only trees have universal tags; try the setting tagsets = ["whole"]')
         return read_strings(path)
-    trees = gold_trees(path, preset_of(path))
-    if tagset == "whole":
-        return Sequences.from_strings([tree.normal.tags for tree in trees])
-    return Sequences.from_strings([[universal_tag(tag) for tag in tree.normal.tags] for tree in trees])
+    rows = [tree.normal.tags for tree in gold_trees(path, preset_of(path))]
+    return Sequences.from_strings(rows if tagset == "whole" else [[*map(universal_tag, row)] for row in rows])
 
 
 def _parts(files: dict[str, str], tagset: str) -> tuple[Sequences, Sequences]:
@@ -75,28 +73,15 @@ def measure(task: Task) -> dict[str, Any]:
     train, test = _parts(task["files"], settings["tagset"])
     if settings["train"]:
         train = train.take(range(min(settings["train"], len(train))))
-    points: list[CurvePoint]
+    options: dict[str, Any] = {"states": settings.get("states"), "random_state": task["seed"]}
     if settings["curve"] == "baselines":
         points = baseline_points(train, test)
     elif settings["curve"] == "spectral":
         basis = settings["basis"]
-        points = spectral_curve(
-            train,
-            test,
-            settings["states"],
-            scaled=settings["scaled"],
-            basis_size="symbols" if basis == "symbols" else int(basis),
-            random_state=task["seed"],
-        )
+        size: Any = basis if basis == "symbols" else int(basis)
+        points = spectral_curve(train, test, scaled=settings["scaled"], basis_size=size, **options)
     else:
-        points = em_curve(
-            train,
-            test,
-            settings["states"],
-            max_iter=settings["iterations"],
-            n_jobs=1,
-            random_state=task["seed"],
-        )
+        points = em_curve(train, test, max_iter=settings["iterations"], n_jobs=1, **options)
     found: dict[str, Any] = {"signature": "word_error_rate|next symbol, STOP included"}
     for point in points:
         name = point.curve if settings["curve"] == "baselines" else point.n_states
@@ -129,11 +114,8 @@ def _section(results: Results, tagset: str) -> Section:
         if line.points
     }
     rows += [[f"{label}, {number:g} states", spread] for label, (number, spread) in best.items()]
-    best_spectral = min(
-        (line for line in spectral if line.points),
-        key=lambda line: best[line.label][1].mean,
-        default=Line("", []),
-    )
+    measured = [line for line in spectral if line.points]
+    best_spectral = min(measured, key=lambda line: best[line.label][1].mean, default=Line("", []))
     columns = ["model", "error"]
     caption = "Balle et al. (2014), WSJ; the curves are only plotted there"
     published = Table(f"published-{tagset}", caption, columns, [*PUBLISHED[tagset].items()])
@@ -143,16 +125,14 @@ def _section(results: Results, tagset: str) -> Section:
         return Figure(name, f"Figure {number}: {caption}", "states", "word error rate", [*lines, *level])
 
     caption = "Each method at its best number of states"
-    return Section(
-        TAGSETS[tagset],
-        "How often the next tag, or the end, is not the one predicted, in percent.",
-        [
-            Table(f"best-{tagset}", caption, columns, rows, published),
-            figure(3, "spectral, by basis", spectral),
-            figure(4, "EM", [em]),
-            figure(5, "the best of each", [best_spectral, em]),
-        ],
-    )
+    parts: list[Table | Figure] = [
+        Table(f"best-{tagset}", caption, columns, rows, published),
+        figure(3, "spectral, by basis", spectral),
+        figure(4, "EM", [em]),
+        figure(5, "the best of each", [best_spectral, em]),
+    ]
+    text = "How often the next tag, or the end, is not the one predicted, in percent."
+    return Section(TAGSETS[tagset], text, parts)
 
 
 TITLE = "Weighted automata: states against word error rate"
