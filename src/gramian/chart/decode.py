@@ -14,7 +14,7 @@ Tsujii 2005; Petrov & Klein 2007):
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,8 @@ DECODERS = ("max-recall", "max-rule-product", "max-rule-sum", "variational", "vi
 RECALL_PENALTY = 0.5
 
 
-class Scores(NamedTuple):
+@dataclass(frozen=True)
+class Scores:
     """What a decoder adds up over a tree: scores of its items and edges, and of each item as its root; -inf (or NaN) where it cannot be."""
 
     item: npt.NDArray[np.float32]
