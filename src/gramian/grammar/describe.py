@@ -128,12 +128,8 @@ def describe(
         )
         for state in np.argsort(-prior, kind="stable").tolist()
     ]
-    return SymbolDescription(
-        unescape_label(grammar.symbols[symbol]),
-        "tag" if is_tag else "phrase",
-        float(view.use[symbol]),
-        tuple(states),
-    )
+    kind = "tag" if is_tag else "phrase"
+    return SymbolDescription(view.names[symbol], kind, float(view.use[symbol]), tuple(states))
 
 
 def _examples(sampler: TreeSampler, symbol: int, state: int, number: int) -> tuple[str, ...]:
@@ -142,9 +138,8 @@ def _examples(sampler: TreeSampler, symbol: int, state: int, number: int) -> tup
         drawn = dict.fromkeys(sampler.draw_words(symbol, state) for _ in range(_DRAWN))
     except OptionError:
         return ()
-    return tuple(
-        " ".join(words) for words in sorted(drawn, key=lambda words: max(len(words), _SHORT))[:number]
-    )
+    by_length = sorted(drawn, key=lambda words: max(len(words), _SHORT))
+    return tuple(" ".join(words) for words in by_length[:number])
 
 
 def _largest(

@@ -63,7 +63,8 @@ def glued(grammar: LPCFG) -> LPCFG:
         for parent in (top, rest)
         for follower in (rest, end)
     ]
-    blocks = [price * grammar.prior(part) for part, price in zip(parts, weight.tolist(), strict=True)]
+    priced = zip(parts.tolist(), weight.tolist(), strict=True)
+    blocks = [price * grammar.prior(part) for part, price in priced]
     rules = [moved[grammar.binary_rules], *sequences]
     root_weight = _with_new(np.zeros(n_symbols), n_phrases, [1, 0], [0])
     return replace(
