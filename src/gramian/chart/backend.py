@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ from gramian.chart import coarse_kernels, fine_kernels
 from gramian.chart.coarse_arrays import CoarseForest, EdgeList, Tags, Thresholds
 from gramian.chart.forest import Allowed, Forest, Pruning
 from gramian.chart.grammar_arrays import GrammarArrays, grammar_arrays
+from gramian.chart.label_table import LabelTable, label_table
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
 from gramian.grammar.merged_states import halves, merged, shares_in_groups
@@ -28,17 +30,7 @@ Floats = npt.NDArray[np.float32]
 
 
 class ChartInput(NamedTuple):
-    """One sentence of a batch.
-
-    Attributes
-    ----------
-    words : sequence of WordScores
-        With the states of all grammars that are combined; see :func:`gramian.grammar.lexicon.joined`.
-    allowed : Allowed, optional
-        Which symbols each span may hold; see :class:`gramian.chart.constraints.Constraints`.
-    tokens : sequence of str, optional
-        The words themselves. Grammars look at scores alone; experts beside them look at these.
-    """
+    """One sentence: scores with the states of all grammars (:func:`gramian.grammar.lexicon.joined`), and the words for experts to see."""
 
     words: Sequence[WordScores]
     allowed: Allowed | None = None
@@ -56,10 +48,7 @@ class Backend(Protocol):
     """Whoever turns sentences into forests, for grammars with the same rules."""
 
     def forests(self, batch: Sequence[ChartInput], pruning: Pruning) -> list[list[Forest | None]]:
-        """Return for each sentence the forest of each grammar, None where it gives the sentence no probability.
-
-        The forests of a sentence have the same items and edges.
-        """
+        """Return each sentence's forests, of the same items and edges, one a grammar; None where it gives no probability."""
 
 
 BackendFactory: TypeAlias = Callable[[Sequence[PlacedGrammar], Longs], Backend]
@@ -69,18 +58,16 @@ BackendFactory: TypeAlias = Callable[[Sequence[PlacedGrammar], Longs], Backend]
 class NumbaBackend:
     """Charts filled by numba kernels, one sentence after the other; safe to share between threads.
 
-    Parameters
-    ----------
-    grammars : sequence of PlacedGrammar
-        With the same rules; the coarse chart is filled with the first one's.
-    tag_states : ndarray of int64, shape (n_tags,)
-        How many states words have scores for under each tag.
+    The coarse chart is filled with the first grammar's rules; words have scores for `tag_states` (n_tags,) states under each tag.
     """
 
     def __init__(self, grammars: Sequence[PlacedGrammar], tag_states: Longs) -> None:
-        coarse = grammars[0].grammar.coarse
+        first = grammars[0].grammar
         self._grammars, self._tag_states = tuple(grammars), tag_states
-        self._arrays = [grammar_arrays(one.grammar, coarse) for one in grammars]
+        self._arrays = [grammar_arrays(one.grammar, first.coarse) for one in grammars]
+        self._labels = label_table(first.symbols, first.n_phrases)
+        self._n_phrases = np.int32(first.n_phrases)
+        self._everything = np.ones((1, first.n_phrases + 1), np.bool_)
 
     @cached_property
     def _halved(self) -> _Halved:
@@ -96,24 +83,25 @@ class NumbaBackend:
         coarse = self.coarse_forest(tags, pruning, sentence.allowed)
         if coarse is None:
             return [None] * len(self._grammars)
-        numbers = tags.symbol - first.grammar.n_phrases
+        numbers = tags.symbol - self._n_phrases
         states = np.concatenate([word.states for word in words])
         sizes = self._tag_states[numbers]
-        start = np.cumsum(sizes) - sizes
+        start = sizes.cumsum() - sizes
         if pruning.split > 0 and first.grammar.is_probabilistic:
             coarse = self._halved.prune(coarse, tags, states, start + first.state_offset[numbers], pruning)
         found: list[Forest | None] = []
         for (grammar, offset), arrays in zip(self._grammars, self._arrays, strict=True):
             own = coarse if len(found) == len(self._grammars) - 1 else _copied(coarse)
-            found.append(_fine_forest(grammar, arrays, own, tags, states, start + offset[numbers], pruning))
+            state_start = start + offset[numbers]
+            found.append(_fine_forest(grammar, arrays, self._labels, own, tags, states, state_start, pruning))
         return found
 
     def tags(self, words: Sequence[WordScores]) -> Tags:
         """Return the tags of words as the coarse chart wants them."""
-        start = np.zeros(len(words) + 1, np.int32)
-        np.cumsum([len(word.tags) for word in words], out=start[1:])
-        symbol = np.concatenate([word.tags for word in words]) + np.int32(self._grammars[0].grammar.n_phrases)
-        return Tags(start, symbol, np.concatenate([word.coarse for word in words]).astype(np.float64))
+        tags = [word.tags for word in words]
+        start = np.array([0, *accumulate(map(len, tags))], np.int32)
+        scores = np.concatenate([word.coarse for word in words]).astype(np.float64)
+        return Tags(start, np.concatenate(tags) + self._n_phrases, scores)
 
     def coarse_forest(
         self, tags: Tags, pruning: Pruning, allowed: Allowed | None = None
@@ -121,52 +109,31 @@ class NumbaBackend:
         """Return what the coarse grammar leaves of a sentence, or None if it does not derive it."""
         if allowed is None:
             n = len(tags.start) - 1
-            everything = np.ones((1, self._grammars[0].grammar.n_phrases + 1), np.bool_)
-            allowed = Allowed(np.zeros(n * (n + 1) // 2, np.int32), everything)
+            allowed = Allowed(np.zeros(n * (n + 1) // 2, np.int32), self._everything)
         guess = pruning.guess if pruning.beam > 0 else 0.0
-        limits = Thresholds(
-            *map(float, (pruning.beam, guess, pruning.item, pruning.edge))
-        )  # as they were compiled
-        forest: CoarseForest = coarse_kernels.pruned_forest(tags, self._arrays[0], allowed, limits)
+        limits = map(float, (pruning.beam, guess, pruning.item, pruning.edge))  # as they were compiled
+        forest: CoarseForest = coarse_kernels.pruned_forest(
+            tags, self._arrays[0], allowed, Thresholds(*limits)
+        )
         return None if forest.log_probability == -np.inf else forest
 
 
 def _fine_forest(
-    grammar: LPCFG,
-    arrays: GrammarArrays,
-    coarse: CoarseForest,
-    tags: Tags,
-    states: Floats,
-    state_start: Longs,
-    pruning: Pruning,
-) -> Forest | None:
-    """Return the forest with states; the posteriors of `coarse` are overwritten."""
-    c = coarse
+    grammar: LPCFG, arrays: GrammarArrays, labels: LabelTable,
+    c: CoarseForest, tags: Tags, states: Floats, state_start: Longs, pruning: Pruning,
+) -> Forest | None:  # fmt: skip
+    """Return the forest with states; the posteriors of `c` are overwritten."""
     threshold = float(pruning.fine) if grammar.is_probabilistic else 0.0  # negative weights may cancel
-    log_ratio, item_start, inside, outside, weight, root_posterior = fine_kernels.fine_forest(
+    log_ratio, item_start, inside, outside, edge_weight, root_posterior = fine_kernels.fine_forest(
         c, tags, states, state_start, arrays, threshold
     )
     if log_ratio == -np.inf:
         return None
     return Forest(
-        grammar=grammar,
-        arrays=arrays,
-        n_words=len(tags.start) - 1,
-        log_ratio=c.log_probability + log_ratio,
-        item_symbol=c.item_symbol,
-        item_cell=c.item_cell,
-        item_posterior=c.item_posterior,
-        item_start=item_start,
-        inside=inside,
-        outside=outside,
-        edge_first=c.edge_first,
-        edge_left=c.edge_left,
-        edge_right=c.edge_right,
-        edge_rule=c.edge_rule,
-        edge_weight=weight,
-        edge_posterior=c.edge_posterior,
-        root_posterior=root_posterior,
-    )
+        grammar, arrays, labels, len(tags.start) - 1, c.log_probability + log_ratio,
+        c.item_symbol, c.item_cell, c.item_posterior, item_start, inside, outside, c.edge_first,
+        c.edge_left, c.edge_right, c.edge_rule, edge_weight, c.edge_posterior, root_posterior,
+    )  # fmt: skip
 
 
 def _copied(coarse: CoarseForest) -> CoarseForest:
@@ -183,34 +150,31 @@ class _Halved:
         group = halves(grammar)
         self._grammar = merged(grammar, group)
         self._arrays = grammar_arrays(self._grammar, grammar.coarse)
+        self._labels = label_table(grammar.symbols, grammar.n_phrases)
         self._first, self._group = grammar.state_start[:-1], group
         self._share = shares_in_groups(grammar, group)
         self._sizes = grammar.n_states
 
     def prune(
-        self, coarse: CoarseForest, tags: Tags, states: Floats, state_start: Longs, pruning: Pruning
+        self, c: CoarseForest, tags: Tags, states: Floats, state_start: Longs, pruning: Pruning
     ) -> CoarseForest:
         """Return what has a posterior of at least ``pruning.split``; all if nothing has one."""
-        c = coarse
         full, half = self._sizes[tags.symbol], self._grammar.n_states[tags.symbol]
         begin = np.cumsum(half, dtype=np.int64) - half
-        within = np.arange(full.sum()) - np.repeat(
-            np.cumsum(full) - full, full
-        )  # a state's number in its tag
-        state = np.repeat(self._first[tags.symbol], full) + within
-        scores = self._share[state] * states[np.repeat(state_start, full) + within]
+        number = np.arange(full.sum()) - np.repeat(np.cumsum(full) - full, full)  # of a state in its tag
+        state = np.repeat(self._first[tags.symbol], full) + number
+        scores = self._share[state] * states[np.repeat(state_start, full) + number]
         place = np.repeat(begin, full) + self._group[state]
         merged_states = np.bincount(place, scores, int(half.sum())).astype(np.float32)
-        forest = _fine_forest(self._grammar, self._arrays, _copied(c), tags, merged_states, begin, pruning)
+        about = self._grammar, self._arrays, self._labels
+        forest = _fine_forest(*about, _copied(c), tags, merged_states, begin, pruning)
         if forest is None:
-            return coarse
+            return c
         likely = forest.edge_posterior >= pruning.split
         parent = np.repeat(np.arange(len(c.item_symbol), dtype=np.int32), np.diff(c.edge_first))
         edges = (parent, c.edge_left, c.edge_right, c.edge_rule, c.edge_share, c.edge_posterior)
-        old, *kept = coarse_kernels.keep_likely(
-            forest.item_posterior.astype(np.float64),
-            pruning.split,
-            EdgeList(*(each[likely] for each in edges)),
-        )
+        listed = EdgeList(*(each[likely] for each in edges))
+        posterior = forest.item_posterior.astype(np.float64)
+        old, *kept = coarse_kernels.keep_likely(posterior, pruning.split, listed)
         items = (each[old] for each in (c.item_symbol, c.item_cell, c.item_posterior, c.root_share))
         return CoarseForest(c.log_probability, *items, *kept)

@@ -20,20 +20,9 @@ class ChartParser:
     """A grammar, or several learnt from the same treebank, and experts beside them; safe to share between threads.
 
     The forest of a sentence is that of the first grammar, its posteriors those of all; state vectors are the first grammar's own. If that
-    one gives the sentence no probability, the first with the same rules that does takes its place.
-
-    Parameters
-    ----------
-    grammars : LPCFG or sequence of LPCFG
-        Their tags are the same, in the same order.
-    combination : str
-        One of :data:`gramian.chart.combine.COMBINATIONS`.
-    kinds : sequence of str, optional
-        What kind each grammar is of, for ``hierarchical``; by default its binarisation.
-    experts : sequence of WeightedExpert
-        They read the forests of the first grammar's binarisation.
-    backend : callable
-        Makes what fills the charts of grammars with the same rules.
+    one gives the sentence no probability, the first with the same rules that does takes its place. `combination` is one of
+    :data:`gramian.chart.combine.COMBINATIONS`, `kinds` of grammars are for ``hierarchical`` (by default their binarisation); experts
+    read the forests of the first grammar's binarisation.
     """
 
     def __init__(
@@ -48,7 +37,8 @@ class ChartParser:
         grammars = (grammars,) if isinstance(grammars, LPCFG) else tuple(grammars)
         if combination not in COMBINATIONS:
             raise OptionError(f"combination must be one of {', '.join(COMBINATIONS)}, got {combination!r}")
-        if kinds is not None and not _names_each(kinds, grammars):
+        named = isinstance(kinds, list | tuple) and all(isinstance(kind, str) for kind in kinds)
+        if kinds is not None and not (named and len(kinds) == len(grammars)):
             raise OptionError("kinds is a list with a name for each grammar")
         self.grammar = first = grammars[0]
         self.combination, self._experts = combination, tuple(experts)
@@ -78,18 +68,14 @@ class ChartParser:
     def forests(self, batch: Sequence[ChartInput], pruning: Pruning = Pruning()) -> list[Forest | None]:
         """Return the forest of each sentence, None where the first grammar's rules do not derive it.
 
-        Parameters
-        ----------
-        batch : sequence of ChartInput
-            What is allowed binds the trees of the forest; grammars of another binarisation than the first do not know of it. Without
-            tokens experts have no say.
-        pruning : Pruning
+        What is allowed binds the trees of the forest; grammars of another binarisation than the first do not know of it. Without tokens
+        experts have no say.
         """
         found = self._backends[0].forests(batch, pruning)
         if len(self._voices) == 1 and not self._experts:
             return [forest for (forest,) in found]
         derived = [place for place, row in enumerate(found) if any(forest is not None for forest in row)]
-        free = [batch[place]._replace(allowed=None) for place in derived]
+        free = [ChartInput(batch[place].words) for place in derived]
         for backend in self._backends[1:]:
             for place, row in zip(derived, backend.forests(free, pruning), strict=True):
                 found[place] = [*found[place], *row]
@@ -105,9 +91,8 @@ class ChartParser:
             if forest is not None
         ]
         n_same = sum(forest is not None for forest in found[: self._n_first])
-        experts = self._experts if tokens is not None else ()
-        opinions = [one.opinion(tokens or (), voices[0].forest) for one in experts]
-        return combined(voices, n_same, [one for one in opinions if one is not None], self.combination)
+        said = () if tokens is None else [one.opinion(tokens, voices[0].forest) for one in self._experts]
+        return combined(voices, n_same, [one for one in said if one is not None], self.combination)
 
     def forest(
         self,

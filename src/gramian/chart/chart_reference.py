@@ -40,47 +40,31 @@ Edge: TypeAlias = tuple[Item, ...]
 
 @dataclass(frozen=True)
 class Semiring:
-    """What adding and multiplying mean.
-
-    Attributes
-    ----------
-    add, multiply : numpy.ufunc
-    zero : float
-        What adding leaves as it is.
-    of : callable
-        Turns an array of weights into elements.
-    share : callable
-        Turns elements and a total into parts of that total, ``value / total`` in ordinary numbers.
-    """
+    """What adding and multiplying mean."""
 
     add: np.ufunc
     multiply: np.ufunc
     zero: float
-    of: Callable[[Array], Array]
-    share: Callable[[Array, float], Array]
+    of: Callable[[Array], Array]  # turns an array of weights into elements
+    share: Callable[
+        [Array, float], Array
+    ]  # turns elements and a total into parts: value / total in ordinary numbers
 
     def contract(self, table: Array, vectors: Sequence[Array | None], keep: int | None) -> Array:
-        """Multiply `table` along each axis by the vector given for it, and sum over all axes but `keep`.
-
-        Parameters
-        ----------
-        table : array
-        vectors : sequence of arrays, one for each axis
-            None leaves an axis as it is.
-        keep : int or None
-            The axis that is not summed; None sums all.
-        """
-        for axis, vector in enumerate(vectors):
-            if vector is not None:
-                table = self.multiply(table, _along(vector, axis, table.ndim))
+        """Multiply `table` along each axis by the vector given for it, if one is, and sum over all axes but `keep`."""
+        table = self.product(table, vectors)
         if keep is None:
             return np.asarray(self.add.reduce(table.ravel()))
         return np.asarray(self.add.reduce(np.moveaxis(table, keep, 0).reshape(table.shape[keep], -1), axis=1))
 
-
-def _along(vector: Array, axis: int, n_axes: int) -> Array:
-    """Return `vector` with the shape in which it multiplies one axis of a table."""
-    return vector.reshape([-1 if place == axis else 1 for place in range(n_axes)])
+    def product(self, table: Array, vectors: Sequence[Array | None]) -> Array:
+        """Multiply `table` along each axis by the vector given for it, if one is."""
+        for axis, vector in enumerate(vectors):
+            if vector is not None:
+                table = self.multiply(
+                    table, vector.reshape([-1 if a == axis else 1 for a in range(table.ndim)])
+                )
+        return table
 
 
 def _log(weights: Array) -> Array:
@@ -105,39 +89,20 @@ COUNT = Semiring(
 
 @dataclass(frozen=True)
 class Chart:
-    """All items of a sentence.
-
-    Attributes
-    ----------
-    semiring : Semiring
-    n_words : int
-    total : float
-        Sum over all derivations; :attr:`Semiring.zero` if there is none.
-    inside, outside, roots : dict
-        From item to the elements of its states; `roots` has the items that cover the sentence, as roots.
-    edges : list of (table, edge)
-        Every edge whose children are in the chart, children before parents, with its rule's elements.
-    """
+    """All items of a sentence, with the elements of their states."""
 
     semiring: Semiring
     n_words: int
-    total: float
+    total: float  # sum over all derivations; zero if there is none
     inside: dict[Item, Array]
     outside: dict[Item, Array]
-    roots: dict[Item, Array]
-    edges: list[tuple[Array, Edge]]
+    roots: dict[Item, Array]  # the items that cover the sentence, as roots
+    edges: list[tuple[Array, Edge]]  # children before parents, with the elements of their rules
 
 
 @dataclass(frozen=True)
 class Derivation:
-    """A tree with a state at every node.
-
-    Attributes
-    ----------
-    nodes : tuple of (symbol, start, end, state)
-        Parents before children, left before right.
-    log_weight : float
-    """
+    """A tree of nodes (symbol, start, end, state), parents before children, left before right."""
 
     nodes: tuple[tuple[int, int, int, int], ...]
     log_weight: float
@@ -157,15 +122,7 @@ def emissions(grammar: LPCFG, words: Sequence[WordScores]) -> Array:
 
 
 def fill_chart(grammar: LPCFG, emission: Array, semiring: Semiring = LOG) -> Chart:
-    """Run inside and outside over a sentence.
-
-    Parameters
-    ----------
-    grammar : LPCFG
-    emission : array of shape (n_words, states of all tags)
-        As :func:`emissions` gives it.
-    semiring : Semiring
-    """
+    """Run inside and outside over a sentence with these :func:`emissions`."""
     n = len(emission)
     inside: dict[Item, Array] = {}
     for tag in range(grammar.n_phrases, grammar.n_symbols):
@@ -201,13 +158,8 @@ def _edges(
     grammar: LPCFG, n: int, semiring: Semiring, inside: dict[Item, Array]
 ) -> Iterator[tuple[Array, Edge]]:
     """Yield every edge whose children are in `inside` by the time their turn comes."""
-    unary, binary = (
-        [(rule, semiring.of(block(number).astype(float))) for number, rule in enumerate(rules.tolist())]
-        for rules, block in (
-            (grammar.unary_rules, grammar.unary_block),
-            (grammar.binary_rules, grammar.binary_block),
-        )
-    )
+    rules = [(symbols, semiring.of(block.astype(float))) for symbols, block in grammar.rules()]
+    binary, unary = rules[: len(grammar.binary_rules)], rules[len(grammar.binary_rules) :]
     for start in range(n):
         for (phrase, tag), table in unary:
             if (tag, start, start + 1) in inside:
@@ -232,18 +184,12 @@ def state_posteriors(chart: Chart) -> dict[Item, Array]:
 
 def edge_posteriors(chart: Chart) -> dict[Edge, float]:
     """Return the posterior of every edge, summed over states."""
-    semiring = chart.semiring
-    return {
-        edge: float(
-            semiring.share(
-                semiring.contract(
-                    table, [chart.outside[edge[0]], *(chart.inside[child] for child in edge[1:])], keep=None
-                ),
-                chart.total,
-            )
-        )
-        for table, edge in chart.edges
-    }
+    posteriors = {}
+    for table, edge in chart.edges:
+        vectors = [chart.outside[edge[0]], *(chart.inside[child] for child in edge[1:])]
+        value = chart.semiring.contract(table, vectors, keep=None)
+        posteriors[edge] = float(chart.semiring.share(value, chart.total))
+    return posteriors
 
 
 def best_derivation(grammar: LPCFG, emission: Array) -> Derivation | None:
@@ -263,11 +209,7 @@ def best_derivation(grammar: LPCFG, emission: Array) -> Derivation | None:
         best = -np.inf
         below: list[tuple[Item, int]] = []
         for table, edge in edges_of.get(item, []):
-            values = table[state]
-            for axis, child in enumerate(edge[1:]):
-                values = values + chart.inside[child].reshape(
-                    [-1 if a == axis else 1 for a in range(values.ndim)]
-                )
+            values = MAX.product(table[state], [chart.inside[child] for child in edge[1:]])
             if values.max() > best:
                 best = values.max()
                 states = np.unravel_index(values.argmax(), values.shape)

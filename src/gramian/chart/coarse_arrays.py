@@ -36,22 +36,14 @@ class Guesses(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """The coarse chart.
+    """The coarse chart; of a cell's items those that can be right children come first."""
 
-    Attributes
-    ----------
-    symbol int32, inside float64, scaled per cell: of items.
-    first (n_cells + 1,), right_end (n_cells,) int32: a cell's items, those that can be right children first.
-    child_first (n_cells,) int32: its first that can stand beside another.
-    scale (n_cells,) int64: which power of two a cell's values were divided by.
-    """
-
-    symbol: Any
-    inside: Any
-    first: Any
-    child_first: Any
-    right_end: Any
-    scale: Any
+    symbol: Any  # int32, of items
+    inside: Any  # float64, scaled per cell
+    first: Any  # (n_cells + 1,) int32: a cell's items
+    child_first: Any  # (n_cells,) int32: its first that can stand beside another
+    right_end: Any  # (n_cells,) int32: the end of those that can be right children
+    scale: Any  # (n_cells,) int64: which power of two a cell's values were divided by
 
 
 class EdgeList(NamedTuple):
@@ -66,16 +58,10 @@ class EdgeList(NamedTuple):
 
 
 class CoarseForest(NamedTuple):
-    """What coarse pass and pruning leave of a sentence, without states.
+    """What coarse pass and pruning leave of a sentence, without states; names as in :class:`gramian.chart.forest.Forest`.
 
-    Attributes
-    ----------
-    log_probability : float
-        Of the sentence under the coarse grammar, less the words' own log-probabilities; -inf if there is no tree.
-    item_symbol, item_cell, edge_first, edge_left, edge_right, edge_rule : ndarray of int32
-        As in :class:`gramian.chart.forest.Forest`.
-    item_posterior, root_share, edge_share, edge_posterior : ndarray of float32
-        Posteriors under the coarse grammar; shares of edges and roots in their items' and the sentence's inside values.
+    `log_probability` is less the words' own, -inf if there is no tree; shares (float32) are those of edges and roots in their items' and
+    the sentence's inside values.
     """
 
     log_probability: float

@@ -19,7 +19,7 @@ __all__ = ["keep_likely", "outside_guesses", "pruned_forest"]
 
 _LOG_TWO = math.log(2)
 _NOTHING = -(1 << 60)
-_POWERS = 400  # halvings after which nothing counts
+_POWER = 0.5 ** np.arange(400)  # down to what does not count
 _ITEMS_A_CELL, _EDGES = 8, 8192  # room to begin with
 _WIDE, _WIDE_RATE = 20.0, -0.5  # guesses of spans of more words are trusted less, by this power of e a word
 
@@ -29,15 +29,6 @@ def cell_number(start, end, n):
     """Number of the span [start, end) among all spans of n words, ordered by width, then start."""
     width = end - start
     return (width - 1) * n - (width - 1) * (width - 2) // 2 + start
-
-
-@kernel
-def _powers():
-    """Return 1, 1/2, 1/4 and so on, down to what does not count."""
-    power = np.ones(_POWERS, np.float64)
-    for place in range(1, _POWERS):
-        power[place] = power[place - 1] / 2
-    return power
 
 
 @kernel
@@ -59,12 +50,8 @@ def coarse_inside(tags, g, guesses, allowed, limits):
     n_phrases = n_symbols - g.before.shape[0] + 1
     tag_start, tag_symbol, tag_score = tags.start, tags.symbol, tags.score
     unary_start, unary_parent, unary_weight = g.unary_first, g.unary_parent, g.unary_weight
-    left_start, rule_right, rule_parent, rule_weight = (
-        g.left_start,
-        g.rule_right,
-        g.rule_parent,
-        g.rule_weight,
-    )
+    left_start, rule_right, rule_parent = g.left_start, g.rule_right, g.rule_parent
+    rule_weight = g.rule_weight
     before, after, before_scale, after_scale = guesses
     allowed_row, allowed_symbols = allowed
     n_cells = n * (n + 1) // 2
@@ -74,18 +61,10 @@ def coarse_inside(tags, g, guesses, allowed, limits):
     cell_child_first = np.zeros(n_cells, np.int32)
     cell_right_end = np.zeros(n_cells, np.int32)
     cell_scale = np.zeros(n_cells, np.int64)
-    power = _powers()
     value, merit = np.zeros(n_phrases, np.float64), np.empty(n_phrases, np.float64)
-    phrases = np.empty(n_phrases, np.int32)  # those that can be right children first
-    n_right_phrases = 0
-    for turn in range(2):
-        place = n_right_phrases
-        for symbol in range(n_phrases):
-            if g.can_be_right[symbol] == (turn == 0):
-                phrases[place] = symbol
-                place += 1
-        if turn == 0:
-            n_right_phrases = place
+    can_be_right = g.can_be_right[:n_phrases]
+    n_right_phrases = can_be_right.sum()
+    phrases = np.concatenate((np.flatnonzero(can_be_right), np.flatnonzero(~can_be_right)))
     # Products of left and right child, summed over split points: a row for each left child that the cell has met.
     products = np.empty(n_symbols * n_symbols, np.float64)
     lefts, row_of = np.empty(n_symbols, np.int32), np.full(n_symbols, -1, np.int32)
@@ -142,9 +121,9 @@ def coarse_inside(tags, g, guesses, allowed, limits):
                 if left == left_end or first == last:
                     continue
                 shift = reference - cell_scale[left_cell] - cell_scale[right_cell]
-                if shift >= power.shape[0]:
+                if shift >= _POWER.shape[0]:
                     continue
-                factor = power[shift]
+                factor = _POWER[shift]
                 while left < left_end:
                     symbol = item_symbol[left]
                     if row_of[symbol] < 0:
@@ -221,7 +200,6 @@ def coarse_edges(n, cells, posterior, g, limits, edges):
     unary_start, unary_parent, unary_weight = g.unary_first, g.unary_parent, g.unary_weight
     item_threshold, edge_threshold = limits.item, limits.edge
     room = edges.parent.shape[0]
-    power = _powers()
     n_edges = 0
     item_of = np.full(n_phrases, -1, np.int32)
     per_value = np.zeros(n_phrases, np.float64)  # posterior of a live phrase, for each unit of inside value
@@ -231,13 +209,10 @@ def coarse_edges(n, cells, posterior, g, limits, edges):
             cell = cell_number(start, end, n)
             alive = False
             for item in range(cell_first[cell], cell_first[cell + 1]):
-                if (
-                    item_symbol[item] < n_phrases
-                    and posterior[item] > 0
-                    and posterior[item] >= item_threshold
-                ):
-                    item_of[item_symbol[item]] = item
-                    per_value[item_symbol[item]] = posterior[item] / item_inside[item]
+                symbol, mass = item_symbol[item], posterior[item]
+                if symbol < n_phrases and mass > 0 and mass >= item_threshold:
+                    item_of[symbol] = item
+                    per_value[symbol] = mass / item_inside[item]
                     alive = True
             if not alive:
                 continue
@@ -262,9 +237,9 @@ def coarse_edges(n, cells, posterior, g, limits, edges):
                 if cell_child_first[left_cell] == cell_first[left_cell + 1] or first == last:
                     continue
                 shift = cell_scale[cell] - cell_scale[left_cell] - cell_scale[right_cell]
-                if shift >= power.shape[0]:
+                if shift >= _POWER.shape[0]:
                     continue
-                factor = power[max(shift, 0)] if shift >= 0 else 2.0**-shift
+                factor = _POWER[max(shift, 0)] if shift >= 0 else 2.0**-shift
                 for left in range(cell_child_first[left_cell], cell_first[left_cell + 1]):
                     left_value = item_inside[left] * factor
                     row = np.uintp(item_symbol[left] * n_symbols)
@@ -304,10 +279,8 @@ def coarse_edges(n, cells, posterior, g, limits, edges):
 def keep_likely(posterior, item_threshold, edges):
     """Drop items below the threshold and edges that touch them; number the rest anew.
 
-    Returns
-    -------
-    item_old int64: old numbers of the items kept; edge_first int32 (n_items + 1,): a parent's edges, which are sorted by rule;
-    edge_left, edge_right, edge_rule int32; edge_share, edge_posterior float32.
+    Returns the old numbers of the items kept; where a parent's edges begin (n_items + 1,), which are sorted by rule; left, right, rule,
+    share and posterior of edges.
     """
     edge_parent, edge_left, edge_right, edge_rule, edge_share, edge_posterior = edges
     n_items, n_edges = posterior.shape[0], edge_parent.shape[0]
@@ -320,14 +293,10 @@ def keep_likely(posterior, item_threshold, edges):
     edge_first = np.zeros(n_new + 1, np.int32)
     kept = np.zeros(n_edges, np.bool_)
     for edge in range(n_edges):
-        right = edge_right[edge]
-        if (
-            number[edge_parent[edge]] >= 0
-            and number[edge_left[edge]] >= 0
-            and (right < 0 or number[right] >= 0)
-        ):
+        parent, left, right = number[edge_parent[edge]], number[edge_left[edge]], edge_right[edge]
+        if parent >= 0 and left >= 0 and (right < 0 or number[right] >= 0):
             kept[edge] = True
-            edge_first[number[edge_parent[edge]] + 1] += 1
+            edge_first[parent + 1] += 1
     for item in range(n_new):
         edge_first[item + 1] += edge_first[item]
     order = np.empty(edge_first[n_new], np.int32)
@@ -345,83 +314,64 @@ def keep_likely(posterior, item_threshold, edges):
     for place in range(right.shape[0]):
         if right[place] >= 0:
             right[place] = number[right[place]]
-    left, rule = number[edge_left[order]], edge_rule[order]
-    return (
-        np.flatnonzero(number >= 0),
-        edge_first,
-        left,
-        right,
-        rule,
-        edge_share[order],
-        edge_posterior[order],
-    )
+    old, left, rule = np.flatnonzero(number >= 0), number[edge_left[order]], edge_rule[order]
+    return old, edge_first, left, right, rule, edge_share[order], edge_posterior[order]
 
 
 @kernel
 def outside_guesses(tags, g):
     """Guess what stands around each symbol from a chain of tags (Caraballo & Charniak 1998).
 
-    Returns
-    -------
-    Guesses: the chance of a symbol to begin / end at a position, given the words before / after it; divided by the probability of all
+    Guesses are the chance of a symbol to begin / end at a position, given the words before / after it; divided by the probability of all
     words, which both scales share.
     """
-    before_table, after_table, n_phrases = g.before, g.after, g.n_symbols - g.before.shape[0] + 1
-    tag_start, tag_symbol, tag_score, n = tags.start, tags.symbol, tags.score, tags.start.shape[0] - 1
-    n_symbols = before_table.shape[1]
-    edge = before_table.shape[0] - 1
-    share = np.zeros(edge, np.float64)
-    for row in range(edge + 1):
-        for tag in range(edge):
-            share[tag] += before_table[row, n_phrases + tag]
-    before, after = np.zeros((n + 1, n_symbols), np.float64), np.zeros((n + 1, n_symbols), np.float64)
-    before_scale, after_scale = np.zeros(n + 1, np.float64), np.zeros(n + 1, np.float64)
-    for symbol in range(n_symbols):
-        before[0, symbol] = before_table[edge, symbol]
-        after[n, symbol] = after_table[edge, symbol]
-    for position in range(1, n + 1):
-        total = 0.0
-        for tag in range(tag_start[position - 1], tag_start[position]):
-            symbol = tag_symbol[tag]
-            weight = tag_score[tag] * before[position - 1, symbol]
-            total += weight
-            rate = weight / share[symbol - n_phrases] if share[symbol - n_phrases] > 0 else 0.0
-            row = before_table[symbol - n_phrases]
-            out = before[position]
-            for i in range(n_symbols):
-                out[i] += rate * row[i]
-        before_scale[position] = before_scale[position - 1]
-        if total > 0:
-            before[position] /= total
-            before_scale[position] += np.log(total)
-    for position in range(n - 1, -1, -1):
-        total = 0.0
-        for tag in range(tag_start[position], tag_start[position + 1]):
-            symbol = tag_symbol[tag]
-            weight = tag_score[tag] * after[position + 1, symbol]
-            total += weight
-            row = after_table[symbol - n_phrases]
-            out = after[position]
-            for i in range(n_symbols):
-                out[i] += weight * row[i]
-        after_scale[position] = after_scale[position + 1]
-        if total > 0:
-            after[position] /= total
-            after_scale[position] += np.log(total)
+    n_phrases, n_tags = g.n_symbols - g.before.shape[0] + 1, g.before.shape[0] - 1
+    share = np.zeros(n_tags, np.float64)
+    for row in range(n_tags + 1):
+        for tag in range(n_tags):
+            share[tag] += g.before[row, n_phrases + tag]
+    before, before_scale = _chain(tags, g.before, share, n_phrases, 1)
+    after, after_scale = _chain(tags, g.after, np.ones(n_tags, np.float64), n_phrases, -1)
     total = 0.0
-    for tag in range(tag_start[0], tag_start[1]):
-        total += before[0, tag_symbol[tag]] * tag_score[tag] * after[1, tag_symbol[tag]]
+    for tag in range(tags.start[0], tags.start[1]):
+        total += before[0, tags.symbol[tag]] * tags.score[tag] * after[1, tags.symbol[tag]]
     if total > 0:
         after_scale -= np.log(total) + after_scale[1]
     return Guesses(before, after, before_scale, after_scale)
 
 
 @kernel
+def _chain(tags, table, share, n_phrases, step):
+    """Return a chance for every position and symbol, from the first position on (`step` 1) or from the last (-1), and its scale."""
+    n, n_symbols = tags.start.shape[0] - 1, table.shape[1]
+    chance, scale = np.zeros((n + 1, n_symbols), np.float64), np.zeros(n + 1, np.float64)
+    position = 0 if step > 0 else n
+    chance[position] = table[table.shape[0] - 1]
+    for _ in range(n):
+        known, position = position, position + step
+        word = min(known, position)
+        total = 0.0
+        for tag in range(tags.start[word], tags.start[word + 1]):
+            symbol = tags.symbol[tag]
+            weight = tags.score[tag] * chance[known, symbol]
+            total += weight
+            rate = weight / share[symbol - n_phrases] if share[symbol - n_phrases] > 0 else 0.0
+            row = table[symbol - n_phrases]
+            out = chance[position]
+            for i in range(n_symbols):
+                out[i] += rate * row[i]
+        scale[position] = scale[known]
+        if total > 0:
+            chance[position] /= total
+            scale[position] += np.log(total)
+    return chance, scale
+
+
+@kernel
 def _edge_room(size):
-    return EdgeList(
-        np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32),
-        np.empty(size, np.float32), np.empty(size, np.float32),
-    )  # fmt: skip
+    parent, left, right, rule = np.empty((4, size), np.int32)
+    share, posterior = np.empty((2, size), np.float32)
+    return EdgeList(parent, left, right, rule, share, posterior)
 
 
 @kernel
@@ -462,9 +412,7 @@ def pruned_forest(tags, g, allowed, limits):
         edges.parent[:n_edges], edges.left[:n_edges], edges.right[:n_edges], edges.rule[:n_edges],
         edges.share[:n_edges], edges.posterior[:n_edges],
     )  # fmt: skip
-    old, edge_first, edge_left, edge_right, edge_rule, edge_share, edge_posterior = keep_likely(
-        posterior, limits.item, listed
-    )
+    old, edge_first, left, right, rule, share, edge_posterior = keep_likely(posterior, limits.item, listed)
     item_cell = np.empty(old.shape[0], np.int32)
     root_share = np.zeros(old.shape[0], np.float32)
     cell = 0
@@ -476,5 +424,5 @@ def pruned_forest(tags, g, allowed, limits):
             root_share[item] = root[old[item] - cell_first[top]]
     return CoarseForest(
         log_total, symbol[old], item_cell, posterior[old].astype(np.float32), root_share,
-        edge_first, edge_left, edge_right, edge_rule, edge_share, edge_posterior,
+        edge_first, left, right, rule, share, edge_posterior,
     )  # fmt: skip

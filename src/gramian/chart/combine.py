@@ -13,8 +13,9 @@ labels still counts, since a label over a span means the same to all. Ways to co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -73,11 +74,11 @@ class Opinion(NamedTuple):
 
 
 class Voice(NamedTuple):
-    """The forest of one grammar among several, the kind of the grammar, and of each of the first one's labels its number here, or -1."""
+    """The forest of one grammar among several, the grammar's kind, and its :func:`label_places`."""
 
     forest: Forest
     kind: int
-    label_place: npt.NDArray[np.int64]
+    label_place: npt.NDArray[np.int64] | None
 
 
 def combined(
@@ -87,37 +88,36 @@ def combined(
 
     State vectors stay its own, and :attr:`Forest.members` has the forests of all grammars.
     """
-    members = tuple(voice.forest for voice in voices)
-    same = members[:n_same]
+    members = tuple([voice.forest for voice in voices])
     with_rules = [one for one in opinions if one.forest.labels_over_spans is None]
+    same = [*members[:n_same], *(one.forest for one in with_rules)]
+    weights = _weights(n_same, with_rules)
     logs = np.array([forest.log_ratio for forest in members])
-    item, edge, root = (
-        _mean([getattr(one, name) for one in same], name, with_rules, combination)
-        for name in ("item_posterior", "edge_posterior", "root_posterior")
-    )
-    base = replace(
+    base = partial(
+        replace,
         same[0],
         log_ratio=float(np.logaddexp.reduce(logs) - np.log(len(logs))),
-        item_posterior=item,
-        edge_posterior=edge,
-        root_posterior=root,
+        item_posterior=_mean([one.item_posterior for one in same], weights, combination),
+        edge_posterior=_mean([one.edge_posterior for one in same], weights, combination),
+        root_posterior=_mean([one.root_posterior for one in same], weights, combination),
         members=members,
     )
-    return replace(base, labels_over_spans=_labels(voices, opinions, base, combination))
+    return base(labels_over_spans=_labels(voices, opinions, base, combination))
 
 
-def _mean(values: list[Floats], name: str, opinions: Sequence[Opinion], combination: str) -> Floats:
+def _mean(posteriors: list[Floats], weights: Floats, combination: str) -> Floats:
     """Return the posteriors of forests with the same items and edges in one."""
-    weights = _weights(len(values), opinions)
-    table = np.stack([*values, *(getattr(one.forest, name) for one in opinions)])
+    table = np.array(posteriors)
     if combination != "product":
         return weights @ table
     mean = np.exp(weights @ np.log(np.maximum(table, _LEAST)))
     return np.where((table > 0).any(axis=0), mean, np.float32(0))
 
 
-def _labels(voices: Sequence[Voice], opinions: Sequence[Opinion], base: Forest, combination: str) -> Floats:
-    """Return the posterior of each label over each span."""
+def _labels(
+    voices: Sequence[Voice], opinions: Sequence[Opinion], base: Callable[..., Forest], combination: str
+) -> Floats:
+    """Return the posterior of each label over each span; `base` makes the forest that is to have them."""
     tables = [_in_first_order(voice) for voice in voices]
     if combination == "hierarchical":
         kinds = [voice.kind for voice in voices]
@@ -139,22 +139,24 @@ def _labels(voices: Sequence[Voice], opinions: Sequence[Opinion], base: Forest, 
 
 def _product(tables: list[Floats], weights: Floats) -> Floats:
     """Return the posteriors whose log-odds are the mean of those of some tables."""
-    live = np.logical_or.reduce(
-        [~(table <= _LEAST) for table in tables]
-    )  # few labels over few spans; the rest are all alike
-    odds = np.zeros(np.count_nonzero(live) + 1, np.float32)  # the last one stands for the rest
-    for weight, table in zip(weights, tables, strict=True):
-        sure = np.clip(np.append(table[live], np.float32(0)), _LEAST, 1 - _LEAST)
-        odds += weight * np.log(sure / (1 - sure))
-    posterior = (1 / (1 + np.exp(-odds))).astype(np.float32)
-    result = np.full_like(tables[0], posterior[-1])
-    result[live] = posterior[:-1]
+    live = tables[0] <= _LEAST
+    for table in tables[1:]:
+        live &= table <= _LEAST
+    places = np.flatnonzero(~live)  # few labels over few spans; the rest are all alike
+    sure = np.zeros((len(tables), len(places) + 1), np.float32)  # the last column stands for the rest
+    for row, table in zip(sure, tables, strict=True):
+        row[:-1] = table.take(places)
+    np.clip(sure, _LEAST, 1 - _LEAST, out=sure)
+    odds = (weights[:, None] * np.log(sure / (1 - sure))).sum(axis=0)
+    posterior = 1 / (1 + np.exp(-odds))
+    result = np.full(tables[0].shape, posterior[-1])
+    result.put(places, posterior[:-1])
     return result
 
 
-def _own_tree(base: Forest, table: Floats) -> Floats:
+def _own_tree(base: Callable[..., Forest], table: Floats) -> Floats:
     """Return a table with ones where the best tree under a table has its labels."""
-    forest = replace(base, labels_over_spans=table)
+    forest = base(labels_over_spans=table)
     tree = best_tree(forest, scores(forest, "max-recall"))
     return np.zeros_like(table) if tree is None else tree_labels(forest, tree)
 
@@ -165,17 +167,16 @@ def _weights(n: int, opinions: Sequence[Opinion]) -> Floats:
     return np.array([(1 - sum(weights)) / n] * n + weights, np.float32)
 
 
-def label_places(first: LPCFG, grammar: LPCFG) -> npt.NDArray[np.int64]:
-    """Return of each of the first grammar's labels its number in another, or -1."""
-    ours, theirs = (label_table(one.symbols, one.n_phrases) for one in (first, grammar))
-    number = {(place < theirs.n_phrase_labels, name): place for place, name in enumerate(theirs.names)}
-    return np.array(
-        [number.get((place < ours.n_phrase_labels, name), -1) for place, name in enumerate(ours.names)]
+def label_places(first: LPCFG, grammar: LPCFG) -> npt.NDArray[np.int64] | None:
+    """Return of each of the first grammar's labels its number in another, or -1; None if the labels of both are the same."""
+    ours, theirs = (
+        [(place < table.n_phrase_labels, name) for place, name in enumerate(table.names)]
+        for table in (label_table(one.symbols, one.n_phrases) for one in (first, grammar))
     )
+    number = {label: place for place, label in enumerate(theirs)}
+    return None if ours == theirs else np.array([number.get(label, -1) for label in ours])
 
 
 def _in_first_order(voice: Voice) -> Floats:
-    table = voice.forest.label_posterior
-    if np.array_equal(voice.label_place, np.arange(table.shape[1])):
-        return table
-    return np.where(voice.label_place >= 0, table[:, voice.label_place], np.float32(0))
+    table, place = voice.forest.label_posterior, voice.label_place
+    return table if place is None else np.where(place >= 0, table[:, place], np.float32(0))

@@ -8,13 +8,12 @@ takes its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
-from gramian.chart.forest import Allowed
+from gramian.chart.forest import Allowed, cell_spans
 from gramian.chart.label_table import label_table
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
@@ -42,9 +41,8 @@ class Span:
 
     def crosses(self, other: Span) -> bool:
         """Whether the spans overlap and neither contains the other."""
-        return (
-            self.start < other.start < self.end < other.end or other.start < self.start < other.end < self.end
-        )
+        first, second = sorted([(self.start, self.end), (other.start, other.end)])
+        return first[0] < second[0] < first[1] < second[1]
 
 
 @dataclass(frozen=True)
@@ -89,11 +87,8 @@ class Constraints:
         table = label_table(grammar.symbols, grammar.n_phrases)
         labels = [set(parts) for parts in table.bottom_up[: grammar.n_phrases]]
         is_phrase = np.array([bool(parts) for parts in labels] + [False])
-        ends = [
-            (start, start + width) for width in range(1, n_words + 1) for start in range(n_words - width + 1)
-        ]
-        start, end = np.array(ends, np.int32).reshape(-1, 2).T
-        symbols = np.ones((len(ends), grammar.n_phrases + 1), np.bool_)
+        start, end = cell_spans(n_words)
+        symbols = np.ones((len(start), grammar.n_phrases + 1), np.bool_)
 
         def having(label: str | None) -> np.ndarray:
             return is_phrase if label is None else np.array([label in parts for parts in labels] + [False])
@@ -115,24 +110,15 @@ class Constraints:
 
     def within(self, start: int, end: int) -> Constraints:
         """Return those that lie within some of the words, counted from `start`."""
-        kept = (
-            tuple(
-                replace(span, start=span.start - start, end=span.end - start)
-                for span in spans
-                if start <= span.start and span.end <= end
-            )
-            for spans in (self.uncrossed, self.required, self.forbidden)
-        )
-        return Constraints(*kept)
+
+        def kept(spans: tuple[Span, ...]) -> tuple[Span, ...]:
+            inside = [span for span in spans if start <= span.start and span.end <= end]
+            return tuple(replace(span, start=span.start - start, end=span.end - start) for span in inside)
+
+        return Constraints(kept(self.uncrossed), kept(self.required), kept(self.forbidden))
 
     def check(self, grammar: LPCFG, n_words: int) -> None:
-        """Verify that some tree over `n_words` words might meet the constraints.
-
-        Raises
-        ------
-        gramian.errors.OptionError
-            If a span is not within the sentence, a label is no phrase's, or two constraints contradict each other.
-        """
+        """Raise an OptionError if a span is not within the sentence, a label is no phrase's, or two constraints contradict each other."""
         table = label_table(grammar.symbols, grammar.n_phrases)
         known = set(table.names[: table.n_phrase_labels])
         for span in (*self.uncrossed, *self.required, *self.forbidden):
@@ -140,7 +126,8 @@ class Constraints:
                 raise OptionError(f"the span {span} is not within the {n_words} words of the sentence")
         for span in (*self.required, *self.forbidden):
             if span.label is not None and span.label not in known:
-                raise OptionError(f"{span}: the grammar has no phrase '{span.label}'; try: {_some(known)}")
+                some = ", ".join([*sorted(known)[:8], *["..."] * (len(known) > 8)])
+                raise OptionError(f"{span}: the grammar has no phrase '{span.label}'; try: {some}")
         for one, two in combinations(dict.fromkeys(self.required), 2):
             if one.crosses(two):
                 raise OptionError(f"the required spans {one} and {two} cross; try: leave one out")
@@ -153,8 +140,3 @@ class Constraints:
             for two in self.forbidden:
                 if (one.start, one.end) == (two.start, two.end) and two.label in (None, one.label):
                     raise OptionError(f"the span {one} is both required and forbidden; try: leave one out")
-
-
-def _some(names: Iterable[str], count: int = 8) -> str:
-    ordered = sorted(names)
-    return ", ".join(ordered[:count]) + (", ..." if len(ordered) > count else "")

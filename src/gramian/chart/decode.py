@@ -33,13 +33,7 @@ RECALL_PENALTY = 0.5
 
 @dataclass(frozen=True)
 class Scores:
-    """What a decoder adds up over a tree.
-
-    Attributes
-    ----------
-    item, edge, root : ndarray of float32
-        Score of each item and edge in the tree, and of each item as its root; -inf (or NaN) where it cannot be.
-    """
+    """What a decoder adds up over a tree: scores of its items and edges, and of each item as its root; -inf (or NaN) where it cannot be."""
 
     item: npt.NDArray[np.float32]
     edge: npt.NDArray[np.float32]
@@ -49,22 +43,11 @@ class Scores:
 def decode(
     forest: Forest, decoder: str = "max-recall", *, recall_penalty: float = RECALL_PENALTY
 ) -> Decoded | None:
-    """Return the best tree of a forest.
+    """Return the best tree of a forest; None if no tree has a probability, as may happen with models that have negative weights.
 
-    Parameters
-    ----------
-    forest : Forest
-    decoder : str
-        One of :data:`DECODERS`.
-    recall_penalty : float
-        What a bracket costs under ``max-recall``. Without it every bracket that has any probability would be worth
-        having; half of the F1 that is to be expected is the value that maximises it, and a half, which leaves out
-        what is less likely than not, does as well on treebanks of six languages.
-
-    Returns
-    -------
-    Decoded or None
-        None if no tree of the forest has a probability, as may happen with models that have negative weights.
+    `recall_penalty` is what a bracket costs under ``max-recall``. Without it every bracket that has any probability would be worth having;
+    half of the F1 that is to be expected is the value that maximises it, and a half, which leaves out what is less likely than not, does
+    as well on treebanks of six languages.
     """
     if decoder == "viterbi":
         return viterbi(forest)
@@ -74,15 +57,15 @@ def decode(
 def scores(forest: Forest, decoder: str = "max-recall", *, recall_penalty: float = RECALL_PENALTY) -> Scores:
     """Return what a decoder adds up; see :func:`decode`."""
     if decoder == "max-recall":
-        return Scores(
-            *kernels.recall_scores(
-                recall_penalty, forest.item_symbol, forest.item_cell, forest.root_posterior, forest.edge_posterior,
-                forest.labels.arrays, forest.label_posterior,
-            )
-        )  # fmt: skip
-    item, edge, root = (
-        np.abs(x) for x in (forest.item_posterior, forest.edge_posterior, forest.root_posterior)
-    )
+        posteriors = (
+            forest.root_posterior,
+            forest.edge_posterior,
+            forest.labels.arrays,
+            forest.label_posterior,
+        )
+        found = kernels.recall_scores(recall_penalty, forest.item_symbol, forest.item_cell, *posteriors)
+        return Scores(*found)
+    item, edge, root = map(np.abs, (forest.item_posterior, forest.edge_posterior, forest.root_posterior))
     is_tag = forest.item_symbol >= forest.grammar.n_phrases
     if decoder == "max-rule-sum":
         return Scores(np.where(is_tag, item, 0), *(np.where(x > 0, x, -np.inf) for x in (edge, root)))

@@ -59,10 +59,7 @@ def recall_scores(penalty, item_symbol, item_cell, root_posterior, edge_posterio
 def best_tree(n_phrases, item_symbol, edge_first, edge_left, edge_right, item_score, edge_score, root_score):
     """Find the tree with the highest sum of scores.
 
-    Returns
-    -------
-    total float64 (n_items,): best sum of an item and what is below it; choice int32 (n_items,): its edge, -1
-    for none; root: the best root or -1; score: its sum.
+    Returns the best sum of each item and what is below it (n_items,), its edge there or -1, the best root or -1, and its sum.
     """
     n_items = item_symbol.shape[0]
     total = np.empty(n_items, np.float64)
@@ -89,17 +86,14 @@ def best_tree(n_phrases, item_symbol, edge_first, edge_left, edge_right, item_sc
 @kernel
 def read_tree(root, choice, edge_left, edge_right, n_words):
     """Return the items under `root` and the edge taken at each, parents first, left before right."""
-    items = np.empty(3 * n_words, np.int32)
-    edges = np.empty(3 * n_words, np.int32)
-    stack = np.empty(3 * n_words, np.int32)
+    items, edges, stack = np.empty((3, 3 * n_words), np.int32)
     stack[0] = root
     waiting, count = 1, 0
     while waiting:
         waiting -= 1
         item = stack[waiting]
         edge = choice[item]
-        items[count] = item
-        edges[count] = edge
+        items[count], edges[count] = item, edge
         count += 1
         if edge >= 0:
             if edge_right[edge] >= 0:

@@ -12,21 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gramian.jit import kernel, order_free_kernel
+from gramian.jit import inlined_kernel, kernel, order_free_kernel
 
 __all__ = ["Edges", "best_states", "kept_log_posterior", "sampled_root", "tree_log_posterior", "unfold"]
 
 
 class Edges(NamedTuple):
-    """Those arrays of a :class:`gramian.chart.forest.Forest` that say what derivations weigh.
-
-    Attributes
-    ----------
-    symbol, start : items' symbols, and where their states begin in `inside`.
-    inside : state vectors.
-    root_posterior : of items.
-    first, left, right, rule, weight : edges by parent; see the forest's fields of these names.
-    """
+    """Those arrays of a :class:`gramian.chart.forest.Forest` that say what derivations weigh; see its fields of these names."""
 
     symbol: Any
     start: Any
@@ -123,6 +115,16 @@ def _root_weight(item, f, g):
     return f.root_posterior[item] / whole if whole != 0 else 0.0
 
 
+@inlined_kernel
+def _multiplied(cells, left, right):
+    """Return the sum of a matrix, flat, each cell times the values of its row and column."""
+    value = 0.0
+    for i in range(left.shape[0]):
+        for j in range(right.shape[0]):
+            value += cells[i * right.shape[0] + j] * left[i] * right[j]
+    return value
+
+
 @kernel
 def _raise_to(factor, values, row):
     """Raise the entries of `row` to factor times values where that is more."""
@@ -152,10 +154,8 @@ def _largest(cells, values, room):
 def best_states(n_phrases, f, g):
     """Fill the weight of the best derivation below every state of every item.
 
-    Returns
-    -------
-    best float64, laid out as `inside`, to be multiplied by exp of the item's scale; scale float64 (n_items,);
-    root, root_state: those of the best derivation, -1 if there is none; its log-posterior.
+    Returns these, laid out as `inside`, to be multiplied by exp of the item's scale; the scales (n_items,); root and its state of the best
+    derivation, -1 if there is none; its log-posterior.
     """
     n_items = f.symbol.shape[0]
     best = np.zeros(f.inside.shape[0], np.float64)
@@ -224,20 +224,13 @@ def sampled_root(uniform, f, g):
 
 @kernel
 def unfold(n_words, root, root_state, values, scale, uniforms, f, g):
-    """Expand a root and its state top-down into a tree with states.
+    """Expand a root and its state top-down into items, edges and states, parents first, left before right.
 
     The edge and the states of the children are the best ones by `values` (times exp of `scale`) if `uniforms` is
     empty, else drawn in proportion, by one number between 0 and 1 a node.
-
-    Returns
-    -------
-    items, edges, states int32: parents first, left before right.
     """
-    items = np.empty(3 * n_words, np.int32)
-    edges = np.empty(3 * n_words, np.int32)
-    states = np.empty(3 * n_words, np.int32)
-    waiting_item = np.empty(3 * n_words, np.int32)
-    waiting_state = np.empty(3 * n_words, np.int32)
+    items, edges, states = np.empty((3, 3 * n_words), np.int32)
+    waiting_item, waiting_state = np.empty((2, 3 * n_words), np.int32)
     one = np.ones(1, np.float64)
     rooms = _rooms(g)
     waiting_item[0], waiting_state[0] = root, root_state
@@ -294,12 +287,7 @@ def tree_log_posterior(items, edges, f, g):
         states, size = last - first, left.shape[0] * right.shape[0]
         rows = _rows(edge, 0, states, f, g, rooms)
         for state in range(states):
-            cells = rows[state * size : (state + 1) * size]
-            value = 0.0
-            for i in range(left.shape[0]):
-                for j in range(right.shape[0]):
-                    value += cells[i * right.shape[0] + j] * left[i] * right[j]
-            here[state] = f.weight[edge] * value
+            here[state] = f.weight[edge] * _multiplied(rows[state * size : (state + 1) * size], left, right)
         top = np.abs(here).max()
         if not top > 0:
             return -np.inf
@@ -338,12 +326,7 @@ def kept_log_posterior(kept, can_be_root, n_phrases, f, g):
             rows = _rows(edge, 0, states, f, g, rooms)
             factor = f.weight[edge] * np.exp(_below(edge, f, scale) - reference)
             for state in range(states):
-                cells = rows[state * size : (state + 1) * size]
-                value = 0.0
-                for i in range(left.shape[0]):
-                    for j in range(right.shape[0]):
-                        value += cells[i * right.shape[0] + j] * left[i] * right[j]
-                here[state] += factor * value
+                here[state] += factor * _multiplied(rows[state * size : (state + 1) * size], left, right)
         top = np.abs(here).max()
         if reference > -np.inf and top > 0:
             here /= top

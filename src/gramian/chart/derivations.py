@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.chart import derivation_kernels as kernels
-from gramian.chart.forest import Forest, cell_number
+from gramian.chart.forest import Forest, cell_number, cell_spans
 from gramian.chart.readout import Decoded
 
 __all__ = ["log_posteriors", "log_probabilities", "sample", "viterbi"]
@@ -36,13 +36,6 @@ def sample(forest: Forest, size: int, random_state: int | np.random.Generator) -
 
     A sample's score is the log-posterior of its tree, summed over states. Of models with negative weights the
     absolute values are drawn from; of several grammars, the one whose states the forest has.
-
-    Parameters
-    ----------
-    forest : Forest
-    size : int
-        How many; equal trees may come more than once.
-    random_state : int or numpy.random.Generator
     """
     rng = np.random.default_rng(random_state)
     forest = forest.members[0] if forest.members else forest
@@ -114,7 +107,7 @@ def _log_posterior_elsewhere(forest: Forest, tree: Decoded, other: Forest) -> fl
 
 def _cells_of_parts(forest: Forest, cells: npt.NDArray[np.int64]) -> list[int]:
     """Return the numbers of the spans of two or more, but not all, children of a node; `cells` are those of all nodes."""
-    begin, end = (bounds[cells].tolist() for bounds in forest.cell_spans)
+    begin, end = (bounds[cells].tolist() for bounds in cell_spans(forest.n_words))
     spans = sorted(zip(begin, end, strict=True), key=lambda span: (span[0], -span[1]))
     children: dict[tuple[int, int], list[tuple[int, int]]] = {}
     above: list[tuple[int, int]] = []

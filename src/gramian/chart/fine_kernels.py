@@ -26,36 +26,24 @@ _LARGE, _SMALL = 1e6, 1e-6  # inside vectors beyond these are rescaled
 
 
 class Vectors(NamedTuple):
-    """The pruned forest, its state vectors, and what the inside pass leaves for the outside pass.
+    """The pruned forest, its state vectors, and what the inside pass leaves for the outside pass."""
 
-    Attributes
-    ----------
-    start : where items' states begin in `inside` and `outside`.
-    first, left, right, rule : edges by parent; their child items (`right` is -1 over a tag) and rules.
-    weight : of edges; an inside vector is the sum over its edges of weight times T(left vector, right vector).
-    inside, outside : state vectors, ratios to coarse values; `scale`: logarithm of what inside vectors are to be multiplied by.
-    projections : V y and W z of items and low-rank rules.
-    newest, older : of each item its last projection or -1, of each projection the one before it.
-    matrix, place, rank : where V begins among the factors, where V y begins in `projections`, and the length of V y.
-    left_place, right_place : where those of an edge's children begin.
-    """
-
-    start: Any
-    first: Any
+    start: Any  # where items' states begin in `inside` and `outside`
+    first: Any  # edges by parent, as in a forest
     left: Any
     right: Any
     rule: Any
     weight: Any
-    inside: Any
+    inside: Any  # state vectors, ratios to coarse values
     outside: Any
-    scale: Any
-    projections: Any
-    newest: Any
-    older: Any
-    matrix: Any
-    place: Any
-    rank: Any
-    left_place: Any
+    scale: Any  # logarithm of what inside vectors are to be multiplied by
+    projections: Any  # V y and W z of items and low-rank rules
+    newest: Any  # of each item its last projection or -1
+    older: Any  # of each projection the one before it
+    matrix: Any  # where V begins among the factors
+    place: Any  # where V y begins in `projections`
+    rank: Any  # the length of V y
+    left_place: Any  # where those of an edge's children begin
     right_place: Any
 
 
@@ -164,9 +152,8 @@ def _fill_inside(edge_share, v, g):
             below = np.uintp(start[left[edge]])
             left_states = np.uintp(start[left[edge] + 1]) - below
             if right[edge] < 0:
-                _project(
-                    unary, np.uintp(unary_start[rule]), states, inside, below, left_states, column, _ZERO
-                )
+                first = np.uintp(unary_start[rule])
+                _project(unary, first, states, inside, below, left_states, column, _ZERO)
                 _add(weight[edge], column, _ZERO, inside, here, states)
                 edge += _ONE
             elif ranks[rule] > 0:
@@ -207,9 +194,8 @@ def _fill_inside(edge_share, v, g):
                 size = left_states * right_states
                 for i in range(size):
                     room[i] = 0
-                while (
-                    edge < last and rules[edge] == rule and right[edge] >= 0
-                ):  # one tensor for all split points
+                # One tensor for all split points.
+                while edge < last and rules[edge] == rule and right[edge] >= 0:
                     y, z = np.uintp(start[left[edge]]), np.uintp(start[right[edge]])
                     for i in range(left_states):
                         _add(weight[edge] * inside[y + i], inside, z, room, i * right_states, right_states)
@@ -264,9 +250,7 @@ def _fill_outside(threshold, n_projected, item_posterior, edge_posterior, v, g):
             is_unary = right[edge] < 0
             if not is_unary and ranks[rule] > 0:
                 rank, top = np.uintp(ranks[rule]), factor_start[rule, 0]
-                _project(
-                    factors, np.uintp(top), rank, outside, here, states, room, _ZERO
-                )  # U times the vector
+                _project(factors, np.uintp(top), rank, outside, here, states, room, _ZERO)  # U times it
                 while edge < last and right[edge] >= 0:
                     rule = np.uintp(rules[edge])
                     if ranks[rule] != rank or factor_start[rule, 0] != top:
@@ -341,12 +325,8 @@ def fine_forest(coarse, tags, tag_states, tag_state_start, g, threshold):
 
     The posteriors of `coarse`, a :class:`gramian.chart.coarse_arrays.CoarseForest`, leave as fine ones; `tag_states` holds the state
     scores of the tags of all words, beginning at `tag_state_start`. Items and edges with a fine posterior below `threshold` count as
-    impossible on the way down.
-
-    Returns
-    -------
-    log_ratio float64: log of fine over coarse probability, -inf if the grammar gives the sentence none;
-    item_start int64, inside, outside float32; edge_weight float32: see :class:`Vectors`; root_posterior float32.
+    impossible on the way down. Returns the log of fine over coarse probability, -inf if the grammar gives the sentence none; start, inside,
+    outside, weight of :class:`Vectors`; posteriors of being the root.
     """
     item_symbol, item_cell = coarse.item_symbol, coarse.item_cell
     item_posterior, root_share = coarse.item_posterior, coarse.root_share

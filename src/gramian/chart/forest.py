@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gramian.chart import decode_kernels
 from gramian.chart.grammar_arrays import GrammarArrays
-from gramian.chart.label_table import LabelTable, label_table
+from gramian.chart.label_table import LabelTable
 from gramian.grammar import LPCFG
 
 __all__ = ["Allowed", "Forest", "Pruning", "cell_number"]
@@ -25,6 +25,14 @@ def cell_number(start: int, end: int, n_words: int) -> int:
     """Return the number of a span among all spans of a sentence, by width, then start."""
     width = end - start
     return (width - 1) * (n_words + 1) - width * (width - 1) // 2 + start
+
+
+@lru_cache(maxsize=64)
+def cell_spans(n_words: int) -> tuple[Ints, Ints]:
+    """Return the first word of each span of a sentence, and the position after its last; see :func:`cell_number`."""
+    numbers = np.arange(n_words)
+    wider, starts = np.nonzero(np.add.outer(numbers, numbers) < n_words)
+    return starts.astype(np.int32), (starts + wider + 1).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -57,14 +65,10 @@ class Pruning:
 
 
 class Allowed(NamedTuple):
-    """Which symbols each span may hold.
+    """Which symbols each span may hold: `row` (n (n + 1) / 2,) has for each span, by width, then start, its row of `symbols`.
 
-    Attributes
-    ----------
-    row : ndarray of int32, shape (n (n + 1) / 2,)
-        For each span, by width, then start, its row of `symbols`.
-    symbols : ndarray of bool, shape (n_rows, n_phrases + 1)
-        The phrases, and in the last column whether a tag may stand without a phrase over it. Row 0 allows all.
+    `symbols` (n_rows, n_phrases + 1) has the phrases, and in the last column whether a tag may stand without a phrase over it; row 0
+    allows all.
     """
 
     row: Ints
@@ -75,87 +79,46 @@ class Allowed(NamedTuple):
 class Forest:
     """The items and edges of a sentence that survived pruning, with their posteriors under the grammar.
 
-    Items come children before parents. A leaf is an item whose symbol is a tag; any other item without edges is a dead end.
-
-    Attributes
-    ----------
-    grammar : LPCFG
-        The one whose symbols, rules and states these are.
-    arrays : GrammarArrays
-        The same as kernels want it.
-    n_words : int
-    log_ratio : float
-        Log-probability of the sentence, less the words' own log-probabilities.
-    item_symbol, item_cell : ndarray of int32
-        Symbol and span number (by width, then start) of each item.
-    item_posterior : ndarray of float32
-    item_start : ndarray of int64, shape (n_items + 1,)
-        Where each item's states lie in `inside` and `outside`.
-    inside, outside : ndarray of float32
-        State vectors; their product, state by state, is proportional to the posterior of the state.
-    edge_first : ndarray of int32, shape (n_items + 1,)
-        An item's edges.
-    edge_left, edge_right, edge_rule : ndarray of int32
-        Child items (`edge_right` is -1 for a phrase over a tag) and rule number in the order of `arrays`.
-    edge_weight : ndarray of float32
-        The inside vector of an item is the sum over its edges of weight times T(left vector, right vector), T the rule's tensor.
-    edge_posterior, root_posterior : ndarray of float32
-        Posterior of each edge, and of each item as the root.
-    labels_over_spans : ndarray of float32, shape (n_cells, n_labels), optional
-        Posterior of each label over each span, where it comes from more than this forest's items.
-    members : tuple of Forest
-        The forests of single grammars that this one combines; those with its own rules have the same items and edges.
+    Items come children before parents. A leaf is an item whose symbol is a tag; any other item without edges is a dead end. An item's
+    inside vector is the sum over its edges of weight times T(left vector, right vector), T the rule's tensor.
     """
 
-    grammar: LPCFG
-    arrays: GrammarArrays
+    grammar: LPCFG  # the one whose symbols, rules and states these are
+    arrays: GrammarArrays  # the same as kernels want it
+    labels: LabelTable  # the treebank's labels in its symbols
     n_words: int
-    log_ratio: float
+    log_ratio: float  # log-probability of the sentence, less the words' own log-probabilities
     item_symbol: Ints
-    item_cell: Ints
+    item_cell: Ints  # span number, by width, then start
     item_posterior: Floats
-    item_start: Longs
+    item_start: Longs  # (n_items + 1,): where each item's states lie in `inside` and `outside`
     inside: Floats
-    outside: Floats
-    edge_first: Ints
+    outside: Floats  # state by state, its product with `inside` is proportional to the state's posterior
+    edge_first: Ints  # (n_items + 1,): an item's edges
     edge_left: Ints
-    edge_right: Ints
-    edge_rule: Ints
+    edge_right: Ints  # -1 for a phrase over a tag
+    edge_rule: Ints  # in the order of `arrays`
     edge_weight: Floats
     edge_posterior: Floats
-    root_posterior: Floats
-    labels_over_spans: Floats | None = None
-    members: tuple[Forest, ...] = ()
-
-    @cached_property
-    def cell_spans(self) -> tuple[Ints, Ints]:
-        """First word of each span, and the position after its last; see :func:`cell_number`."""
-        n = self.n_words
-        widths = np.repeat(np.arange(1, n + 1), np.arange(n, 0, -1))
-        starts = np.concatenate([np.arange(n - width + 1) for width in range(1, n + 1)])
-        return starts.astype(np.int32), (starts + widths).astype(np.int32)
+    root_posterior: Floats  # of each item as the root
+    labels_over_spans: Floats | None = None  # (n_cells, n_labels), if from more than this forest's items
+    members: tuple[Forest, ...] = ()  # of single grammars; those of the same rules have these items and edges
 
     @cached_property
     def item_first_word(self) -> Ints:
         """First word of each item."""
-        return self.cell_spans[0][self.item_cell]
+        return cell_spans(self.n_words)[0][self.item_cell]
 
     @cached_property
     def item_end(self) -> Ints:
         """Position after the last word of each item."""
-        return self.cell_spans[1][self.item_cell]
-
-    @cached_property
-    def labels(self) -> LabelTable:
-        """The treebank's labels in the grammar's symbols."""
-        return label_table(self.grammar.symbols, self.grammar.n_phrases)
+        return cell_spans(self.n_words)[1][self.item_cell]
 
     @cached_property
     def label_posterior(self) -> Floats:
-        """Posterior of every label over every span, shape (n_cells, n_labels).
+        """Posterior of every label over every span, shape (n_cells, n_labels), in the order of :attr:`LabelTable.names`.
 
-        Spans come by width, then start; labels in the order of :attr:`LabelTable.names`. A label inside a chain counts as the label of
-        its span; intermediate symbols count for nothing.
+        A label inside a chain counts as the label of its span; intermediate symbols count for nothing.
         """
         if self.labels_over_spans is not None:
             return self.labels_over_spans

@@ -26,13 +26,7 @@ def k_best(
     """Return the best `k` different trees in the order of the decoder's scores; fewer if there are fewer.
 
     Trees are different if they are so in the shape of the treebank; of binarised trees with the same shape the best
-    one stands for all.
-
-    Parameters
-    ----------
-    forest, decoder, recall_penalty
-        As for :func:`gramian.chart.decode.decode`; ``viterbi`` orders derivations rather than trees and is refused.
-    k : int
+    one stands for all. ``viterbi`` orders derivations rather than trees and is refused.
     """
     if decoder == "viterbi":
         raise OptionError("decoder 'viterbi' has no list of best trees; try: max-rule-product")
@@ -47,10 +41,9 @@ def distinct_trees(
     labels = forest.labels.bottom_up
     seen = set() if seen is None else seen
     for tree in trees:
-        nodes = zip(
-            forest.item_symbol[tree.items].tolist(), forest.item_cell[tree.items].tolist(), strict=True
-        )
-        shape = tuple([(labels[symbol], cell) for symbol, cell in nodes if labels[symbol]])
+        symbols, cells = forest.item_symbol[tree.items].tolist(), forest.item_cell[tree.items].tolist()
+        nodes = zip(map(labels.__getitem__, symbols), cells, strict=True)
+        shape = tuple([node for node in nodes if node[0]])
         if shape not in seen:
             seen.add(shape)
             yield tree
@@ -60,11 +53,8 @@ def trees_in_order(forest: Forest, scores: Scores) -> Iterator[Decoded]:
     """Yield all binarised trees of a forest, the best first."""
     ranking = _Ranking(forest, scores)
     total = ranking.total
-    heap = [
-        (-(total[item] + scores.root[item]), item, 0)
-        for item in np.flatnonzero(scores.root > -np.inf).tolist()
-    ]
-    heap = [entry for entry in heap if entry[0] < np.inf]
+    roots = np.flatnonzero(scores.root > -np.inf).tolist()
+    heap = [(-(total[item] + scores.root[item]), item, 0) for item in roots if total[item] > -np.inf]
     heapify(heap)
     while heap:
         negative, root, rank = heappop(heap)

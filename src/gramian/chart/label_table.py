@@ -17,7 +17,7 @@ Ints = npt.NDArray[np.int32]
 
 
 class LabelArrays(NamedTuple):
-    """What kernels need of a :class:`LabelTable`; see its attributes."""
+    """What kernels need of a :class:`LabelTable`."""
 
     n_labels: int
     n_phrase_labels: int
@@ -27,27 +27,13 @@ class LabelArrays(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelTable:
-    """The labels that each symbol stands for.
+    """The labels that each symbol stands for; intermediate symbols have none."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Labels of phrases, then tags; a name may occur as both.
-    n_phrase_labels : int
-        How many of `names` are phrases'.
-    first : ndarray of int32, shape (n_symbols + 1,)
-        Where each symbol's labels lie in `number`.
-    number : ndarray of int32
-        Labels of each symbol, top-down; intermediate symbols have none.
-    bottom_up : tuple of tuple of str
-        The same as names, for each symbol, from its lowest label.
-    """
-
-    names: tuple[str, ...]
-    n_phrase_labels: int
-    first: Ints
-    number: Ints
-    bottom_up: tuple[tuple[str, ...], ...]
+    names: tuple[str, ...]  # labels of phrases, then tags; a name may occur as both
+    n_phrase_labels: int  # how many of `names` are phrases'
+    first: Ints  # (n_symbols + 1,): where each symbol's labels lie in `number`
+    number: Ints  # labels of each symbol, top-down
+    bottom_up: tuple[tuple[str, ...], ...]  # the same as names, for each symbol, from its lowest label
 
     @cached_property
     def arrays(self) -> LabelArrays:

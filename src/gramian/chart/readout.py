@@ -20,36 +20,16 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Decoded:
-    """A binarised tree as items and edges of its forest.
-
-    Attributes
-    ----------
-    items : ndarray of int32
-        Parents before children, left before right.
-    edges : ndarray of int32
-        The edge taken at each item, -1 at tags.
-    score : float
-        What the decoder maximised; the log-posterior of a sample.
-    states : ndarray of int32 or None
-        The state of each item, if the decoder chose states.
-    """
+    """A binarised tree as items and edges of its forest, parents before children, left before right."""
 
     items: Ints
-    edges: Ints
-    score: float
-    states: Ints | None = None
+    edges: Ints  # the edge taken at each item, -1 at tags
+    score: float  # what the decoder maximised; the log-posterior of a sample
+    states: Ints | None = None  # of each item, if the decoder chose states
 
 
 def to_tree(forest: Forest, decoded: Decoded, words: Sequence[str]) -> Tree:
-    """Return a decoded tree in the shape of the treebank.
-
-    Parameters
-    ----------
-    forest : Forest
-    decoded : Decoded
-    words : sequence of str
-        As :attr:`gramian.trees.Tree.word` holds them; they are not checked.
-    """
+    """Return a decoded tree in the shape of the treebank; words are as :attr:`gramian.trees.Tree.word` holds them, and not checked."""
     labels_of = forest.labels.bottom_up
     symbols = forest.item_symbol[decoded.items].tolist()
     is_leaf = (decoded.edges < 0).tolist()
@@ -84,13 +64,7 @@ def tree_labels(forest: Forest, decoded: Decoded) -> npt.NDArray[np.float32]:
 
 
 def confidences(forest: Forest, decoded: Decoded) -> npt.NDArray[np.float64]:
-    """Return the posterior of every label of a decoded tree over its span.
-
-    Returns
-    -------
-    ndarray of float64
-        One a node of the tree that :func:`to_tree` returns, in the order of :meth:`gramian.trees.Tree.subtrees`.
-    """
+    """Return the posterior of every label of a decoded tree over its span, in the order of the subtrees that :func:`to_tree` makes."""
     values: npt.NDArray[np.float64] = decode_kernels.node_confidences(
         decoded.items, forest.item_symbol, forest.item_cell, forest.labels.arrays, forest.label_posterior
     )

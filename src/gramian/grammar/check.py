@@ -76,22 +76,14 @@ def _check_factors(factors: Factors, states: npt.NDArray[np.float64]) -> None:
 
 
 def _check_lexicon(lexicon: Lexicon, grammar: LPCFG) -> None:
-    n_tags, n_words, n_entries = (
-        len(grammar.symbols) - grammar.n_phrases,
-        len(lexicon.words),
-        len(lexicon.entry_tag),
-    )
+    n_tags = len(grammar.symbols) - grammar.n_phrases
+    n_words, n_entries = len(lexicon.words), len(lexicon.entry_tag)
     _require(len(lexicon.tags) == n_tags, "the lexicon has the grammar's tags")
     same = np.array_equal(lexicon.n_states, grammar.n_states[grammar.n_phrases :])
     _require(same, "its tags have as many states")
     _require(len(set(lexicon.words)) == n_words, "words are distinct")
-    _fit(
-        lexicon,
-        tag_prior=(n_tags,),
-        word_count=(n_words,),
-        entry_start=(n_words + 1,),
-        entry_tag=(n_entries,),
-    )
+    _fit(lexicon, tag_prior=(n_tags,), word_count=(n_words,))
+    _fit(lexicon, entry_start=(n_words + 1,), entry_tag=(n_entries,))
     _require((lexicon.tag_prior > 0).all(), "every tag has a share")
     starts = lexicon.entry_start
     whole = starts[0] == 0 and starts[-1] == n_entries and (np.diff(starts) > 0).all()
@@ -154,9 +146,8 @@ def _rule_sums(grammar: LPCFG) -> npt.NDArray[np.float64]:
         counts = grammar.n_states[parents].astype(np.int64)
         size = np.repeat(np.diff(table_start)[held] // counts, counts)
         state = np.arange(len(size)) - np.repeat(np.cumsum(counts) - counts, counts)
-        rows = np.add.reduceat(
-            table, np.repeat(table_start[:-1][held], counts) + state * size, dtype=np.float64
-        )
+        first = np.repeat(table_start[:-1][held], counts) + state * size
+        rows = np.add.reduceat(table, first, dtype=np.float64)
         np.add.at(sums, np.repeat(starts[parents], counts) + state, rows)
     if grammar.factors is not None:
         for rule in np.flatnonzero(grammar.factors.rank).tolist():

@@ -41,22 +41,12 @@ class Share:
 
 @dataclass(frozen=True)
 class StateDescription:
-    """One state of a symbol.
+    """One state of a symbol, and the share it has of the symbol's occurrences.
 
-    Attributes
-    ----------
-    state : int
-    share : float
-        Of the symbol's occurrences.
-    words : tuple of Share
-        Of a tag, its most probable words. Of a phrase, the words that set the state apart most (by their part in the
-        divergence from the symbol's own distribution) among those that stand in it without a phrase between.
-    rules : tuple of Share
-        Most probable children, as in the original trees; none for a tag.
-    contexts : tuple of Share
-        Most probable places: the phrase above and the sisters, the state itself being ``·`` and more sisters ``…``.
-    examples : tuple of str
-        Phrases drawn from the state.
+    Words are the most probable ones of a tag; of a phrase, those that set the state apart most (by their part in the divergence from the
+    symbol's own distribution) among the words that stand in it without a phrase between. Rules are the most probable children, as in the
+    original trees. Contexts are the most probable places: the phrase above and the sisters, the state itself being ``·`` and more sisters
+    ``…``. Examples are phrases drawn from the state.
     """
 
     state: int
@@ -69,36 +59,20 @@ class StateDescription:
 
 @dataclass(frozen=True)
 class SymbolDescription:
-    """A symbol and its states, the most frequent first.
-
-    Attributes
-    ----------
-    symbol : str
-    kind : {"phrase", "tag"}
-    share : float
-        Of all nodes of binarised trees.
-    states : tuple of StateDescription
-    """
+    """A symbol and its states, the most frequent first."""
 
     symbol: str
-    kind: str
-    share: float
+    kind: str  # "phrase" or "tag"
+    share: float  # of all nodes of binarised trees
     states: tuple[StateDescription, ...]
 
 
 def symbols_named(grammar: LPCFG, label: str) -> list[int]:
-    """Return the numbers of the symbols that `label` names: a phrase, a tag, or both.
-
-    Raises
-    ------
-    gramian.errors.OptionError
-        If there is none.
-    """
-    found = [
-        number for number, symbol in enumerate(grammar.symbols) if label in (symbol, unescape_label(symbol))
-    ]
+    """Return the numbers of the symbols that `label` names: a phrase, a tag, or both; if there is none, an OptionError names others."""
+    names = [unescape_label(symbol) for symbol in grammar.symbols]
+    symbols = enumerate(zip(grammar.symbols, names, strict=True))
+    found = [number for number, spellings in symbols if label in spellings]
     if not found:
-        names = [unescape_label(symbol) for symbol in grammar.symbols]
         near = get_close_matches(label, names, 5, 0.5) or [name for name in names if name[0] != "@"][:20]
         raise OptionError(f"the grammar has no label {label!r}; try: {', '.join(dict.fromkeys(near))}")
     return found
@@ -154,12 +128,8 @@ def describe(
         )
         for state in np.argsort(-prior, kind="stable").tolist()
     ]
-    return SymbolDescription(
-        unescape_label(grammar.symbols[symbol]),
-        "tag" if is_tag else "phrase",
-        float(view.use[symbol]),
-        tuple(states),
-    )
+    kind = "tag" if is_tag else "phrase"
+    return SymbolDescription(view.names[symbol], kind, float(view.use[symbol]), tuple(states))
 
 
 def _examples(sampler: TreeSampler, symbol: int, state: int, number: int) -> tuple[str, ...]:
@@ -168,9 +138,8 @@ def _examples(sampler: TreeSampler, symbol: int, state: int, number: int) -> tup
         drawn = dict.fromkeys(sampler.draw_words(symbol, state) for _ in range(_DRAWN))
     except OptionError:
         return ()
-    return tuple(
-        " ".join(words) for words in sorted(drawn, key=lambda words: max(len(words), _SHORT))[:number]
-    )
+    by_length = sorted(drawn, key=lambda words: max(len(words), _SHORT))
+    return tuple(" ".join(words) for words in by_length[:number])
 
 
 def _largest(
@@ -215,8 +184,6 @@ class _View:
         for (parent, *children), block in grammar.rules():
             self.rules_of[parent].append(_Rule(parent, tuple(children), block))
 
-    # -- rules of the original trees ---------------------------------------------------------------------------------
-
     def rules(self, symbol: int, top: int) -> list[list[Share]]:
         """Return the most probable sequences of children in each state, intermediate symbols expanded."""
         if symbol >= self.grammar.n_phrases:
@@ -260,8 +227,6 @@ class _View:
                 found.append((rule.children, table if is_inner else table.sum(axis=1, keepdims=True)))
         return tables
 
-    # -- words -------------------------------------------------------------------------------------------------------
-
     def words(self, symbol: int) -> Doubles:
         """Return how many of each word to expect in each state, without a phrase between; shape (states, words)."""
         grammar, lexicon = self.grammar, self.grammar.lexicon
@@ -284,30 +249,23 @@ class _View:
         # A phrase and the intermediate symbols below it are a Markov chain that emits tags on its way.
         inner = [symbol]
         for parent in inner:
-            inner += {
-                child for rule in self.rules_of[parent] for child in rule.children if self.inner[child]
-            } - {*inner}
+            below = {child for rule in self.rules_of[parent] for child in rule.children if self.inner[child]}
+            inner += below - {*inner}
         sizes = self.grammar.n_states[inner]
-        start = dict(zip(inner, (np.cumsum(sizes) - sizes).tolist(), strict=True))
-        onward = np.zeros((int(sizes.sum()), int(sizes.sum())))
+        ends = np.cumsum(sizes)
+        states = {one: slice(end - size, end) for one, size, end in zip(inner, sizes, ends, strict=True)}
+        onward = np.zeros((ends[-1], ends[-1]))
         emitted: dict[int, Doubles] = {}
         for parent in inner:
-            rows = slice(start[parent], start[parent] + int(self.grammar.n_states[parent]))
             for rule in self.rules_of[parent]:
                 for place, child in enumerate(rule.children):
                     if self.inner[child]:
-                        onward[rows, start[child] : start[child] + int(self.grammar.n_states[child])] += (
-                            rule.towards(place)
-                        )
+                        onward[states[parent], states[child]] += rule.towards(place)
                     elif child >= self.grammar.n_phrases:
-                        table = emitted.setdefault(
-                            child, np.zeros((len(onward), int(self.grammar.n_states[child])))
-                        )
-                        table[rows] += rule.towards(place)
-        visits = np.linalg.inv(np.eye(len(onward)) - onward)[: int(self.grammar.n_states[symbol])]
+                        nothing = np.zeros((len(onward), int(self.grammar.n_states[child])))
+                        emitted.setdefault(child, nothing)[states[parent]] += rule.towards(place)
+        visits = np.linalg.inv(np.eye(len(onward)) - onward)[states[symbol]]
         return {tag: visits @ table for tag, table in emitted.items()}
-
-    # -- contexts ----------------------------------------------------------------------------------------------------
 
     def contexts(self, symbol: int) -> dict[str, Doubles]:
         """Return how often each state stands in each place."""

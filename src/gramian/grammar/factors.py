@@ -19,31 +19,18 @@ class Factors:
     """Rule tensors as ``T[h1, h2, h3] = weight * sum over q of U[q, h1] V[q, h2] W[q, h3]``.
 
     Two rules may share a matrix: then both begin at the same place.
-
-    Attributes
-    ----------
-    rank : ndarray of int32, shape (R,)
-        How many products make up each binary rule; 0 for a rule whose block is kept whole.
-    weight : ndarray of float32, shape (R,)
-    start : ndarray of int64, shape (R, 3)
-        Where the rule's matrices U (rank, m_parent), V (rank, m_left) and W (rank, m_right) begin in `values`.
-    values : ndarray of float32
     """
 
-    rank: Ints
-    weight: Floats
-    start: Longs
+    rank: Ints  # (R,): how many products make up each binary rule; 0 for a rule whose block is kept whole
+    weight: Floats  # (R,)
+    start: Longs  # (R, 3): where U (rank, m_parent), V (rank, m_left) and W (rank, m_right) begin in `values`
     values: Floats
 
     @classmethod
     def none(cls, n_rules: int) -> Factors:
         """Return what stands for rules of which none is of low rank."""
-        return cls(
-            np.zeros(n_rules, np.int32),
-            np.ones(n_rules, np.float32),
-            np.zeros((n_rules, 3), np.int64),
-            np.empty(0, np.float32),
-        )
+        rank, start = np.zeros(n_rules, np.int32), np.zeros((n_rules, 3), np.int64)
+        return cls(rank, np.ones(n_rules, np.float32), start, np.empty(0, np.float32))
 
     def matrices(self, rule: int, states: npt.ArrayLike) -> tuple[Floats, Floats, Floats]:
         """Return U, V and W of a rule whose symbols have the given numbers of states."""

@@ -30,14 +30,8 @@ _PRICE = 1e-3  # probability of one more part
 def root_label(grammar: LPCFG) -> str:
     """Return the label that most often stands at the root."""
     order = np.argsort(-grammar.coarse.root, kind="stable").tolist()
-    return next(
-        (
-            split_chain(grammar.symbols[place])[0]
-            for place in order
-            if not is_intermediate(grammar.symbols[place])
-        ),
-        "S",
-    )
+    symbols = (grammar.symbols[place] for place in order)
+    return next((split_chain(symbol)[0] for symbol in symbols if not is_intermediate(symbol)), "S")
 
 
 def end_scores(grammar: LPCFG) -> WordScores:
@@ -69,9 +63,8 @@ def glued(grammar: LPCFG) -> LPCFG:
         for parent in (top, rest)
         for follower in (rest, end)
     ]
-    blocks = [
-        price * grammar.prior(part) for part, price in zip(parts.tolist(), weight.tolist(), strict=True)
-    ]
+    priced = zip(parts.tolist(), weight.tolist(), strict=True)
+    blocks = [price * grammar.prior(part) for part, price in priced]
     rules = [moved[grammar.binary_rules], *sequences]
     root_weight = _with_new(np.zeros(n_symbols), n_phrases, [1, 0], [0])
     return replace(
@@ -99,12 +92,9 @@ def glued(grammar: LPCFG) -> LPCFG:
 def _with_whole(factors: Factors, n_rules: int) -> Factors:
     """Return the factors of rules to which some are added whose blocks are whole."""
     more = Factors.none(n_rules)
-    return replace(
-        factors,
-        rank=np.concatenate([factors.rank, more.rank]),
-        weight=np.concatenate([factors.weight, more.weight]),
-        start=np.concatenate([factors.start, more.start]),
-    )
+    fields = ("rank", "weight", "start")
+    both = {name: np.concatenate([getattr(factors, name), getattr(more, name)]) for name in fields}
+    return replace(factors, **both)
 
 
 def _with_new(

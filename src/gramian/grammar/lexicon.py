@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -23,21 +24,11 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class WordScores:
-    """The tags a word may have.
+    """The k tags a word may have."""
 
-    Attributes
-    ----------
-    tags : ndarray of int32, shape (k,)
-        Numbers of tags, from 0 within the tags.
-    coarse : ndarray of float32, shape (k,)
-        ``P(tag | word) / P(tag)``.
-    states : ndarray of float32
-        For each tag ``P(state | tag, word) / P(state | tag)``, one after the other.
-    """
-
-    tags: Ints
-    coarse: Floats
-    states: Floats
+    tags: Ints  # (k,): numbers of tags, from 0 within the tags
+    coarse: Floats  # (k,): P(tag | word) / P(tag)
+    states: Floats  # for each tag P(state | tag, word) / P(state | tag), one after the other
 
 
 @dataclass(frozen=True)
@@ -109,12 +100,16 @@ class Lexicon:
 
     @cached_property
     def _class_slice(self) -> dict[str, slice]:
-        sizes = [int(self.n_states[int(name.partition(" ")[0])]) for name in self.classes]
-        ends = np.cumsum(sizes)
+        sizes = [int(self.n_states[tag]) for tag in self.class_tag]
+        ends = accumulate(sizes)
         return {
-            name: slice(int(end) - size, int(end))
-            for name, size, end in zip(self.classes, sizes, ends, strict=True)
+            name: slice(end - size, end) for name, size, end in zip(self.classes, sizes, ends, strict=True)
         }
+
+    @cached_property
+    def class_tag(self) -> npt.NDArray[np.int64]:
+        """The tag of each class."""
+        return np.array([int(name.partition(" ")[0]) for name in self.classes], np.int64)
 
     @cached_property
     def top_tag(self) -> dict[str, str]:
@@ -134,9 +129,8 @@ class Lexicon:
         if self._has_own_states[first:last].all():
             states = self.entry_states[starts[first] : starts[last]]
         else:
-            states = np.concatenate(
-                [self._states_of_entry(entry, word, initial) for entry in range(first, last)]
-            )
+            entries = range(first, last)
+            states = np.concatenate([self._states_of_entry(entry, word, initial) for entry in entries])
         return WordScores(tags, self.entry_probability[first:last] / self.tag_prior[tags], states)
 
     def tag_probabilities(self, word: str, initial: bool = False) -> npt.NDArray[np.float64]:
@@ -179,37 +173,20 @@ class Lexicon:
 
 
 def joined(lexicons: Sequence[Lexicon]) -> Lexicon:
-    """Return one lexicon for several grammars of the same treebank: a tag has the states of the first, then of the second, ...
-
-    Raises
-    ------
-    gramian.errors.OptionError
-        If they do not know the same words and tags.
-
-    Examples
-    --------
-    >>> from gramian.corpus import Treebank
-    >>> from gramian.learn import PCFG
-    >>> from gramian.trees import Tree
-    >>> lexicon = PCFG().fit(Treebank.from_trees([Tree.parse("(S (NN dogs) (VBP bark))")])).model_.lexicon
-    >>> len(joined([lexicon, lexicon]).score("dogs").states) == 2 * len(lexicon.score("dogs").states)
-    True
-    """
+    """Return one lexicon for several grammars of the same treebank: a tag has the states of the first, then of the second, ..."""
     first = lexicons[0]
     for other in lexicons[1:]:
-        if (other.tags, other.words, other.classes) != (first.tags, first.words, first.classes) or not (
-            np.array_equal(other.entry_start, first.entry_start)
-            and np.array_equal(other.entry_tag, first.entry_tag)
-        ):
+        same_names = (other.tags, other.words, other.classes) == (first.tags, first.words, first.classes)
+        entries = ((one.entry_start, one.entry_tag) for one in (first, other))
+        if not (same_names and all(map(np.array_equal, *entries))):
             raise OptionError(
                 "grammars with different words or tags do not go together; try: the same treebank"
             )
-    class_tag = np.array([int(name.partition(" ")[0]) for name in first.classes], np.int64)
     return replace(
         first,
         n_states=np.sum([one.n_states for one in lexicons], axis=0, dtype=np.int32),
         entry_states=_woven(first.entry_tag, [(one.n_states, one.entry_states) for one in lexicons]),
-        class_states=_woven(class_tag, [(one.n_states, one.class_states) for one in lexicons]),
+        class_states=_woven(first.class_tag, [(one.n_states, one.class_states) for one in lexicons]),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -147,18 +147,13 @@ class LPCFG:
         """The grammar without states: what remains when states are summed out by their shares."""
         if self.binary_weight is not None and self.unary_weight is not None and self.root_weight is not None:
             return CoarseRules(self.binary_weight, self.unary_weight, self.root_weight)
-        binary = np.array(
-            [
-                self.rule_sums(rule) @ self.prior(parent)
-                for rule, parent in enumerate(self.binary_rules[:, 0].tolist())
-            ]
-        )
-        unary = np.array(
-            [
-                self.unary_block(rule).sum(axis=1, dtype=np.float64) @ self.prior(parent)
-                for rule, parent in enumerate(self.unary_rules[:, 0].tolist())
-            ]
-        )
+
+        def summed(rules: Ints, sums: Callable[[int], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+            parents = rules[:, 0].tolist()
+            return np.array([sums(rule) @ self.prior(parent) for rule, parent in enumerate(parents)])
+
+        binary = summed(self.binary_rules, self.rule_sums)
+        unary = summed(self.unary_rules, lambda rule: self.unary_block(rule).sum(axis=1, dtype=np.float64))
         root = np.add.reduceat(self.root.astype(np.float64), self.state_start[:-1])
         return CoarseRules(binary, unary, root)
 

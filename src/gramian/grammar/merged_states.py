@@ -8,6 +8,7 @@ k-means on what each state makes and where it stands.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -31,28 +32,21 @@ def halves(grammar: LPCFG) -> Ints:
         joint = np.tensordot(use[parent] * grammar.prior(parent), block, 1)
         for axis, child in enumerate(symbols[1:]):
             count = joint if joint.ndim == 1 else joint.sum(axis=1 - axis)
-            features[child].append(
-                count / np.maximum(use[child] * grammar.prior(child), 1e-30).astype(np.float64)
-            )
+            mass = np.maximum(use[child] * grammar.prior(child), 1e-30).astype(np.float64)
+            features[child].append(count / mass)
     group = np.zeros(len(grammar.state_prior), np.int32)
     for symbol, columns in enumerate(features):
         if grammar.n_states[symbol] > 1 and columns:
+            points = np.sqrt(np.maximum(np.stack(columns, axis=1), 0))
             place = slice(grammar.state_start[symbol], grammar.state_start[symbol + 1])
-            group[place] = _two_means(
-                np.sqrt(np.maximum(np.stack(columns, axis=1), 0)), grammar.prior(symbol).astype(np.float64)
-            )
+            group[place] = _two_means(points, grammar.prior(symbol).astype(np.float64))
     return group
 
 
 def merged(grammar: LPCFG, group: Ints) -> LPCFG:
-    """Return the grammar over groups of states.
+    """Return a grammar with probabilities over groups of states.
 
-    Parameters
-    ----------
-    grammar : LPCFG
-        With probabilities, not observable operators.
-    group : ndarray of int32
-        The group of each state within its symbol, from 0 and without gaps; laid out as `state_prior`.
+    `group` is that of each state within its symbol, from 0 and without gaps, laid out as `state_prior`.
     """
     of_symbol = np.split(group, grammar.state_start[1:-1])
     counts = np.array([one.max() + 1 for one in of_symbol], np.int32)
@@ -79,7 +73,6 @@ def merged(grammar: LPCFG, group: Ints) -> LPCFG:
         return _joined([part @ table for part, table in zip(parts, sums, strict=True)])
 
     lexicon, tag_averages = grammar.lexicon, averages[grammar.n_phrases :]
-    class_tags = [int(name.partition(" ")[0]) for name in lexicon.classes]
     return replace(
         grammar,
         n_states=counts,
@@ -92,7 +85,7 @@ def merged(grammar: LPCFG, group: Ints) -> LPCFG:
             lexicon,
             n_states=counts[grammar.n_phrases :],
             entry_states=_averaged(lexicon.entry_states, lexicon.entry_tag.tolist(), tag_averages),
-            class_states=_averaged(lexicon.class_states, class_tags, tag_averages),
+            class_states=_averaged(lexicon.class_states, lexicon.class_tag.tolist(), tag_averages),
         ),
     )
 
@@ -115,9 +108,8 @@ def _two_means(points: Array, weight: Array, rounds: int = 20) -> Ints:
     for _ in range(rounds):
         if side.min() == side.max():
             break
-        centres = np.stack(
-            [np.average(points[side == one], axis=0, weights=positive[side == one]) for one in (0, 1)]
-        )
+        sides = (side == 0, side == 1)
+        centres = np.stack([np.average(points[one], axis=0, weights=positive[one]) for one in sides])
         nearer = ((points[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1).astype(np.int32)
         if np.array_equal(nearer, side):
             break
@@ -129,12 +121,9 @@ def _two_means(points: Array, weight: Array, rounds: int = 20) -> Ints:
 
 def _averaged(values: Floats, tags: list[int], averages: list[Array]) -> Floats:
     """Average scores of states, stored for the given tags one after the other, within groups."""
-    parts, start = [], 0
-    for tag in tags:
-        end = start + averages[tag].shape[1]
-        parts.append(averages[tag] @ values[start:end])
-        start = end
-    return _joined(parts)
+    ends = list(accumulate(averages[tag].shape[1] for tag in tags))
+    pieces = np.split(values, ends)[:-1]
+    return _joined([averages[tag] @ piece for tag, piece in zip(tags, pieces, strict=True)])
 
 
 def _joined(parts: list[Array]) -> Floats:

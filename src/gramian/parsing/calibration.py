@@ -27,13 +27,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Curve:
-    """Log-odds of being right: ``low * log(p) - high * log(1 - p) + shift``; it never falls.
-
-    Attributes
-    ----------
-    low, high : float
-        Slopes towards posteriors of 0 and of 1, not below 0.
-    shift : float
+    """Log-odds of being right: ``low * log(p) - high * log(1 - p) + shift``; it never falls, since `low` and `high` are not below 0.
 
     Examples
     --------
@@ -59,13 +53,7 @@ class Curve:
 
     @classmethod
     def fit(cls, posteriors: Sequence[float] | Floats, right: Sequence[bool] | npt.NDArray[np.bool_]) -> Self:
-        """Learn a curve: the likeliest one, drawn a little towards leaving all as it is.
-
-        Parameters
-        ----------
-        posteriors : sequence of float
-        right : sequence of bool
-            Whether each came true.
+        """Learn a curve from posteriors and whether each came true: the likeliest one, drawn a little towards leaving all as it is.
 
         Examples
         --------
@@ -87,9 +75,8 @@ class Curve:
             value = float(np.logaddexp(0, -margin).sum() + away @ away / 2)
             return value, away - (sign * expit(-margin)) @ columns
 
-        found = minimize(
-            loss, identity, jac=True, method="L-BFGS-B", bounds=[(0, None), (0, None), (None, None)]
-        )
+        bounds = [(0, None), (0, None), (None, None)]
+        found = minimize(loss, identity, jac=True, method="L-BFGS-B", bounds=bounds)
         return cls(*(float(f"{weight:.6g}") for weight in found.x))
 
 

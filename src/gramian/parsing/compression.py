@@ -26,16 +26,8 @@ def compress_model(
 ) -> Model:
     """Return a model whose rules are of low rank; its report tells how many, and the error, under ``"low rank"``.
 
-    Parameters
-    ----------
-    model : Model
-    rank : int or "auto"
-    shared : bool
-        One decomposition for all rules (:func:`~gramian.grammar.compress.shared.compress_shared`), which takes no further options.
-    half : bool
-        Whether the error is that of a file of 16-bit numbers.
-    **options
-        Of :func:`~gramian.grammar.compress.lowrank.compress`.
+    If `shared`, all rules have one decomposition, which takes no `options` of :func:`~gramian.grammar.compress.lowrank.compress`; if
+    `half`, the error is that of a file of 16-bit numbers.
     """
     if shared and (options.get("signed") or options.get("gate") is not None or rank == "auto"):
         raise OptionError("--shared takes a --rank such as 256, and neither --gate nor --signed")

@@ -51,28 +51,15 @@ class Request:
         """Return what is wanted of some of the words; they may take as large a share of the time as they are of the words."""
         tokens, seconds = self.tokens[part], self.limits.seconds
         share = seconds and seconds * len(tokens) / len(self.tokens)
-        return replace(
-            self,
-            tokens=tokens,
-            given=self.given and self.given[part],
-            limits=replace(self.limits, seconds=share),
-            k=1,
-            constraints=self.constraints and self.constraints.within(part.start, part.stop),
-        )
+        given, limits = self.given and self.given[part], replace(self.limits, seconds=share)
+        constraints = self.constraints and self.constraints.within(part.start, part.stop)
+        return Request(tokens, given, limits, self.deadline, self.decoder, 1, constraints)
 
 
 class Attempts:
     """The attempts at a sentence, one after the other; safe to share between threads.
 
-    Parameters
-    ----------
-    chart : ChartParser
-    table : WordTable
-        With the states of all the chart's grammars.
-    pruning : Pruning
-        The usual one.
-    reranker : Reranker, optional
-        Chooses among the best trees of the default decoder.
+    `table` has the states of all the chart's grammars; a reranker chooses among the best trees of the default decoder.
     """
 
     def __init__(
@@ -145,9 +132,7 @@ class Attempts:
         if len(slices) == 1:
             return self._flat(request, self.table.read(tokens))
         children: list[Tree] = []
-        sure = [0.0]
-        log_prob = 0.0
-        statuses = set()
+        sure, log_prob, statuses = [0.0], 0.0, set()
         for part in slices:
             wanted = request.part(part)
             if request.deadline.is_over:
@@ -155,12 +140,9 @@ class Attempts:
             else:
                 result, _ = self.parse(wanted)
             statuses.add(result.status)
-            if result.confidences[0] == 0.0:  # a root put there as a fallback
-                children += result.tree.children
-                sure += result.confidences[1:]
-            else:
-                children.append(result.tree)
-                sure += result.confidences
+            is_fallback = result.confidences[0] == 0.0  # then its root was only put there
+            children += result.tree.children if is_fallback else (result.tree,)
+            sure += result.confidences[is_fallback:]
             log_prob += result.log_prob
         tree = phrase(self._root_label, tuple(children))
         status: Status = "flat" if statuses == {"flat"} else "stopped" if "stopped" in statuses else "parts"

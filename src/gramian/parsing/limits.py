@@ -44,14 +44,8 @@ def _edges_a_span(pruning: Pruning) -> float:
 class Limits:
     """What one sentence may cost; None is no limit.
 
-    Attributes
-    ----------
-    length : int or None
-        The most words that are parsed in one piece.
-    seconds : float or None
-        A chart that is expected to take longer is not begun, be it that of the first attempt at a sentence or of another.
-    memory : int or None
-        Bytes; nor is one that is expected to need more.
+    At most `length` words are parsed in one piece, and no chart is begun that is expected to take more seconds or bytes, be it that of the
+    first attempt at a sentence or of another.
     """
 
     length: int | None = None
@@ -101,11 +95,9 @@ class Deadline:
     @classmethod
     def of(cls, limits: Limits) -> Deadline:
         """Return the deadline of a sentence that is begun now."""
-        return (
-            cls()
-            if limits.seconds is None
-            else cls(perf_counter() + max(_EMERGENCY * limits.seconds, _EMERGENCY_LEAST))
-        )
+        if limits.seconds is None:
+            return cls()
+        return cls(perf_counter() + max(_EMERGENCY * limits.seconds, _EMERGENCY_LEAST))
 
     @property
     def is_over(self) -> bool:
@@ -133,5 +125,4 @@ def cut(words: Sequence[str], longest: int) -> list[slice]:
                 break
         parts.append(slice(start, end))
         start = end
-    parts.append(slice(start, len(words)))
-    return parts
+    return [*parts, slice(start, len(words))]

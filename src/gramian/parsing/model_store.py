@@ -58,13 +58,7 @@ def rounded(model: Model, *, half: bool = True) -> Model:
 
 
 def default_model_path() -> Path:
-    """Return the path of the model that comes with the package.
-
-    Raises
-    ------
-    gramian.errors.OptionError
-        If there is none.
-    """
+    """Return the path of the model that comes with the package; if there is none, that is an OptionError."""
     path = Path(__file__).parents[1] / "models" / "english.grammar"
     if not path.is_file():
         raise OptionError(

@@ -22,14 +22,7 @@ Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "stopped"
 
 @dataclass(frozen=True)
 class Alternative:
-    """One of the best trees of a sentence.
-
-    Attributes
-    ----------
-    tree : Tree
-    log_prob : float
-        Natural logarithm of the probability of the tree with its words; of several grammars, under their mixture.
-    """
+    """One of the best trees of a sentence, and the logarithm of its probability with its words, under the mixture of all grammars."""
 
     tree: Tree
     log_prob: float
@@ -101,15 +94,9 @@ class ParseResult:
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for every node of the tree, as a table holds it; see :func:`table` for many results."""
         return [
-            {
-                "label": label,
-                "start": start,
-                "end": end,
-                "text": " ".join(self.words[start:end]),
-                "confidence": sure,
-            }
+            {"label": label, "start": start, "end": end, "text": " ".join(self.words[start:end]), "confidence": sure}
             for label, start, end, sure in (self.spans if self.words else ())
-        ]
+        ]  # fmt: skip
 
     def _repr_svg_(self) -> str:
         """Draw the tree in a notebook, phrases coloured by their confidence."""
@@ -177,18 +164,10 @@ def read_result(
     if not ranked:
         return None
     trees = [to_tree(forest, one, words) for one in ranked]
-    alternatives: tuple[Alternative, ...] = ()
-    if k > 1:
-        logs = log_probabilities(forest, ranked, log_words)
-        alternatives = tuple(map(Alternative, trees, logs))
-    return ParseResult(
-        trees[0],
-        status,
-        forest.log_ratio + log_words,
-        tuple(confidences(forest, ranked[0]).tolist()),
-        tuple(words),
-        alternatives=alternatives,
-    )
+    logs = log_probabilities(forest, ranked, log_words) if k > 1 else ()
+    sure, log_prob = tuple(confidences(forest, ranked[0]).tolist()), forest.log_ratio + log_words
+    alternatives = tuple(map(Alternative, trees, logs))
+    return ParseResult(trees[0], status, log_prob, sure, tuple(words), alternatives=alternatives)
 
 
 def without_end(result: ParseResult) -> ParseResult:

@@ -24,14 +24,7 @@ _NOT_A_WORD = re.compile(rf"[{SPACE}\0]")
 
 @dataclass(frozen=True)
 class Constrained:
-    """A sentence with what is known about its tree, for where sentences come in numbers.
-
-    Attributes
-    ----------
-    sentence : str or sequence
-        As for :meth:`gramian.Parser.parse`.
-    constraints : gramian.chart.constraints.Constraints
-    """
+    """A sentence, as for :meth:`gramian.Parser.parse`, with what is known about its tree, for where sentences come in numbers."""
 
     sentence: Plain
     constraints: Constraints
@@ -49,13 +42,7 @@ class ReadSentence(NamedTuple):
 
 
 def read_sentence(sentence: Plain, style: Style = "penn") -> ReadSentence:
-    """Read a sentence; `style` is how text is cut into words.
-
-    Raises
-    ------
-    gramian.errors.InputError
-        If a token is empty or has white space in it.
-    """
+    """Read a sentence; `style` is how text is cut into words. A token that is empty or has white space in it is an InputError."""
     if isinstance(sentence, str):
         sentence = tokenise(sentence, style)
     tokens: list[str] = []

@@ -52,20 +52,10 @@ _JOINED = {
 
 
 def tokenise(text: str, style: Style = "penn") -> list[Token]:
-    r"""Cut one sentence into words.
+    r"""Cut one sentence into words, as treebanks of English do ("penn") or at white space only ("spaces").
 
     Unlike NLTK's word tokeniser, addresses (``https://...``, ``a@b.org``) and initials (``AT&T``) stay whole, a
     single quote that opens a quotation stands apart, and a curly apostrophe counts as an apostrophe.
-
-    Parameters
-    ----------
-    text : str
-    style : {"penn", "spaces"}
-        How treebanks of English cut words, or at white space only.
-
-    Returns
-    -------
-    list of Token
 
     Examples
     --------
@@ -109,9 +99,7 @@ def _parts(text: str, start: int, end: int) -> Iterator[Token]:
         yield Token(word[0], start, start + 1)
         start, word = start + 1, word[1:]
     ends: list[Token] = []
-    while len(word) > 1 and (suffix := re.search(r"''\Z", word) or _SUFFIX.search(word)):
-        if suffix.start() == 0:
-            break
+    while len(word) > 1 and (suffix := re.search(r"(?<=.)''\Z", word) or _SUFFIX.search(word)):
         ends.append(Token(suffix[0], start + suffix.start(), start + len(word)))
         word = word[: suffix.start()]
     if word:

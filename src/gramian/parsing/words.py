@@ -23,33 +23,16 @@ _SPELLINGS = {
 
 
 class Word(NamedTuple):
-    """A word as the grammar knows it.
-
-    Attributes
-    ----------
-    spelling : str
-        The grammar's own, where the text has another way of writing a word it knows.
-    initial : bool
-        Whether it begins the sentence.
-    scores : WordScores
-        The tags it may have.
-    log_probability : float
-        Of the word itself; an unknown one counts as seen once.
-    """
+    """A word as the grammar knows it, in the grammar's own spelling."""
 
     spelling: str
-    initial: bool
-    scores: WordScores
-    log_probability: float
+    initial: bool  # whether it begins the sentence
+    scores: WordScores  # of the tags it may have
+    log_probability: float  # of the word itself; an unknown one counts as seen once
 
 
 class WordTable:
-    """Scores of words for one grammar; safe to share between threads.
-
-    Parameters
-    ----------
-    lexicon : Lexicon
-    """
+    """Scores of words for one grammar; safe to share between threads."""
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon

@@ -14,31 +14,18 @@ __all__ = ["Guarantee", "guarantee"]
 class Guarantee:
     """How large a tree or a sentence may be so that its probability is off by at most `epsilon`.
 
-    Attributes
-    ----------
-    epsilon : float
-    depth : int
-        Of a tree, for its probability.
-    length : int
-        Of a sentence, for the inside-outside values of its spans. 0 means that nothing is guaranteed: the bound is very loose.
+    0 means that nothing is guaranteed: the bound is very loose.
     """
 
     epsilon: float
-    depth: int
-    length: int
+    depth: int  # of a tree, for its probability
+    length: int  # of a sentence, for the inside-outside values of its spans
 
 
 def guarantee(gamma: float, states: int, symbols: int, epsilon: float = 1e-3) -> Guarantee:
-    """Return what the theorem guarantees of a grammar with approximate rules.
+    """Return what the theorem guarantees of a grammar with approximate rules, whose symbols have at most so many states.
 
-    Parameters
-    ----------
-    gamma : float
-        The largest Frobenius norm of the error of a rule's tensor, more than 0: an exact grammar needs no guarantee.
-    states : int
-        The most states a symbol has.
-    symbols : int
-    epsilon : float
+    `gamma`, the largest Frobenius norm of the error of a rule's tensor, is more than 0: an exact grammar needs no guarantee.
 
     Examples
     --------

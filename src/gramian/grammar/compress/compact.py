@@ -14,17 +14,9 @@ _TRIMMED = 0.003  # share of a rule's probability that a compact model does with
 
 
 def compacted(grammar: LPCFG) -> tuple[LPCFG, dict[str, Any]]:
-    """Return a grammar that is small and fast to parse with, and how far its rules are from those it came from.
+    """Return a grammar that is small and fast to parse with, and a summary of how far its rules are from those it came from.
 
-    Parameters
-    ----------
-    grammar : LPCFG
-        Observable operators come back as they are, with nothing to tell.
-
-    Returns
-    -------
-    LPCFG, dict
-        The second as :meth:`gramian.grammar.compress.lowrank.Compression.summary` has it.
+    Observable operators come back as they are, with nothing to tell.
     """
     if not grammar.is_probabilistic:
         return grammar, {}

@@ -32,25 +32,17 @@ _TINY = np.float32(1e-30)
 
 
 class Cells(NamedTuple):
-    """The heavy cells of a tensor, and what the others add up to.
+    """The heavy cells of a tensor by the states of parent and left child, and what the others add up to."""
 
-    Attributes
-    ----------
-    parent, left : the states of each pair that has heavy cells; `first`: where its cells begin.
-    right, mass : of each cell.
-    rest_parent, rest_left, rest_right : mass of all other cells by state of each symbol.
-    rest_entropy : sum of x log x over them.
-    """
-
-    parent: Any
+    parent: Any  # states of each pair that has heavy cells
     left: Any
-    first: Any
-    right: Any
+    first: Any  # where its cells begin
+    right: Any  # of each cell
     mass: Any
-    rest_parent: Any
+    rest_parent: Any  # mass of all other cells by state of each symbol
     rest_left: Any
     rest_right: Any
-    rest_entropy: float
+    rest_entropy: float  # sum of x log x over them
 
 
 class SharedCells(NamedTuple):

@@ -42,24 +42,15 @@ _EDGES_PER_ITEM = 4  # after pruning, about
 class Compression:
     """A grammar with rules of low rank, and how far it is from the one it came from.
 
-    Attributes
-    ----------
-    source, grammar : LPCFG
-        Before and after.
-    uses : ndarray of float64, shape (R,)
-        How often each binary rule is used in an average sentence of the grammar.
-    divergence : ndarray of float64, shape (R,)
-        Of probabilities, how many nats of log-likelihood one use of each rule costs; of signed factors, the squared
-        error relative to the squared norm, both weighted by the shares of the parent's states.
-    frobenius : ndarray of float64, shape (R,)
-        Norm of the error of each rule's tensor.
+    The divergence of probabilities is how many nats of log-likelihood one use of a rule costs; of signed factors, the squared error
+    relative to the squared norm, both weighted by the shares of the parent's states.
     """
 
     source: LPCFG
     grammar: LPCFG
-    uses: Reals
-    divergence: Reals
-    frobenius: Reals
+    uses: Reals  # (R,): how often each binary rule is used in an average sentence of the grammar
+    divergence: Reals  # (R,)
+    frobenius: Reals  # (R,): norm of the error of each rule's tensor
 
     @property
     def loss(self) -> float:
@@ -96,10 +87,8 @@ class Compression:
         n_rules, factors = len(beyond), self.grammar.factors
         if factors is None or not beyond.any():
             return self
-        fitted: list[Triple | None] = []
-        for rule in range(n_rules):
-            held = factors.rank[rule] > 0 and not beyond[rule]
-            fitted.append(_triple(self.grammar, rule) if held else None)
+        held = (factors.rank > 0) & ~beyond
+        fitted = [_triple(self.grammar, rule) if held[rule] else None for rule in range(n_rules)]
         errors = np.stack([self.divergence, self.frobenius], axis=1)
         errors[beyond] = 0
         return _assembled(self.source, fitted, self.uses, errors, signed=not self.grammar.is_probabilistic)

@@ -30,17 +30,8 @@ _SMOOTH = 1e-3  # share of each symbol's factors that follows the shares of its 
 
 
 def compress_shared(grammar: LPCFG, rank: int = 256) -> Compression:
-    """Approximate all rule tensors of a grammar by products that all rules share.
+    """Approximate all rule tensors of a grammar with probabilities by `rank` products that all rules share.
 
-    Parameters
-    ----------
-    grammar : LPCFG
-        With probabilities.
-    rank : int
-        How many products there are.
-
-    References
-    ----------
     Songlin Yang, Yanpeng Zhao and Kewei Tu (2021). PCFGs can do better: inducing probabilistic context-free grammars with many
     symbols. NAACL.
 
@@ -91,11 +82,9 @@ class _Fit:
             np.concatenate(column).astype(np.int32) for column in zip(*cells, strict=True)
         )
         self.mass = np.concatenate(masses).astype(np.float32)
-        marginals = []
-        for states in self.states:
-            marginal = np.bincount(states, self.mass, len(self.owner)) + 1e-6 * grammar.state_prior
-            marginals.append(marginal[:, None].astype(np.float32))
-        self.matrices = marginals
+        marginals = [np.bincount(states, self.mass, len(self.owner)) for states in self.states]
+        least = 1e-6 * grammar.state_prior
+        self.matrices = [(one + least)[:, None].astype(np.float32) for one in marginals]
         self.weight = np.empty(len(self.uses), np.float32)
         self._normalise()
 
@@ -140,9 +129,8 @@ class _Fit:
             here = self.rule == self.rule[worst]
             for side in range(3):
                 line = here & same[side - 1] & same[side - 2]
-                np.add.at(
-                    new[side][:, q], self.states[side][line], 3 * self.mass[line] / self.mass[line].sum()
-                )
+                share = 3 * self.mass[line] / self.mass[line].sum()
+                np.add.at(new[side][:, q], self.states[side][line], share)
                 loss[line] = 0
         self.matrices = [np.hstack(pair) for pair in zip(self.matrices, new, strict=True)]
         self._normalise()
@@ -155,11 +143,8 @@ class _Fit:
         for side in range(3):
             np.maximum(self.matrices[side], _LEAST, out=self.matrices[side])
             self.matrices[side] *= (self.rank / self._sums(side).sum(axis=1))[self.owner][:, None]
-        rules = self.grammar.binary_rules
-        mass = (self._sums(0)[rules[:, 0]] * self._sums(1)[rules[:, 1]] * self._sums(2)[rules[:, 2]]).sum(
-            axis=1
-        )
-        self.weight[:] = self.uses / mass
+        u, v, w = (self._sums(side)[symbols] for side, symbols in enumerate(self.grammar.binary_rules.T))
+        self.weight[:] = self.uses / (u * v * w).sum(axis=1)
 
     def factors(self) -> Factors:
         """Return the products as factors: states of a parent keep the probability that they have a rule of two children."""
@@ -180,10 +165,6 @@ class _Fit:
             np.concatenate([part.T.ravel() for part in np.split(matrix, self.start[1:])]) for matrix in smooth
         ]
         size = len(self.owner) * self.rank
-        start = self.start[grammar.binary_rules] * self.rank + size * np.arange(3)
-        return Factors(
-            np.full(len(self.uses), self.rank, np.int32),
-            self.weight,
-            start.astype(np.int64),
-            np.concatenate(values).astype(np.float32),
-        )
+        start = (self.start[grammar.binary_rules] * self.rank + size * np.arange(3)).astype(np.int64)
+        rank = np.full(len(self.uses), self.rank, np.int32)
+        return Factors(rank, self.weight, start, np.concatenate(values).astype(np.float32))

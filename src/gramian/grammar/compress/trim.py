@@ -17,15 +17,9 @@ __all__ = ["trimmed"]
 
 
 def trimmed(grammar: LPCFG, share: float = 0.01) -> LPCFG:
-    """Return `grammar` without the least cells of its binary rules.
+    """Return `grammar` without the least cells of its binary rules; observable operators and rules of low rank come back as they are.
 
-    Parameters
-    ----------
-    grammar : LPCFG
-        With probabilities; observable operators come back as they are, and so do rules of low rank.
-    share : float
-        Of each rule in each state of its parent, the cells that go hold at most this share of the probability, and
-        the others take it over.
+    Of each rule in each state of its parent, the cells that go hold at most this share of the probability, and the others take it over.
     """
     if not 0 <= share < 1:
         raise OptionError(f"share must be at least 0 and less than 1, got {share!r}")
