@@ -140,13 +140,7 @@ class Basis:
         )
 
     def prefix_closed(self) -> Basis:
-        """Return the basis with every prefix also extended by every symbol.
-
-        Examples
-        --------
-        >>> list(Basis.symbols("a").prefix_closed().prefixes)
-        [(), ('a',), ('a', 'a')]
-        """
+        """Return the basis with every prefix also extended by every symbol."""
         strings = [*self.prefixes, *((*u, s) for u in self.prefixes for s in self.alphabet)]
         closed = Sequences.from_strings(dict.fromkeys(strings), self.alphabet)
         return Basis(closed, self.suffixes)

@@ -43,20 +43,7 @@ def edges(model: WFA | PDFA, threshold: float = 0.0) -> list[Edge]:
 
 
 def to_dot(model: WFA | PDFA, threshold: float = 0.01) -> str:
-    r"""Return the automaton in the DOT language, transitions up to `threshold` left out.
-
-    Examples
-    --------
-    >>> print(to_dot(WFA([1.0], [0.5], [[[0.5]]], ("a",))))
-    digraph automaton {
-      rankdir=LR;
-      node [shape=circle];
-      start0 [shape=point];
-      start0 -> 0 [label="1"];
-      0 [label="0\nstop 0.5"];
-      0 -> 0 [label="a 0.5"];
-    }
-    """
+    """Return the automaton in the DOT language, transitions up to `threshold` left out."""
     wfa = model.to_wfa()
     lines = ["digraph automaton {", "  rankdir=LR;", "  node [shape=circle];"]
     for state, weight in enumerate(wfa.initial.tolist()):
@@ -83,15 +70,7 @@ class OpenFst:
 def to_openfst(model: WFA | PDFA | Mixture) -> OpenFst:
     """Return the automaton as OpenFST text in the log semiring; weights must not be negative.
 
-    State 0 is new and leads to the old states, moved up by one, with the empty symbol; the states of a
-    mixture's parts follow each other.
-
-    Examples
-    --------
-    >>> print(to_openfst(WFA([1.0], [0.5], [[[0.5]]], ("a",))).transitions)
-    0 1 <eps> 0
-    1 1 a 0.693147181
-    1 0.693147181
+    State 0 is new and leads to the old states, moved up by one, with the empty symbol; the states of a mixture's parts follow each other.
     """
     if any(" " in str(symbol) or not str(symbol) for symbol in model.alphabet):
         raise OptionError("OpenFST: symbols may neither be empty nor hold blanks; try: other symbols")

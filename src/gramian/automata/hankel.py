@@ -100,15 +100,7 @@ def hankel_blocks_of(
     basis: Basis,
     statistic: Statistic = "string",
 ) -> HankelBlocks:
-    """Fill the blocks of `basis` with the values of a function on strings, asked for all at once.
-
-    Examples
-    --------
-    >>> basis = Basis.of_strings(["", "a"], ["", "a"], ("a",))
-    >>> hankel_blocks_of(lambda strings: [0.5 ** (len(x) + 1) for x in strings], basis).matrix.toarray()
-    array([[0.5  , 0.25 ],
-           [0.25 , 0.125]])
-    """
+    """Fill the blocks of `basis` with the values of a function on strings, asked for all at once."""
     prefixes, suffixes = list(basis.prefixes), list(basis.suffixes)
     middles = [(), *((symbol,) for symbol in basis.alphabet)]
     strings = [u + s + v for s in middles for u in prefixes for v in suffixes] + prefixes + suffixes

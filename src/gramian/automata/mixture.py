@@ -145,13 +145,7 @@ def prefix_logs(sample: Sequences, predictions: Array) -> Array:
 
 
 def mixture_weights(log_scores: Array, max_iter: int = 200) -> Array:
-    """Return the convex weights of models that give a sample its highest likelihood, by ``log_scores[model, string]``.
-
-    Examples
-    --------
-    >>> mixture_weights(np.log([[0.5, 0.5], [0.1, 0.1]])).round(3)
-    array([1., 0.])
-    """
+    """Return the convex weights of models that give a sample its highest likelihood, by ``log_scores[model, string]``."""
     weights = np.full(len(log_scores), 1.0 / len(log_scores))
     possible = np.isfinite(log_scores).any(axis=0)
     if not possible.any():

@@ -35,14 +35,7 @@ class MoveCounts(NamedTuple):
     def estimate(
         self, alphabet: tuple[Symbol, ...], structure: Structure = "joint", pseudo_count: float = 0.0
     ) -> WFA:
-        """Return the PNFA of relative frequencies, after adding `pseudo_count` to every count.
-
-        Examples
-        --------
-        >>> counts = MoveCounts(np.array([4.0]), np.array([4.0]), np.array([[[12.0]]]))
-        >>> counts.estimate(("a",)).final
-        array([0.25])
-        """
+        """Return the PNFA of relative frequencies, after adding `pseudo_count` to every count."""
         if pseudo_count > 0.0:
             return _normalised([count + pseudo_count for count in self._parts(structure)], alphabet)
         weights = _normalised(self._parts(structure), alphabet)
@@ -94,14 +87,7 @@ def _normalised(parts: list[Array], alphabet: tuple[Symbol, ...]) -> WFA:
 def random_pnfa(
     sample: Sequences, n_states: int, rng: np.random.Generator, structure: Structure = "joint"
 ) -> WFA:
-    """Draw a PNFA whose symbol and STOP frequencies lie around those of `sample`.
-
-    Examples
-    --------
-    >>> sample = Sequences.from_strings(["ab", "a"])
-    >>> random_pnfa(sample, 3, np.random.default_rng(0)).is_probabilistic()
-    True
-    """
+    """Draw a PNFA whose symbol and STOP frequencies lie around those of `sample`."""
     k = len(sample.alphabet)
     frequency = np.bincount(sample.symbols, minlength=k) + 0.5
     noise = rng.standard_exponential((k, n_states, n_states))

@@ -34,17 +34,8 @@ _SAMPLED = 20_000  # state vectors that anchors and cluster centres are found am
 def clip_to_pnfa(model: WFA, sample: Sequences, *, random_state: int = 0) -> WFA:
     """Return the PNFA nearest to `model` whose states are centres of its state vectors.
 
-    Where a symbol takes a centre is written as a combination of the centres with weights >= 0, by least
-    squares; what a free choice of weights would make negative is thereby clipped to zero, and the others make
-    up for it. Leaving weights are then normalised.
-
-    Examples
-    --------
-    >>> from gramian.automata.spectral import SpectralWFA
-    >>> sample = Sequences.from_strings(["ab" * (i % 3) for i in range(30)])
-    >>> raw = SpectralWFA(5, repair=None).fit(sample).model_
-    >>> clip_to_pnfa(raw, sample).score(["", "abab", "b"]).round(2)
-    array([0.33, 0.33, 0.  ])
+    Where a symbol takes a centre is written as a combination of the centres with weights >= 0, by least squares: what would be negative
+    is clipped to zero, and the others make up for it. Leaving weights are then normalised.
     """
     from scipy.optimize import nnls
 
@@ -70,16 +61,7 @@ def cluster_to_pnfa(
     pseudo_count: float = 1e-3,
     random_state: int = 0,
 ) -> WFA:
-    """Return the PNFA of moves between clusters of the state vectors that `sample` passes through.
-
-    Examples
-    --------
-    >>> from gramian.automata.spectral import SpectralWFA
-    >>> sample = Sequences.from_strings(["ab" * (i % 3) for i in range(30)])
-    >>> raw = SpectralWFA(5, repair=None).fit(sample).model_
-    >>> cluster_to_pnfa(raw, sample, 5, pseudo_count=0.0).score(["", "abab", "b"]).round(2)
-    array([0.33, 0.33, 0.  ])
-    """
+    """Return the PNFA of moves between clusters of the state vectors that `sample` passes through."""
     drawn = _drawn(model, sample, np.random.default_rng(random_state))
     clusters = _clusters(_whitened(drawn, drawn), n_states or model.n_states, random_state)
     n, k = clusters.n_clusters, len(sample.alphabet)

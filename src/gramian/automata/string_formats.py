@@ -47,13 +47,7 @@ def read_strings(source: Source) -> Sequences:
 
 
 def format_string(string: Iterable[Symbol], *, numbered: bool = False) -> str:
-    """Return a string as a line of a plain file, or of a PAutomaC file if `numbered`.
-
-    Examples
-    --------
-    >>> format_string(("DT", "NN")), format_string((0, 2), numbered=True)
-    ('DT NN', '2 0 2')
-    """
+    """Return a string as a line of a plain file, or of a PAutomaC file if `numbered`."""
     symbols = [str(symbol) for symbol in string]
     return " ".join([str(len(symbols)), *symbols] if numbered else symbols)
 
@@ -78,16 +72,7 @@ def read_solution(source: Source) -> npt.NDArray[np.float64]:
 
 
 def read_targets(source: Source) -> list[tuple[float, dict[int, float]]]:
-    r"""Read SPiCe targets: for each prefix the best possible score, and the probability of each next symbol.
-
-    Symbol -1 is the end of the string.
-
-    Examples
-    --------
-    >>> import io
-    >>> read_targets(io.BytesIO(b"1.0 3 0.9 -1 0.1\n"))
-    [(1.0, {3: 0.9, -1: 0.1})]
-    """
+    """Read SPiCe targets: for each prefix the best possible score, and the probability of each next symbol, -1 for the end."""
     targets = []
     with open_text(source) as text:
         for at, line in enumerate(_whole_lines(text), 1):

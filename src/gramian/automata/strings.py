@@ -142,12 +142,6 @@ class Sequences:
         """Return what is left and a random slice of about `share` of the strings, at least one.
 
         A sample of one string is returned as both.
-
-        Examples
-        --------
-        >>> left, held = Sequences.from_strings(["a"] * 20).split(0.1)
-        >>> len(left), len(held)
-        (18, 2)
         """
         if not 0.0 < share < 1.0:
             raise OptionError(f"share must be above 0 and less than 1, got {share}")

@@ -31,14 +31,7 @@ _TREE_SIZE = 1 << 15  # symbols: bounds the memory of a pass, and leaves room fo
 
 @dataclass(frozen=True, eq=False)
 class PrefixForest:
-    """Weighted training strings, ready for expected or sampled counts of a PNFA's moves.
-
-    Examples
-    --------
-    >>> forest = PrefixForest.from_sample(Sequences.from_strings(["ab", "ab", "a", ""]))
-    >>> forest.n_strings, forest.n_nodes
-    (4, 3)
-    """
+    """Weighted training strings, ready for expected or sampled counts of a PNFA's moves."""
 
     trees: tuple[PrefixTree, ...]
     alphabet: tuple[Symbol, ...]

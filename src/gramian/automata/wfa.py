@@ -245,14 +245,7 @@ class WFA(SequenceModel):
         return WFA(self.initial @ basis, basis.T @ self.final, operators, self.alphabet)
 
     def sample(self, n_strings: int, *, random_state: int = 0, max_length: int = 10_000) -> Sequences:
-        """Draw strings; the automaton must be a PNFA.
-
-        Examples
-        --------
-        >>> coin = WFA([1.0], [0.5], [[[0.5]]], ("a",))
-        >>> bool(abs(coin.sample(1000).lengths.mean() - 1.0) < 0.2)
-        True
-        """
+        """Draw strings; the automaton must be a PNFA."""
         if not self.is_probabilistic(1e-6):
             raise OptionError("sampling: this automaton is not a distribution; try: learning it with repair")
         n, k = self.n_states, self.n_symbols

@@ -59,13 +59,7 @@ class ArcScorer:
 
 
 def table_size(words: int, share: float = 1.0) -> int:
-    """Return how many slots a table of hashed weights gets: enough for about forty features of a word.
-
-    Examples
-    --------
-    >>> table_size(1_000), table_size(10**9)
-    (65536, 4194304)
-    """
+    """Return how many slots a table of hashed weights gets: enough for about forty features of a word."""
     return 1 << min(22, max(12, math.ceil(math.log2(max(1.0, 40.0 * words * share)))))
 
 

@@ -31,12 +31,6 @@ class TokenTable:
     """Numbers for the views of a word: tag, form, ending of three, coarse tag, endings of two and five, beginning of five.
 
     Value number v of a view has number v + 6. Numbers 0-4 are places outside the sentence and the root, 5 is all that is unknown.
-
-    Examples
-    --------
-    >>> sentence = Sentence((Token(1, "Dogs", upos="NOUN"), Token(2, "dogs", upos="NOUN")))
-    >>> TokenTable.fit([sentence], "upos").encode(sentence.tokens)[1]
-    array([0, 1, 2, 6, 6, 3, 4], dtype=int32)
     """
 
     column: Literal["upos", "xpos"]  # which gives the tag

@@ -17,13 +17,7 @@ _MARK = "↑"
 def marked_relations(
     heads: Sequence[int], lifted: Sequence[int], relations: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the relations of a lifted tree.
-
-    Examples
-    --------
-    >>> marked_relations([3, 0, 2, 1], [2, 0, 2, 2], ["obj", "root", "acl", "det"])
-    ('obj↑acl', 'root', 'acl', 'det↑obj')
-    """
+    """Return the relations of a lifted tree."""
     return tuple(
         relation if head == now else f"{relation}{_MARK}{relations[head - 1]}"
         for head, now, relation in zip(heads, lifted, relations, strict=True)
@@ -34,11 +28,6 @@ def restored(heads: Sequence[int], relations: Sequence[str]) -> tuple[tuple[int,
     """Return heads and relations with marked words hung on the nearest word below their head that has the named relation.
 
     Words nearer to the head go first, then those nearer to the marked word; where there is none, the word stays.
-
-    Examples
-    --------
-    >>> restored([2, 0, 2, 2], ["obj↑acl", "root", "acl", "det↑obj"])
-    ((3, 0, 2, 1), ('obj', 'root', 'acl', 'det'))
     """
     plain = tuple(relation.partition(_MARK)[0] for relation in relations)
     if plain == tuple(relations):

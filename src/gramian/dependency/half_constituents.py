@@ -42,25 +42,9 @@ class Marginals(NamedTuple):
 def marginals(
     grammar: SHAG, sentence: Symbols, weights: Array | None = None, *, single_root: bool = True
 ) -> Marginals:
-    """Compute Z and the marginals of all arcs.
+    """Compute Z and the marginals of all arcs of a sentence, which comes as :meth:`SHAG.encode` gives it.
 
-    Parameters
-    ----------
-    grammar : SHAG
-    sentence : int32 array of shape (N + 1,)
-        Symbols of the root and of the words, as :meth:`SHAG.encode` gives them.
-    weights : array of shape (N + 1, N + 1), optional
-        A factor on each arc ``[head, modifier]``; zero forbids the arc.
-    single_root : bool
-        Whether the root takes exactly one word.
-
-    Examples
-    --------
-    >>> from gramian.automata import WFA
-    >>> any_number = WFA([1.0], [0.5], [[[0.5]]], ("a",))
-    >>> grammar = SHAG.from_automata(("a",), {}, {0: any_number, 1: any_number})
-    >>> marginals(grammar, grammar.encode(["a", "a"])).arcs[0]
-    array([0. , 0.5, 0.5])
+    `weights` has a factor for each arc ``[head, modifier]``, and zero forbids the arc. With `single_root`, the root takes exactly one word.
     """
     arcs = np.empty((len(sentence), len(sentence)))
     scaled, log_scale = kernels.posterior(*_arguments(grammar, sentence, weights), single_root, arcs)

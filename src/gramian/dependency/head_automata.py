@@ -45,16 +45,7 @@ class HeadBasis:
 
 
 def deterministic(sequences: HeadSequences, *, first: bool = False) -> SHAG:
-    """Estimate DET, or DET+F: one state, or one for the first modifier and one for the others (figure 7).
-
-    Examples
-    --------
-    >>> from gramian.dependency.modifiers import head_sequences
-    >>> trees = head_sequences(("D", "N"), [["D", "N"], ["N"]], [[2, 0], [0]])
-    >>> grammar = deterministic(trees, first=True)
-    >>> grammar.tree_weight(["D", "N"], [2, 0])
-    0.5
-    """
+    """Estimate DET, or DET+F: one state, or one for the first modifier and one for the others (figure 7)."""
     automata = {head: _deterministic(sample, first) for head, sample in sequences.samples.items()}
     return SHAG.from_automata(sequences.symbols, automata, _defaults(sequences))
 

@@ -38,15 +38,7 @@ class ProjectiveTrees:
 def projective(
     sentences: Sequence[Sentence], nonprojective: Literal["lift", "skip"] = "lift"
 ) -> ProjectiveTrees:
-    """Make all trees projective, or leave out those that are not.
-
-    Examples
-    --------
-    >>> from gramian.trees import Token
-    >>> crossed = Sentence(tuple(Token(i, "a", head=head) for i, head in enumerate([3, 0, 2, 1], 1)))
-    >>> projective([crossed]).heads
-    ((2, 0, 2, 2),)
-    """
+    """Make all trees projective, or leave out those that are not."""
     if nonprojective not in ("lift", "skip"):
         raise OptionError(f"nonprojective must be one of lift, skip, got {nonprojective!r}")
     kept: list[tuple[Sentence, tuple[int, ...], tuple[str, ...]]] = []
@@ -79,14 +71,7 @@ class HeadSequences:
 def head_sequences(
     symbols: Sequence[str], sentences: Sequence[Sequence[str]], trees: Sequence[Sequence[int]]
 ) -> HeadSequences:
-    """Cut projective trees into head-modifier sequences, given all symbols, those of each sentence, and the heads of its words.
-
-    Examples
-    --------
-    >>> found = head_sequences(("D", "N", "V"), [["D", "N", "V"]], [[2, 3, 0]])
-    >>> {head: list(sample) for head, sample in found.samples.items() if list(sample) != [()]}
-    {(None, 1): [('V',)], ('N', 0): [('D',)], ('V', 0): [('N',)]}
-    """
+    """Cut projective trees into head-modifier sequences, given all symbols, those of each sentence, and the heads of its words."""
     found: dict[Head, list[tuple[str, ...]]] = {(None, RIGHT): []}
     for words, heads in zip(sentences, trees, strict=True):
         sides: list[tuple[list[str], list[str]]] = [([], []) for _ in range(len(words) + 1)]

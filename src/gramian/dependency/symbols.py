@@ -25,24 +25,8 @@ _LARGEST_TAG_SET = 100
 class SymbolMap:
     """A map from words to symbols.
 
-    Attributes
-    ----------
-    names : tuple of str
-        All symbols of the training sentences, sorted; then ``<unknown>``, for words whose symbol is new.
-    column : "upos" or "xpos"
-        Which tag is read.
-    buckets : int
-        If positive, the tag is followed by a hash of the lower-cased form with so many values.
-    function : callable, optional
-        Used instead of the columns.
-
-    Examples
-    --------
-    >>> sentence = Sentence((Token(1, "the", upos="DET", xpos="DT"), Token(2, "dog", upos="NOUN", xpos="NN")))
-    >>> SymbolMap.fit([sentence], "upos")(sentence.tokens)
-    ['DET', 'NOUN']
-    >>> SymbolMap.fit([sentence], "xpos", frequent_words=1)(sentence.tokens)
-    ['DT/the', 'NN']
+    `names` are the symbols of the training sentences, sorted, then ``<unknown>``, for words whose symbol is new. A symbol is the tag of a
+    `column`, followed, if `buckets` is positive, by a hash of the lower-cased form with so many values; or what `function` makes of a token.
     """
 
     names: tuple[str, ...]
