@@ -25,9 +25,7 @@ def score(model: WFA, string: Sequence[Symbol]) -> float:
 
 def expected_counts(model: WFA, strings: Sequence[Sequence[Symbol]]) -> tuple[float, MoveCounts]:
     """Return the log-likelihood of `strings`, and the expected counts of the moves of a PNFA (forward-backward)."""
-    counts = MoveCounts(
-        np.zeros_like(model.initial), np.zeros_like(model.final), np.zeros_like(model.transitions)
-    )
+    counts = MoveCounts.zeros(model.n_symbols, model.n_states)
     log_likelihood = 0.0
     for string in strings:
         word = [model.alphabet.index(symbol) for symbol in string]

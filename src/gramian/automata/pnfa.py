@@ -32,6 +32,11 @@ class MoveCounts(NamedTuple):
     final: Array
     transitions: Array
 
+    @classmethod
+    def zeros(cls, n_symbols: int, n_states: int) -> MoveCounts:
+        """Return counts of nothing yet."""
+        return cls(np.zeros(n_states), np.zeros(n_states), np.zeros((n_symbols, n_states, n_states)))
+
     def estimate(
         self, alphabet: tuple[Symbol, ...], structure: Structure = "joint", pseudo_count: float = 0.0
     ) -> WFA:

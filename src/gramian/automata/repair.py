@@ -64,8 +64,7 @@ def cluster_to_pnfa(
     """Return the PNFA of moves between clusters of the state vectors that `sample` passes through."""
     drawn = _drawn(model, sample, np.random.default_rng(random_state))
     clusters = _clusters(_whitened(drawn, drawn), n_states or model.n_states, random_state)
-    n, k = clusters.n_clusters, len(sample.alphabet)
-    counts = MoveCounts(np.zeros(n), np.zeros(n), np.zeros((k, n, n)))
+    counts = MoveCounts.zeros(len(sample.alphabet), clusters.n_clusters)
     for part, weights, vectors in _state_vectors(model, sample):
         state = clusters.predict(_whitened(drawn, vectors))
         np.add.at(counts.initial, state[part.first_cuts], weights)

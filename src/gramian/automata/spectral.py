@@ -33,30 +33,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class SpectralDiagnostics:
-    """What to look at before trusting a spectral automaton.
+    """What to look at before trusting a spectral automaton."""
 
-    Attributes
-    ----------
-    n_states : int
-        The rank taken.
-    basis_shape : tuple of int
-        Number of prefixes and suffixes.
-    singular_values : array
-        Of the (scaled) Hankel block, largest first, as many as were computed.
-    spectral_radius : float
-        Of the summed transitions; sums over all strings converge below one.
-    total_mass : float
-        Sum of the function over all strings; NaN where it diverges.
-    negative_share : float
-        Share of the training strings with a negative score.
-    """
-
-    n_states: int
-    basis_shape: tuple[int, int]
-    singular_values: Array
-    spectral_radius: float
-    total_mass: float
-    negative_share: float
+    n_states: int  # the rank taken
+    basis_shape: tuple[int, int]  # number of prefixes and suffixes
+    singular_values: Array  # of the (scaled) Hankel block, largest first, as many as were computed
+    spectral_radius: float  # of the summed transitions; sums over all strings converge below one
+    total_mass: float  # sum of the function over all strings; NaN where it diverges
+    negative_share: float  # share of the training strings with a negative score
 
     @classmethod
     def of(cls, raw: WFA, factors: SpectralFactors, sample: Sequences) -> Self:
@@ -81,8 +65,7 @@ class SpectralFactors:
 
     def truncated(self, n_states: int) -> WFA:
         """Return the automaton of a smaller rank."""
-        n = n_states
-        full = self.wfa
+        n, full = n_states, self.wfa
         return WFA(full.initial[:n], full.final[:n], full.transitions[:, :n, :n], full.alphabet)
 
 

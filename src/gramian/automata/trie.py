@@ -7,7 +7,7 @@ threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -55,13 +55,13 @@ class PrefixForest:
 
         def lane(first: int) -> tuple[float, MoveCounts]:
             trees = self.trees[first::_LANES]
-            work, counts = _workspace(trees, model.n_states, np.float64), _no_counts(model)
+            work = _workspace(trees, model.n_states, np.float64)
+            counts = MoveCounts.zeros(model.n_symbols, model.n_states)
             return sum(kernels.expectations(weights, tree, work, counts) for tree in trees), counts
 
-        results = self._run(lane, n_jobs)
-        initial, final, products = _summed([counts for _, counts in results])
-        counts = MoveCounts(initial, final, products * model.transitions)
-        return sum(total for total, _ in results), counts
+        values, counts = zip(*self._run(lane, n_jobs), strict=True)
+        initial, final, products = _summed(counts)
+        return sum(values), MoveCounts(initial, final, products * model.transitions)
 
     def sampled_counts(self, model: WFA, rng: np.random.Generator, n_jobs: int = 1) -> MoveCounts:
         """Draw a state path for every string from its posterior under `model`; return the counts of moves."""
@@ -71,7 +71,8 @@ class PrefixForest:
 
         def lane(first: int) -> MoveCounts:
             trees = self.trees[first::_LANES]
-            work, counts = _workspace(trees, model.n_states, np.float32), _no_counts(model)
+            work = _workspace(trees, model.n_states, np.float32)
+            counts = MoveCounts.zeros(model.n_symbols, model.n_states)
             for tree, numbers in zip(trees, uniforms[first::_LANES], strict=True):
                 kernels.sample_paths(weights, tree, work, numbers, counts)
             return counts
@@ -100,16 +101,8 @@ def _workspace(trees: tuple[PrefixTree, ...], n_states: int, dtype: type[np.floa
     return Workspace(block, forward, backward, *np.empty((2, rows[0]), dtype))
 
 
-def _no_counts(model: WFA) -> MoveCounts:
-    n = model.n_states
-    return MoveCounts(np.zeros(n), np.zeros(n), np.zeros_like(model.transitions))
-
-
-def _summed(counts: list[MoveCounts]) -> MoveCounts:
-    for more in counts[1:]:
-        for total, part in zip(counts[0], more, strict=True):
-            total += part
-    return counts[0]
+def _summed(counts: Iterable[MoveCounts]) -> MoveCounts:
+    return MoveCounts(*(sum(parts) for parts in zip(*counts, strict=True)))
 
 
 def _tree(strings: Sequences, weights: npt.NDArray[np.float64]) -> PrefixTree:

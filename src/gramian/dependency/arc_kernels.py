@@ -90,14 +90,10 @@ def arc_factors(templates, tokens, weights, lowest, factors):
     size = factors.shape[0]
     factors[:, 0] = 0.0
     for modifier in range(1, size):
-        best = -np.inf
+        best = factors[:, modifier].max()
         for head in range(size):
-            best = max(best, factors[head, modifier])
-        for head in range(size):
-            if head == modifier:
-                factors[head, modifier] = 0.0
-            else:
-                factors[head, modifier] = math.exp(max(factors[head, modifier] - best, lowest))
+            below = max(factors[head, modifier] - best, lowest)
+            factors[head, modifier] = math.exp(below) if head != modifier else 0.0
 
 
 @kernel

@@ -40,13 +40,6 @@ class ArcScorer:
 
     weights: npt.NDArray[np.float32]
 
-    def scores(self, tokens: Tokens) -> Array:
-        """Return the score of each arc ``[head, modifier]`` of a sentence; -inf where no arc can be."""
-        size = tokens.shape[1] - 4
-        scores = np.empty((size, size))
-        kernels.score_arcs(ARCS, tokens, self.weights, scores)
-        return scores
-
     def factors(self, tokens: Tokens) -> Array:
         """Return the factor of each arc; the largest factor of each modifier is one.
 

@@ -18,8 +18,8 @@ import numpy as np
 from gramian.dependency.arc_labeller import Labeller
 from gramian.dependency.arc_scorer import ArcScorer
 from gramian.dependency.arc_tokens import TokenTable
-from gramian.dependency.crossing import restored
-from gramian.dependency.dependency_decode import Decoder, decode
+from gramian.dependency.half_constituents import Decoder, decode
+from gramian.dependency.modifiers import restored
 from gramian.dependency.shag import SHAG, Symbols
 from gramian.dependency.symbols import SymbolFunction, SymbolMap
 from gramian.errors import OptionError
@@ -63,9 +63,8 @@ class DependencyParse:
         tokens = []
         rows = zip(self.words.tokens, self.heads, self.relations, self.confidences, strict=True)
         for t, head, relation, value in rows:
-            misc = t.misc
-            if confidence:
-                misc = f"Confidence={value:.3f}" if misc == "_" else f"{misc}|Confidence={value:.3f}"
+            before = "" if t.misc == "_" else f"{t.misc}|"
+            misc = f"{before}Confidence={value:.3f}" if confidence else t.misc
             tokens.append(Token(t.id, t.form, t.lemma, t.upos, t.xpos, t.feats, head, relation, "_", misc))
         return Sentence(tuple(tokens), self.words.comments, self.words.extras, self.words.line)
 

@@ -2,12 +2,14 @@
 
 The minimum Bayes risk tree maximises the sum of the logarithms of its arcs' marginals (Balle, Carreras,
 Luque & Quattoni 2014, equation 2); the Viterbi tree is the best one together with its state sequences.
+Spectral automata may have marginals that are no distribution, or a partition that is not positive. Then `decode` takes the mean of their
+marginals, cut to 0..1, and of those of a smoothed DET+F grammar.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +19,18 @@ from gramian.dependency import half_constituent_kernels as kernels
 from gramian.dependency.shag import SHAG, Array, Symbols
 from gramian.errors import OptionError
 
-__all__ = ["Marginals", "best_tree", "marginals", "mbr_tree", "viterbi_tree"]
+__all__ = [
+    "DecodedHeads",
+    "Decoder",
+    "Marginals",
+    "best_tree",
+    "decode",
+    "marginals",
+    "mbr_tree",
+    "viterbi_tree",
+]
+
+Decoder = Literal["mbr", "viterbi"]
 
 _FLOOR = 1e-10
 
@@ -77,6 +90,42 @@ def viterbi_tree(
     heads = np.empty(len(sentence), np.int32)
     value = decode_kernels.viterbi(*_arguments(grammar, sentence, weights), single_root, heads)
     return heads[1:], float(value)
+
+
+class DecodedHeads(NamedTuple):
+    """The head of each word, the marginal of its arc, cut to 0..1, and whether the back-off grammar had to help."""
+
+    heads: Symbols
+    confidences: Array
+    backed_off: bool
+
+
+def decode(
+    grammar: SHAG,
+    backoff: SHAG,
+    sentence: Symbols,
+    factors: Array | None = None,
+    *,
+    decoder: Decoder = "mbr",
+    single_root: bool = True,
+) -> DecodedHeads:
+    """Find the tree of a sentence; `backoff`, over the same symbols, gives every projective tree a positive weight.
+
+    "mbr" is the tree with the most certain arcs, "viterbi" the best tree with its best state sequences.
+    """
+    found = marginals(grammar, sentence, factors, single_root=single_root)
+    arcs, backed_off = found.arcs, not found.is_distribution
+    if backed_off:
+        grammar = backoff
+        arcs = marginals(backoff, sentence, factors, single_root=single_root).arcs
+        if found.sign != 0.0:
+            arcs = (arcs + np.clip(found.arcs, 0.0, 1.0)) / 2.0
+    if decoder == "mbr":
+        heads = mbr_tree(arcs, single_root=single_root)
+    else:
+        heads, _ = viterbi_tree(grammar, sentence, factors, single_root=single_root)
+    confidences = np.clip(arcs[heads, np.arange(1, len(sentence))], 0.0, 1.0)
+    return DecodedHeads(heads, confidences, backed_off)
 
 
 def _arguments(grammar: SHAG, sentence: Symbols, weights: Array | None) -> tuple[npt.NDArray[Any], ...]:

@@ -26,7 +26,7 @@ class SymbolMap:
     """A map from words to symbols.
 
     `names` are the symbols of the training sentences, sorted, then ``<unknown>``, for words whose symbol is new. A symbol is the tag of a
-    `column`, followed, if `buckets` is positive, by a hash of the lower-cased form with so many values; or what `function` makes of a token.
+    `column`, followed, if `buckets` is positive, by one of so many hashes of the lower-cased form; or what `function` makes of a token.
     """
 
     names: tuple[str, ...]
