@@ -118,12 +118,8 @@ def score_strings(initial, final, transitions, symbols, offsets, log_abs, sign):
         value = 0.0
         for i in range(n):
             value += vector[i] * final[i]
-        if value == 0.0:
-            log_abs[row] = -np.inf
-            sign[row] = 0.0
-        else:
-            log_abs[row] = math.log(abs(value)) + log_scale
-            sign[row] = 1.0 if value > 0.0 else -1.0
+        log_abs[row] = math.log(abs(value)) + log_scale if value != 0.0 else -np.inf
+        sign[row] = np.sign(value)
 
 
 @kernel
@@ -226,14 +222,9 @@ def trie_nodes(symbols, offsets, weights, parent, symbol, weight, depths):
 
     Node 0 is the empty prefix. The arrays must hold total length + 1 nodes.
     """
-    longest = 0
-    for row in range(offsets.shape[0] - 1):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-    path = np.zeros(longest + 1, np.int64)  # the node of each prefix of the string before
-    parent[0] = -1
-    symbol[0] = -1
-    weight[0] = 0.0
-    depths[0] = 0
+    path = np.zeros(np.diff(offsets).max() + 1, np.int64)  # the node of each prefix of the string before
+    parent[0] = symbol[0] = -1
+    weight[0] = depths[0] = 0
     nodes = 1
     for row in range(offsets.shape[0] - 1):
         start = offsets[row]
@@ -265,15 +256,12 @@ def _forward(weights, tree, work):
     parent, symbol, bounds = tree.parent, tree.group_symbol, tree.group_bounds
     block, forward, scale = work.block, work.forward, work.scale
     n = initial.shape[0]
-    for i in range(n):
-        forward[0, i] = initial[i]
+    forward[0] = initial
     scale[0] = 1.0
     for group in range(1, symbol.shape[0]):
         start, end = bounds[group], bounds[group + 1]
         for node in range(start, end):
-            above = parent[node]
-            for i in range(n):
-                block[node - start, i] = forward[above, i]
+            block[node - start] = forward[parent[node]]
         np.dot(block[: end - start], transitions[symbol[group]], forward[start:end])
         for node in range(start, end):
             total = forward[node, 0]
@@ -305,8 +293,7 @@ def expectations(weights, tree, work, counts):
         if node > 0:
             log_scale[node] = log_scale[parent[node]]
             log_scale[node] += math.log(scale[node]) if scale[node] > 0.0 else -np.inf
-        for i in range(n):
-            backward[node, i] = 0.0
+        backward[node] = 0.0
         if weight[node] > 0.0:
             ending = 0.0
             for i in range(n):
