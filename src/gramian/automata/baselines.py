@@ -16,12 +16,11 @@ import numpy.typing as npt
 
 from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_learner import SequenceLearner
-from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.base import Constraint, OneOf, Whole
 
 __all__ = ["NGram"]
 
-Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 

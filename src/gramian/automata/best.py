@@ -12,21 +12,19 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.automata.baselines import NGram
 from gramian.automata.contest import ROUNDS, Round, Runner, compete, run
 from gramian.automata.mixture import Mixture, mixture_weights
 from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_learner import SequenceLearner
-from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.trie import PrefixForest
 from gramian.automata.wfa import WFA
 from gramian.base import number_of_jobs
 
 __all__ = ["BestModel", "Contestant", "best_order"]
 
-Array = npt.NDArray[np.float64]
 
 _log = logging.getLogger(__name__)
 
@@ -40,15 +38,12 @@ _LEAST_SHARE = 0.02  # in the mixture
 
 @dataclass(frozen=True)
 class Contestant:
-    """One model that competed; `held_out` is the mean log-probability of a held-out string in its last round.
-
-    `weight` is its share in the mixture, 0 if it dropped out.
-    """
+    """One model that competed."""
 
     name: str
     n_states: int
-    held_out: float
-    weight: float
+    held_out: float  # the mean log-probability of a held-out string in its last round
+    weight: float  # its share in the mixture, 0 if it dropped out
 
 
 class BestModel(SequenceLearner):

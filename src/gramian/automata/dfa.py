@@ -12,13 +12,12 @@ import numpy.typing as npt
 
 from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_model import SequenceModel
-from gramian.automata.strings import Sequences
+from gramian.automata.strings import Array, Sequences
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
 
 __all__ = ["dfa_approximation"]
 
-Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _LEAST_SHARE = 0.01  # of all prefixes in a cluster that becomes a state

@@ -51,7 +51,10 @@ def to_dot(model: WFA | PDFA, threshold: float = 0.01) -> str:
             lines += [f"  start{state} [shape=point];", f'  start{state} -> {state} [label="{weight:.3g}"];']
     lines += [f'  {state} [label="{state}\\nstop {w:.3g}"];' for state, w in enumerate(wfa.final.tolist())]
     for edge in edges(wfa, threshold):
-        text = "\\n".join(f"{_quoted(symbol)} {weight:.3g}" for symbol, weight in edge.labels)
+        labels = [
+            (symbol.replace("\\", "\\\\").replace('"', '\\"'), weight) for symbol, weight in edge.labels
+        ]
+        text = "\\n".join(f"{symbol} {weight:.3g}" for symbol, weight in labels)
         lines.append(f'  {edge.source} -> {edge.target} [label="{text}"];')
     return "\n".join([*lines, "}"])
 
@@ -102,7 +105,3 @@ def to_openfst(model: WFA | PDFA | Mixture) -> OpenFst:
 
 def _cost(weight: float) -> str:
     return f"{-math.log(weight) + 0.0:.9g}"
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')

@@ -16,13 +16,11 @@ from scipy import sparse
 
 from gramian.automata import automata_kernels as kernels
 from gramian.automata.basis import Basis
-from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.wfa import Statistic
 from gramian.errors import OptionError
 
 __all__ = ["HankelBlocks", "hankel_blocks", "hankel_blocks_of"]
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,14 +11,12 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.wfa import WFA
 
 __all__ = ["MoveCounts", "Structure", "random_pnfa"]
 
-Array = npt.NDArray[np.float64]
 Structure = Literal["joint", "factored"]
 
 # A weight this small belongs to a count far below one string; zero lets the kernels skip it.

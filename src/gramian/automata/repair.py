@@ -13,19 +13,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from gramian.automata.pnfa import MoveCounts, Structure, random_pnfa
-from gramian.automata.pnfa_em import climb, softened
-from gramian.automata.strings import Sequences
-from gramian.automata.trie import PrefixForest
+from gramian.automata.pnfa_em import PNFAEM, softened
+from gramian.automata.strings import Array, Sequences
 from gramian.automata.wfa import WFA
-from gramian.base import number_of_jobs
 
 __all__ = ["clip_to_pnfa", "cluster_to_pnfa", "refine"]
 
-Array = npt.NDArray[np.float64]
 
 _BLOCK = 50_000  # state vectors held at once
 _SAMPLED = 20_000  # state vectors that anchors and cluster centres are found among
@@ -77,9 +72,10 @@ def cluster_to_pnfa(
 def refine(start: WFA, sample: Sequences, *, n_jobs: int | None = None, random_state: int = 0) -> WFA:
     """Return the PNFA that EM reaches from `start`."""
     noise = random_pnfa(sample, start.n_states, np.random.default_rng(random_state))
-    forest, start = PrefixForest.from_sample(sample), softened(start, noise)
-    with threadpool_limits(1, "blas"):
-        return climb(forest, start, 150, tolerance=1e-5, pseudo_count=5e-3, n_jobs=number_of_jobs(n_jobs))[0]
+    learner = PNFAEM(
+        start=softened(start, noise), max_iter=150, tolerance=1e-5, pseudo_count=5e-3, n_jobs=n_jobs
+    )
+    return learner.fit(sample).model_
 
 
 def _state_vectors(model: WFA, sample: Sequences) -> Iterator[tuple[Sequences, Array, Array]]:

@@ -19,13 +19,12 @@ import numpy.typing as npt
 from gramian.automata.basis import Basis, BasisOptions
 from gramian.automata.hankel import HankelBlocks, hankel_blocks, hankel_blocks_of
 from gramian.automata.sequence_learner import SequenceLearner
-from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.wfa import WFA, DivergenceError, Statistic
 from gramian.base import Boolean, Constraint, Either, InstanceOf, Number, OneOf
 
 __all__ = ["SpectralDiagnostics", "SpectralWFA", "extract_wfa", "spectral_factors"]
 
-Array = npt.NDArray[np.float64]
 Solver = Literal["auto", "dense", "sparse", "randomised"]
 
 _log = logging.getLogger(__name__)
@@ -77,7 +76,10 @@ def spectral_factors(
     prefix_values, suffix_values = blocks.prefix_values, blocks.suffix_values
     p, s = matrix.shape
     if scaled:
-        rows, columns = _inverse_roots(prefix_values), _inverse_roots(suffix_values)
+        rows, columns = (
+            np.where(values > 0, 1.0 / np.sqrt(np.maximum(values, 1e-300)), 0.0)
+            for values in (prefix_values, suffix_values)
+        )
         matrix = matrix.multiply(rows[:, None]).multiply(columns).tocsr()
         stacked = (
             stacked.multiply(np.tile(rows, len(blocks.basis.alphabet))[:, None]).multiply(columns).tocsr()
@@ -288,10 +290,6 @@ def extract_wfa(
     if n_states is None:
         n_states = int(np.count_nonzero(values > tolerance * values.max(initial=0.0)))
     return factors.truncated(min(n_states, len(values))).convert(statistic, "string")
-
-
-def _inverse_roots(values: Array) -> Array:
-    return np.asarray(np.where(values > 0, 1.0 / np.sqrt(np.maximum(values, 1e-300)), 0.0))
 
 
 def _svd(matrix: object, rank: int, solver: Solver, seed: int) -> tuple[Array, Array, Array]:

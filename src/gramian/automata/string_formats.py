@@ -8,8 +8,9 @@ blanks; an empty line is the empty string.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from gramian.io.files import Source, TextLines, open_text
 
 __all__ = ["format_string", "read_solution", "read_strings", "read_targets"]
 
+_T = TypeVar("_T")
 _WHOLE = re.compile("[0-9]{1,9}")
 _LARGEST_ALPHABET = 1_000_000
 
@@ -56,12 +58,7 @@ def read_solution(source: Source) -> npt.NDArray[np.float64]:
     """Read a PAutomaC solution: how many numbers, then one number a line, the true probability of a string."""
     with open_text(source) as text:
         hint = "name the file that ends in _solution.txt"
-        numbers = []
-        for at, line in enumerate(_whole_lines(text), 1):
-            try:
-                numbers += [float(line)] if line.strip() else []
-            except ValueError:
-                raise InputError("not a number", text.name, at, excerpt=line, hint=hint) from None
+        numbers = list(_each_line(text, float, "not a number", hint))
         if not numbers or len(numbers) - 1 != numbers[0]:
             what = f"the first line must say how many of the {max(len(numbers) - 1, 0)} numbers follow"
             raise InputError(what, text.name, 1, hint=hint)
@@ -73,21 +70,24 @@ def read_solution(source: Source) -> npt.NDArray[np.float64]:
 
 def read_targets(source: Source) -> list[tuple[float, dict[int, float]]]:
     """Read SPiCe targets: for each prefix the best possible score, and the probability of each next symbol, -1 for the end."""
-    targets = []
+
+    def target(line: str) -> tuple[float, dict[int, float]]:
+        best, *pairs = map(float, line.split())
+        return best, dict(zip(map(int, line.split()[1::2]), pairs[1::2], strict=True))
+
+    what = "a line must be a number, then pairs of a symbol and its probability"
     with open_text(source) as text:
-        for at, line in enumerate(_whole_lines(text), 1):
-            parts = line.split()
-            if not parts:
-                continue
-            try:
-                best, *pairs = map(float, parts)
-                symbols, values = [int(part) for part in parts[1::2]], pairs[1::2]
-                targets.append((best, dict(zip(symbols, values, strict=True))))
-            except ValueError:
-                what = "a line must be a number, then pairs of a symbol and its probability"
-                hint = "name a SPiCe target file"
-                raise InputError(what, text.name, at, excerpt=line, hint=hint) from None
-    return targets
+        return list(_each_line(text, target, what, "name a SPiCe target file"))
+
+
+def _each_line(text: TextLines, read: Callable[[str], _T], what: str, hint: str) -> Iterator[_T]:
+    """Yield what is read from every line that is not blank; say `what` is wrong where it cannot be read."""
+    for at, line in enumerate(_whole_lines(text), 1):
+        try:
+            if line.strip():
+                yield read(line)
+        except ValueError:
+            raise InputError(what, text.name, at, excerpt=line, hint=hint) from None
 
 
 def _is_pautomac(first: str, second: str | None) -> bool:

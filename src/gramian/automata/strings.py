@@ -18,6 +18,7 @@ from gramian.errors import OptionError
 
 __all__ = ["Sequences", "Strings", "Symbol"]
 
+Array = npt.NDArray[np.float64]
 Symbol = str | int
 
 
@@ -150,7 +151,7 @@ class Sequences:
         cut = cut if at_most is None else min(cut, at_most)
         return self.take(order[cut:] if cut < len(self) else order), self.take(order[:cut])
 
-    def distinct(self) -> tuple[Sequences, npt.NDArray[np.float64]]:
+    def distinct(self) -> tuple[Sequences, Array]:
         """Return the distinct strings in lexicographic order, and how often each occurs."""
         # Big-endian bytes sort as the symbol indices do; the shift makes -1 the smallest.
         keys = (self.symbols.astype(np.int64) + 1).astype(">u4").tobytes()

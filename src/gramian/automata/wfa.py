@@ -14,12 +14,11 @@ import numpy.typing as npt
 
 from gramian.automata import automata_kernels as kernels
 from gramian.automata.sequence_model import SequenceModel, random_walks
-from gramian.automata.strings import Sequences, Strings, Symbol
+from gramian.automata.strings import Array, Sequences, Strings, Symbol
 from gramian.errors import GramianError, OptionError
 
 __all__ = ["WFA", "DivergenceError", "Statistic"]
 
-Array = npt.NDArray[np.float64]
 Statistic = Literal["string", "prefix", "substring"]
 
 

@@ -74,8 +74,7 @@ class DependencyParse:
 
         return draw_parse(self)
 
-    def _repr_svg_(self) -> str:
-        return self.svg()
+    _repr_svg_ = svg
 
 
 @dataclass(frozen=True, eq=False)

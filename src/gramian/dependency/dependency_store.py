@@ -45,9 +45,7 @@ def load(path: str | os.PathLike[str], symbols: SymbolFunction | None = None) ->
 def _pack(parser: DependencyParser) -> tuple[dict[str, Any], Tensors]:
     header = {
         "symbols": {
-            "names": parser.symbols.names,
-            "column": parser.symbols.column,
-            "buckets": parser.symbols.buckets,
+            **{part: getattr(parser.symbols, part) for part in ("names", "column", "buckets")},
             "function": parser.symbols.function is not None,
         },
         "table": {"column": parser.table.column, "values": parser.table.values},

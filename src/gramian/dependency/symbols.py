@@ -65,20 +65,14 @@ class SymbolMap:
         known = self._known
         if self.function is not None:
             symbols = [self.function(token) for token in tokens]
-        elif self._has_words:
+        else:
             pairs = [(self._tag_and_word(token), self._symbol(token)) for token in tokens]
             symbols = [pair if pair in known else tag for pair, tag in pairs]
-        else:
-            symbols = [self._symbol(token) for token in tokens]
         return [symbol if symbol in known else _UNKNOWN for symbol in symbols]
 
     @cached_property
     def _known(self) -> frozenset[str]:
         return frozenset(self.names)
-
-    @cached_property
-    def _has_words(self) -> bool:
-        return any("/" in name for name in self.names)
 
     def _tag(self, token: Token) -> str:
         return token.upos if self.column == "upos" or token.xpos == "_" else token.xpos
