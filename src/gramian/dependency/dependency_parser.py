@@ -15,8 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian.dependency.arc_labeller import Labeller
-from gramian.dependency.arc_scorer import ArcScorer
+from gramian.dependency.arc_models import ArcScorer, Labeller
 from gramian.dependency.arc_tokens import TokenTable
 from gramian.dependency.half_constituents import Decoder, decode
 from gramian.dependency.modifiers import restored

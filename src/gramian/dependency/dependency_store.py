@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.dependency.arc_labeller import Labeller
-from gramian.dependency.arc_scorer import ArcScorer
+from gramian.dependency.arc_models import ArcScorer, Labeller
 from gramian.dependency.arc_tokens import VIEWS, TokenTable
 from gramian.dependency.dependency_parser import DependencyParser
 from gramian.dependency.shag import SHAG

@@ -21,8 +21,7 @@ from gramian.base import (
     Whole,
     number_of_jobs,
 )
-from gramian.dependency.arc_labeller import fit_labeller
-from gramian.dependency.arc_scorer import fit_arc_scorer
+from gramian.dependency.arc_models import fit_arc_scorer, fit_labeller
 from gramian.dependency.arc_tokens import TokenTable
 from gramian.dependency.dependency_parser import DependencyParse, DependencyParser
 from gramian.dependency.head_automata import (

@@ -3,8 +3,7 @@ import pytest
 from toy_treebank import toy_sentences
 
 from gramian.dependency import arc_kernels as kernels
-from gramian.dependency.arc_labeller import fit_labeller
-from gramian.dependency.arc_scorer import ArcScorer, fit_arc_scorer, table_size
+from gramian.dependency.arc_models import ArcScorer, fit_arc_scorer, fit_labeller, table_size
 from gramian.dependency.arc_templates import ARCS
 from gramian.dependency.arc_tokens import TokenTable
 from gramian.dependency.half_constituents import marginals
