@@ -46,19 +46,14 @@ class Weights(NamedTuple):
 
 
 class PrefixTree(NamedTuple):
-    """The distinct prefixes of some strings, by length and then by last symbol; node 0 is the empty prefix.
+    """The distinct prefixes of some strings, by length and then by last symbol; node 0 is the empty prefix."""
 
-    A node has its `parent`, the prefix without its last symbol, that `symbol` (-1 at the root), and as `weight` the number of
-    strings that end there. Nodes ``group_bounds[g]:group_bounds[g + 1]`` have one length and the last symbol ``group_symbol[g]``.
-    `n_path_states` is the number of states on the paths of all strings: their lengths, each plus one, summed.
-    """
-
-    parent: npt.NDArray[np.int32]
-    symbol: npt.NDArray[np.int32]
-    weight: Array
-    group_symbol: npt.NDArray[np.int32]
-    group_bounds: npt.NDArray[np.int64]
-    n_path_states: int
+    parent: npt.NDArray[np.int32]  # the prefix without its last symbol
+    symbol: npt.NDArray[np.int32]  # its last symbol; -1 at the root
+    weight: Array  # the number of strings that end there
+    group_symbol: npt.NDArray[np.int32]  # the last symbol of the nodes of a group, which have one length
+    group_bounds: npt.NDArray[np.int64]  # where the nodes of each group begin, and the last ends
+    n_path_states: int  # on the paths of all strings: their lengths, each plus one, summed
 
 
 class Workspace(NamedTuple):
@@ -126,9 +121,8 @@ def score_strings(initial, final, transitions, symbols, offsets, log_abs, sign):
 def state_vectors(initial, total, restarts, transitions, symbols, offsets, vectors):
     """Fill the normalised state row before each symbol and at the end of each string.
 
-    Row ``offsets[i] + i + t`` is the state after ``t`` symbols of string ``i``. A row is divided by its
-    product with `total`, the prefix weight; where that is not positive, row ``symbol`` of `restarts` takes
-    its place. Symbol -1 finds the last row of `restarts`.
+    Row ``offsets[i] + i + t`` is the state after ``t`` symbols of string ``i``. A row is divided by its product with `total`, the prefix
+    weight; where that is not positive, row ``symbol`` of `restarts` takes its place. Symbol -1 finds the last row of `restarts`.
     """
     n = initial.shape[0]
     row = 0
@@ -218,10 +212,7 @@ def match_cuts(table, accepted, symbols, offsets, backward, whole, pointers, ind
 
 @kernel
 def trie_nodes(symbols, offsets, weights, parent, symbol, weight, depths):
-    """Fill the prefix tree of lexicographically sorted distinct strings; return its number of nodes.
-
-    Node 0 is the empty prefix. The arrays must hold total length + 1 nodes.
-    """
+    """Fill the prefix tree of sorted distinct strings, root first, in arrays for total length + 1 nodes; return its number of nodes."""
     path = np.zeros(np.diff(offsets).max() + 1, np.int64)  # the node of each prefix of the string before
     parent[0] = symbol[0] = -1
     weight[0] = depths[0] = 0
@@ -248,10 +239,7 @@ def trie_nodes(symbols, offsets, weights, parent, symbol, weight, depths):
 
 @kernel
 def _forward(weights, tree, work):
-    """Fill the normalised forward row of every node of a prefix tree, and what it was divided by.
-
-    One matrix product serves all nodes of a group. Group 0 is the root.
-    """
+    """Fill each node's normalised forward row, and what it was divided by: one matrix product for each group, of which 0 is the root."""
     initial, transitions = weights.initial, weights.transitions
     parent, symbol, bounds = tree.parent, tree.group_symbol, tree.group_bounds
     block, forward, scale = work.block, work.forward, work.scale
@@ -331,11 +319,7 @@ def expectations(weights, tree, work, counts):
 
 @kernel
 def sample_paths(weights, tree, work, uniforms, counts):
-    """Draw a state path for every string of a prefix tree, and add its moves to the counts.
-
-    Forward filtering, then backward sampling; the tree's weights are whole numbers, and `uniforms` has one number
-    for every state of every string.
-    """
+    """Count the moves of a path drawn for every string: forward filtering, backward sampling, a number of `uniforms` for each state."""
     forward, parent = work.forward, tree.parent
     _forward(weights, tree, work)
     sums = np.empty(weights.initial.shape[0] // 8 + 1)

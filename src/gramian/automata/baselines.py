@@ -1,9 +1,8 @@
 """n-gram models of strings, as deterministic automata whose states are the contexts seen.
 
-Interpolated Kneser-Ney smoothing (Chen and Goodman 1999) backs off from a context to the one without its
-oldest symbol; without smoothing, the longest context seen decides alone, which for order 2 is the bigram of
-Balle et al. (2014, 5.1). The start of a string is a symbol of its context, and STOP is predicted as symbols
-are.
+Interpolated Kneser-Ney smoothing (Chen and Goodman 1999) backs off from a context to the one without its oldest symbol; without
+smoothing, the longest context seen decides alone, which for order 2 is the bigram of Balle et al. (2014, 5.1). The start of a string is a
+symbol of its context, and STOP is predicted as symbols are.
 """
 
 from __future__ import annotations
@@ -77,18 +76,14 @@ class NGram(SequenceLearner):
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """The contexts of one length, numbered from 0, and what followed them.
+    """The contexts of one length, numbered from 0, and what followed them."""
 
-    `shorter` is the context without its oldest symbol, a number of the level below, and `oldest` that symbol;
-    followers are given by (context, symbol, raw count, count for smoothing).
-    """
-
-    shorter: Ints
-    oldest: Ints
-    context: Ints
+    shorter: Ints  # the context without its oldest symbol, a number of the level below
+    oldest: Ints  # that symbol
+    context: Ints  # of each follower, with the three below
     symbol: Ints
     count: Array
-    continuation: Array
+    continuation: Array  # the count for smoothing
 
 
 def _levels(sample: Sequences, order: int) -> list[_Level]:

@@ -117,10 +117,9 @@ class Basis:
     ) -> Basis:
         """Return pairs of a maximum matching between prefixes and suffixes that occur together.
 
-        A sub-block whose prefixes and suffixes can be matched along non-zero entries has full structural
-        rank, so no row or column is wasted (Quattoni, Carreras and Gallé 2017). Of the `pool` most frequent
-        strings (four times `size` without it), the matched pairs with the largest entries are kept; the empty
-        string always is.
+        A sub-block whose prefixes and suffixes can be matched along non-zero entries has full structural rank, so no row or column is
+        wasted (Quattoni, Carreras and Gallé 2017). Of the `pool` most frequent strings (four times `size` without it), the matched pairs
+        with the largest entries are kept; the empty string always is.
         """
         from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -156,9 +155,8 @@ class BasisOptions:
         The most frequent substrings; the most frequent beginnings and endings; the symbols and the empty
         string; a maximum matching of frequent strings.
     size : int or "auto"
-        Number of prefixes and of suffixes, but of symbols; "auto" lets
-        :class:`~gramian.automata.SpectralWFA` try several if it chooses the number of states too, and is 500
-        otherwise.
+        Number of prefixes and of suffixes, but of symbols; "auto" lets :class:`~gramian.automata.SpectralWFA` try several if it chooses
+        the number of states too, and is 500 otherwise.
     max_length : int
         The longest string of the basis.
 

@@ -46,8 +46,7 @@ class Round:
     survivors: int
 
 
-# EM finds the hill, sweeps look around it. A strong prior lets early chains move; a weak one fits the sparse
-# automata that survive.
+# EM finds the hill, sweeps look around it. A strong prior lets early chains move; a weak one fits the sparse automata that survive.
 ROUNDS = (Round(30, 30, 4, 0.1, 8), Round(70, 60, 6, 0.05, 4), Round(0, 160, 8, 0.03, 3))
 
 
@@ -136,10 +135,7 @@ def run_chain(
     seed: int | Sequence[int] = 0,
     n_jobs: int = 1,
 ) -> tuple[tuple[WFA, ...], WFA]:
-    """Run one Gibbs chain from `start`; return `n_samples` models spread over its second half, and the weights drawn last.
-
-    Each model is the posterior mean given its sweep's counts, a PNFA; another chain can go on from the weights.
-    """
+    """Run a Gibbs chain; return `n_samples` posterior means spread over its second half, and the weights drawn last, to go on from."""
     rng = np.random.default_rng(seed)
     kept = set(np.linspace(n_sweeps // 2, n_sweeps - 1, n_samples).astype(int).tolist())
     model, samples = start, []

@@ -44,9 +44,8 @@ def dfa_approximation(
     n_prefixes : int
         How many frequent prefixes are clustered; all others join the nearest cluster.
     minimum_share : float
-        A target of less than this share of a state's moves with a symbol does not force a merge; such moves
-        are counted for the most frequent target. 0 merges all targets, as published: of automata that learnt
-        natural language little is then left.
+        A target of less than this share of a state's moves with a symbol does not force a merge; such moves are counted for the most
+        frequent target. 0 merges all targets, as published: of automata that learnt natural language little is then left.
 
     Examples
     --------

@@ -61,12 +61,9 @@ def to_dot(model: WFA | PDFA, threshold: float = 0.01) -> str:
 
 @dataclass(frozen=True)
 class OpenFst:
-    """Two texts for ``fstcompile --acceptor --arc_type=log64 --isymbols=SYMBOLS``.
+    """Two texts for ``fstcompile --acceptor --arc_type=log64 --isymbols=SYMBOLS``."""
 
-    `transitions` has one arc a line: source, target, symbol, weight; then one final state a line. Weights are -log.
-    """
-
-    transitions: str
+    transitions: str  # one arc a line: source, target, symbol, -log weight; then one final state a line
     symbols: str
 
 

@@ -65,15 +65,12 @@ class Mixture(SequenceModel):
     def next_scores(self, strings: Strings) -> Array:
         """Return the conditional probabilities of what follows each prefix; see `SequenceModel`."""
         sample = Sequences.of(strings, self.alphabet)
-        logs, predictions = [], []
-        for weight, part in zip(self.weights, self.parts, strict=True):
-            prediction = part.next_scores(sample)
-            logs.append(np.log(weight) + prefix_logs(sample, prediction))
-            predictions.append(prediction)
+        predictions = np.stack([part.next_scores(sample) for part in self.parts])
+        logs = np.log(self.weights)[:, None] + [prefix_logs(sample, scores) for scores in predictions]
         with np.errstate(invalid="ignore"):
             share = np.exp(logs - np.logaddexp.reduce(logs, axis=0))
         share = np.where(np.isnan(share), self.weights[:, None], share)  # no part can produce the prefix
-        return np.asarray(np.einsum("me,mes->es", share, np.stack(predictions)))
+        return np.asarray(np.einsum("me,mes->es", share, predictions))
 
     def sample(self, n_strings: int, *, random_state: int = 0, max_length: int = 10_000) -> Sequences:
         """Draw strings, each from a part chosen by its weight."""

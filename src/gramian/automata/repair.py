@@ -1,10 +1,9 @@
 """From a spectral automaton to a true distribution: clipping, clustering, and EM from there.
 
-A spectral automaton computes something near a distribution, in a basis of its own where weights have any
-sign. Two ways lead to a PNFA; both cluster the state vectors that the training strings pass through, and take
-the clusters as states. Clipping keeps the automaton's own operators, as combinations of the clusters' centres
-with weights >= 0. Clustering counts the moves between clusters in the training strings (what Narayan and
-Cohen 2015 do for grammars); it is the better start for EM.
+A spectral automaton computes something near a distribution, in a basis of its own where weights have any sign. Two ways lead to a PNFA;
+both cluster the state vectors that the training strings pass through, and take the clusters as states. Clipping keeps the automaton's own
+operators, as combinations of the clusters' centres with weights >= 0. Clustering counts the moves between clusters in the training
+strings (what Narayan and Cohen 2015 do for grammars); it is the better start for EM.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Spectral learning of weighted automata from Hankel blocks (Balle et al. 2014, section 4).
 
-With the rank-n decomposition ``H ≈ U Λ V'`` the automaton is ``initial = h_S V``, ``final = (H V)⁺ h_P`` and
-``A_s = (H V)⁺ H_s V``; automata of smaller rank are its leading sub-blocks. Rows and columns may first be
-divided by the square root of their frequency. What comes out of a sample is a function, not yet a
-distribution: see :mod:`gramian.automata.repair`.
+With the rank-n decomposition ``H ≈ U Λ V'`` the automaton is ``initial = h_S V``, ``final = (H V)⁺ h_P`` and ``A_s = (H V)⁺ H_s V``;
+automata of smaller rank are its leading sub-blocks. Rows and columns may first be divided by the square root of their frequency. What
+comes out of a sample is a function, not yet a distribution: see :mod:`gramian.automata.repair`.
 """
 
 from __future__ import annotations
@@ -190,10 +189,7 @@ class SpectralWFA(SequenceLearner):
         return spectral_factors(blocks, rank, scaled=self.scaled, solver=self.solver, seed=self.random_state)
 
     def _choose(self, sample: Sequences) -> tuple[int, int]:
-        """Return the basis size and the rank, chosen on a slice of the sample where they are "auto".
-
-        Sizes are compared by their best automata before repair, which take a second; ranks after it.
-        """
+        """Return what "auto" chooses on held-out strings: the basis size before repair, which takes a second, and the rank after it."""
         options = self.basis if isinstance(self.basis, BasisOptions) else BasisOptions("symbols")
         size = 500 if options.size == "auto" else options.size
         if self.n_states != "auto":
@@ -241,8 +237,7 @@ _REPAIRED_RANKS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # each costs a run of EM
 def _likelihood(model: WFA, judges: Sequences, least: float = 1e-4) -> float:
     """Return the log-probability of strings under a distribution, or under next-symbol scores made into one.
 
-    Scores of a raw spectral automaton are raised to `least` and normalised; their own product would reward
-    large errors of either sign.
+    Scores of a raw spectral automaton are raised to `least` and normalised; their own product would reward large errors of either sign.
     """
     if model.is_probabilistic():
         return float(model.log_score(judges).sum())

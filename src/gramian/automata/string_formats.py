@@ -1,8 +1,7 @@
 """Reading and writing samples of strings: PAutomaC and SPiCe files, and plain lines of symbols.
 
-A PAutomaC (or SPiCe) file opens with the number of strings and the size of the alphabet; each further line is
-a length and so many symbols, integers from 0. A plain file has one string a line, symbols separated by
-blanks; an empty line is the empty string.
+A PAutomaC (or SPiCe) file opens with the number of strings and the size of the alphabet; each further line is a length and so many
+symbols, integers from 0. A plain file has one string a line, symbols separated by blanks; an empty line is the empty string.
 """
 
 from __future__ import annotations

@@ -140,10 +140,7 @@ class Sequences:
     def split(
         self, share: float, *, seed: int = 0, at_most: int | None = None
     ) -> tuple[Sequences, Sequences]:
-        """Return what is left and a random slice of about `share` of the strings, at least one.
-
-        A sample of one string is returned as both.
-        """
+        """Return what is left and a random slice of about `share` of the strings, at least one; a single string is returned as both."""
         if not 0.0 < share < 1.0:
             raise OptionError(f"share must be above 0 and less than 1, got {share}")
         order = np.random.default_rng(seed).permutation(len(self))

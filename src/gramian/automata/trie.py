@@ -1,8 +1,7 @@
 """Training strings as prefix trees: equal prefixes are computed once, with the weight of all strings below.
 
-A :class:`PrefixForest` cuts the sorted distinct strings into many small trees. The cut depends on the data
-alone, and the trees are added up in a fixed number of lanes, so that results are the same for any number of
-threads.
+A :class:`PrefixForest` cuts the sorted distinct strings into many small trees. The cut depends on the data alone, and the trees are added
+up in a fixed number of lanes, so that results are the same for any number of threads.
 """
 
 from __future__ import annotations

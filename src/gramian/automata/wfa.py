@@ -106,12 +106,11 @@ class WFA(SequenceModel):
     def next_scores(self, strings: Strings) -> Array:
         """Return scores of what follows each prefix: ``a·A_s·ã`` for symbols, ``a·final`` for STOP.
 
-        One row a prefix, a string of length t having t + 1; one column a symbol, then STOP. The state row
-        ``a`` is normalised by its prefix weight ``a·ã``, with ``ã = (I - A)^-1 final``. Where that is not
-        positive, which in a distribution means that the prefix cannot be, the history before its last symbol
-        is forgotten: ``a`` is the average state of all positions, moved by that symbol, or not moved if the
-        symbol is unknown. If the sum over all strings diverges, ``ã`` is still the solution of the same
-        equation, or `final` if there is none.
+        One row a prefix, a string of length t having t + 1; one column a symbol, then STOP. The state row ``a`` is normalised by its
+        prefix weight ``a·ã``, with ``ã = (I - A)^-1 final``. Where that is not positive, which in a distribution means that the prefix
+        cannot be, the history before its last symbol is forgotten: ``a`` is the average state of all positions, moved by that symbol, or
+        not moved if the symbol is unknown. If the sum over all strings diverges, ``ã`` is still the solution of the same equation, or
+        `final` if there is none.
         """
         readout = np.column_stack([(self.transitions @ self.prefix_weights()).T, self.final])
         return np.asarray(self.state_vectors(strings) @ readout)
@@ -178,17 +177,14 @@ class WFA(SequenceModel):
         for value in (source, target):
             if value not in order:
                 raise OptionError(f"statistic must be one of {', '.join(order)}, got {value!r}")
-        summed_start = (source == "substring", target == "substring")
-        summed_end = (source != "string", target != "string")
-        initial, final = self.initial, self.final
-        summed = self.transitions.sum(axis=0)
-        if summed_start == (False, True):
-            initial = self._resolvent(initial, transposed=True)
-        elif summed_start == (True, False):
+        initial, final, summed = self.initial, self.final, self.transitions.sum(axis=0)
+        if source == "substring" != target:
             initial = initial - initial @ summed
-        if summed_end == (False, True):
+        elif source != "substring" == target:
+            initial = self._resolvent(initial, transposed=True)
+        if source == "string" != target:
             final = self._resolvent(final)
-        elif summed_end == (True, False):
+        elif source != "string" == target:
             final = final - summed @ final
         return WFA(initial, final, self.transitions, self.alphabet)
 

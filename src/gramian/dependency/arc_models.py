@@ -1,10 +1,9 @@
 """Log-linear models of arcs: factors that a split head-automata grammar is multiplied with, and relations.
 
-With factors w(h, m), the weight of a tree becomes the product of its arcs' factors and of what the automata give
-to its head-modifier sequences. The factors are exp(weights · features) of the arc in its sentence, learnt by
-climbing the conditional log-likelihood of the training trees; the gradient of an arc is its presence in the tree
-minus its marginal, so that inside-outside is all that training needs. The automata stay as they were learnt.
-Relations come from a classifier over the arcs of a tree, trained on the right trees.
+With factors w(h, m), the weight of a tree becomes the product of its arcs' factors and of what the automata give to its head-modifier
+sequences. The factors are exp(weights · features) of the arc in its sentence, learnt by climbing the conditional log-likelihood of the
+training trees; the gradient of an arc is its presence in the tree minus its marginal, so that inside-outside is all that training needs.
+The automata stay as they were learnt. Relations come from a classifier over the arcs of a tree, trained on the right trees.
 """
 
 from __future__ import annotations
@@ -43,10 +42,7 @@ class ArcScorer:
     weights: Weights
 
     def factors(self, tokens: Tokens) -> Array:
-        """Return the factor of each arc; the largest factor of each modifier is one.
-
-        Every tree has one arc to each modifier, so a factor that is common to all of them changes no marginal.
-        """
+        """Return the factor of each arc, the largest of each modifier one: a factor common to a modifier's arcs changes no marginal."""
         size = tokens.shape[1] - 4
         factors = np.empty((size, size))
         kernels.arc_factors(ARCS, tokens, self.weights, _LOWEST, factors)
@@ -62,10 +58,7 @@ class Labeller:
     root_only: tuple[bool, ...]  # for each relation, whether training had it on arcs from the root only
 
     def label(self, tokens: Tokens, heads: Symbols) -> list[str]:
-        """Return the relation of each word to its head; `heads` starts with -1 for the root.
-
-        A relation that training had on arcs from the root only goes there and nowhere else.
-        """
+        """Return each word's relation to its head (`heads` begins with -1); those that training had at the root only go there alone."""
         best = np.zeros(len(heads) - 1, np.int64)
         kernels.best_relations(
             RELATIONS, tokens, heads, self.weights, self._root_only, len(self.relations), best

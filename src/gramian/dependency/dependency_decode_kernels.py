@@ -16,10 +16,7 @@ from gramian.jit import kernel
 
 @kernel
 def eisner(scores, single_root, heads):
-    """Fill `heads`, of shape (N + 1,), with the projective tree whose ``scores[head, modifier]`` have the largest sum.
-
-    ``heads[0]`` is -1. With `single_root`, position 0 takes exactly one modifier.
-    """
+    """Fill `heads` (N + 1,), -1 first, with the projective tree whose ``scores[head, modifier]`` sum to most, with one root or any."""
     size = scores.shape[0]
     complete = np.zeros((2, size, size))  # [direction, head, end]
     complete_by_end = np.zeros((2, size, size))  # [direction, end, head]

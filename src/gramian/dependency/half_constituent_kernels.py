@@ -148,10 +148,7 @@ def inside(problem, charts):
 
 @order_free_kernel
 def outside(problem, charts, gradients, marginals):
-    """Run `inside` backwards: outside values of all items, and the marginals ``[head, modifier]`` of all arcs.
-
-    `gradients` (OUT, charts of the same shapes) must come in filled with zeros.
-    """
+    """Run `inside` backwards: OUT `gradients`, outside values in place of zeros, and the marginals ``[head, modifier]`` of all arcs."""
     initial, final, operators, automata, arcs, weights, single_root = problem
     trapezoid, ended, finished, finished_by_end, between, between_by_end, gap = charts
     d_trapezoid, d_ended, d_finished, d_finished_by_end, d_between, d_between_by_end, _ = gradients

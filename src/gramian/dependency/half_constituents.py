@@ -1,9 +1,8 @@
 """Inference in one sentence: marginals of all arcs, and the trees they give.
 
-The minimum Bayes risk tree maximises the sum of the logarithms of its arcs' marginals (Balle, Carreras,
-Luque & Quattoni 2014, equation 2); the Viterbi tree is the best one together with its state sequences.
-Spectral automata may have marginals that are no distribution, or a partition that is not positive. Then `decode` takes the mean of their
-marginals, cut to 0..1, and of those of a smoothed DET+F grammar.
+The minimum Bayes risk tree maximises the sum of the logarithms of its arcs' marginals (Balle, Carreras, Luque & Quattoni 2014, equation
+2); the Viterbi tree is the best one together with its state sequences. Spectral automata may have marginals that are no distribution, or
+a partition that is not positive. Then `decode` takes the mean of their marginals, cut to 0..1, and of those of a smoothed DET+F grammar.
 """
 
 from __future__ import annotations
@@ -36,15 +35,11 @@ _FLOOR = 1e-10
 
 
 class Marginals(NamedTuple):
-    """What inside-outside says about a sentence.
+    """What inside-outside says about a sentence; its partition Z is the sum of the weights of all projective trees."""
 
-    `sign` is that of the partition Z, the sum of the weights of all projective trees; 0 where Z is zero or not a number.
-    `log_partition` is log abs(Z), and ``arcs[head, modifier]`` each arc's marginal; all zero where `sign` is 0.
-    """
-
-    sign: float
-    log_partition: float
-    arcs: Array
+    sign: float  # of Z; 0 where Z is zero or not a number
+    log_partition: float  # log abs(Z)
+    arcs: Array  # the marginal of each arc [head, modifier]; all zero where the sign is 0
 
     @property
     def is_distribution(self) -> bool:
@@ -81,10 +76,7 @@ def mbr_tree(arcs: Array, *, single_root: bool = True) -> Symbols:
 def viterbi_tree(
     grammar: SHAG, sentence: Symbols, weights: Array | None = None, *, single_root: bool = True
 ) -> tuple[Symbols, float]:
-    """Return the heads of the best tree with its best states, and the logarithm of their weight.
-
-    A grammar with negative weights is refused: there is no best state sequence.
-    """
+    """Return the heads of the best tree with its best states, and its log-weight; negative weights have no best, and are refused."""
     if not grammar.is_nonnegative:
         raise OptionError("Viterbi needs automata without negative weights; try: MBR decoding")
     heads = np.empty(len(sentence), np.int32)
@@ -109,10 +101,7 @@ def decode(
     decoder: Decoder = "mbr",
     single_root: bool = True,
 ) -> DecodedHeads:
-    """Find the tree of a sentence; `backoff`, over the same symbols, gives every projective tree a positive weight.
-
-    "mbr" is the tree with the most certain arcs, "viterbi" the best tree with its best state sequences.
-    """
+    """Find the tree of the most certain arcs (mbr), or the best with its states; `backoff` gives all projective trees a positive weight."""
     found = marginals(grammar, sentence, factors, single_root=single_root)
     arcs, backed_off = found.arcs, not found.is_distribution
     if backed_off:

@@ -26,16 +26,13 @@ _MARK = "↑"
 
 @dataclass(frozen=True)
 class ProjectiveTrees:
-    """Training sentences with projective trees; the relations of words that were lifted are marked.
-
-    `lifted` and `skipped` count the sentences whose tree was not projective and was lifted, or left out.
-    """
+    """Training sentences with projective trees; the relations of words that were lifted are marked."""
 
     sentences: tuple[Sentence, ...]
     heads: tuple[tuple[int, ...], ...]
     relations: tuple[tuple[str, ...], ...]
-    lifted: int
-    skipped: int
+    lifted: int  # sentences whose arcs crossed and were lifted
+    skipped: int  # or that were left out
 
 
 def projective(

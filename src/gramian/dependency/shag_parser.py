@@ -50,8 +50,7 @@ class SymbolOptions:
     Parameters
     ----------
     tag : {"auto", "upos", "xpos"} or callable
-        A tag, or what a function makes of a token. "auto" takes XPOS where the treebank has between 2 and 100 of them,
-        else UPOS.
+        A tag, or what a function makes of a token. "auto" takes XPOS where the treebank has between 2 and 100 of them, else UPOS.
     frequent_words : int
         So many of the most frequent pairs of tag and word become symbols of their own.
     buckets : int
