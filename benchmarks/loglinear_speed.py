@@ -100,8 +100,7 @@ def dependencies(path: str, n: int, repeats: int) -> dict[str, Any]:
     """Learn and use factors of arcs, and relations."""
     import numpy as np
 
-    from gramian.dependency.arc_labeller import fit_labeller
-    from gramian.dependency.arc_scorer import fit_arc_scorer
+    from gramian.dependency.arc_models import fit_arc_scorer, fit_labeller
     from gramian.dependency.arc_tokens import TokenTable
     from gramian.dependency.head_automata import deterministic
     from gramian.dependency.modifiers import head_sequences, projective

@@ -273,7 +273,7 @@ def automaton() -> tuple[Make, Read]:
 
 def dependency() -> tuple[Make, Read]:
     from gramian.dependency import DependencyParser, SHAGParser
-    from gramian.dependency.arc_scorer import ArcScorer
+    from gramian.dependency.arc_models import ArcScorer
     from gramian.trees import Sentence, Token, parse_bracketed, to_dependencies
     from gramian.trees.heads import HeadRules
 

@@ -46,19 +46,14 @@ class Weights(NamedTuple):
 
 
 class PrefixTree(NamedTuple):
-    """The distinct prefixes of some strings, by length and then by last symbol; node 0 is the empty prefix.
+    """The distinct prefixes of some strings, by length and then by last symbol; node 0 is the empty prefix."""
 
-    A node has its `parent`, the prefix without its last symbol, that `symbol` (-1 at the root), and as `weight` the number of
-    strings that end there. Nodes ``group_bounds[g]:group_bounds[g + 1]`` have one length and the last symbol ``group_symbol[g]``.
-    `n_path_states` is the number of states on the paths of all strings: their lengths, each plus one, summed.
-    """
-
-    parent: npt.NDArray[np.int32]
-    symbol: npt.NDArray[np.int32]
-    weight: Array
-    group_symbol: npt.NDArray[np.int32]
-    group_bounds: npt.NDArray[np.int64]
-    n_path_states: int
+    parent: npt.NDArray[np.int32]  # the prefix without its last symbol
+    symbol: npt.NDArray[np.int32]  # its last symbol; -1 at the root
+    weight: Array  # the number of strings that end there
+    group_symbol: npt.NDArray[np.int32]  # the last symbol of the nodes of a group, which have one length
+    group_bounds: npt.NDArray[np.int64]  # where the nodes of each group begin, and the last ends
+    n_path_states: int  # on the paths of all strings: their lengths, each plus one, summed
 
 
 class Workspace(NamedTuple):
@@ -118,21 +113,16 @@ def score_strings(initial, final, transitions, symbols, offsets, log_abs, sign):
         value = 0.0
         for i in range(n):
             value += vector[i] * final[i]
-        if value == 0.0:
-            log_abs[row] = -np.inf
-            sign[row] = 0.0
-        else:
-            log_abs[row] = math.log(abs(value)) + log_scale
-            sign[row] = 1.0 if value > 0.0 else -1.0
+        log_abs[row] = math.log(abs(value)) + log_scale if value != 0.0 else -np.inf
+        sign[row] = np.sign(value)
 
 
 @kernel
 def state_vectors(initial, total, restarts, transitions, symbols, offsets, vectors):
     """Fill the normalised state row before each symbol and at the end of each string.
 
-    Row ``offsets[i] + i + t`` is the state after ``t`` symbols of string ``i``. A row is divided by its
-    product with `total`, the prefix weight; where that is not positive, row ``symbol`` of `restarts` takes
-    its place. Symbol -1 finds the last row of `restarts`.
+    Row ``offsets[i] + i + t`` is the state after ``t`` symbols of string ``i``. A row is divided by its product with `total`, the prefix
+    weight; where that is not positive, row ``symbol`` of `restarts` takes its place. Symbol -1 finds the last row of `restarts`.
     """
     n = initial.shape[0]
     row = 0
@@ -222,18 +212,10 @@ def match_cuts(table, accepted, symbols, offsets, backward, whole, pointers, ind
 
 @kernel
 def trie_nodes(symbols, offsets, weights, parent, symbol, weight, depths):
-    """Fill the prefix tree of lexicographically sorted distinct strings; return its number of nodes.
-
-    Node 0 is the empty prefix. The arrays must hold total length + 1 nodes.
-    """
-    longest = 0
-    for row in range(offsets.shape[0] - 1):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-    path = np.zeros(longest + 1, np.int64)  # the node of each prefix of the string before
-    parent[0] = -1
-    symbol[0] = -1
-    weight[0] = 0.0
-    depths[0] = 0
+    """Fill the prefix tree of sorted distinct strings, root first, in arrays for total length + 1 nodes; return its number of nodes."""
+    path = np.zeros(np.diff(offsets).max() + 1, np.int64)  # the node of each prefix of the string before
+    parent[0] = symbol[0] = -1
+    weight[0] = depths[0] = 0
     nodes = 1
     for row in range(offsets.shape[0] - 1):
         start = offsets[row]
@@ -257,23 +239,17 @@ def trie_nodes(symbols, offsets, weights, parent, symbol, weight, depths):
 
 @kernel
 def _forward(weights, tree, work):
-    """Fill the normalised forward row of every node of a prefix tree, and what it was divided by.
-
-    One matrix product serves all nodes of a group. Group 0 is the root.
-    """
+    """Fill each node's normalised forward row, and what it was divided by: one matrix product for each group, of which 0 is the root."""
     initial, transitions = weights.initial, weights.transitions
     parent, symbol, bounds = tree.parent, tree.group_symbol, tree.group_bounds
     block, forward, scale = work.block, work.forward, work.scale
     n = initial.shape[0]
-    for i in range(n):
-        forward[0, i] = initial[i]
+    forward[0] = initial
     scale[0] = 1.0
     for group in range(1, symbol.shape[0]):
         start, end = bounds[group], bounds[group + 1]
         for node in range(start, end):
-            above = parent[node]
-            for i in range(n):
-                block[node - start, i] = forward[above, i]
+            block[node - start] = forward[parent[node]]
         np.dot(block[: end - start], transitions[symbol[group]], forward[start:end])
         for node in range(start, end):
             total = forward[node, 0]
@@ -305,8 +281,7 @@ def expectations(weights, tree, work, counts):
         if node > 0:
             log_scale[node] = log_scale[parent[node]]
             log_scale[node] += math.log(scale[node]) if scale[node] > 0.0 else -np.inf
-        for i in range(n):
-            backward[node, i] = 0.0
+        backward[node] = 0.0
         if weight[node] > 0.0:
             ending = 0.0
             for i in range(n):
@@ -344,11 +319,7 @@ def expectations(weights, tree, work, counts):
 
 @kernel
 def sample_paths(weights, tree, work, uniforms, counts):
-    """Draw a state path for every string of a prefix tree, and add its moves to the counts.
-
-    Forward filtering, then backward sampling; the tree's weights are whole numbers, and `uniforms` has one number
-    for every state of every string.
-    """
+    """Count the moves of a path drawn for every string: forward filtering, backward sampling, a number of `uniforms` for each state."""
     forward, parent = work.forward, tree.parent
     _forward(weights, tree, work)
     sums = np.empty(weights.initial.shape[0] // 8 + 1)

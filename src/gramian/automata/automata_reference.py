@@ -14,13 +14,7 @@ __all__ = ["expected_counts", "occurrences", "score"]
 
 
 def score(model: WFA, string: Sequence[Symbol]) -> float:
-    """Return f(string), the product of initial vector, transitions and final vector.
-
-    Examples
-    --------
-    >>> score(WFA([1.0], [0.5], [[[0.5]]], ("a",)), "aa")
-    0.125
-    """
+    """Return f(string), the product of initial vector, transitions and final vector."""
     vector = model.initial
     for symbol in string:
         if symbol not in model.alphabet:
@@ -31,9 +25,7 @@ def score(model: WFA, string: Sequence[Symbol]) -> float:
 
 def expected_counts(model: WFA, strings: Sequence[Sequence[Symbol]]) -> tuple[float, MoveCounts]:
     """Return the log-likelihood of `strings`, and the expected counts of the moves of a PNFA (forward-backward)."""
-    counts = MoveCounts(
-        np.zeros_like(model.initial), np.zeros_like(model.final), np.zeros_like(model.transitions)
-    )
+    counts = MoveCounts.zeros(model.n_symbols, model.n_states)
     log_likelihood = 0.0
     for string in strings:
         word = [model.alphabet.index(symbol) for symbol in string]
@@ -54,13 +46,7 @@ def expected_counts(model: WFA, strings: Sequence[Sequence[Symbol]]) -> tuple[fl
 
 
 def occurrences(string: Sequence[Symbol], piece: Sequence[Symbol], statistic: Statistic) -> int:
-    """Return how often `piece` is the whole string, its beginning, or any part of it.
-
-    Examples
-    --------
-    >>> [occurrences("aaa", "aa", s) for s in ("string", "prefix", "substring")]
-    [0, 1, 2]
-    """
+    """Return how often `piece` is the whole string, its beginning, or any part of it."""
     text, part = tuple(string), tuple(piece)
     if statistic == "string":
         return int(text == part)

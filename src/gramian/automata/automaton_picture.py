@@ -51,17 +51,7 @@ def svg_text(kind: str, place: complex, text: str, style: str = "") -> str:
 def to_svg(model: WFA | PDFA, threshold: float = 0.03, *, labels: int = 3) -> str:
     """Return a picture: circles with the STOP weight in red, arcs with their heaviest symbols.
 
-    Parameters
-    ----------
-    threshold : float
-        Transitions up to this absolute weight are left out.
-    labels : int
-        Symbols written on an arc; "+2" says that two more go the same way.
-
-    Examples
-    --------
-    >>> to_svg(WFA([1.0], [0.5], [[[0.5]]], ("a",))).startswith("<svg")
-    True
+    Transitions up to `threshold` are left out; an arc shows so many `labels`, and "+2" says that two more go the same way.
     """
     wfa = model.to_wfa()
     n = wfa.n_states
@@ -83,22 +73,7 @@ def to_svg(model: WFA | PDFA, threshold: float = 0.03, *, labels: int = 3) -> st
 
 
 def layered_svg(machine: PDFA, threshold: float = 0.03, *, labels: int = 3) -> str:
-    """Draw the states that can be reached, by the number of symbols it takes, with the probability of a stop in red.
-
-    Parameters
-    ----------
-    machine : PDFA
-    threshold : float
-        Transitions up to this probability are left out.
-    labels : int
-        Symbols written on an arrow; "+2" says that two more go the same way.
-
-    Examples
-    --------
-    >>> from gramian.automata import NGram
-    >>> layered_svg(NGram(2).fit(["ab", "b"]).model_).startswith("<svg")
-    True
-    """
+    """Draw the states that can be reached, by the number of symbols it takes; options and red numbers as of `to_svg`."""
     wfa = machine.to_wfa()
     arrows = edges(wfa, threshold)
     layers = _layers(int(wfa.initial.argmax()), arrows)

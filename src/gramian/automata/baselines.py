@@ -1,14 +1,13 @@
 """n-gram models of strings, as deterministic automata whose states are the contexts seen.
 
-Interpolated Kneser-Ney smoothing (Chen and Goodman 1999) backs off from a context to the one without its
-oldest symbol; without smoothing, the longest context seen decides alone, which for order 2 is the bigram of
-Balle et al. (2014, 5.1). The start of a string is a symbol of its context, and STOP is predicted as symbols
-are.
+Interpolated Kneser-Ney smoothing (Chen and Goodman 1999) backs off from a context to the one without its oldest symbol; without
+smoothing, the longest context seen decides alone, which for order 2 is the bigram of Balle et al. (2014, 5.1). The start of a string is a
+symbol of its context, and STOP is predicted as symbols are.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -16,12 +15,11 @@ import numpy.typing as npt
 
 from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_learner import SequenceLearner
-from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.base import Constraint, OneOf, Whole
 
 __all__ = ["NGram"]
 
-Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
@@ -78,18 +76,14 @@ class NGram(SequenceLearner):
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """The contexts of one length, numbered from 0, and what followed them.
+    """The contexts of one length, numbered from 0, and what followed them."""
 
-    `shorter` is the context without its oldest symbol, a number of the level below, and `oldest` that symbol;
-    followers are given by (context, symbol, raw count, count for smoothing).
-    """
-
-    shorter: Ints
-    oldest: Ints
-    context: Ints
+    shorter: Ints  # the context without its oldest symbol, a number of the level below
+    oldest: Ints  # that symbol
+    context: Ints  # of each follower, with the three below
     symbol: Ints
     count: Array
-    continuation: Array
+    continuation: Array  # the count for smoothing
 
 
 def _levels(sample: Sequences, order: int) -> list[_Level]:
@@ -97,13 +91,10 @@ def _levels(sample: Sequences, order: int) -> list[_Level]:
     distinct, weights = sample.distinct()
     # Every string between START (k) and STOP (k): an event is what follows a START or a symbol.
     lengths = distinct.lengths + 2
-    ends = np.cumsum(lengths)
-    text = np.full(int(ends[-1]) if len(ends) else 0, k, np.int64)
-    inner = np.ones(len(text), bool)
-    inner[ends - 1] = False
-    inner[ends - lengths] = False
-    text[inner] = distinct.symbols
-    place = np.arange(len(text)) - np.repeat(ends - lengths, lengths)
+    text = np.insert(
+        distinct.symbols.astype(np.int64), np.append(distinct.offsets[:-1], distinct.offsets[1:]), k
+    )
+    place = np.arange(len(text)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     event = np.flatnonzero(place > 0)
     weight = np.repeat(weights, lengths)[event]
     context = np.zeros(len(event), np.int64)
@@ -135,13 +126,12 @@ def _with_continuation(level: _Level, longer: _Level, k: int) -> _Level:
     # A context that begins with START is never extended, and keeps its count.
     whole = level.oldest[level.context] == k if len(level.oldest) > 1 else np.zeros(len(codes), bool)
     continuation = np.where(whole | (variety == 0), level.count, variety)
-    return _Level(level.shorter, level.oldest, level.context, level.symbol, level.count, continuation)
+    return replace(level, continuation=continuation)
 
 
 def _predictions(level: _Level, backgrounds: Array, *, smooth: bool) -> Array:
-    n, width = len(level.shorter), backgrounds.shape[1]
-    table = np.zeros((n, width))
-    background = backgrounds[level.shorter]
+    n = len(level.shorter)
+    table = np.zeros((n, backgrounds.shape[1]))
     if not smooth:
         table[level.context, level.symbol] = level.count
         return np.asarray(table / table.sum(axis=1, keepdims=True))
@@ -149,9 +139,8 @@ def _predictions(level: _Level, backgrounds: Array, *, smooth: bool) -> Array:
     once, twice = np.count_nonzero(counts == 1.0), np.count_nonzero(counts == 2.0)
     discount = once / (once + 2.0 * twice) if once else 0.5
     table[level.context, level.symbol] = counts - np.minimum(discount, counts / 2.0)
-    total = np.bincount(level.context, counts, n)
-    table /= total[:, None]
-    return np.asarray(table + (1.0 - table.sum(axis=1, keepdims=True)) * background)
+    table /= np.bincount(level.context, counts, n)[:, None]
+    return np.asarray(table + (1.0 - table.sum(axis=1, keepdims=True)) * backgrounds[level.shorter])
 
 
 def _successors(levels: list[_Level], k: int) -> npt.NDArray[np.int32]:
@@ -162,18 +151,12 @@ def _successors(levels: list[_Level], k: int) -> npt.NDArray[np.int32]:
     for length, level in enumerate(levels):
         table = table[level.shorter]  # the root, whose shorter context is itself, leads to the root
         if length + 1 < len(levels):
-            # The symbol and all of the context, if that is known: a child of what the shorter context leads
-            # to.
+            # The symbol and all of the context, if that is known: a child of what the shorter context leads to.
             longer = levels[length + 1]
             codes = longer.shorter * (k + 1) + longer.oldest
-            if length == 0:
-                wanted = np.arange(k)[None, :]
-                full = np.ones((1, k), bool)
-            else:
-                full = table >= firsts[length]
-                wanted = (table - firsts[length]) * (k + 1) + level.oldest[:, None]
+            wanted = (table - firsts[length]) * (k + 1) + (level.oldest[:, None] if length else np.arange(k))
             at = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
-            known = full & (codes[at] == wanted)
+            known = (table >= firsts[length]) & (codes[at] == wanted)
             table = np.where(known, firsts[length + 1] + at, table)
         tables.append(table)
     return np.vstack(tables).astype(np.int32)

@@ -117,10 +117,9 @@ class Basis:
     ) -> Basis:
         """Return pairs of a maximum matching between prefixes and suffixes that occur together.
 
-        A sub-block whose prefixes and suffixes can be matched along non-zero entries has full structural
-        rank, so no row or column is wasted (Quattoni, Carreras and Gallé 2017). Of the `pool` most frequent
-        strings (four times `size` without it), the matched pairs with the largest entries are kept; the empty
-        string always is.
+        A sub-block whose prefixes and suffixes can be matched along non-zero entries has full structural rank, so no row or column is
+        wasted (Quattoni, Carreras and Gallé 2017). Of the `pool` most frequent strings (four times `size` without it), the matched pairs
+        with the largest entries are kept; the empty string always is.
         """
         from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -140,13 +139,7 @@ class Basis:
         )
 
     def prefix_closed(self) -> Basis:
-        """Return the basis with every prefix also extended by every symbol.
-
-        Examples
-        --------
-        >>> list(Basis.symbols("a").prefix_closed().prefixes)
-        [(), ('a',), ('a', 'a')]
-        """
+        """Return the basis with every prefix also extended by every symbol."""
         strings = [*self.prefixes, *((*u, s) for u in self.prefixes for s in self.alphabet)]
         closed = Sequences.from_strings(dict.fromkeys(strings), self.alphabet)
         return Basis(closed, self.suffixes)
@@ -162,9 +155,8 @@ class BasisOptions:
         The most frequent substrings; the most frequent beginnings and endings; the symbols and the empty
         string; a maximum matching of frequent strings.
     size : int or "auto"
-        Number of prefixes and of suffixes, but of symbols; "auto" lets
-        :class:`~gramian.automata.SpectralWFA` try several if it chooses the number of states too, and is 500
-        otherwise.
+        Number of prefixes and of suffixes, but of symbols; "auto" lets :class:`~gramian.automata.SpectralWFA` try several if it chooses
+        the number of states too, and is 500 otherwise.
     max_length : int
         The longest string of the basis.
 

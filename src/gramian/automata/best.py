@@ -12,21 +12,19 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.automata.baselines import NGram
 from gramian.automata.contest import ROUNDS, Round, Runner, compete, run
 from gramian.automata.mixture import Mixture, mixture_weights
 from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_learner import SequenceLearner
-from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.trie import PrefixForest
 from gramian.automata.wfa import WFA
 from gramian.base import number_of_jobs
 
 __all__ = ["BestModel", "Contestant", "best_order"]
 
-Array = npt.NDArray[np.float64]
 
 _log = logging.getLogger(__name__)
 
@@ -40,15 +38,12 @@ _LEAST_SHARE = 0.02  # in the mixture
 
 @dataclass(frozen=True)
 class Contestant:
-    """One model that competed; `held_out` is the mean log-probability of a held-out string in its last round.
-
-    `weight` is its share in the mixture, 0 if it dropped out.
-    """
+    """One model that competed."""
 
     name: str
     n_states: int
-    held_out: float
-    weight: float
+    held_out: float  # the mean log-probability of a held-out string in its last round
+    weight: float  # its share in the mixture, 0 if it dropped out
 
 
 class BestModel(SequenceLearner):
@@ -104,7 +99,9 @@ class BestModel(SequenceLearner):
         order, order_logs = best_order(kept, judges)
         with ThreadPoolExecutor(number_of_jobs(self.n_jobs)) as pool:
             early = kept.take(slice(_MOST_EARLY))
-            runners, dropped = compete(early, judges, self._ladder(sample), pool, self.random_state)
+            most = max(_LADDER[0], int((_MOST_WEIGHTS / max(len(sample.alphabet), 1)) ** 0.5))
+            ladder = tuple(n for n in _LADDER if n <= most) if self.n_states == "auto" else (self.n_states,)
+            runners, dropped = compete(early, judges, ladder, pool, self.random_state)
             weights = mixture_weights(np.stack([*(runner.held_out for runner in runners), order_logs]))
             weights = np.where(weights < _LEAST_SHARE, 0.0, weights)
             weights /= weights.sum()
@@ -129,12 +126,6 @@ class BestModel(SequenceLearner):
         chains = [Contestant(one.name, one.n_states, one.mean, weight) for one, weight in shown]
         self.contestants_ = tuple(sorted([*chains, ngram], key=lambda one: -one.held_out))
         return parts[0] if len(parts) == 1 else Mixture(tuple(parts), np.array(shares))
-
-    def _ladder(self, sample: Sequences) -> tuple[int, ...]:
-        if self.n_states != "auto":
-            return (self.n_states,)
-        most = max(_LADDER[0], int((_MOST_WEIGHTS / max(len(sample.alphabet), 1)) ** 0.5))
-        return tuple(n for n in _LADDER if n <= most)
 
 
 def best_order(kept: Sequences, judges: Sequences) -> tuple[int, Array]:

@@ -1,33 +1,33 @@
 """Gibbs chains that compete on held-out strings: after each round the better part goes on.
 
-Chains start from clustered spectral automata and from random ones, with several numbers of states and both
-structures; dropping the worse part after each round is successive halving (Jamieson and Talwalkar 2016).
+Each sweep of a chain draws the state paths of all strings given the weights (forward filtering, backward sampling), then the weights
+given the paths' counts (Dirichlet); the models of the kept sweeps are averaged. Shibata and Yoshinaka won PAutomaC with a (collapsed)
+sampler of this kind (ICGI 2012). Chains start from clustered spectral automata and from random ones, with several numbers of states and
+both structures; dropping the worse part after each round is successive halving (Jamieson and Talwalkar 2016).
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.automata.basis import Basis
-from gramian.automata.gibbs import run_chain
 from gramian.automata.hankel import hankel_blocks
 from gramian.automata.pnfa import Structure, random_pnfa
 from gramian.automata.pnfa_em import climb, softened
 from gramian.automata.repair import cluster_to_pnfa
 from gramian.automata.spectral import SpectralFactors, spectral_factors
-from gramian.automata.strings import Sequences
+from gramian.automata.strings import Array, Sequences
 from gramian.automata.trie import PrefixForest
 from gramian.automata.wfa import WFA
 
-__all__ = ["ROUNDS", "Round", "Runner", "compete", "run"]
+__all__ = ["ROUNDS", "Round", "Runner", "compete", "run", "run_chain"]
 
-Array = npt.NDArray[np.float64]
 Start = Literal["cluster", "scaled", "random"]
 
 _log = logging.getLogger(__name__)
@@ -46,8 +46,7 @@ class Round:
     survivors: int
 
 
-# EM finds the hill, sweeps look around it. A strong prior lets early chains move; a weak one fits the sparse
-# automata that survive.
+# EM finds the hill, sweeps look around it. A strong prior lets early chains move; a weak one fits the sparse automata that survive.
 ROUNDS = (Round(30, 30, 4, 0.1, 8), Round(70, 60, 6, 0.05, 4), Round(0, 160, 8, 0.03, 3))
 
 
@@ -99,7 +98,9 @@ def compete(
 
         def go(pair: tuple[int, Runner], number: int = number, stage: Round = stage) -> Runner:
             lane, runner = pair
-            after = _judged(run(runner, forest, stage, seed=(seed, number, lane)), judges)
+            after = run(runner, forest, stage, seed=(seed, number, lane))
+            logs = np.logaddexp.reduce([model.log_score(judges) for model in after.samples], axis=0)
+            after = replace(after, held_out=logs - np.log(len(after.samples)))
             _log.debug(
                 "round %d: %s, %d states, held-out %.4f", number, after.name, after.n_states, after.mean
             )
@@ -118,13 +119,32 @@ def run(runner: Runner, forest: PrefixForest, stage: Round, *, seed: tuple[int, 
     """Return the chain after one round on `forest`."""
     structure = runner.structure
     start, _ = climb(forest, runner.model, stage.climbs, 1e-6, _PSEUDO_COUNT, structure)
-    chain = run_chain(forest, start, stage.sweeps, stage.samples, stage.concentration, structure, seed)
-    return replace(runner, model=chain.last, samples=chain.samples)
+    samples, last = run_chain(
+        forest, start, stage.sweeps, stage.samples, stage.concentration, structure, seed
+    )
+    return replace(runner, model=last, samples=samples)
 
 
-def _judged(runner: Runner, judges: Sequences) -> Runner:
-    logs = np.logaddexp.reduce([model.log_score(judges) for model in runner.samples], axis=0)
-    return replace(runner, held_out=logs - np.log(len(runner.samples)))
+def run_chain(
+    forest: PrefixForest,
+    start: WFA,
+    n_sweeps: int,
+    n_samples: int,
+    concentration: float,
+    structure: Structure = "joint",
+    seed: int | Sequence[int] = 0,
+    n_jobs: int = 1,
+) -> tuple[tuple[WFA, ...], WFA]:
+    """Run a Gibbs chain; return `n_samples` posterior means spread over its second half, and the weights drawn last, to go on from."""
+    rng = np.random.default_rng(seed)
+    kept = set(np.linspace(n_sweeps // 2, n_sweeps - 1, n_samples).astype(int).tolist())
+    model, samples = start, []
+    for sweep in range(n_sweeps):
+        counts = forest.sampled_counts(model, rng, n_jobs)
+        if sweep in kept:
+            samples.append(counts.estimate(forest.alphabet, structure, concentration))
+        model = counts.draw(forest.alphabet, structure, concentration, rng)
+    return tuple(samples), model
 
 
 def _first_model(

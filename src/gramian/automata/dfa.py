@@ -12,13 +12,12 @@ import numpy.typing as npt
 
 from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_model import SequenceModel
-from gramian.automata.strings import Sequences
+from gramian.automata.strings import Array, Sequences
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
 
 __all__ = ["dfa_approximation"]
 
-Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 _LEAST_SHARE = 0.01  # of all prefixes in a cluster that becomes a state
@@ -45,9 +44,8 @@ def dfa_approximation(
     n_prefixes : int
         How many frequent prefixes are clustered; all others join the nearest cluster.
     minimum_share : float
-        A target of less than this share of a state's moves with a symbol does not force a merge; such moves
-        are counted for the most frequent target. 0 merges all targets, as published: of automata that learnt
-        natural language little is then left.
+        A target of less than this share of a state's moves with a symbol does not force a merge; such moves are counted for the most
+        frequent target. 0 merges all targets, as published: of automata that learnt natural language little is then left.
 
     Examples
     --------

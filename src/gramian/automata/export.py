@@ -43,20 +43,7 @@ def edges(model: WFA | PDFA, threshold: float = 0.0) -> list[Edge]:
 
 
 def to_dot(model: WFA | PDFA, threshold: float = 0.01) -> str:
-    r"""Return the automaton in the DOT language, transitions up to `threshold` left out.
-
-    Examples
-    --------
-    >>> print(to_dot(WFA([1.0], [0.5], [[[0.5]]], ("a",))))
-    digraph automaton {
-      rankdir=LR;
-      node [shape=circle];
-      start0 [shape=point];
-      start0 -> 0 [label="1"];
-      0 [label="0\nstop 0.5"];
-      0 -> 0 [label="a 0.5"];
-    }
-    """
+    """Return the automaton in the DOT language, transitions up to `threshold` left out."""
     wfa = model.to_wfa()
     lines = ["digraph automaton {", "  rankdir=LR;", "  node [shape=circle];"]
     for state, weight in enumerate(wfa.initial.tolist()):
@@ -64,34 +51,26 @@ def to_dot(model: WFA | PDFA, threshold: float = 0.01) -> str:
             lines += [f"  start{state} [shape=point];", f'  start{state} -> {state} [label="{weight:.3g}"];']
     lines += [f'  {state} [label="{state}\\nstop {w:.3g}"];' for state, w in enumerate(wfa.final.tolist())]
     for edge in edges(wfa, threshold):
-        text = "\\n".join(f"{_quoted(symbol)} {weight:.3g}" for symbol, weight in edge.labels)
+        labels = [
+            (symbol.replace("\\", "\\\\").replace('"', '\\"'), weight) for symbol, weight in edge.labels
+        ]
+        text = "\\n".join(f"{symbol} {weight:.3g}" for symbol, weight in labels)
         lines.append(f'  {edge.source} -> {edge.target} [label="{text}"];')
     return "\n".join([*lines, "}"])
 
 
 @dataclass(frozen=True)
 class OpenFst:
-    """Two texts for ``fstcompile --acceptor --arc_type=log64 --isymbols=SYMBOLS``.
+    """Two texts for ``fstcompile --acceptor --arc_type=log64 --isymbols=SYMBOLS``."""
 
-    `transitions` has one arc a line: source, target, symbol, weight; then one final state a line. Weights are -log.
-    """
-
-    transitions: str
+    transitions: str  # one arc a line: source, target, symbol, -log weight; then one final state a line
     symbols: str
 
 
 def to_openfst(model: WFA | PDFA | Mixture) -> OpenFst:
     """Return the automaton as OpenFST text in the log semiring; weights must not be negative.
 
-    State 0 is new and leads to the old states, moved up by one, with the empty symbol; the states of a
-    mixture's parts follow each other.
-
-    Examples
-    --------
-    >>> print(to_openfst(WFA([1.0], [0.5], [[[0.5]]], ("a",))).transitions)
-    0 1 <eps> 0
-    1 1 a 0.693147181
-    1 0.693147181
+    State 0 is new and leads to the old states, moved up by one, with the empty symbol; the states of a mixture's parts follow each other.
     """
     if any(" " in str(symbol) or not str(symbol) for symbol in model.alphabet):
         raise OptionError("OpenFST: symbols may neither be empty nor hold blanks; try: other symbols")
@@ -123,7 +102,3 @@ def to_openfst(model: WFA | PDFA | Mixture) -> OpenFst:
 
 def _cost(weight: float) -> str:
     return f"{-math.log(weight) + 0.0:.9g}"
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')

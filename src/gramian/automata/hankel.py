@@ -16,13 +16,11 @@ from scipy import sparse
 
 from gramian.automata import automata_kernels as kernels
 from gramian.automata.basis import Basis
-from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.wfa import Statistic
 from gramian.errors import OptionError
 
 __all__ = ["HankelBlocks", "hankel_blocks", "hankel_blocks_of"]
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +98,7 @@ def hankel_blocks_of(
     basis: Basis,
     statistic: Statistic = "string",
 ) -> HankelBlocks:
-    """Fill the blocks of `basis` with the values of a function on strings, asked for all at once.
-
-    Examples
-    --------
-    >>> basis = Basis.of_strings(["", "a"], ["", "a"], ("a",))
-    >>> hankel_blocks_of(lambda strings: [0.5 ** (len(x) + 1) for x in strings], basis).matrix.toarray()
-    array([[0.5  , 0.25 ],
-           [0.25 , 0.125]])
-    """
+    """Fill the blocks of `basis` with the values of a function on strings, asked for all at once."""
     prefixes, suffixes = list(basis.prefixes), list(basis.suffixes)
     middles = [(), *((symbol,) for symbol in basis.alphabet)]
     strings = [u + s + v for s in middles for u in prefixes for v in suffixes] + prefixes + suffixes

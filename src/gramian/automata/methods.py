@@ -37,21 +37,8 @@ def learn(
 ) -> WFA | PDFA | Mixture:
     """Learn a sequence model; what is "auto" is chosen on a slice of the strings.
 
-    Parameters
-    ----------
-    sample : Sequences
-    method : {"best", "spectral", "em", "spectral-em", "ngram"}
-        A mixture of what predicts held-out strings best; a spectral automaton as it comes, which need not be
-        a distribution; EM from a random start; EM from a clustered spectral start; an n-gram model with
-        smoothing.
-    n_states : int or "auto"
-        States of the automaton; for n-grams, the order.
-
-    Examples
-    --------
-    >>> sample = Sequences.from_strings(["ab" * (i % 4) for i in range(200)])
-    >>> learn(sample, "ngram", 2).n_states
-    4
+    Methods: a mixture of what predicts held-out strings best; a spectral automaton as it comes, which need not be a distribution; EM from a
+    clustered spectral start, or from a random one; an n-gram model with smoothing, whose order is `n_states`.
     """
     if method == "best":
         return BestModel(n_states, n_jobs=n_jobs, random_state=random_state).fit(sample).model_

@@ -14,13 +14,11 @@ import numpy.typing as npt
 
 from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_model import SequenceModel
-from gramian.automata.strings import Sequences, Strings, Symbol
+from gramian.automata.strings import Array, Sequences, Strings, Symbol
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
 
 __all__ = ["Mixture", "mixture_weights"]
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +65,12 @@ class Mixture(SequenceModel):
     def next_scores(self, strings: Strings) -> Array:
         """Return the conditional probabilities of what follows each prefix; see `SequenceModel`."""
         sample = Sequences.of(strings, self.alphabet)
-        logs, predictions = [], []
-        for weight, part in zip(self.weights, self.parts, strict=True):
-            prediction = part.next_scores(sample)
-            logs.append(np.log(weight) + prefix_logs(sample, prediction))
-            predictions.append(prediction)
+        predictions = np.stack([part.next_scores(sample) for part in self.parts])
+        logs = np.log(self.weights)[:, None] + [prefix_logs(sample, scores) for scores in predictions]
         with np.errstate(invalid="ignore"):
             share = np.exp(logs - np.logaddexp.reduce(logs, axis=0))
         share = np.where(np.isnan(share), self.weights[:, None], share)  # no part can produce the prefix
-        return np.asarray(np.einsum("me,mes->es", share, np.stack(predictions)))
+        return np.asarray(np.einsum("me,mes->es", share, predictions))
 
     def sample(self, n_strings: int, *, random_state: int = 0, max_length: int = 10_000) -> Sequences:
         """Draw strings, each from a part chosen by its weight."""
@@ -145,13 +140,7 @@ def prefix_logs(sample: Sequences, predictions: Array) -> Array:
 
 
 def mixture_weights(log_scores: Array, max_iter: int = 200) -> Array:
-    """Return the convex weights of models that give a sample its highest likelihood, by ``log_scores[model, string]``.
-
-    Examples
-    --------
-    >>> mixture_weights(np.log([[0.5, 0.5], [0.1, 0.1]])).round(3)
-    array([1., 0.])
-    """
+    """Return the convex weights of models that give a sample its highest likelihood, by ``log_scores[model, string]``."""
     weights = np.full(len(log_scores), 1.0 / len(log_scores))
     possible = np.isfinite(log_scores).any(axis=0)
     if not possible.any():

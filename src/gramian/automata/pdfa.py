@@ -13,13 +13,11 @@ import numpy.typing as npt
 
 from gramian.automata import automata_kernels as kernels
 from gramian.automata.sequence_model import SequenceModel, random_walks
-from gramian.automata.strings import Sequences, Strings, Symbol
+from gramian.automata.strings import Array, Sequences, Strings, Symbol
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
 
 __all__ = ["PDFA"]
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

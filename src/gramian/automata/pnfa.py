@@ -1,9 +1,8 @@
 """Probabilistic automata from counts: the step that EM, Gibbs sampling and repair share.
 
-A PNFA is a :class:`~gramian.automata.wfa.WFA` with weights >= 0 whose initial weights sum to one, and whose
-final and transition weights out of each state sum to one. ``structure`` says what a state's row is: "joint",
-one distribution over (symbol, next state) and STOP; "factored", a distribution over symbols and STOP times
-one over next states, which is a hidden Markov model.
+A PNFA is a :class:`~gramian.automata.wfa.WFA` with weights >= 0 whose initial weights sum to one, and whose final and transition weights
+out of each state sum to one. ``structure`` says what a state's row is: "joint", one distribution over (symbol, next state) and STOP;
+"factored", a distribution over symbols and STOP times one over next states, which is a hidden Markov model.
 """
 
 from __future__ import annotations
@@ -11,14 +10,12 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.wfa import WFA
 
 __all__ = ["MoveCounts", "Structure", "random_pnfa"]
 
-Array = npt.NDArray[np.float64]
 Structure = Literal["joint", "factored"]
 
 # A weight this small belongs to a count far below one string; zero lets the kernels skip it.
@@ -32,17 +29,15 @@ class MoveCounts(NamedTuple):
     final: Array
     transitions: Array
 
+    @classmethod
+    def zeros(cls, n_symbols: int, n_states: int) -> MoveCounts:
+        """Return counts of nothing yet."""
+        return cls(np.zeros(n_states), np.zeros(n_states), np.zeros((n_symbols, n_states, n_states)))
+
     def estimate(
         self, alphabet: tuple[Symbol, ...], structure: Structure = "joint", pseudo_count: float = 0.0
     ) -> WFA:
-        """Return the PNFA of relative frequencies, after adding `pseudo_count` to every count.
-
-        Examples
-        --------
-        >>> counts = MoveCounts(np.array([4.0]), np.array([4.0]), np.array([[[12.0]]]))
-        >>> counts.estimate(("a",)).final
-        array([0.25])
-        """
+        """Return the PNFA of relative frequencies, after adding `pseudo_count` to every count."""
         if pseudo_count > 0.0:
             return _normalised([count + pseudo_count for count in self._parts(structure)], alphabet)
         weights = _normalised(self._parts(structure), alphabet)
@@ -94,14 +89,7 @@ def _normalised(parts: list[Array], alphabet: tuple[Symbol, ...]) -> WFA:
 def random_pnfa(
     sample: Sequences, n_states: int, rng: np.random.Generator, structure: Structure = "joint"
 ) -> WFA:
-    """Draw a PNFA whose symbol and STOP frequencies lie around those of `sample`.
-
-    Examples
-    --------
-    >>> sample = Sequences.from_strings(["ab", "a"])
-    >>> random_pnfa(sample, 3, np.random.default_rng(0)).is_probabilistic()
-    True
-    """
+    """Draw a PNFA whose symbol and STOP frequencies lie around those of `sample`."""
     k = len(sample.alphabet)
     frequency = np.bincount(sample.symbols, minlength=k) + 0.5
     noise = rng.standard_exponential((k, n_states, n_states))

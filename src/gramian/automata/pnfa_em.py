@@ -23,8 +23,7 @@ _log = logging.getLogger(__name__)
 class PNFAEM(SequenceLearner):
     """A probabilistic automaton by expectation maximisation.
 
-    Equal strings and equal prefixes are merged, so that an iteration costs one pass over the distinct
-    prefixes.
+    Equal strings and equal prefixes are merged, so that an iteration costs one pass over the distinct prefixes.
 
     Parameters
     ----------
@@ -39,8 +38,7 @@ class PNFAEM(SequenceLearner):
     pseudo_count : float
         Added to every expected count: a Dirichlet prior, under which no string has probability zero.
     structure : "joint" or "factored"
-        One distribution over (symbol, next state) for each state, or the product of two (a hidden Markov
-        model).
+        One distribution over (symbol, next state) for each state, or the product of two (a hidden Markov model).
     alphabet : sequence of str or int, optional
         The symbols; without it, those of the training strings.
     n_jobs : int, optional

@@ -1,10 +1,9 @@
 """From a spectral automaton to a true distribution: clipping, clustering, and EM from there.
 
-A spectral automaton computes something near a distribution, in a basis of its own where weights have any
-sign. Two ways lead to a PNFA; both cluster the state vectors that the training strings pass through, and take
-the clusters as states. Clipping keeps the automaton's own operators, as combinations of the clusters' centres
-with weights >= 0. Clustering counts the moves between clusters in the training strings (what Narayan and
-Cohen 2015 do for grammars); it is the better start for EM.
+A spectral automaton computes something near a distribution, in a basis of its own where weights have any sign. Two ways lead to a PNFA;
+both cluster the state vectors that the training strings pass through, and take the clusters as states. Clipping keeps the automaton's own
+operators, as combinations of the clusters' centres with weights >= 0. Clustering counts the moves between clusters in the training
+strings (what Narayan and Cohen 2015 do for grammars); it is the better start for EM.
 """
 
 from __future__ import annotations
@@ -13,19 +12,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from gramian.automata.pnfa import MoveCounts, Structure, random_pnfa
-from gramian.automata.pnfa_em import climb, softened
-from gramian.automata.strings import Sequences
-from gramian.automata.trie import PrefixForest
+from gramian.automata.pnfa_em import PNFAEM, softened
+from gramian.automata.strings import Array, Sequences
 from gramian.automata.wfa import WFA
-from gramian.base import number_of_jobs
 
 __all__ = ["clip_to_pnfa", "cluster_to_pnfa", "refine"]
 
-Array = npt.NDArray[np.float64]
 
 _BLOCK = 50_000  # state vectors held at once
 _SAMPLED = 20_000  # state vectors that anchors and cluster centres are found among
@@ -34,17 +28,8 @@ _SAMPLED = 20_000  # state vectors that anchors and cluster centres are found am
 def clip_to_pnfa(model: WFA, sample: Sequences, *, random_state: int = 0) -> WFA:
     """Return the PNFA nearest to `model` whose states are centres of its state vectors.
 
-    Where a symbol takes a centre is written as a combination of the centres with weights >= 0, by least
-    squares; what a free choice of weights would make negative is thereby clipped to zero, and the others make
-    up for it. Leaving weights are then normalised.
-
-    Examples
-    --------
-    >>> from gramian.automata.spectral import SpectralWFA
-    >>> sample = Sequences.from_strings(["ab" * (i % 3) for i in range(30)])
-    >>> raw = SpectralWFA(5, repair=None).fit(sample).model_
-    >>> clip_to_pnfa(raw, sample).score(["", "abab", "b"]).round(2)
-    array([0.33, 0.33, 0.  ])
+    Where a symbol takes a centre is written as a combination of the centres with weights >= 0, by least squares: what would be negative
+    is clipped to zero, and the others make up for it. Leaving weights are then normalised.
     """
     from scipy.optimize import nnls
 
@@ -70,20 +55,10 @@ def cluster_to_pnfa(
     pseudo_count: float = 1e-3,
     random_state: int = 0,
 ) -> WFA:
-    """Return the PNFA of moves between clusters of the state vectors that `sample` passes through.
-
-    Examples
-    --------
-    >>> from gramian.automata.spectral import SpectralWFA
-    >>> sample = Sequences.from_strings(["ab" * (i % 3) for i in range(30)])
-    >>> raw = SpectralWFA(5, repair=None).fit(sample).model_
-    >>> cluster_to_pnfa(raw, sample, 5, pseudo_count=0.0).score(["", "abab", "b"]).round(2)
-    array([0.33, 0.33, 0.  ])
-    """
+    """Return the PNFA of moves between clusters of the state vectors that `sample` passes through."""
     drawn = _drawn(model, sample, np.random.default_rng(random_state))
     clusters = _clusters(_whitened(drawn, drawn), n_states or model.n_states, random_state)
-    n, k = clusters.n_clusters, len(sample.alphabet)
-    counts = MoveCounts(np.zeros(n), np.zeros(n), np.zeros((k, n, n)))
+    counts = MoveCounts.zeros(len(sample.alphabet), clusters.n_clusters)
     for part, weights, vectors in _state_vectors(model, sample):
         state = clusters.predict(_whitened(drawn, vectors))
         np.add.at(counts.initial, state[part.first_cuts], weights)
@@ -96,9 +71,10 @@ def cluster_to_pnfa(
 def refine(start: WFA, sample: Sequences, *, n_jobs: int | None = None, random_state: int = 0) -> WFA:
     """Return the PNFA that EM reaches from `start`."""
     noise = random_pnfa(sample, start.n_states, np.random.default_rng(random_state))
-    forest, start = PrefixForest.from_sample(sample), softened(start, noise)
-    with threadpool_limits(1, "blas"):
-        return climb(forest, start, 150, tolerance=1e-5, pseudo_count=5e-3, n_jobs=number_of_jobs(n_jobs))[0]
+    learner = PNFAEM(
+        start=softened(start, noise), max_iter=150, tolerance=1e-5, pseudo_count=5e-3, n_jobs=n_jobs
+    )
+    return learner.fit(sample).model_
 
 
 def _state_vectors(model: WFA, sample: Sequences) -> Iterator[tuple[Sequences, Array, Array]]:

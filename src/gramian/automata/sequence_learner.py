@@ -13,13 +13,7 @@ __all__ = ["SequenceLearner"]
 
 
 class SequenceLearner(Estimator):
-    """Base of the learners.
-
-    Attributes
-    ----------
-    model_ : SequenceModel
-        What was learnt.
-    """
+    """Base of the learners; `model_` is what was learnt."""
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         "n_states": Either(Whole(1), OneOf("auto")),

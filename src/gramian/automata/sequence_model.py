@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from gramian.automata.strings import Sequences, Strings, Symbol
+from gramian.automata.strings import Array, Sequences, Strings, Symbol
 from gramian.io import store
 
 if TYPE_CHECKING:
     from gramian.automata.wfa import WFA
 
 __all__ = ["SequenceModel", "load_sequence_model", "random_walks"]
-
-Array = npt.NDArray[np.float64]
 
 
 class SequenceModel(ABC):

@@ -1,9 +1,8 @@
 """Spectral learning of weighted automata from Hankel blocks (Balle et al. 2014, section 4).
 
-With the rank-n decomposition ``H ≈ U Λ V'`` the automaton is ``initial = h_S V``, ``final = (H V)⁺ h_P`` and
-``A_s = (H V)⁺ H_s V``; automata of smaller rank are its leading sub-blocks. Rows and columns may first be
-divided by the square root of their frequency. What comes out of a sample is a function, not yet a
-distribution: see :mod:`gramian.automata.repair`.
+With the rank-n decomposition ``H ≈ U Λ V'`` the automaton is ``initial = h_S V``, ``final = (H V)⁺ h_P`` and ``A_s = (H V)⁺ H_s V``;
+automata of smaller rank are its leading sub-blocks. Rows and columns may first be divided by the square root of their frequency. What
+comes out of a sample is a function, not yet a distribution: see :mod:`gramian.automata.repair`.
 """
 
 from __future__ import annotations
@@ -19,13 +18,12 @@ import numpy.typing as npt
 from gramian.automata.basis import Basis, BasisOptions
 from gramian.automata.hankel import HankelBlocks, hankel_blocks, hankel_blocks_of
 from gramian.automata.sequence_learner import SequenceLearner
-from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.wfa import WFA, DivergenceError, Statistic
 from gramian.base import Boolean, Constraint, Either, InstanceOf, Number, OneOf
 
 __all__ = ["SpectralDiagnostics", "SpectralWFA", "extract_wfa", "spectral_factors"]
 
-Array = npt.NDArray[np.float64]
 Solver = Literal["auto", "dense", "sparse", "randomised"]
 
 _log = logging.getLogger(__name__)
@@ -33,30 +31,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class SpectralDiagnostics:
-    """What to look at before trusting a spectral automaton.
+    """What to look at before trusting a spectral automaton."""
 
-    Attributes
-    ----------
-    n_states : int
-        The rank taken.
-    basis_shape : tuple of int
-        Number of prefixes and suffixes.
-    singular_values : array
-        Of the (scaled) Hankel block, largest first, as many as were computed.
-    spectral_radius : float
-        Of the summed transitions; sums over all strings converge below one.
-    total_mass : float
-        Sum of the function over all strings; NaN where it diverges.
-    negative_share : float
-        Share of the training strings with a negative score.
-    """
-
-    n_states: int
-    basis_shape: tuple[int, int]
-    singular_values: Array
-    spectral_radius: float
-    total_mass: float
-    negative_share: float
+    n_states: int  # the rank taken
+    basis_shape: tuple[int, int]  # number of prefixes and suffixes
+    singular_values: Array  # of the (scaled) Hankel block, largest first, as many as were computed
+    spectral_radius: float  # of the summed transitions; sums over all strings converge below one
+    total_mass: float  # sum of the function over all strings; NaN where it diverges
+    negative_share: float  # share of the training strings with a negative score
 
     @classmethod
     def of(cls, raw: WFA, factors: SpectralFactors, sample: Sequences) -> Self:
@@ -81,8 +63,7 @@ class SpectralFactors:
 
     def truncated(self, n_states: int) -> WFA:
         """Return the automaton of a smaller rank."""
-        n = n_states
-        full = self.wfa
+        n, full = n_states, self.wfa
         return WFA(full.initial[:n], full.final[:n], full.transitions[:, :n, :n], full.alphabet)
 
 
@@ -94,7 +75,10 @@ def spectral_factors(
     prefix_values, suffix_values = blocks.prefix_values, blocks.suffix_values
     p, s = matrix.shape
     if scaled:
-        rows, columns = _inverse_roots(prefix_values), _inverse_roots(suffix_values)
+        rows, columns = (
+            np.where(values > 0, 1.0 / np.sqrt(np.maximum(values, 1e-300)), 0.0)
+            for values in (prefix_values, suffix_values)
+        )
         matrix = matrix.multiply(rows[:, None]).multiply(columns).tocsr()
         stacked = (
             stacked.multiply(np.tile(rows, len(blocks.basis.alphabet))[:, None]).multiply(columns).tocsr()
@@ -205,10 +189,7 @@ class SpectralWFA(SequenceLearner):
         return spectral_factors(blocks, rank, scaled=self.scaled, solver=self.solver, seed=self.random_state)
 
     def _choose(self, sample: Sequences) -> tuple[int, int]:
-        """Return the basis size and the rank, chosen on a slice of the sample where they are "auto".
-
-        Sizes are compared by their best automata before repair, which take a second; ranks after it.
-        """
+        """Return what "auto" chooses on held-out strings: the basis size before repair, which takes a second, and the rank after it."""
         options = self.basis if isinstance(self.basis, BasisOptions) else BasisOptions("symbols")
         size = 500 if options.size == "auto" else options.size
         if self.n_states != "auto":
@@ -256,8 +237,7 @@ _REPAIRED_RANKS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # each costs a run of EM
 def _likelihood(model: WFA, judges: Sequences, least: float = 1e-4) -> float:
     """Return the log-probability of strings under a distribution, or under next-symbol scores made into one.
 
-    Scores of a raw spectral automaton are raised to `least` and normalised; their own product would reward
-    large errors of either sign.
+    Scores of a raw spectral automaton are raised to `least` and normalised; their own product would reward large errors of either sign.
     """
     if model.is_probabilistic():
         return float(model.log_score(judges).sum())
@@ -305,10 +285,6 @@ def extract_wfa(
     if n_states is None:
         n_states = int(np.count_nonzero(values > tolerance * values.max(initial=0.0)))
     return factors.truncated(min(n_states, len(values))).convert(statistic, "string")
-
-
-def _inverse_roots(values: Array) -> Array:
-    return np.asarray(np.where(values > 0, 1.0 / np.sqrt(np.maximum(values, 1e-300)), 0.0))
 
 
 def _svd(matrix: object, rank: int, solver: Solver, seed: int) -> tuple[Array, Array, Array]:

@@ -1,15 +1,15 @@
 """Reading and writing samples of strings: PAutomaC and SPiCe files, and plain lines of symbols.
 
-A PAutomaC (or SPiCe) file opens with the number of strings and the size of the alphabet; each further line is
-a length and so many symbols, integers from 0. A plain file has one string a line, symbols separated by
-blanks; an empty line is the empty string.
+A PAutomaC (or SPiCe) file opens with the number of strings and the size of the alphabet; each further line is a length and so many
+symbols, integers from 0. A plain file has one string a line, symbols separated by blanks; an empty line is the empty string.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from gramian.io.files import Source, TextLines, open_text
 
 __all__ = ["format_string", "read_solution", "read_strings", "read_targets"]
 
+_T = TypeVar("_T")
 _WHOLE = re.compile("[0-9]{1,9}")
 _LARGEST_ALPHABET = 1_000_000
 
@@ -47,13 +48,7 @@ def read_strings(source: Source) -> Sequences:
 
 
 def format_string(string: Iterable[Symbol], *, numbered: bool = False) -> str:
-    """Return a string as a line of a plain file, or of a PAutomaC file if `numbered`.
-
-    Examples
-    --------
-    >>> format_string(("DT", "NN")), format_string((0, 2), numbered=True)
-    ('DT NN', '2 0 2')
-    """
+    """Return a string as a line of a plain file, or of a PAutomaC file if `numbered`."""
     symbols = [str(symbol) for symbol in string]
     return " ".join([str(len(symbols)), *symbols] if numbered else symbols)
 
@@ -62,12 +57,7 @@ def read_solution(source: Source) -> npt.NDArray[np.float64]:
     """Read a PAutomaC solution: how many numbers, then one number a line, the true probability of a string."""
     with open_text(source) as text:
         hint = "name the file that ends in _solution.txt"
-        numbers = []
-        for at, line in enumerate(_whole_lines(text), 1):
-            try:
-                numbers += [float(line)] if line.strip() else []
-            except ValueError:
-                raise InputError("not a number", text.name, at, excerpt=line, hint=hint) from None
+        numbers = list(_each_line(text, float, "not a number", hint))
         if not numbers or len(numbers) - 1 != numbers[0]:
             what = f"the first line must say how many of the {max(len(numbers) - 1, 0)} numbers follow"
             raise InputError(what, text.name, 1, hint=hint)
@@ -78,31 +68,25 @@ def read_solution(source: Source) -> npt.NDArray[np.float64]:
 
 
 def read_targets(source: Source) -> list[tuple[float, dict[int, float]]]:
-    r"""Read SPiCe targets: for each prefix the best possible score, and the probability of each next symbol.
+    """Read SPiCe targets: for each prefix the best possible score, and the probability of each next symbol, -1 for the end."""
 
-    Symbol -1 is the end of the string.
+    def target(line: str) -> tuple[float, dict[int, float]]:
+        best, *pairs = map(float, line.split())
+        return best, dict(zip(map(int, line.split()[1::2]), pairs[1::2], strict=True))
 
-    Examples
-    --------
-    >>> import io
-    >>> read_targets(io.BytesIO(b"1.0 3 0.9 -1 0.1\n"))
-    [(1.0, {3: 0.9, -1: 0.1})]
-    """
-    targets = []
+    what = "a line must be a number, then pairs of a symbol and its probability"
     with open_text(source) as text:
-        for at, line in enumerate(_whole_lines(text), 1):
-            parts = line.split()
-            if not parts:
-                continue
-            try:
-                best, *pairs = map(float, parts)
-                symbols, values = [int(part) for part in parts[1::2]], pairs[1::2]
-                targets.append((best, dict(zip(symbols, values, strict=True))))
-            except ValueError:
-                what = "a line must be a number, then pairs of a symbol and its probability"
-                hint = "name a SPiCe target file"
-                raise InputError(what, text.name, at, excerpt=line, hint=hint) from None
-    return targets
+        return list(_each_line(text, target, what, "name a SPiCe target file"))
+
+
+def _each_line(text: TextLines, read: Callable[[str], _T], what: str, hint: str) -> Iterator[_T]:
+    """Yield what is read from every line that is not blank; say `what` is wrong where it cannot be read."""
+    for at, line in enumerate(_whole_lines(text), 1):
+        try:
+            if line.strip():
+                yield read(line)
+        except ValueError:
+            raise InputError(what, text.name, at, excerpt=line, hint=hint) from None
 
 
 def _is_pautomac(first: str, second: str | None) -> bool:

@@ -18,6 +18,7 @@ from gramian.errors import OptionError
 
 __all__ = ["Sequences", "Strings", "Symbol"]
 
+Array = npt.NDArray[np.float64]
 Symbol = str | int
 
 
@@ -139,16 +140,7 @@ class Sequences:
     def split(
         self, share: float, *, seed: int = 0, at_most: int | None = None
     ) -> tuple[Sequences, Sequences]:
-        """Return what is left and a random slice of about `share` of the strings, at least one.
-
-        A sample of one string is returned as both.
-
-        Examples
-        --------
-        >>> left, held = Sequences.from_strings(["a"] * 20).split(0.1)
-        >>> len(left), len(held)
-        (18, 2)
-        """
+        """Return what is left and a random slice of about `share` of the strings, at least one; a single string is returned as both."""
         if not 0.0 < share < 1.0:
             raise OptionError(f"share must be above 0 and less than 1, got {share}")
         order = np.random.default_rng(seed).permutation(len(self))
@@ -156,7 +148,7 @@ class Sequences:
         cut = cut if at_most is None else min(cut, at_most)
         return self.take(order[cut:] if cut < len(self) else order), self.take(order[:cut])
 
-    def distinct(self) -> tuple[Sequences, npt.NDArray[np.float64]]:
+    def distinct(self) -> tuple[Sequences, Array]:
         """Return the distinct strings in lexicographic order, and how often each occurs."""
         # Big-endian bytes sort as the symbol indices do; the shift makes -1 the smallest.
         keys = (self.symbols.astype(np.int64) + 1).astype(">u4").tobytes()

@@ -25,11 +25,5 @@ _UNIVERSAL = {tag: universal for universal, tags in _PENN.items() for tag in tag
 
 
 def universal_tag(penn: str) -> str:
-    """Return the universal part of speech of a Penn tag; X for a tag that is none.
-
-    Examples
-    --------
-    >>> [universal_tag(tag) for tag in ("DT", "NNS", "VBD", ",")]
-    ['DET', 'NOUN', 'VERB', '.']
-    """
+    """Return the universal part of speech of a Penn tag; X for a tag that is none."""
     return _UNIVERSAL.get(penn, "X")

@@ -1,13 +1,12 @@
 """Training strings as prefix trees: equal prefixes are computed once, with the weight of all strings below.
 
-A :class:`PrefixForest` cuts the sorted distinct strings into many small trees. The cut depends on the data
-alone, and the trees are added up in a fixed number of lanes, so that results are the same for any number of
-threads.
+A :class:`PrefixForest` cuts the sorted distinct strings into many small trees. The cut depends on the data alone, and the trees are added
+up in a fixed number of lanes, so that results are the same for any number of threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -31,14 +30,7 @@ _TREE_SIZE = 1 << 15  # symbols: bounds the memory of a pass, and leaves room fo
 
 @dataclass(frozen=True, eq=False)
 class PrefixForest:
-    """Weighted training strings, ready for expected or sampled counts of a PNFA's moves.
-
-    Examples
-    --------
-    >>> forest = PrefixForest.from_sample(Sequences.from_strings(["ab", "ab", "a", ""]))
-    >>> forest.n_strings, forest.n_nodes
-    (4, 3)
-    """
+    """Weighted training strings, ready for expected or sampled counts of a PNFA's moves."""
 
     trees: tuple[PrefixTree, ...]
     alphabet: tuple[Symbol, ...]
@@ -62,13 +54,13 @@ class PrefixForest:
 
         def lane(first: int) -> tuple[float, MoveCounts]:
             trees = self.trees[first::_LANES]
-            work, counts = _workspace(trees, model.n_states, np.float64), _no_counts(model)
+            work = _workspace(trees, model.n_states, np.float64)
+            counts = MoveCounts.zeros(model.n_symbols, model.n_states)
             return sum(kernels.expectations(weights, tree, work, counts) for tree in trees), counts
 
-        results = self._run(lane, n_jobs)
-        initial, final, products = _summed([counts for _, counts in results])
-        counts = MoveCounts(initial, final, products * model.transitions)
-        return sum(total for total, _ in results), counts
+        values, counts = zip(*self._run(lane, n_jobs), strict=True)
+        initial, final, products = _summed(counts)
+        return sum(values), MoveCounts(initial, final, products * model.transitions)
 
     def sampled_counts(self, model: WFA, rng: np.random.Generator, n_jobs: int = 1) -> MoveCounts:
         """Draw a state path for every string from its posterior under `model`; return the counts of moves."""
@@ -78,7 +70,8 @@ class PrefixForest:
 
         def lane(first: int) -> MoveCounts:
             trees = self.trees[first::_LANES]
-            work, counts = _workspace(trees, model.n_states, np.float32), _no_counts(model)
+            work = _workspace(trees, model.n_states, np.float32)
+            counts = MoveCounts.zeros(model.n_symbols, model.n_states)
             for tree, numbers in zip(trees, uniforms[first::_LANES], strict=True):
                 kernels.sample_paths(weights, tree, work, numbers, counts)
             return counts
@@ -107,16 +100,8 @@ def _workspace(trees: tuple[PrefixTree, ...], n_states: int, dtype: type[np.floa
     return Workspace(block, forward, backward, *np.empty((2, rows[0]), dtype))
 
 
-def _no_counts(model: WFA) -> MoveCounts:
-    n = model.n_states
-    return MoveCounts(np.zeros(n), np.zeros(n), np.zeros_like(model.transitions))
-
-
-def _summed(counts: list[MoveCounts]) -> MoveCounts:
-    for more in counts[1:]:
-        for total, part in zip(counts[0], more, strict=True):
-            total += part
-    return counts[0]
+def _summed(counts: Iterable[MoveCounts]) -> MoveCounts:
+    return MoveCounts(*(sum(parts) for parts in zip(*counts, strict=True)))
 
 
 def _tree(strings: Sequences, weights: npt.NDArray[np.float64]) -> PrefixTree:

@@ -14,12 +14,11 @@ import numpy.typing as npt
 
 from gramian.automata import automata_kernels as kernels
 from gramian.automata.sequence_model import SequenceModel, random_walks
-from gramian.automata.strings import Sequences, Strings, Symbol
+from gramian.automata.strings import Array, Sequences, Strings, Symbol
 from gramian.errors import GramianError, OptionError
 
 __all__ = ["WFA", "DivergenceError", "Statistic"]
 
-Array = npt.NDArray[np.float64]
 Statistic = Literal["string", "prefix", "substring"]
 
 
@@ -107,12 +106,11 @@ class WFA(SequenceModel):
     def next_scores(self, strings: Strings) -> Array:
         """Return scores of what follows each prefix: ``a·A_s·ã`` for symbols, ``a·final`` for STOP.
 
-        One row a prefix, a string of length t having t + 1; one column a symbol, then STOP. The state row
-        ``a`` is normalised by its prefix weight ``a·ã``, with ``ã = (I - A)^-1 final``. Where that is not
-        positive, which in a distribution means that the prefix cannot be, the history before its last symbol
-        is forgotten: ``a`` is the average state of all positions, moved by that symbol, or not moved if the
-        symbol is unknown. If the sum over all strings diverges, ``ã`` is still the solution of the same
-        equation, or `final` if there is none.
+        One row a prefix, a string of length t having t + 1; one column a symbol, then STOP. The state row ``a`` is normalised by its
+        prefix weight ``a·ã``, with ``ã = (I - A)^-1 final``. Where that is not positive, which in a distribution means that the prefix
+        cannot be, the history before its last symbol is forgotten: ``a`` is the average state of all positions, moved by that symbol, or
+        not moved if the symbol is unknown. If the sum over all strings diverges, ``ã`` is still the solution of the same equation, or
+        `final` if there is none.
         """
         readout = np.column_stack([(self.transitions @ self.prefix_weights()).T, self.final])
         return np.asarray(self.state_vectors(strings) @ readout)
@@ -179,17 +177,14 @@ class WFA(SequenceModel):
         for value in (source, target):
             if value not in order:
                 raise OptionError(f"statistic must be one of {', '.join(order)}, got {value!r}")
-        summed_start = (source == "substring", target == "substring")
-        summed_end = (source != "string", target != "string")
-        initial, final = self.initial, self.final
-        summed = self.transitions.sum(axis=0)
-        if summed_start == (False, True):
-            initial = self._resolvent(initial, transposed=True)
-        elif summed_start == (True, False):
+        initial, final, summed = self.initial, self.final, self.transitions.sum(axis=0)
+        if source == "substring" != target:
             initial = initial - initial @ summed
-        if summed_end == (False, True):
+        elif source != "substring" == target:
+            initial = self._resolvent(initial, transposed=True)
+        if source == "string" != target:
             final = self._resolvent(final)
-        elif summed_end == (True, False):
+        elif source != "string" == target:
             final = final - summed @ final
         return WFA(initial, final, self.transitions, self.alphabet)
 
@@ -245,14 +240,7 @@ class WFA(SequenceModel):
         return WFA(self.initial @ basis, basis.T @ self.final, operators, self.alphabet)
 
     def sample(self, n_strings: int, *, random_state: int = 0, max_length: int = 10_000) -> Sequences:
-        """Draw strings; the automaton must be a PNFA.
-
-        Examples
-        --------
-        >>> coin = WFA([1.0], [0.5], [[[0.5]]], ("a",))
-        >>> bool(abs(coin.sample(1000).lengths.mean() - 1.0) < 0.2)
-        True
-        """
+        """Draw strings; the automaton must be a PNFA."""
         if not self.is_probabilistic(1e-6):
             raise OptionError("sampling: this automaton is not a distribution; try: learning it with repair")
         n, k = self.n_states, self.n_symbols

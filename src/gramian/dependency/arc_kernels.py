@@ -82,22 +82,15 @@ def score_arcs(templates, tokens, weights, scores):
 
 @kernel
 def arc_factors(templates, tokens, weights, lowest, factors):
-    """OUT factors (N + 1, N + 1): exponents of the scores of `score_arcs`, 1 for the best arc of each modifier, 0 where there is none.
-
-    Scores below the best by more than `lowest` count as so much below it.
-    """
+    """OUT factors (N + 1, N + 1): exp of the scores of `score_arcs` less the best of each modifier, at least `lowest`; 0 for no arc."""
     score_arcs(templates, tokens, weights, factors)
     size = factors.shape[0]
     factors[:, 0] = 0.0
     for modifier in range(1, size):
-        best = -np.inf
+        best = factors[:, modifier].max()
         for head in range(size):
-            best = max(best, factors[head, modifier])
-        for head in range(size):
-            if head == modifier:
-                factors[head, modifier] = 0.0
-            else:
-                factors[head, modifier] = math.exp(max(factors[head, modifier] - best, lowest))
+            below = max(factors[head, modifier] - best, lowest)
+            factors[head, modifier] = math.exp(below) if head != modifier else 0.0
 
 
 @kernel
@@ -132,10 +125,7 @@ def _family(heads, family):
 
 @kernel
 def _relation_starts(templates, tokens, heads, labels, size):
-    """Return where the weights of each word's features begin in a table of a size, int64 (N + 1, n); row 0 is left alone.
-
-    The weights of all relations of a feature lie within the table, side by side.
-    """
+    """Return where the weights of each word's features begin, int64 (N + 1, n), row 0 left alone; relations lie side by side."""
     n, n_words, n_places = templates.number.shape[0], heads.shape[0], templates.n_places
     family, columns = np.empty((4, n_words), np.int64), np.empty(n_places, np.int64)
     sums, starts = np.empty((2, n), np.uint64), np.empty((n_words, n), np.int64)

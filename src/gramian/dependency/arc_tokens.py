@@ -21,7 +21,6 @@ Tokens = npt.NDArray[np.int32]
 VIEWS = 7
 
 _RARE = 1  # what is seen so often in training counts as unknown, so that unknown values have weights
-_BOUNDARY = (0, 1), 2, (3, 4)  # two places before the sentence, the root, two places after
 _UNKNOWN = 5
 _FIRST = 6
 
@@ -31,44 +30,29 @@ class TokenTable:
     """Numbers for the views of a word: tag, form, ending of three, coarse tag, endings of two and five, beginning of five.
 
     Value number v of a view has number v + 6. Numbers 0-4 are places outside the sentence and the root, 5 is all that is unknown.
-
-    Examples
-    --------
-    >>> sentence = Sentence((Token(1, "Dogs", upos="NOUN"), Token(2, "dogs", upos="NOUN")))
-    >>> TokenTable.fit([sentence], "upos").encode(sentence.tokens)[1]
-    array([0, 1, 2, 6, 6, 3, 4], dtype=int32)
     """
 
     column: Literal["upos", "xpos"]  # which gives the tag
     values: tuple[tuple[str, ...], ...]  # the known values of each view
-    counts: npt.NDArray[
-        np.int64
-    ]  # how often each form was seen in training; empty once the model is read from a file
+    counts: npt.NDArray[np.int64]  # of each form in training; empty once the model is read from a file
 
     @classmethod
     def fit(cls, sentences: Sequence[Sentence], column: Literal["upos", "xpos"]) -> TokenTable:
         """Collect the values that occur more than once."""
         bare = cls(column, ((),) * VIEWS, np.zeros(0, np.int64))
         counters: list[Counter[str]] = [Counter() for _ in range(VIEWS)]
-        for sentence in sentences:
-            for token in sentence.tokens:
-                for counter, value in zip(
-                    counters, bare._views(token.form, token.upos, token.xpos), strict=True
-                ):
-                    counter[value] += 1
-        values = tuple(
-            tuple(sorted(value for value, count in counter.items() if count > _RARE)) for counter in counters
-        )
-        counts = np.asarray([counters[1][form] for form in values[1]], np.int64)
-        return cls(column, values, counts)
+        for token in (token for sentence in sentences for token in sentence.tokens):
+            for counter, value in zip(counters, bare._views(token.form, token.upos, token.xpos), strict=True):
+                counter[value] += 1
+        values = tuple(tuple(sorted(value for value in seen if seen[value] > _RARE)) for seen in counters)
+        return cls(column, values, np.asarray([counters[1][form] for form in values[1]], np.int64))
 
     def encode(self, tokens: Sequence[Token]) -> Tokens:
         """Return the views of a sentence, shape (7, N + 5): position i of the sentence is column i + 2."""
-        before, root, after = _BOUNDARY
         columns = [self._known[token.form, token.upos, token.xpos] for token in tokens]
         rows = np.empty((VIEWS, len(columns) + 5), np.int32)
-        rows[:, :3] = *before, root
-        rows[:, -2:] = after
+        rows[:, :3] = 0, 1, 2  # two places before the sentence, and the root
+        rows[:, -2:] = 3, 4  # two places after it
         rows[:, 3:-2] = np.asarray(columns, np.int32).reshape(-1, VIEWS).T
         return rows
 

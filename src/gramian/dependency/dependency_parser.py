@@ -15,11 +15,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gramian.dependency.arc_labeller import Labeller
-from gramian.dependency.arc_scorer import ArcScorer
+from gramian.dependency.arc_models import ArcScorer, Labeller
 from gramian.dependency.arc_tokens import TokenTable
-from gramian.dependency.crossing import restored
-from gramian.dependency.dependency_decode import Decoder, decode
+from gramian.dependency.half_constituents import Decoder, decode
+from gramian.dependency.modifiers import restored
 from gramian.dependency.shag import SHAG, Symbols
 from gramian.dependency.symbols import SymbolFunction, SymbolMap
 from gramian.errors import OptionError
@@ -56,16 +55,12 @@ class DependencyParse:
     status: Status
 
     def sentence(self, *, confidence: bool = False) -> Sentence:
-        """Return the words with these arcs; comments, ranges and the other columns stay, but DEPS is emptied.
-
-        With `confidence`, MISC gets ``Confidence=0.987``.
-        """
+        """Return the words with these arcs and, if wanted, ``Confidence=0.987`` in MISC; DEPS is emptied, all else stays."""
         tokens = []
         rows = zip(self.words.tokens, self.heads, self.relations, self.confidences, strict=True)
         for t, head, relation, value in rows:
-            misc = t.misc
-            if confidence:
-                misc = f"Confidence={value:.3f}" if misc == "_" else f"{misc}|Confidence={value:.3f}"
+            before = "" if t.misc == "_" else f"{t.misc}|"
+            misc = f"{before}Confidence={value:.3f}" if confidence else t.misc
             tokens.append(Token(t.id, t.form, t.lemma, t.upos, t.xpos, t.feats, head, relation, "_", misc))
         return Sentence(tuple(tokens), self.words.comments, self.words.extras, self.words.line)
 
@@ -75,8 +70,7 @@ class DependencyParse:
 
         return draw_parse(self)
 
-    def _repr_svg_(self) -> str:
-        return self.svg()
+    _repr_svg_ = svg
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,19 +123,15 @@ class DependencyParser:
             raise OptionError(f"max_length must be at least 1, got {max_length}")
         if len(sentence) <= max_length:
             return self._parse(sentence, decoder)
-        heads: list[int] = []
-        relations: list[str] = []
-        confidences: list[float] = []
-        for start in range(0, len(sentence), max_length):
+        first = self._parse(Sentence(sentence.tokens[:max_length]), decoder)
+        top = first.heads.index(0) + 1
+        rows = [*zip(first.heads, first.relations, first.confidences, strict=True)]
+        for start in range(max_length, len(sentence), max_length):
             piece = self._parse(Sentence(sentence.tokens[start : start + max_length]), decoder)
-            top = heads.index(0) + 1 if heads else 0
-            heads += [head + start if head else top for head in piece.heads]
-            relations += piece.relations
-            confidences += [
-                value if head or not start else 0.0
-                for head, value in zip(piece.heads, piece.confidences, strict=True)
-            ]
-        return DependencyParse(sentence, tuple(heads), tuple(relations), tuple(confidences), "cut")
+            for head, relation, value in zip(piece.heads, piece.relations, piece.confidences, strict=True):
+                rows.append((head + start, relation, value) if head else (top, relation, 0.0))
+        heads, relations, confidences = zip(*rows, strict=True)
+        return DependencyParse(sentence, heads, relations, confidences, "cut")
 
     def _parse(self, sentence: Sentence, decoder: Decoder) -> DependencyParse:
         tokens = self.table.encode(sentence.tokens)
@@ -168,10 +158,7 @@ class DependencyParser:
         decoder: Decoder = "mbr",
         max_length: int = 400,
     ) -> Iterator[DependencyParse]:
-        """Parse sentences as they come, in order; `n_jobs` threads give the same results.
-
-        See :meth:`parse` for the other parameters.
-        """
+        """Parse sentences as they come, in order; `n_jobs` threads give the same results. See :meth:`parse` for the other parameters."""
         return in_order(partial(self.parse, decoder=decoder, max_length=max_length), sentences, n_jobs)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -182,10 +169,7 @@ class DependencyParser:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, symbols: SymbolFunction | None = None) -> DependencyParser:
-        """Read a file that :meth:`save` wrote.
-
-        Files hold no code: a parser that was trained with a function for its `symbols` needs it again.
-        """
+        """Read a file that :meth:`save` wrote; it holds no code, so that a function that `symbols` were trained with is needed again."""
         from gramian.dependency.dependency_store import load
 
         return load(path, symbols)

@@ -14,11 +14,7 @@ __all__ = ["draw_parse"]
 
 
 def draw_parse(parse: DependencyParse) -> str:
-    """Draw the arcs of a sentence above its words; the paler an arc, the less sure the parser is.
-
-    An arc's colour goes from blue, certain, to red, where its marginal is small; the number stands beside its relation
-    unless it rounds to 1.
-    """
+    """Draw arcs above words, from blue, certain, to red; a marginal that does not round to 1 stands beside the relation."""
     words = [token.form for token in parse.words.tokens]
     tags = [token.upos if token.xpos == "_" else token.xpos for token in parse.words.tokens]
     widths = [max(44.0, 9.0 * max(len(word), len(tag)) + 14.0) for word, tag in zip(words, tags, strict=True)]

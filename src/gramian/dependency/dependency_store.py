@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.dependency.arc_labeller import Labeller
-from gramian.dependency.arc_scorer import ArcScorer
+from gramian.dependency.arc_models import ArcScorer, Labeller
 from gramian.dependency.arc_tokens import VIEWS, TokenTable
 from gramian.dependency.dependency_parser import DependencyParser
 from gramian.dependency.shag import SHAG
@@ -45,9 +44,7 @@ def load(path: str | os.PathLike[str], symbols: SymbolFunction | None = None) ->
 def _pack(parser: DependencyParser) -> tuple[dict[str, Any], Tensors]:
     header = {
         "symbols": {
-            "names": parser.symbols.names,
-            "column": parser.symbols.column,
-            "buckets": parser.symbols.buckets,
+            **{part: getattr(parser.symbols, part) for part in ("names", "column", "buckets")},
             "function": parser.symbols.function is not None,
         },
         "table": {"column": parser.table.column, "values": parser.table.values},

@@ -25,59 +25,32 @@ Array = npt.NDArray[np.float64]
 
 
 class Problem(NamedTuple):
-    """A grammar and a sentence of N words.
+    """A grammar and a sentence of N words."""
 
-    Attributes
-    ----------
-    initial, final : (A, n)
-        Initial and final vectors of all automata of the grammar.
-    operators : (R, n, n)
-        All transition operators of the grammar; row 0 is the zero operator.
-    automata : (2, N + 1)
-        Row of `initial` for each direction and position.
-    arcs : (N + 1, N + 1)
-        ``arcs[head, modifier]`` is a row of `operators`.
-    weights : (N + 1, N + 1)
-        Factor on each arc (1 for the plain grammar, 0 forbids the arc).
-    single_root : bool
-        Whether position 0 takes exactly one modifier.
-    """
-
-    initial: Array
-    final: Array
-    operators: Array
-    automata: npt.NDArray[np.int32]
-    arcs: npt.NDArray[np.int32]
-    weights: Array
-    single_root: bool
+    initial: Array  # (A, n) of all automata of the grammar
+    final: Array  # (A, n)
+    operators: Array  # (R, n, n) of the grammar; row 0 is the zero operator
+    automata: npt.NDArray[np.int32]  # (2, N + 1): the row of `initial` for each direction and position
+    arcs: npt.NDArray[np.int32]  # (N + 1, N + 1): the row of `operators` for each head and modifier
+    weights: Array  # (N + 1, N + 1): a factor on each arc (1 for the plain grammar, 0 forbids the arc)
+    single_root: bool  # whether position 0 takes exactly one modifier
 
 
 class Charts(NamedTuple):
     """Values of all items, or the partition's gradients by them; times the factors of the gaps they cover.
 
-    Attributes
-    ----------
-    trapezoid : (2, N + 1, N + 1, n)
-        Inside vectors of ``[direction, head, modifier]``.
-    ended : (2, N + 1, N + 1)
-        Trapezoids whose head takes no further modifier.
-    finished : (2, N + 1, N + 1)
-        Completed half-constituents as ``[direction, head, end]``; right ones times the factor of the gap next to `end` too.
-    finished_by_end : (2, N + 1, N + 1)
-        Completed half-constituents as ``[direction, end, head]``; ``[1, N, 0]`` is the sum over all trees.
-    between, between_by_end : (N + 1, N + 1)
-        The right half of one word and the left half of the next, by ``[first, last]`` and ``[last, first]``.
-    gap : (N + 1,)
-        Factor given to the gap between positions k and k + 1; 1 for the last.
+    Without a shape given, [direction, N + 1, N + 1]. Right halves in `finished` also have the factor of the gap next to their end.
     """
 
-    trapezoid: Array
-    ended: Array
-    finished: Array
-    finished_by_end: Array
-    between: Array
-    between_by_end: Array
-    gap: Array
+    trapezoid: Array  # (2, N + 1, N + 1, n): inside vectors of [direction, head, modifier]
+    ended: Array  # trapezoids whose head takes no further modifier
+    finished: Array  # completed half-constituents by [direction, head, end]
+    finished_by_end: Array  # the same by [direction, end, head]; [1, N, 0] is the sum over all trees
+    between: (
+        Array  # (N + 1, N + 1): the right half of one word and the left half of the next, by [first, last]
+    )
+    between_by_end: Array  # the same by [last, first]
+    gap: Array  # (N + 1,): factor given to the gap between positions k and k + 1; 1 for the last
 
 
 @order_free_kernel
@@ -106,9 +79,7 @@ def inside(problem, charts):
     for j in range(1, size):
         largest = 0.0
         for i in range(j - 1, -1, -1):
-            for d in range(2):
-                if d == 0 and i == 0:
-                    continue
+            for d in range(1 if i == 0 else 0, 2):
                 head, end = (i, j) if d == 1 else (j, i)
                 operator = arcs[head, end]
                 weight = weights[head, end]
@@ -132,8 +103,7 @@ def inside(problem, charts):
                     if c != 0.0:
                         for q in range(n):
                             out[q] += c * operators[operator, p, q]
-                value = _dot(out, final[automata[d, head]])
-                ended[d, head, end] = value
+                ended[d, head, end] = _dot(out, final[automata[d, head]])
             value = 0.0
             for k in range(i, j):
                 value += finished[1, i, k] * finished[0, j, k + 1]
@@ -178,10 +148,7 @@ def inside(problem, charts):
 
 @order_free_kernel
 def outside(problem, charts, gradients, marginals):
-    """Run `inside` backwards: outside values of all items, and the marginals ``[head, modifier]`` of all arcs.
-
-    `gradients` (OUT, charts of the same shapes) must come in filled with zeros.
-    """
+    """Run `inside` backwards: OUT `gradients`, outside values in place of zeros, and the marginals ``[head, modifier]`` of all arcs."""
     initial, final, operators, automata, arcs, weights, single_root = problem
     trapezoid, ended, finished, finished_by_end, between, between_by_end, gap = charts
     d_trapezoid, d_ended, d_finished, d_finished_by_end, d_between, d_between_by_end, _ = gradients
@@ -205,9 +172,7 @@ def outside(problem, charts, gradients, marginals):
             for k in range(i, j):
                 d_finished[1, i, k] += c * finished[0, j, k + 1]
                 d_finished[0, j, k + 1] += c * finished[1, i, k]
-            for d in range(2):
-                if d == 0 and i == 0:
-                    continue
+            for d in range(1 if i == 0 else 0, 2):
                 head, end = (i, j) if d == 1 else (j, i)
                 operator = arcs[head, end]
                 weight = weights[head, end]
@@ -242,31 +207,10 @@ def outside(problem, charts, gradients, marginals):
 
 
 @order_free_kernel
-def _look_up(rows, sentence, automata, arcs):
-    """OUT automata (2, N + 1), arcs (N + 1, N + 1): which automata and operators a sentence uses."""
-    size = sentence.shape[0]
-    for i in range(size):
-        automata[0, i] = 2 * sentence[i]
-        automata[1, i] = 2 * sentence[i] + 1
-        arcs[i, 0] = 0
-        for j in range(1, size):
-            arcs[i, j] = rows[automata[1 if i < j else 0, i], sentence[j]] if i != j else 0
-
-
-@order_free_kernel
 def _zeros(size, n):
     """Charts of a sentence of `size` positions and automata of n states, filled with zeros."""
-    both = (2, size, size)
-    flat = (size, size)
-    return Charts(
-        np.zeros((2, size, size, n)),
-        np.zeros(both),
-        np.zeros(both),
-        np.zeros(both),
-        np.zeros(flat),
-        np.zeros(flat),
-        np.zeros(size),
-    )
+    both, flat = np.zeros((3, 2, size, size)), np.zeros((2, size, size))
+    return Charts(np.zeros((2, size, size, n)), both[0], both[1], both[2], flat[0], flat[1], np.zeros(size))
 
 
 @order_free_kernel
@@ -278,9 +222,13 @@ def posterior(initial, final, operators, rows, sentence, weights, single_root, m
     """
     size = sentence.shape[0]
     n = initial.shape[1]
-    automata = np.empty((2, size), np.int32)
-    arcs = np.empty((size, size), np.int32)
-    _look_up(rows, sentence, automata, arcs)
+    automata, arcs = np.empty((2, size), np.int32), np.zeros((size, size), np.int32)
+    for i in range(size):
+        automata[0, i] = 2 * sentence[i]
+        automata[1, i] = 2 * sentence[i] + 1
+        for j in range(1, size):
+            if i != j:
+                arcs[i, j] = rows[automata[1 if i < j else 0, i], sentence[j]]
     problem = Problem(initial, final, operators, automata, arcs, weights, single_root)
     charts = _zeros(size, n)
     log_scale = inside(problem, charts)

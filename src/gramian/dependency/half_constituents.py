@@ -1,13 +1,14 @@
 """Inference in one sentence: marginals of all arcs, and the trees they give.
 
-The minimum Bayes risk tree maximises the sum of the logarithms of its arcs' marginals (Balle, Carreras,
-Luque & Quattoni 2014, equation 2); the Viterbi tree is the best one together with its state sequences.
+The minimum Bayes risk tree maximises the sum of the logarithms of its arcs' marginals (Balle, Carreras, Luque & Quattoni 2014, equation
+2); the Viterbi tree is the best one together with its state sequences. Spectral automata may have marginals that are no distribution, or
+a partition that is not positive. Then `decode` takes the mean of their marginals, cut to 0..1, and of those of a smoothed DET+F grammar.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,21 +18,28 @@ from gramian.dependency import half_constituent_kernels as kernels
 from gramian.dependency.shag import SHAG, Array, Symbols
 from gramian.errors import OptionError
 
-__all__ = ["Marginals", "best_tree", "marginals", "mbr_tree", "viterbi_tree"]
+__all__ = [
+    "DecodedHeads",
+    "Decoder",
+    "Marginals",
+    "best_tree",
+    "decode",
+    "marginals",
+    "mbr_tree",
+    "viterbi_tree",
+]
+
+Decoder = Literal["mbr", "viterbi"]
 
 _FLOOR = 1e-10
 
 
 class Marginals(NamedTuple):
-    """What inside-outside says about a sentence.
+    """What inside-outside says about a sentence; its partition Z is the sum of the weights of all projective trees."""
 
-    `sign` is that of the partition Z, the sum of the weights of all projective trees; 0 where Z is zero or not a number.
-    `log_partition` is log abs(Z), and ``arcs[head, modifier]`` each arc's marginal; all zero where `sign` is 0.
-    """
-
-    sign: float
-    log_partition: float
-    arcs: Array
+    sign: float  # of Z; 0 where Z is zero or not a number
+    log_partition: float  # log abs(Z)
+    arcs: Array  # the marginal of each arc [head, modifier]; all zero where the sign is 0
 
     @property
     def is_distribution(self) -> bool:
@@ -42,25 +50,9 @@ class Marginals(NamedTuple):
 def marginals(
     grammar: SHAG, sentence: Symbols, weights: Array | None = None, *, single_root: bool = True
 ) -> Marginals:
-    """Compute Z and the marginals of all arcs.
+    """Compute Z and the marginals of all arcs of a sentence, which comes as :meth:`SHAG.encode` gives it.
 
-    Parameters
-    ----------
-    grammar : SHAG
-    sentence : int32 array of shape (N + 1,)
-        Symbols of the root and of the words, as :meth:`SHAG.encode` gives them.
-    weights : array of shape (N + 1, N + 1), optional
-        A factor on each arc ``[head, modifier]``; zero forbids the arc.
-    single_root : bool
-        Whether the root takes exactly one word.
-
-    Examples
-    --------
-    >>> from gramian.automata import WFA
-    >>> any_number = WFA([1.0], [0.5], [[[0.5]]], ("a",))
-    >>> grammar = SHAG.from_automata(("a",), {}, {0: any_number, 1: any_number})
-    >>> marginals(grammar, grammar.encode(["a", "a"])).arcs[0]
-    array([0. , 0.5, 0.5])
+    `weights` has a factor for each arc ``[head, modifier]``, and zero forbids the arc. With `single_root`, the root takes exactly one word.
     """
     arcs = np.empty((len(sentence), len(sentence)))
     scaled, log_scale = kernels.posterior(*_arguments(grammar, sentence, weights), single_root, arcs)
@@ -84,15 +76,45 @@ def mbr_tree(arcs: Array, *, single_root: bool = True) -> Symbols:
 def viterbi_tree(
     grammar: SHAG, sentence: Symbols, weights: Array | None = None, *, single_root: bool = True
 ) -> tuple[Symbols, float]:
-    """Return the heads of the best tree with its best states, and the logarithm of their weight.
-
-    A grammar with negative weights is refused: there is no best state sequence.
-    """
+    """Return the heads of the best tree with its best states, and its log-weight; negative weights have no best, and are refused."""
     if not grammar.is_nonnegative:
         raise OptionError("Viterbi needs automata without negative weights; try: MBR decoding")
     heads = np.empty(len(sentence), np.int32)
     value = decode_kernels.viterbi(*_arguments(grammar, sentence, weights), single_root, heads)
     return heads[1:], float(value)
+
+
+class DecodedHeads(NamedTuple):
+    """The head of each word, the marginal of its arc, cut to 0..1, and whether the back-off grammar had to help."""
+
+    heads: Symbols
+    confidences: Array
+    backed_off: bool
+
+
+def decode(
+    grammar: SHAG,
+    backoff: SHAG,
+    sentence: Symbols,
+    factors: Array | None = None,
+    *,
+    decoder: Decoder = "mbr",
+    single_root: bool = True,
+) -> DecodedHeads:
+    """Find the tree of the most certain arcs (mbr), or the best with its states; `backoff` gives all projective trees a positive weight."""
+    found = marginals(grammar, sentence, factors, single_root=single_root)
+    arcs, backed_off = found.arcs, not found.is_distribution
+    if backed_off:
+        grammar = backoff
+        arcs = marginals(backoff, sentence, factors, single_root=single_root).arcs
+        if found.sign != 0.0:
+            arcs = (arcs + np.clip(found.arcs, 0.0, 1.0)) / 2.0
+    if decoder == "mbr":
+        heads = mbr_tree(arcs, single_root=single_root)
+    else:
+        heads, _ = viterbi_tree(grammar, sentence, factors, single_root=single_root)
+    confidences = np.clip(arcs[heads, np.arange(1, len(sentence))], 0.0, 1.0)
+    return DecodedHeads(heads, confidences, backed_off)
 
 
 def _arguments(grammar: SHAG, sentence: Symbols, weights: Array | None) -> tuple[npt.NDArray[Any], ...]:

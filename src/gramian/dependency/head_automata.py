@@ -45,16 +45,7 @@ class HeadBasis:
 
 
 def deterministic(sequences: HeadSequences, *, first: bool = False) -> SHAG:
-    """Estimate DET, or DET+F: one state, or one for the first modifier and one for the others (figure 7).
-
-    Examples
-    --------
-    >>> from gramian.dependency.modifiers import head_sequences
-    >>> trees = head_sequences(("D", "N"), [["D", "N"], ["N"]], [[2, 0], [0]])
-    >>> grammar = deterministic(trees, first=True)
-    >>> grammar.tree_weight(["D", "N"], [2, 0])
-    0.5
-    """
+    """Estimate DET, or DET+F: one state, or one for the first modifier and one for the others (figure 7)."""
     automata = {head: _deterministic(sample, first) for head, sample in sequences.samples.items()}
     return SHAG.from_automata(sequences.symbols, automata, _defaults(sequences))
 
@@ -65,10 +56,7 @@ def backoff(sequences: HeadSequences, smoothing: float = 0.01) -> SHAG:
 
 
 def spectral(sequences: HeadSequences, *, n_states: int, basis: HeadBasis = HeadBasis()) -> SHAG:
-    """Learn each automaton by the spectral method, from expected counts of substrings.
-
-    An automaton has no more states than modifiers.
-    """
+    """Learn each automaton by the spectral method, from expected counts of substrings. An automaton has no more states than modifiers."""
     check_options(basis)
     automata = {}
     for head, sample in sequences.samples.items():
@@ -90,24 +78,14 @@ def expectation_maximisation(
     start: Literal["random", "spectral"] = "random",
     random_state: int = 0,
 ) -> SHAG:
-    """Climb the likelihood of each automaton's sequences from a random or spectral start.
-
-    An automaton has no more states than modifiers.
-    """
+    """Climb the likelihood of each automaton's sequences; an automaton has no more states than modifiers."""
     automata = {}
+    learner = PNFAEM(start=start, max_iter=max_iter, tolerance=0.0)
     by_name = sorted(sequences.samples.items(), key=lambda item: (item[0][0] or "", item[0][1]))
     for number, (head, sample) in enumerate(by_name):
-        if not sample.alphabet:
-            automata[head] = _deterministic(sample, False)
-            continue
-        learner = PNFAEM(
-            min(n_states, len(sample.alphabet)),
-            start=start,
-            max_iter=max_iter,
-            tolerance=0.0,
-            random_state=random_state + number,
-        )
-        automata[head] = learner.fit(sample).model_
+        size = len(sample.alphabet)
+        learner.set_params(n_states=min(n_states, size), random_state=random_state + number)
+        automata[head] = learner.fit(sample).model_ if size else _deterministic(sample, False)
     return SHAG.from_automata(sequences.symbols, automata, _defaults(sequences))
 
 

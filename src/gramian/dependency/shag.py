@@ -159,8 +159,6 @@ class SHAG:
         for head in range(len(sentence)):
             modifiers = [word for word, above in enumerate(heads, 1) if above == head]
             for direction in (LEFT, RIGHT):
-                if head == 0 and direction == LEFT:
-                    continue
                 number = 2 * sentence[head] + direction
                 vector = self.initial[number]
                 side = [word for word in modifiers if (word > head) == (direction == RIGHT)]

@@ -21,8 +21,7 @@ from gramian.base import (
     Whole,
     number_of_jobs,
 )
-from gramian.dependency.arc_labeller import fit_labeller
-from gramian.dependency.arc_scorer import fit_arc_scorer
+from gramian.dependency.arc_models import fit_arc_scorer, fit_labeller
 from gramian.dependency.arc_tokens import TokenTable
 from gramian.dependency.dependency_parser import DependencyParse, DependencyParser
 from gramian.dependency.head_automata import (
@@ -51,8 +50,7 @@ class SymbolOptions:
     Parameters
     ----------
     tag : {"auto", "upos", "xpos"} or callable
-        A tag, or what a function makes of a token. "auto" takes XPOS where the treebank has between 2 and 100 of them,
-        else UPOS.
+        A tag, or what a function makes of a token. "auto" takes XPOS where the treebank has between 2 and 100 of them, else UPOS.
     frequent_words : int
         So many of the most frequent pairs of tag and word become symbols of their own.
     buckets : int

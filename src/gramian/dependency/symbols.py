@@ -25,24 +25,8 @@ _LARGEST_TAG_SET = 100
 class SymbolMap:
     """A map from words to symbols.
 
-    Attributes
-    ----------
-    names : tuple of str
-        All symbols of the training sentences, sorted; then ``<unknown>``, for words whose symbol is new.
-    column : "upos" or "xpos"
-        Which tag is read.
-    buckets : int
-        If positive, the tag is followed by a hash of the lower-cased form with so many values.
-    function : callable, optional
-        Used instead of the columns.
-
-    Examples
-    --------
-    >>> sentence = Sentence((Token(1, "the", upos="DET", xpos="DT"), Token(2, "dog", upos="NOUN", xpos="NN")))
-    >>> SymbolMap.fit([sentence], "upos")(sentence.tokens)
-    ['DET', 'NOUN']
-    >>> SymbolMap.fit([sentence], "xpos", frequent_words=1)(sentence.tokens)
-    ['DT/the', 'NN']
+    `names` are the symbols of the training sentences, sorted, then ``<unknown>``, for words whose symbol is new. A symbol is the tag of a
+    `column`, followed, if `buckets` is positive, by one of so many hashes of the lower-cased form; or what `function` makes of a token.
     """
 
     names: tuple[str, ...]
@@ -81,20 +65,14 @@ class SymbolMap:
         known = self._known
         if self.function is not None:
             symbols = [self.function(token) for token in tokens]
-        elif self._has_words:
+        else:
             pairs = [(self._tag_and_word(token), self._symbol(token)) for token in tokens]
             symbols = [pair if pair in known else tag for pair, tag in pairs]
-        else:
-            symbols = [self._symbol(token) for token in tokens]
         return [symbol if symbol in known else _UNKNOWN for symbol in symbols]
 
     @cached_property
     def _known(self) -> frozenset[str]:
         return frozenset(self.names)
-
-    @cached_property
-    def _has_words(self) -> bool:
-        return any("/" in name for name in self.names)
 
     def _tag(self, token: Token) -> str:
         return token.upos if self.column == "upos" or token.xpos == "_" else token.xpos

@@ -12,7 +12,7 @@ from functools import partial
 from time import process_time
 from typing import NamedTuple
 
-from gramian.dependency.dependency_decode import decode
+from gramian.dependency.half_constituents import decode
 from gramian.dependency.head_automata import (
     HeadBasis,
     backoff,

@@ -3,8 +3,7 @@ import pytest
 from toy_treebank import toy_sentences
 
 from gramian.dependency import arc_kernels as kernels
-from gramian.dependency.arc_labeller import fit_labeller
-from gramian.dependency.arc_scorer import ArcScorer, fit_arc_scorer
+from gramian.dependency.arc_models import ArcScorer, fit_arc_scorer, fit_labeller, table_size
 from gramian.dependency.arc_templates import ARCS
 from gramian.dependency.arc_tokens import TokenTable
 from gramian.dependency.half_constituents import marginals
@@ -83,7 +82,8 @@ def test_an_arc_scores_the_sum_of_what_its_climbs_gave(tokens):
     gradient = np.zeros((size, size))
     gradient[2, 1] = 1.0
     kernels.climb_arcs(ARCS, tokens[0], gradient, 1.0, tables)
-    scores = ArcScorer(tables.weights).scores(tokens[0])
+    scores = np.empty((size, size))
+    kernels.score_arcs(ARCS, tokens[0], tables.weights, scores)
     features = int(tables.squares.sum())
     assert 52 <= features <= 60
     assert scores[2, 1] >= features * 0.1 / np.sqrt(1.01) - 1e-4
@@ -156,10 +156,16 @@ def test_relations_see_the_words_around_both_ends():
 
 def test_factors_are_the_exponents_of_scores(table, tokens):
     scorer = ArcScorer(np.random.default_rng(0).normal(size=4096).astype(np.float32))
-    scores, factors = scorer.scores(tokens[0]), scorer.factors(tokens[0])
+    factors = scorer.factors(tokens[0])
+    scores = np.empty_like(factors)
+    kernels.score_arcs(ARCS, tokens[0], scorer.weights, scores)
     expected = np.exp(scores[:, 1:] - scores[:, 1:].max(axis=0))
     np.testing.assert_allclose(factors[:, 1:], expected, rtol=1e-12, atol=0)
     assert not factors[:, 0].any()
+
+
+def test_tables_grow_with_the_words_within_bounds():
+    assert [table_size(words) for words in (1_000, 10**9)] == [1 << 16, 1 << 22]
 
 
 def test_words_met_before_keep_their_numbers(table):

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramian.dependency.crossing import restored
-from gramian.dependency.modifiers import head_sequences, projective
+from gramian.dependency.modifiers import head_sequences, projective, restored
 from gramian.dependency.shag import LEFT, RIGHT
 from gramian.errors import InputError, OptionError
 from gramian.trees import Sentence, Token
