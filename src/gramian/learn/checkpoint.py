@@ -14,7 +14,7 @@ from gramian.learn.tables import LatentTables, Layout
 
 __all__ = ["Checkpoint"]
 
-_TENSORS = ("n_states", "binary", "unary", "lexical", "root")
+_TENSORS = ("binary", "unary", "lexical", "root")
 
 
 class Checkpoint:
@@ -32,10 +32,8 @@ class Checkpoint:
         from safetensors.numpy import save
 
         head = {"mark": self._mark, "likelihoods": json.dumps(likelihoods)}
-        tensors = {name: getattr(counts, name) for name in _TENSORS[1:]} | {
-            "n_states": counts.layout.n_states
-        }
-        write_bytes(self.path, save(tensors, head))
+        tensors = {name: getattr(counts, name) for name in _TENSORS}
+        write_bytes(self.path, save(tensors | {"n_states": counts.layout.n_states}, head))
 
     def load(self) -> tuple[LatentTables, list[float]] | None:
         """Return counts and likelihoods of the steps done, or None if there is no file that fits."""
@@ -46,12 +44,12 @@ class Checkpoint:
                 head = file.metadata() or {}
                 if head.get("mark") != self._mark:
                     return None
+                n_states = np.asarray(file.get_tensor("n_states"), np.int32)
                 tensors = {name: file.get_tensor(name) for name in _TENSORS}
                 likelihoods = [float(value) for value in json.loads(head["likelihoods"])]
         except (OSError, SafetensorError, KeyError, ValueError):
             return None
-        layout = Layout.of(self._seen.productions, np.asarray(tensors.pop("n_states"), np.int32))
-        return LatentTables(layout, **tensors), likelihoods
+        return LatentTables(Layout.of(self._seen.productions, n_states), **tensors), likelihoods
 
     def remove(self) -> None:
         """Delete the file, if there is one."""

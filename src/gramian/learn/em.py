@@ -231,12 +231,8 @@ class SpectralEM(_Iterated, SpectralClustering):
     ) -> None:
         self.n_states, self.allocation, self.growth = n_states, allocation, growth
         self.max_iter, self.merge, self.watch, self.checkpoint = max_iter, merge, watch, checkpoint
-        self.features, self.clustering, self.smoothing, self.lexicon = (
-            features,
-            clustering,
-            smoothing,
-            lexicon,
-        )
+        self.features, self.clustering = features, clustering
+        self.smoothing, self.lexicon = smoothing, lexicon
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:

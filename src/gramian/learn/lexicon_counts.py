@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -85,14 +85,13 @@ class LexiconOptions:
             return lexicon
         if lexicon == "auto":
             lexicon = "suffix" if is_penn_english(bank.symbols) else "tag"
-        named = {"suffix": cls(), "tag": cls(suffixes=False), "pos": cls(5, 0.0, 0.0, suffixes=False)}
-        return named[lexicon]
+        return {"suffix": cls(), "tag": cls(suffixes=False), "pos": cls(5, 0.0, 0.0, suffixes=False)}[lexicon]
 
 
 LexiconChoice: TypeAlias = LexiconName | LexiconOptions
 """How words are smoothed, by name or in numbers."""
 
-LEXICON = Either(InstanceOf(LexiconOptions), OneOf("auto", "suffix", "tag", "pos"))
+LEXICON = Either(InstanceOf(LexiconOptions), OneOf(*get_args(LexiconName)))
 """The constraint of a parameter `lexicon`."""
 
 
@@ -146,24 +145,19 @@ class LexicalModel:
 
     @cached_property
     def _tag_pairs(self) -> list[_TagPairs]:
-        levels = []
-        if self.options.suffixes:
-            chains = [suffix_chain(word) for word in self.bank.words]
-            for level in range(max(map(len, chains), default=0)):
-                names: dict[tuple[int, str], int] = {}
-                numbers = [
-                    names.setdefault((tag, chains[word][min(level, len(chains[word]) - 1)]), len(names))
-                    for tag, word in zip(self._tag.tolist(), self._word.tolist(), strict=True)
-                ]
-                levels.append((np.array(numbers, np.int64), [f"{tag} {name}" for tag, name in names]))
-        found = []
-        for tag in range(self.n_tags):
-            pairs = np.flatnonzero(self._tag == tag)
-            own = []
-            for number, class_names in levels:
-                used, place = np.unique(number[pairs], return_inverse=True)
-                own.append(([class_names[one] for one in used.tolist()], place))
-            found.append(_TagPairs(pairs, self._is_rare[pairs], own))
+        found = [
+            _TagPairs(pairs, self._is_rare[pairs], [])
+            for pairs in (np.flatnonzero(self._tag == tag) for tag in range(self.n_tags))
+        ]
+        if not self.options.suffixes:
+            return found
+        chains = [suffix_chain(word) for word in self.bank.words]
+        for level in range(max(map(len, chains), default=0)):
+            suffixes = [chain[min(level, len(chain) - 1)] for chain in chains]
+            for tag, (pairs, _, levels) in enumerate(found):
+                number: dict[str, int] = {}
+                place = [number.setdefault(suffixes[word], len(number)) for word in self._word[pairs]]
+                levels.append(([f"{tag} {suffix}" for suffix in number], np.array(place, np.int64)))
         return found
 
     def state_scores(self, counts: LatentTables) -> StateScores:
@@ -172,9 +166,8 @@ class LexicalModel:
         for tag, cells in enumerate(self._cells(counts.layout)):
             count = counts.lexical[cells].astype(np.float64)
             shares = count.sum(axis=0) / max(count.sum(), 1e-300)
-            ratio = 1 / np.maximum(shares, 1e-30)
-            scores.pairs[cells] = self._smooth_tag(
-                tag, count, count.sum(axis=1), shares, ratio, scores.classes
+            self._smooth_tag(
+                scores, tag, cells, count, count.sum(axis=1), shares, 1 / np.maximum(shares, 1e-30)
             )
         return scores
 
@@ -185,29 +178,29 @@ class LexicalModel:
             mass = self.productions.lexical_count[self._tag_pairs[tag].pairs].astype(np.float64)
             total = operators.lexical[cells] * mass.sum()
             mean = total.sum(axis=0) / mass.sum()
-            scores.pairs[cells] = self._smooth_tag(tag, total, mass, mean, np.ones_like(mean), scores.classes)
+            self._smooth_tag(scores, tag, cells, total, mass, mean, np.ones_like(mean))
         return scores
 
     def _cells(self, layout: Layout) -> Iterator[Integers]:
         """Yield for each tag the cells of its pairs with its states, shape (n_pairs, n_states)."""
-        for (pairs, _, _), states in zip(
-            self._tag_pairs, layout.n_states[self.bank.n_phrases :], strict=True
-        ):
-            yield layout.lexical_start[pairs][:, None] + np.arange(states)
+        tag_states = layout.n_states[self.bank.n_phrases :]
+        for tag, states in zip(self._tag_pairs, tag_states, strict=True):
+            yield layout.lexical_start[tag.pairs][:, None] + np.arange(states)
 
     def _smooth_tag(
         self,
+        scores: StateScores,
         tag: int,
+        cells: Integers,
         total: Doubles,
         mass: Doubles,
         base: Doubles,
         ratio: Doubles,
-        classes: dict[str, npt.NDArray[np.float32]],
-    ) -> Doubles:
-        """Shrink the vectors `total`, each worth `mass` counts, of a tag's pairs step by step; return them times `ratio`."""
+    ) -> None:
+        """Shrink the vectors `total`, each worth `mass` counts, of a tag's pairs step by step; the scores are these times `ratio`."""
         _, rare, levels = self._tag_pairs[tag]
         everything = self._shrink(total[rare].sum(axis=0), mass[rare].sum(), base)
-        classes[str(tag)] = (everything * ratio).astype(np.float32)
+        scores.classes[str(tag)] = (everything * ratio).astype(np.float32)
         coarser = np.broadcast_to(everything, total.shape)
         for names, place in levels:
             class_total, above = (np.zeros((len(names), total.shape[1])) for _ in range(2))
@@ -217,12 +210,13 @@ class LexicalModel:
             level = self._shrink(class_total, class_mass, above)
             coarser = level[place]
             # Expected counts add up to whole numbers, but for rounding: classes of two words or more are kept.
-            scores = (level * ratio).astype(np.float32)
-            classes |= {names[row]: scores[row] for row in np.flatnonzero(class_mass > 1.5).tolist()}
+            kept = np.flatnonzero(class_mass > 1.5)
+            rows = (level[kept] * ratio).astype(np.float32)
+            scores.classes |= dict(zip([names[row] for row in kept], rows, strict=True))
         own = self._shrink(total, mass, coarser)
         if not self.options.suffixes:
             own[rare] = everything
-        return own * ratio
+        scores.pairs[cells] = own * ratio
 
     def _shrink(self, total: Doubles, mass: npt.NDArray[np.number] | np.number, towards: Doubles) -> Doubles:
         weight = max(self.options.shrinkage, TINY)
@@ -233,12 +227,11 @@ class LexicalModel:
         bank = self.bank
         tag_states = n_states[bank.n_phrases :]
         words = self._words
-        seen = np.zeros((len(words), self.n_tags))
-        seen[self._word, self._tag] = self.productions.lexical_count
-        known = self._further.counts[: len(bank.words)]
+        seen = self._further.counts.copy()
+        known = seen[: len(bank.words)]
         most = np.maximum(_FURTHER * self.word_count, _OPEN_WORD)
-        seen[: len(bank.words)] += known * np.minimum(1, most / np.maximum(known.sum(axis=1), 1))[:, None]
-        seen[len(bank.words) :] = self._further.counts[len(bank.words) :]
+        known *= np.minimum(1, most / np.maximum(known.sum(axis=1), 1))[:, None]
+        seen[self._word, self._tag] += self.productions.lexical_count
         total = seen.sum(axis=1, keepdims=True)
         is_open, weight = total <= _OPEN_WORD, self.options.tag_shrinkage
         probability = np.where(is_open, (seen + weight * self._known_forms) / (total + weight), seen / total)
@@ -299,34 +292,24 @@ class LexicalModel:
         return (*self.bank.words, *self._further.words)
 
     @cached_property
-    def _known_forms(self) -> Doubles:
-        """P(tag | form) of all words of the lexicon."""
-        return self.form_probabilities(self._words)
-
-    @cached_property
     def top_tag(self) -> dict[str, str]:
         """The most frequent tag of each word."""
         order = np.lexsort((-self.productions.lexical_count, self._word))
         first = order[np.searchsorted(self._word[order], np.arange(len(self.bank.words)))]
         tags = [unescape_label(symbol) for symbol in self.bank.symbols[self.bank.n_phrases :]]
-        top = {
-            word: tags[self._tag[pair]] for word, pair in zip(self.bank.words, first.tolist(), strict=True)
-        }
-        further = self._further.counts[len(self.bank.words) :].argmax(axis=1).tolist()
-        return top | {word: tags[tag] for word, tag in zip(self._further.words, further, strict=True)}
+        further = self._further.counts[len(self.bank.words) :].argmax(axis=1)
+        top = np.concatenate([self._tag[first], further]).tolist()
+        return {word: tags[tag] for word, tag in zip(self._words, top, strict=True)}
+
+    @cached_property
+    def _known_forms(self) -> Doubles:
+        return self.form_probabilities(self._words)
 
     def form_probabilities(self, words: Sequence[str]) -> Doubles:
         """Guess P(tag | form) of many words; shape (n_words, n_tags)."""
         features, weights = self._form_model
         number = {feature: place for place, feature in enumerate(features)}
-        rows, columns = [], []
-        for row, word in enumerate(words):
-            found = [
-                number[feature] for feature in word_features(word, False, self.top_tag) if feature in number
-            ]
-            columns += found
-            rows += [row] * len(found)
-        matrix = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(words), len(features)))
+        matrix = _indicators([word_features(word, False, self.top_tag) for word in words], number)
         logits = matrix @ weights[:-1].astype(np.float64) + weights[-1]
         logits -= logits.max(axis=1, keepdims=True)
         np.exp(logits, out=logits)
@@ -362,9 +345,6 @@ class LexicalModel:
         frequency = Counter(feature for features in examples for feature in features)
         frequent = [feature for feature, count in frequency.items() if count > 1]
         number = {feature: place for place, feature in enumerate(frequent)}
-        rows = [row for row, features in enumerate(examples) for f in features if f in number]
-        columns = [number[f] for features in examples for f in features if f in number]
-        matrix = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(examples), len(number)))
         fitted = np.zeros((len(number) + 1, self.n_tags), np.float32)
         fitted[-1] = -20.0  # tags that no rare word has
         if len(set(targets)) == 1 or not number:
@@ -372,7 +352,7 @@ class LexicalModel:
             fitted[-1, share > 0] = np.log(share[share > 0])
         else:
             model = LogisticRegression(C=1.0, max_iter=100, tol=1e-3)
-            model.fit(matrix, targets, sample_weight=weights)
+            model.fit(_indicators(examples, number), targets, sample_weight=weights)
             coefficients, bias = model.coef_, model.intercept_
             if len(model.classes_) == 2:
                 coefficients = np.concatenate([-coefficients, coefficients]) / 2
@@ -380,3 +360,10 @@ class LexicalModel:
             fitted[:-1, model.classes_] = coefficients.T
             fitted[-1, model.classes_] = bias
         return tuple(number), fitted
+
+
+def _indicators(examples: Sequence[Sequence[str]], number: Mapping[str, int]) -> sparse.csr_matrix:
+    """Return the matrix that has a one where the example of a row has the feature of a column."""
+    found = [(row, number[one]) for row, features in enumerate(examples) for one in features if one in number]
+    rows, columns = np.array(found, np.int64).reshape(-1, 2).T
+    return sparse.csr_matrix((np.ones(len(found)), (rows, columns)), shape=(len(examples), len(number)))

@@ -102,14 +102,11 @@ def nearest_pairs(counts: LatentTables) -> list[Pairs]:
     layout = counts.layout
     profiles: list[list[npt.NDArray[np.floating]]] = [[] for _ in layout.n_states]
     for rule, (a, b, c) in enumerate(layout.productions.binary):
-        block = counts.binary_block(rule)
-        profiles[a].append(block.sum(axis=(1, 2)))
-        profiles[b].append(block.sum(axis=(0, 2)))
-        profiles[c].append(block.sum(axis=(0, 1)))
+        for symbol, others in ((a, (1, 2)), (b, (0, 2)), (c, (0, 1))):
+            profiles[symbol].append(counts.binary_block(rule).sum(axis=others))
     for rule, (a, t) in enumerate(layout.productions.unary):
-        block = counts.unary_block(rule)
-        profiles[a].append(block.sum(axis=1))
-        profiles[t].append(block.sum(axis=0))
+        for symbol, other in ((a, 1), (t, 0)):
+            profiles[symbol].append(counts.unary_block(rule).sum(axis=other))
     pairs = []
     for symbol, columns in enumerate(profiles):
         n = int(layout.n_states[symbol])
@@ -119,13 +116,13 @@ def nearest_pairs(counts: LatentTables) -> list[Pairs]:
         profile = np.sqrt(np.stack(columns, axis=1).astype(np.float64))
         profile /= np.maximum(np.linalg.norm(profile, axis=1, keepdims=True), 1e-300)
         likeness = profile @ profile.T
-        order = np.argsort(-likeness[np.triu_indices(n, 1)], kind="stable")
-        first, second = (index[order] for index in np.triu_indices(n, 1))
+        corner = np.triu_indices(n, 1)
+        order = np.argsort(-likeness[corner], kind="stable")
         free = np.ones(n, bool)
         chosen = []
-        for i, j in zip(first.tolist(), second.tolist(), strict=True):
-            if free[i] and free[j]:
-                free[i] = free[j] = False
-                chosen.append((i, j))
+        for pair in np.stack(corner, axis=1)[order]:
+            if free[pair].all():
+                free[pair] = False
+                chosen.append(pair)
         pairs.append(np.array(chosen, np.int64))
     return pairs
