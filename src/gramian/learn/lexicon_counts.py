@@ -239,9 +239,7 @@ class LexicalModel:
         # States of an entry: as counted for the pair; zeros where the pair was not seen, and the word's class has a say.
         starts = np.concatenate([[0], np.cumsum(tag_states[tag], dtype=np.int64)])
         entry_states = np.zeros(int(starts[-1]), np.float32)
-        entry_of = np.full((len(words), self.n_tags), -1, np.int64)
-        entry_of[word, tag] = np.arange(len(word))
-        entry = entry_of[self._word, self._tag]
+        entry = np.searchsorted(word * self.n_tags + tag, self._word * np.int64(self.n_tags) + self._tag)
         size = n_states[self.productions.lexical[:, 0]].astype(np.int64)
         pair_start = np.cumsum(size) - size
         cells = np.repeat(starts[entry] - pair_start, size) + np.arange(len(scores.pairs))

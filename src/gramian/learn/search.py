@@ -49,16 +49,6 @@ class ClusterCache:
     """The nodes of a treebank, projected once at rank `largest`, and clustered into any number of states when first asked.
 
     Features, clustering, smoothing and seed are the learner's; its states are the start of a search.
-
-    Examples
-    --------
-    >>> from gramian.corpus import Treebank
-    >>> from gramian.trees import Tree
-    >>> texts = "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))", "(S (NP (PRP it)) (VP (VBZ runs)))"
-    >>> bank = Treebank.from_trees([Tree.parse(text) for text in texts] * 60)
-    >>> cache = ClusterCache(SpectralClustering(2), Observations(bank), largest=4)
-    >>> cache.grammar([2 if name == "NP" else 1 for name in bank.symbols]).n_states.max()
-    np.int32(2)
     """
 
     def __init__(self, learner: SpectralClustering, seen: Observations, largest: int = 32) -> None:

@@ -46,14 +46,7 @@ class FoundStates:
     trials: tuple[Trial, ...]
 
     def steps(self) -> list[tuple[int, Trial]]:
-        """Return the trials that were better than all before them, with their numbers, from 1.
-
-        Examples
-        --------
-        >>> trials = tuple(Trial("NP", n, score, (n,)) for n, score in ((4, 80.0), (2, 79.0), (8, 81.5)))
-        >>> [(number, trial.states) for number, trial in FoundStates((8,), 81.5, 80.0, trials).steps()]
-        [(1, 4), (3, 8)]
-        """
+        """Return the trials that were better than all before them, with their numbers, from 1."""
         found: list[tuple[int, Trial]] = []
         for number, trial in enumerate(self.trials, start=1):
             if not found or trial.score > found[-1][1].score:

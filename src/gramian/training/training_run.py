@@ -24,7 +24,7 @@ from gramian.parsing.parser import Parser
 from gramian.training.calibrate import calibrate
 from gramian.training.members import Member, Workplace, disagreement, learnt_model, member_tasks, whole_model
 from gramian.training.parallel import Outcome
-from gramian.training.recipe import Recipe, learner_options
+from gramian.training.recipe import Recipe
 from gramian.training.reranking import add_reranker
 from gramian.training.state_search import StateSearch
 from gramian.training.training_data import TrainingData, TreeSource, normal_trees, tree_source_name
@@ -114,9 +114,7 @@ class TrainingRun:
     def run(self) -> Model:
         """Learn the model."""
         began = time.perf_counter()
-        searched = {}
-        if self.recipe.search:
-            searched = {"search": self._search()}
+        searched = {"search": self._search()} if self.recipe.search else {}
         recipe = self.recipe
         model = self._bundle() if recipe.is_bundle else self._single()
         about = {"source": self.data.source, "trees": self.data.bank.n_trees, "words": self.data.n_words}
@@ -138,7 +136,7 @@ class TrainingRun:
         recipe, bank = self.recipe, self.data.bank
         productions = Productions.of(bank)
         count = np.bincount(bank.label, minlength=bank.n_symbols)
-        used = learner_options(recipe.learner())
+        used = recipe.learner().plain_params()
         most = used.get("n_states", 1)
         n_states = allocate_states(count, most, used.get("allocation", "all"), recipe.growth)
         layout = Layout.of(productions, n_states)
@@ -162,10 +160,9 @@ class TrainingRun:
         began, recipe = time.perf_counter(), self.recipe
         judges = None if recipe.judge is None else normal_trees(recipe.judge, recipe.preset)
         search = StateSearch(self.data, recipe, judges)
-        found = search.run(
-            n_jobs=self.n_jobs, scheduler=self.place.scheduler, log=self._beside("search.jsonl"),
-            method=recipe.search, budget=recipe.budget,
-        )  # fmt: skip
+        log = self._beside("search.jsonl")
+        place = {"scheduler": self.place.scheduler, "n_jobs": self.n_jobs, "log": log}
+        found = search.run(method=recipe.search, budget=recipe.budget, **place)
         took = time.perf_counter() - began
         tried = len(found.trials)
         _log.info("%d candidates, F1 from %.2f to %.2f: %.1f s", tried, found.start_score, found.score, took)
@@ -176,9 +173,7 @@ class TrainingRun:
             "candidates": tried,
             "start": round(found.start_score, 3),
             "found": round(found.score, 3),
-            "steps": [
-                [number, trial.symbol, trial.states, round(trial.score, 3)] for number, trial in found.steps()
-            ],
+            "steps": [[place, one.symbol, one.states, round(one.score, 3)] for place, one in found.steps()],
         }
 
     def _single(self) -> Model:
@@ -205,9 +200,8 @@ class TrainingRun:
         def watch(outcome: Outcome) -> None:
             nonlocal done
             done += 1
-            how = "kept from before" if outcome.kept else f"{outcome.seconds:.1f} s"
             what = f"model {done} of {len(tasks)}" if done <= len(tasks) else "on trees held out"
-            _log.info("%s: %s", what, how)
+            _log.info("%s: %s", what, outcome.how)
 
         outcomes = place.run(tasks, watch)
         values = [outcome.value for outcome in outcomes]
@@ -236,19 +230,16 @@ class TrainingRun:
                 for grammar in model.grammars
             ]
             single = [GoldBrackets(gold).score(trees).f1_gold_tags for trees in parses]
-            for about, value in zip(report["members"], single, strict=True):
+            members, report["members"] = report["members"], []
+            for about, value in zip(members, single, strict=True):
                 member = Member(**about)
                 _log.info("%s: F1 with gold tags %.2f, %s %d", self.dev, value, member.kind, member.seed)
-            report["members"] = [
-                about | {"f1_gold_tags": round(value, 3)}
-                for about, value in zip(report["members"], single, strict=True)
-            ]
+                report["members"].append(about | {"f1_gold_tags": round(value, 3)})
             report["disagreement"] = disagreement(parses)
             together = ", all together"
         scores = self._scores(model, gold)
-        _log.info(
-            "%s: F1 %.2f, with gold tags %.2f, tagging %.2f%s", self.dev, scores.f1, scores.f1_gold_tags, scores.tagging, together
-        )  # fmt: skip
+        shown = self.dev, scores.f1, scores.f1_gold_tags, scores.tagging, together
+        _log.info("%s: F1 %.2f, with gold tags %.2f, tagging %.2f%s", *shown)
         metrics: dict[str, Any] = {name: round(value, 3) for name, value in scores.as_dict().items()}
         metrics |= {"dev": self.dev, "signature": scores.signature()}
         return replace(model, metrics=metrics, report=report)
