@@ -66,20 +66,16 @@ class _Iterated(Learner):
 
         `start` makes the first counts, unless there is a checkpoint to go on from.
         """
-        seen = model.seen
-        watch, paths = self.watch, (self.checkpoint, f"{self.checkpoint}.best") if self.checkpoint else ()
-        files = [Checkpoint(path, seen, self.identity()) for path in paths]
-        resumed = files[0].load() if files else None
-        best: tuple[float, int, LatentTables] | None = None
-        if resumed is not None:
+        seen, watch, best = model.seen, self.watch, None
+        latest, best_file = (Checkpoint(self.checkpoint, end, seen, self.identity()) for end in ("", ".best"))
+        if (resumed := latest.load()) is not None:
             counts, likelihoods = resumed
             report.say(f"going on after step {len(likelihoods)}")
-            if watch is not None and (found := files[1].load()) is not None:
+            if watch is not None and (found := best_file.load()) is not None:
                 best = (found[1][0], int(found[1][1]), found[0])
         else:
             counts, likelihoods = start(), []
-            if files:
-                files[0].save(counts, likelihoods)
+            latest.save(counts, likelihoods)
         with report.stage("expectation-maximisation"):
             for step in range(len(likelihoods) + 1, self.max_iter + 1):
                 expectation = seen.trees.expect(model.tables(counts), self._threads)
@@ -90,19 +86,16 @@ class _Iterated(Learner):
                     value = watch.score(step, lambda held=counts: model.grammar(held))  # type: ignore[misc]
                     if best is None or value > best[0]:
                         best = (value, step, counts)
-                        if files:
-                            files[1].save(counts, [value, float(step)])
+                        best_file.save(counts, [value, float(step)])
                     elif step - best[1] >= watch.patience:
                         break
-                if files:
-                    files[0].save(counts, likelihoods)
+                latest.save(counts, likelihoods)
         report.facts["log-likelihood"] = [round(value, 2) for value in likelihoods]
         if best is not None:
-            report.facts["best step"] = best[1]
-            counts = best[2]
+            _, report.facts["best step"], counts = best
         with report.stage("grammar"):
             grammar = model.grammar(counts)
-        for file in files:
+        for file in (latest, best_file):
             file.remove()
         return grammar
 

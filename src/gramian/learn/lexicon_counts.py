@@ -108,8 +108,8 @@ class StateScores:
 
 
 class _FurtherWords(NamedTuple):
-    words: tuple[str, ...]  # that the treebank lacks
-    counts: Doubles  # of the treebank's words, then of these, with each tag
+    words: tuple[str, ...]  # the treebank's, then those that it lacks
+    counts: Doubles  # of each word with each tag in tagged text
     initial: Doubles  # ... at the beginning of a sentence
 
 
@@ -226,8 +226,7 @@ class LexicalModel:
         """Return the lexicon for parsing; `n_states` is per symbol."""
         bank = self.bank
         tag_states = n_states[bank.n_phrases :]
-        words = self._words
-        seen = self._further.counts.copy()
+        words, seen = self._further.words, self._further.counts.copy()
         known = seen[: len(bank.words)]
         most = np.maximum(_FURTHER * self.word_count, _OPEN_WORD)
         known *= np.minimum(1, most / np.maximum(known.sum(axis=1), 1))[:, None]
@@ -263,31 +262,23 @@ class LexicalModel:
 
     @cached_property
     def _further(self) -> _FurtherWords:
-        """What tagged text adds: words that the treebank lacks, and counts of all words with the treebank's tags."""
-        bank, n_tags = self.bank, self.n_tags
-        if self.tagged is None:
-            nothing = np.zeros((len(bank.words), n_tags))
-            return _FurtherWords((), nothing, nothing)
+        """All words, and what tagged text adds to their counts with the treebank's tags."""
+        bank = self.bank
         # Several tags of the grammar may be one tag of the treebank (``NP|NN`` and ``NN``): they share it by frequency.
         shares: dict[str, Doubles] = {}
         for tag, symbol in enumerate(bank.symbols[bank.n_phrases :]):
-            shares.setdefault(split_chain(symbol)[-1], np.zeros(n_tags))[tag] = self.tag_count[tag]
-        number = {word: place for place, word in enumerate(bank.words)}
-        fresh = [pair for pair in self.tagged.count if pair[1] in shares and pair[0] not in number]
-        words = tuple(dict.fromkeys(word for word, _ in fresh))
-        number |= {word: place for place, word in enumerate(words, len(bank.words))}
+            shares.setdefault(split_chain(symbol)[-1], np.zeros(self.n_tags))[tag] = self.tag_count[tag]
+        sources = ({}, {}) if self.tagged is None else (self.tagged.count, self.tagged.initial)
+        words = dict.fromkeys((*bank.words, *(word for word, tag in sources[0] if tag in shares)))
+        number = {word: place for place, word in enumerate(words)}
         tables = []
-        for counts in (self.tagged.count, self.tagged.initial):
-            table = np.zeros((len(number), n_tags))
+        for counts in sources:
+            table = np.zeros((len(words), self.n_tags))
             for (word, name), times in counts.items():
                 if name in shares:
                     table[number[word]] += times * shares[name] / shares[name].sum()
             tables.append(table)
-        return _FurtherWords(words, *tables)
-
-    @property
-    def _words(self) -> tuple[str, ...]:
-        return (*self.bank.words, *self._further.words)
+        return _FurtherWords(tuple(words), *tables)
 
     @cached_property
     def top_tag(self) -> dict[str, str]:
@@ -297,11 +288,11 @@ class LexicalModel:
         tags = [unescape_label(symbol) for symbol in self.bank.symbols[self.bank.n_phrases :]]
         further = self._further.counts[len(self.bank.words) :].argmax(axis=1)
         top = np.concatenate([self._tag[first], further]).tolist()
-        return {word: tags[tag] for word, tag in zip(self._words, top, strict=True)}
+        return {word: tags[tag] for word, tag in zip(self._further.words, top, strict=True)}
 
     @cached_property
     def _known_forms(self) -> Doubles:
-        return self.form_probabilities(self._words)
+        return self.form_probabilities(self._further.words)
 
     def form_probabilities(self, words: Sequence[str]) -> Doubles:
         """Guess P(tag | form) of many words; shape (n_words, n_tags)."""
@@ -324,7 +315,7 @@ class LexicalModel:
             word, tag = bank.words[self._word[pair]], int(self._tag[pair])
             yield word, tag, False, int(self.productions.lexical_count[pair] - initial[pair])
             yield word, tag, True, int(initial[pair])
-        words, (_, counts, at_start) = self._words, self._further
+        words, counts, at_start = self._further
         total = counts.sum(axis=1)
         for word in np.flatnonzero((total > 0) & (total <= self.options.rare)).tolist():
             for tag in np.flatnonzero(counts[word]).tolist():

@@ -85,11 +85,8 @@ def merged(counts: LatentTables, groups: Groups) -> LatentTables:
         result.unary_block(rule)[:] = add[a] @ counts.unary_block(rule) @ add[t].T
     for symbol, group in enumerate(groups):
         result.root_block(symbol)[:] = np.bincount(group, counts.root_block(symbol))
-    tag = old.productions.lexical[:, 0]
-    pair = np.repeat(np.arange(len(tag)), old.n_states[tag])
-    state = np.arange(len(counts.lexical)) - np.repeat(old.lexical_start[:-1], old.n_states[tag])
-    all_groups = np.concatenate(groups)
-    target = layout.lexical_start[pair] + all_groups[old.root_start[tag][pair] + state]
+    first, tags = layout.lexical_start[:-1], old.productions.lexical[:, 0]
+    target = np.concatenate([start + groups[tag] for start, tag in zip(first, tags, strict=True)])
     result.lexical[:] = np.bincount(target, counts.lexical, len(result.lexical))
     return result
 
