@@ -2,15 +2,19 @@
 
 Each node is projected by the singular vectors of its symbol's inside-outside cross-covariance; k-means on the projections of both
 sides gives it a state, and counting gives the grammar.
+
+Noise makes many different models from one treebank. Dropout thins the features before the decomposition, and what is then clustered are
+the whole features, projected by what the thinned ones gave. Gaussian noise disturbs the projections themselves.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from gramian.base import Constraint, InstanceOf, Number, OneOf, Report, Whole, or_none
 from gramian.features import Features, feature_matrix
@@ -18,7 +22,6 @@ from gramian.grammar import LPCFG
 from gramian.learn.counting import count_soft_states, count_states
 from gramian.learn.learner import Learner
 from gramian.learn.lexicon_counts import LexiconChoice
-from gramian.learn.noise import Noise, disturbed, thinned
 from gramian.learn.observations import Columns, Observations
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing
 from gramian.learn.states import STATE_CONSTRAINTS, Allocation, States
@@ -28,7 +31,11 @@ from gramian.learn.tables import LatentTables, Layout
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
 
-__all__ = ["Clustering", "Features", "SpectralClustering"]
+__all__ = ["LEVELS", "Clustering", "Features", "Noise", "SpectralClustering"]
+
+Noise: TypeAlias = Literal["dropout", "additive", "multiplicative"]
+LEVELS = (0.05, 0.1, 0.15, 0.2)
+"""The levels of the paper."""
 
 _SAMPLE = 40_000  # k-means sees at most so many nodes of a symbol; the rest go to their nearest centre
 
@@ -49,7 +56,7 @@ class Clustering:
     soft : float, optional
         If given, a node belongs to every state by the inverse distance to its centre to this power, instead of to the nearest alone.
     noise, noise_level : str, float
-        ``"dropout"``, ``"additive"`` or ``"multiplicative"``, to make models that differ; see :mod:`gramian.learn.noise`.
+        ``"dropout"``, ``"additive"`` or ``"multiplicative"``, to make models that differ.
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
@@ -244,3 +251,27 @@ class SpectralClustering(Learner):
                 half = disturbed(half, how.noise, how.noise_level, random)
             halves.append(half)
         return np.concatenate(halves, axis=1).astype(np.float32), svd
+
+
+def thinned(matrix: sparse.csr_array, level: float, random: np.random.Generator) -> sparse.csr_array:
+    """Return features of which each is left out with probability `level`, the others made larger in turn."""
+    kept = random.random(matrix.nnz, dtype=np.float32) >= level
+    data = matrix.data * kept / np.float32(1 - level)
+    thin = sparse.csr_array((data, matrix.indices, matrix.indptr), matrix.shape)
+    thin.eliminate_zeros()
+    return thin
+
+
+def disturbed(
+    vectors: npt.NDArray[np.float64], noise: str, level: float, random: np.random.Generator
+) -> npt.NDArray[np.float64]:
+    """Return projections with Gaussian noise.
+
+    ``additive``: each coordinate gets noise whose variance is `level` times the coordinate's mean square (the paper has its absolute
+    mean, which is zero once projections are centred). ``multiplicative``: each number is multiplied by one plus noise of variance
+    `level`.
+    """
+    drawn = random.standard_normal(vectors.shape) * np.sqrt(level)
+    if noise == "multiplicative":
+        return vectors * (1 + drawn)
+    return vectors + drawn * np.sqrt((vectors**2).mean(axis=0))

@@ -7,19 +7,22 @@ step; without smoothing it does.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
+
+import numpy as np
 
 from gramian.base import Constraint, Function, InstanceOf, Number, Report, Whole, or_none
 from gramian.features import Features
 from gramian.grammar import LPCFG
-from gramian.learn.checkpoint import Checkpoint
+from gramian.io.files import write_bytes
 from gramian.learn.cluster import Clustering, SpectralClustering
 from gramian.learn.counting import random_counts
-from gramian.learn.learner import Learner
+from gramian.learn.learner import Learner, Maximisation
 from gramian.learn.lexicon_counts import LexiconChoice
-from gramian.learn.maximise import Maximisation
 from gramian.learn.merge import merge_cheapest
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
@@ -27,6 +30,53 @@ from gramian.learn.states import STATE_CONSTRAINTS, Allocation, States
 from gramian.learn.tables import LatentTables, Layout, tables_of
 
 __all__ = ["EM", "SpectralEM", "Watch"]
+
+
+_TENSORS = ("binary", "unary", "lexical", "root")
+
+
+class _Checkpoint:
+    """A file that holds the counts after the latest step; without a path, nothing is kept.
+
+    `options` is what determines the counts besides the treebank; a file made with other options or trees is not taken up.
+    """
+
+    def __init__(self, path: str | None, ending: str, seen: Observations, options: str) -> None:
+        self._path = None if path is None else Path(path + ending)
+        self._seen, self._mark = seen, f"{seen.digest} {options}"
+
+    def save(self, counts: LatentTables, likelihoods: list[float]) -> None:
+        """Write the counts after ``len(likelihoods)`` steps, whole or not at all."""
+        if self._path is None:
+            return
+        from safetensors.numpy import save
+
+        head = {"mark": self._mark, "likelihoods": json.dumps(likelihoods)}
+        tensors = {name: getattr(counts, name) for name in _TENSORS}
+        write_bytes(self._path, save(tensors | {"n_states": counts.layout.n_states}, head))
+
+    def load(self) -> tuple[LatentTables, list[float]] | None:
+        """Return counts and likelihoods of the steps done, or None if there is no file that fits."""
+        if self._path is None:
+            return None
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(self._path, "numpy") as file:
+                head = file.metadata() or {}
+                if head.get("mark") != self._mark:
+                    return None
+                n_states = np.asarray(file.get_tensor("n_states"), np.int32)
+                tensors = {name: file.get_tensor(name) for name in _TENSORS}
+                likelihoods = [float(value) for value in json.loads(head["likelihoods"])]
+        except (OSError, SafetensorError, KeyError, ValueError):
+            return None
+        return LatentTables(Layout.of(self._seen.productions, n_states), **tensors), likelihoods
+
+    def remove(self) -> None:
+        """Delete the file, if there is one."""
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -67,7 +117,9 @@ class _Iterated(Learner):
         `start` makes the first counts, unless there is a checkpoint to go on from.
         """
         seen, watch, best = model.seen, self.watch, None
-        latest, best_file = (Checkpoint(self.checkpoint, end, seen, self.identity()) for end in ("", ".best"))
+        latest, best_file = (
+            _Checkpoint(self.checkpoint, end, seen, self.identity()) for end in ("", ".best")
+        )
         if (resumed := latest.load()) is not None:
             counts, likelihoods = resumed
             report.say(f"going on after step {len(likelihoods)}")

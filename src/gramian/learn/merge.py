@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gramian.learn.maximise import Maximisation
+from gramian.learn.learner import Maximisation
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import state_shares
 from gramian.learn.tables import LatentTables, Layout

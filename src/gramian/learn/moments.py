@@ -18,9 +18,8 @@ from gramian.base import Constraint, InstanceOf, Number, Report, Whole
 from gramian.features import Features, feature_matrix
 from gramian.grammar import LPCFG
 from gramian.learn.counting import node_offsets
-from gramian.learn.learner import Learner
+from gramian.learn.learner import Learner, made_grammar
 from gramian.learn.lexicon_counts import LexiconChoice
-from gramian.learn.maximise import made_grammar
 from gramian.learn.observations import Columns, Observations
 from gramian.learn.states import STATE_CONSTRAINTS, Allocation, States
 from gramian.learn.svd import cross_svd

@@ -25,8 +25,7 @@ from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.learn.cluster import SpectralClustering
 from gramian.learn.counting import count_states
-from gramian.learn.learner import mean_log_likelihood
-from gramian.learn.maximise import Maximisation
+from gramian.learn.learner import Maximisation, mean_log_likelihood
 from gramian.learn.observations import Columns, Observations
 from gramian.learn.states import allocate_states
 from gramian.learn.tables import Layout

@@ -11,9 +11,8 @@ import numpy.typing as npt
 from gramian.base import Constraint, InstanceOf, Number, Report, Whole
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_states
-from gramian.learn.learner import Learner
+from gramian.learn.learner import Learner, Maximisation
 from gramian.learn.lexicon_counts import LexiconChoice
-from gramian.learn.maximise import Maximisation
 from gramian.learn.merge import merge_cheapest
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing

@@ -18,7 +18,7 @@ from gramian import learn
 from gramian.base import OneOf, check_value
 from gramian.evaluate import GoldBrackets
 from gramian.grammar.compress.compact import compacted
-from gramian.learn.noise import LEVELS, Noise
+from gramian.learn.cluster import LEVELS, Noise
 from gramian.loglinear import SpanCRF
 from gramian.loglinear.loglinear_store import load as load_expert
 from gramian.loglinear.loglinear_store import save as save_expert
