@@ -69,15 +69,7 @@ class Constraint:
         return ()
 
     def complaint(self, name: str, value: object) -> str | None:
-        """Return the sentence about a bad value, None for a good one.
-
-        Examples
-        --------
-        >>> Whole(1).complaint("n_states", 0)
-        'n_states must be at least 1, got 0'
-        >>> Either(Whole(1), OneOf("auto")).complaint("n_states", "atuo")
-        "n_states must be a whole number or auto, got 'atuo'"
-        """
+        """Return the sentence about a bad value, such as "n_states must be at least 1, got 0"; None for a good one."""
         wanted = self._wanted(value) if self._is_kind(value) else self.kind
         if wanted is None:
             found = (

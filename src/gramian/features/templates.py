@@ -38,15 +38,8 @@ def combine(*columns: npt.NDArray[np.signedinteger]) -> Column:
 class NodeView:
     """Columns about every node of a treebank that templates are made from.
 
-    Every column has one more entry than there are nodes, -1, so that index -1 (no such node) yields -1.
-
-    Parameters
-    ----------
-    treebank : Treebank
-    word_class : ndarray of int, shape (n_words,)
-        What stands for each word in features: itself, or its signature when it is rare.
-    head : ndarray of int, shape (n_nodes,), optional
-        Node number of the head word's leaf of each node; without it head templates say nothing.
+    Every column has one more entry than there are nodes, -1, so that index -1 (no such node) yields -1. `word_class` is what stands for
+    each word: itself, or its signature when it is rare. `head` is the leaf of each node's head word; without it head templates say nothing.
     """
 
     def __init__(
@@ -158,15 +151,9 @@ def _closed(column: npt.NDArray[np.int32]) -> Column:
 
 
 def register_template(side: Literal["inside", "outside"], name: str, template: Template) -> None:
-    """Add a feature template under a name of one's own.
+    """Add a feature template under a name of one's own, new on its side.
 
-    Parameters
-    ----------
-    side : {"inside", "outside"}
-    name : str
-        Must be new on that side.
-    template : callable
-        Takes a :class:`NodeView`, returns int64 of shape (n_nodes + 1,), -1 where it says nothing.
+    It takes a :class:`NodeView`, and returns int64 of shape (n_nodes + 1,), -1 where it says nothing.
 
     Examples
     --------

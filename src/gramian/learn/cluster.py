@@ -235,9 +235,10 @@ class SpectralClustering(Learner):
         if not phi.shape[1] or not psi.shape[1]:
             return nothing
         random = np.random.default_rng((self.random_state, int(nodes[0])))
-        thin = [thinned(side, how.noise_level, random) for side in (phi, psi) if how.noise == "dropout"]
+        drop = how.noise_level if how.noise == "dropout" else 0
+        left, right = (thinned(side, drop, random) if drop else side for side in (phi, psi))
         weighted = how.projection == "weighted"
-        svd = cross_svd(*(thin or (phi, psi)), rank=rank, centre=weighted, random_state=self.random_state)
+        svd = cross_svd(left, right, rank, centre=weighted, random_state=self.random_state)
         kept = svd.singular_values > 1e-6 * max(svd.singular_values[0], 1e-30)
         if not kept.any():
             return nothing

@@ -42,13 +42,6 @@ class Fold:
     Folds are stretches of neighbouring trees: sentences of one text share words and turns of phrase, and a model that has seen the
     neighbours of a sentence knows more about it than about a new text. With `spread` a fold has trees from everywhere, at equal
     distances: it is like the whole, though its trees are easier than those of a new text.
-
-    Examples
-    --------
-    >>> [Fold(number, 3).trees(10) for number in range(3)]
-    [range(0, 3), range(3, 6), range(6, 10)]
-    >>> list(Fold(2, 3, spread=True).trees(10))
-    [2, 5, 8]
     """
 
     number: int
