@@ -145,10 +145,8 @@ class LexicalModel:
 
     @cached_property
     def _tag_pairs(self) -> list[_TagPairs]:
-        found = [
-            _TagPairs(pairs, self._is_rare[pairs], [])
-            for pairs in (np.flatnonzero(self._tag == tag) for tag in range(self.n_tags))
-        ]
+        of_tag = [np.flatnonzero(self._tag == tag) for tag in range(self.n_tags)]
+        found = [_TagPairs(pairs, self._is_rare[pairs], []) for pairs in of_tag]
         if not self.options.suffixes:
             return found
         chains = [suffix_chain(word) for word in self.bank.words]
@@ -166,9 +164,8 @@ class LexicalModel:
         for tag, cells in enumerate(self._cells(counts.layout)):
             count = counts.lexical[cells].astype(np.float64)
             shares = count.sum(axis=0) / max(count.sum(), 1e-300)
-            self._smooth_tag(
-                scores, tag, cells, count, count.sum(axis=1), shares, 1 / np.maximum(shares, 1e-30)
-            )
+            ratio = 1 / np.maximum(shares, 1e-30)
+            self._smooth_tag(scores, tag, cells, count, count.sum(axis=1), shares, ratio)
         return scores
 
     def mean_scores(self, operators: LatentTables) -> StateScores:

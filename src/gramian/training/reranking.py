@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from gramian.loglinear import MaxEntReranker
@@ -47,14 +48,12 @@ def add_reranker(
     model: Model, members: Sequence[MemberTask], folds: int, heads: HeadRules | None, place: Workplace
 ) -> Model:
     """Train the same members on folds of the treebank, rank their parses of the rest, and add what is learnt to the model."""
-    done = 0
+    numbers = count(1)
 
     def watch(outcome: Outcome) -> None:
-        nonlocal done
-        done += 1
         what = "model" if isinstance(outcome.task, MemberTask) else "parses"
         number, total = outcome.task.fold.number + 1, folds * (len(members) + 1)
-        _log.info("fold %d of %d, %s: %s (%d of %d)", number, folds, what, outcome.how, done, total)
+        _log.info("fold %d of %d, %s: %s (%d of %d)", number, folds, what, outcome.how, next(numbers), total)
 
     work = CandidatesTask(expert_weight=model.expert_weight)
     found = held_out(work, members, [Fold(number, folds) for number in range(folds)], place, watch)
