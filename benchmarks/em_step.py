@@ -17,7 +17,7 @@ from benchmarks import machine
 from gramian.corpus import Treebank
 from gramian.learn import Observations
 from gramian.learn.counting import random_counts
-from gramian.learn.maximise import Maximisation
+from gramian.learn.learner import Maximisation
 from gramian.learn.smoothing import Smoothing
 from gramian.learn.states import allocate_states
 from gramian.learn.tables import Layout

@@ -10,9 +10,10 @@ import logging
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -28,7 +29,6 @@ except ModuleNotFoundError:  # pragma: no cover - only without the extra
     raise MissingExtraError("scikit-learn", "train", "learning a model") from None
 
 __all__ = [
-    "Anything",
     "Boolean",
     "Constraint",
     "Each",
@@ -54,48 +54,30 @@ __all__ = [
 class Constraint:
     """What values a parameter may have. Subclasses say of what kind, and what else of a value of that kind is wrong."""
 
-    kind = "anything"
+    kind: str
 
     def _is_kind(self, value: object) -> bool:
         """Tell whether a value is of the right kind, whatever its size."""
-        return True
+        raise NotImplementedError
 
     def _wanted(self, value: Any) -> str | None:
         """Return what a value of the right kind must be and is not; None if it is right."""
         return None
 
-    def _about_parts(self, name: str, value: Any) -> str | None:
-        """Return the complaint about the first bad part of a value of the right kind."""
-        return None
+    def _parts(self, name: str, value: Any) -> Iterable[tuple[str, Any, Constraint]]:
+        """Return what is to be checked within a value of the right kind."""
+        return ()
 
     def complaint(self, name: str, value: object) -> str | None:
-        """Return the sentence about a bad value, None for a good one.
-
-        Examples
-        --------
-        >>> Whole(1).complaint("n_states", 0)
-        'n_states must be at least 1, got 0'
-        >>> Either(Whole(1), OneOf("auto")).complaint("n_states", "atuo")
-        "n_states must be a whole number or auto, got 'atuo'"
-        """
+        """Return the sentence about a bad value, such as "n_states must be at least 1, got 0"; None for a good one."""
         wanted = self._wanted(value) if self._is_kind(value) else self.kind
         if wanted is None:
-            return self._about_parts(name, value)
+            found = (
+                constraint.complaint(part, inner) for part, inner, constraint in self._parts(name, value)
+            )
+            return next(filter(None, found), None)
         text = repr(value)
         return f"{name} must be {wanted}, got {text if len(text) <= 80 else text[:77] + '...'}"
-
-
-class Anything(Constraint):
-    """A parameter that is checked elsewhere, or by nobody."""
-
-
-class Boolean(Constraint):
-    """True or false."""
-
-    kind = "true or false"
-
-    def _is_kind(self, value: object) -> bool:
-        return isinstance(value, bool | np.bool_)
 
 
 class Number(Constraint):
@@ -169,29 +151,20 @@ class OneOf(Constraint):
 class InstanceOf(Constraint):
     """An object of some class; the options of an option object are checked one by one."""
 
-    def __init__(self, *types: type) -> None:
+    def __init__(self, *types: Any, kind: str | None = None) -> None:
         self.types = types
         names = [one.__name__ for one in types]
-        self.kind = " or ".join(f"{'an' if name[0] in 'AEIOU' else 'a'} {name}" for name in names)
+        self.kind = kind or " or ".join(f"a{'n' if name[0] in 'AEIOU' else ''} {name}" for name in names)
 
     def _is_kind(self, value: object) -> bool:
         return isinstance(value, self.types)
 
-    def _about_parts(self, name: str, value: Any) -> str | None:
-        options = _fields(value)
-        found = (
-            value._constraints[field].complaint(f"{name}.{field}", one) for field, one in options.items()
-        )
-        return next(filter(None, found), None)
+    def _parts(self, name: str, value: Any) -> Iterable[tuple[str, Any, Constraint]]:
+        return [(f"{name}.{field}", one, value._constraints[field]) for field, one in _fields(value).items()]
 
 
-class Function(Constraint):
-    """Something that can be called."""
-
-    kind = "a function"
-
-    def _is_kind(self, value: object) -> bool:
-        return callable(value)
+Boolean = partial(InstanceOf, bool, np.bool_, kind="true or false")
+Function = partial(InstanceOf, Callable, kind="a function")
 
 
 class Each(Constraint):
@@ -205,10 +178,9 @@ class Each(Constraint):
     def _is_kind(self, value: object) -> bool:
         return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and len(value) > 0
 
-    def _about_parts(self, name: str, value: Any) -> str | None:
+    def _parts(self, name: str, value: Any) -> Iterable[tuple[str, Any, Constraint]]:
         items = value.items() if isinstance(value, Mapping) else enumerate(value)
-        found = (self.constraint.complaint(f"{name}[{key!r}]", item) for key, item in items)
-        return next(filter(None, found), None)
+        return ((f"{name}[{key!r}]", item, self.constraint) for key, item in items)
 
 
 class MappingOf(Each):
@@ -230,8 +202,8 @@ class Either(Constraint):
     def _is_kind(self, value: object) -> bool:
         return any(one._is_kind(value) for one in self.constraints)
 
-    def _about_parts(self, name: str, value: Any) -> str | None:
-        return next(one for one in self.constraints if one._is_kind(value)).complaint(name, value)
+    def _parts(self, name: str, value: Any) -> Iterable[tuple[str, Any, Constraint]]:
+        return [(name, value, next(one for one in self.constraints if one._is_kind(value)))]
 
 
 def or_none(constraint: Constraint) -> Either:
@@ -284,13 +256,7 @@ def progress_shown(verbose: bool = True) -> Iterator[None]:
 
 
 class Report:
-    """Seconds of each stage, and whatever else an estimator tells; becomes part of the model file.
-
-    Parameters
-    ----------
-    name : str
-        Of the logger that is told when a stage ends or something is worth telling.
-    """
+    """Seconds of each stage, and whatever else an estimator tells; becomes part of the model file. `name` is the logger's."""
 
     def __init__(self, name: str = "gramian") -> None:
         self.facts: dict[str, Any] = {}

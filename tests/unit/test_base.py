@@ -17,7 +17,6 @@ from sklearn.base import BaseEstimator, clone
 
 import gramian
 from gramian.base import (
-    Anything,
     Boolean,
     Constraint,
     Each,
@@ -64,8 +63,6 @@ def test_every_estimator_has_the_one_base():
 
 def bad_values(constraint: Constraint) -> list[object]:
     """Return values that a constraint must refuse."""
-    if type(constraint) is Anything:
-        return []
     bad: list[object] = [object(), "wieghted"]
     if isinstance(constraint, Number):
         bad += [True, float("nan"), float("inf"), [1]]
@@ -161,7 +158,6 @@ def test_sentences(constraint, value, sentence):
         (Jobs(), -1),
         (Jobs(), None),
         (Each(Number()), np.ones(2)),
-        (Anything(), object()),
     ],
 )
 def test_good_values(constraint, value):

@@ -227,12 +227,12 @@ def reranker() -> tuple[Make, Read]:
     from gramian.parsing import model_store as store
     from gramian.parsing.calibration import Calibration, Curve
     from gramian.parsing.model import Model
-    from gramian.training.reranking import fold_candidates
+    from gramian.training.reranking import CandidatesTask
     from gramian.trees import HeadRules, Tree
 
     model = Model(_grammars()[0])
     trees = [Tree.parse(text) for text in _TREES]
-    written = fold_candidates(model, trees, k=10)
+    written = CandidatesTask(k=10).work(model, trees)
     calibration = {"product": Calibration(Curve(0.9, 0.8, 0.1), Curve(0.7, 1.1, 0.0))}
     write: dict[str, Callable[[Path], None]] = {}
     for name, heads in (("heads", HeadRules.collins()), ("headless", None)):

@@ -18,29 +18,20 @@ def head_leaves(bank: Treebank, rules: HeadRules) -> npt.NDArray[np.int32]:
     """Return the number of the leaf that is the head of each node.
 
     An intermediate node has the head that its label's rules find among the children it has so far.
-
-    Examples
-    --------
-    >>> from gramian.trees import Tree
-    >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")])
-    >>> [bank.words[bank.word[leaf]] for leaf in head_leaves(bank, HeadRules.collins())[3:]]
-    ['sleeps', 'cat', 'sleeps']
     """
-    inner = np.array(
-        [is_intermediate(name) for name in bank.symbols[: bank.n_phrases]]
-        + [False] * (bank.n_symbols - bank.n_phrases)
-    )
+    inner = np.array([is_intermediate(name) for name in bank.symbols])
+    inner[bank.n_phrases :] = False
     code, length = np.zeros(len(bank.label), np.int64), np.zeros(len(bank.label), np.int32)
     hash_children(bank.label, bank.left, bank.right, inner, code, length)
     phrases = np.flatnonzero(bank.word < 0)
     _, representative, number = np.unique(
         combine(code[phrases], bank.label[phrases]), return_index=True, return_inverse=True
     )
-    category = [_category(name) for name in bank.symbols]
+    top, bottom = zip(*map(_ends, bank.symbols), strict=True)
     chosen = np.zeros(len(representative), np.int32)
     for place, node in enumerate(phrases[representative]):
-        children = [category[bank.label[child]].top for child in _children(bank, inner, int(node))]
-        chosen[place] = rules.find(category[bank.label[node]].bottom, children)
+        children = [top[bank.label[child]] for child in _children(bank, inner, int(node))]
+        chosen[place] = rules.find(bottom[bank.label[node]], children)
     index = np.zeros(len(bank.label), np.int32)
     index[phrases] = chosen[number]
     head = np.empty(len(bank.label), np.int32)
@@ -48,12 +39,10 @@ def head_leaves(bank: Treebank, rules: HeadRules) -> npt.NDArray[np.int32]:
     return head
 
 
-class _category:
-    """Uppermost and lowest category of a binarised label."""
-
-    def __init__(self, name: str) -> None:
-        chain = split_chain(name.removeprefix("@").partition("[")[0])
-        self.top, self.bottom = chain[0], chain[-1]
+def _ends(name: str) -> tuple[str, str]:
+    """Return the uppermost and the lowest category of a binarised label."""
+    chain = split_chain(name.removeprefix("@").partition("[")[0])
+    return chain[0], chain[-1]
 
 
 def _children(bank: Treebank, inner: npt.NDArray[np.bool_], node: int) -> list[int]:

@@ -53,18 +53,9 @@ class Features:
 def feature_matrix(
     columns: Sequence[npt.NDArray[np.int64]], features: Features = Features()
 ) -> sparse.csr_array:
-    """Return the matrix whose row i holds the features of node i.
+    """Return the matrix, of shape (n, d), whose row i holds the features of node i.
 
-    Parameters
-    ----------
-    columns : sequence of ndarray of int64, shape (n,)
-        One value per node and template; -1 says nothing.
-    features : Features
-        How to scale, and which values are rare.
-
-    Returns
-    -------
-    csr_array of float32, shape (n, d)
+    `columns` have one value per node and template, -1 where it says nothing.
 
     Examples
     --------

@@ -22,9 +22,6 @@ __all__ = ["INSIDE", "OUTSIDE", "SETS", "NodeView", "register_template"]
 Column = npt.NDArray[np.int64]
 Template = Callable[["NodeView"], Column]
 
-INSIDE: dict[str, Template] = {}
-OUTSIDE: dict[str, Template] = {}
-
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -41,15 +38,8 @@ def combine(*columns: npt.NDArray[np.signedinteger]) -> Column:
 class NodeView:
     """Columns about every node of a treebank that templates are made from.
 
-    Every column has one more entry than there are nodes, -1, so that index -1 (no such node) yields -1.
-
-    Parameters
-    ----------
-    treebank : Treebank
-    word_class : ndarray of int, shape (n_words,)
-        What stands for each word in features: itself, or its signature when it is rare.
-    head : ndarray of int, shape (n_nodes,), optional
-        Node number of the head word's leaf of each node; without it head templates say nothing.
+    Every column has one more entry than there are nodes, -1, so that index -1 (no such node) yields -1. `word_class` is what stands for
+    each word: itself, or its signature when it is rare. `head` is the leaf of each node's head word; without it head templates say nothing.
     """
 
     def __init__(
@@ -161,15 +151,9 @@ def _closed(column: npt.NDArray[np.int32]) -> Column:
 
 
 def register_template(side: Literal["inside", "outside"], name: str, template: Template) -> None:
-    """Add a feature template under a name of one's own.
+    """Add a feature template under a name of one's own, new on its side.
 
-    Parameters
-    ----------
-    side : {"inside", "outside"}
-    name : str
-        Must be new on that side.
-    template : callable
-        Takes a :class:`NodeView`, returns int64 of shape (n_nodes + 1,), -1 where it says nothing.
+    It takes a :class:`NodeView`, and returns int64 of shape (n_nodes + 1,), -1 where it says nothing.
 
     Examples
     --------
@@ -188,44 +172,40 @@ def _if_any(value: Column, condition: npt.NDArray[np.bool_]) -> Column:
     return np.where(condition, value, -1)
 
 
-INSIDE.update(
-    {
-        "word": lambda v: v.word,
-        "left": lambda v: v.label[v.left],
-        "right": lambda v: v.label[v.right],
-        "rule": lambda v: v.rule,
-        "rule-left-rule": lambda v: _if_any(combine(v.rule, v.rule[v.left]), v.left >= 0),
-        "rule-right-rule": lambda v: _if_any(combine(v.rule, v.rule[v.right]), v.right >= 0),
-        "head-tag": lambda v: v.label[v.head],
-        "width": lambda v: v.end - v.start,
-        "head-word": lambda v: v.head_word,
-        "first-word": lambda v: v.word[v.edges[0]],
-        "last-word": lambda v: v.word[v.edges[1]],
-        "edge-tags": lambda v: combine(v.label[v.edges[0]], v.label[v.edges[1]]),
-    }
-)
+INSIDE: dict[str, Template] = {
+    "word": lambda v: v.word,
+    "left": lambda v: v.label[v.left],
+    "right": lambda v: v.label[v.right],
+    "rule": lambda v: v.rule,
+    "rule-left-rule": lambda v: _if_any(combine(v.rule, v.rule[v.left]), v.left >= 0),
+    "rule-right-rule": lambda v: _if_any(combine(v.rule, v.rule[v.right]), v.right >= 0),
+    "head-tag": lambda v: v.label[v.head],
+    "width": lambda v: v.end - v.start,
+    "head-word": lambda v: v.head_word,
+    "first-word": lambda v: v.word[v.edges[0]],
+    "last-word": lambda v: v.word[v.edges[1]],
+    "edge-tags": lambda v: combine(v.label[v.edges[0]], v.label[v.edges[1]]),
+}
 
-OUTSIDE.update(
-    {
-        "above": lambda v: v.above,
-        "above-two": lambda v: _if_any(combine(v.above, v.above[v.parent]), v.parent >= 0),
-        "above-three": lambda v: _if_any(
-            combine(v.above, v.above[v.parent], v.above[v.parent[v.parent]]), v.parent >= 0
-        ),
-        "parent": lambda v: v.label[v.parent],
-        "parent-grandparent": lambda v: combine(v.label[v.parent], v.label[v.parent[v.parent]]),
-        "outer-head-tag": lambda v: v.label[v.outer_head],
-        "words-left": lambda v: v.start,
-        "words-right": lambda v: v.words_right,
-        "outer-head-word": lambda v: v.word[v.outer_head],
-        "sibling-head-word": lambda v: v.head_word[v.sibling],
-        "tag-before": lambda v: v.label[v.neighbours[0]],
-        "tag-after": lambda v: v.label[v.neighbours[1]],
-        "word-before": lambda v: v.word[v.neighbours[0]],
-        "word-after": lambda v: v.word[v.neighbours[1]],
-        "sibling-rule": lambda v: v.rule[v.sibling],
-    }
-)
+OUTSIDE: dict[str, Template] = {
+    "above": lambda v: v.above,
+    "above-two": lambda v: _if_any(combine(v.above, v.above[v.parent]), v.parent >= 0),
+    "above-three": lambda v: _if_any(
+        combine(v.above, v.above[v.parent], v.above[v.parent[v.parent]]), v.parent >= 0
+    ),
+    "parent": lambda v: v.label[v.parent],
+    "parent-grandparent": lambda v: combine(v.label[v.parent], v.label[v.parent[v.parent]]),
+    "outer-head-tag": lambda v: v.label[v.outer_head],
+    "words-left": lambda v: v.start,
+    "words-right": lambda v: v.words_right,
+    "outer-head-word": lambda v: v.word[v.outer_head],
+    "sibling-head-word": lambda v: v.head_word[v.sibling],
+    "tag-before": lambda v: v.label[v.neighbours[0]],
+    "tag-after": lambda v: v.label[v.neighbours[1]],
+    "word-before": lambda v: v.word[v.neighbours[0]],
+    "word-after": lambda v: v.word[v.neighbours[1]],
+    "sibling-rule": lambda v: v.rule[v.sibling],
+}
 
 _PAPER_IN = "word left right rule rule-left-rule rule-right-rule head-tag width"
 _PAPER_OUT = "above above-two above-three parent parent-grandparent outer-head-tag words-left words-right"

@@ -2,15 +2,19 @@
 
 Each node is projected by the singular vectors of its symbol's inside-outside cross-covariance; k-means on the projections of both
 sides gives it a state, and counting gives the grammar.
+
+Noise makes many different models from one treebank. Dropout thins the features before the decomposition, and what is then clustered are
+the whole features, projected by what the thinned ones gave. Gaussian noise disturbs the projections themselves.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from gramian.base import Constraint, InstanceOf, Number, OneOf, Report, Whole, or_none
 from gramian.features import Features, feature_matrix
@@ -18,7 +22,6 @@ from gramian.grammar import LPCFG
 from gramian.learn.counting import count_soft_states, count_states
 from gramian.learn.learner import Learner
 from gramian.learn.lexicon_counts import LexiconChoice
-from gramian.learn.noise import Noise, disturbed, thinned
 from gramian.learn.observations import Columns, Observations
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing
 from gramian.learn.states import STATE_CONSTRAINTS, Allocation, States
@@ -28,7 +31,11 @@ from gramian.learn.tables import LatentTables, Layout
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
 
-__all__ = ["Clustering", "Features", "SpectralClustering", "k_means", "project_nodes"]
+__all__ = ["LEVELS", "Clustering", "Features", "Noise", "SpectralClustering"]
+
+Noise: TypeAlias = Literal["dropout", "additive", "multiplicative"]
+LEVELS = (0.05, 0.1, 0.15, 0.2)
+"""The levels of the paper."""
 
 _SAMPLE = 40_000  # k-means sees at most so many nodes of a symbol; the rest go to their nearest centre
 
@@ -49,7 +56,7 @@ class Clustering:
     soft : float, optional
         If given, a node belongs to every state by the inverse distance to its centre to this power, instead of to the nearest alone.
     noise, noise_level : str, float
-        ``"dropout"``, ``"additive"`` or ``"multiplicative"``, to make models that differ; see :mod:`gramian.learn.noise`.
+        ``"dropout"``, ``"additive"`` or ``"multiplicative"``, to make models that differ.
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
@@ -137,12 +144,8 @@ class SpectralClustering(Learner):
         verbose: bool = False,
     ) -> None:
         self.n_states, self.allocation, self.growth = n_states, allocation, growth
-        self.features, self.clustering, self.smoothing, self.lexicon = (
-            features,
-            clustering,
-            smoothing,
-            lexicon,
-        )
+        self.features, self.clustering = features, clustering
+        self.smoothing, self.lexicon = smoothing, lexicon
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
     @classmethod
@@ -180,106 +183,96 @@ class SpectralClustering(Learner):
         with report.stage("projections and clusters"):
             for symbol, states in enumerate(n_states.tolist()):
                 nodes = seen.nodes(symbol)
-                found = _cluster_symbol(
-                    nodes, columns, states, self.features, self.clustering, self.random_state
+                self.states_[nodes], weight, spectra[seen.name(symbol)] = self._cluster(
+                    nodes, columns, states
                 )
-                self.states_[nodes] = found.state
-                weights.append(found.weight)
-                spectra[seen.name(symbol)] = found.singular_values
+                weights.append(weight)
         layout = Layout.of(seen.productions, n_states)
         with report.stage("counts"):
             if self.clustering.soft is None:
                 return count_states(seen.bank, layout, self.states_)
             return count_soft_states(seen, layout, weights, self._threads)
 
+    def _cluster(
+        self, nodes: npt.NDArray[np.int64], columns: tuple[Columns, Columns], n_states: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], list[float]]:
+        """Return the nearest state of each of a symbol's nodes, with soft clusters the weight of every state, and singular values."""
+        state = np.zeros(len(nodes), np.int32)
+        weight = np.zeros((len(nodes), n_states), np.float32)
+        weight[:, 0] = 1
+        svd = None
+        if n_states > 1:
+            vectors, svd = self.project(nodes, columns, self.clustering.rank or n_states)
+        if svd is None:
+            return state, weight, []
+        model = self.k_means(vectors, n_states, sample=_SAMPLE)
+        if self.clustering.soft is not None:
+            distance = np.maximum(model.transform(vectors), 1e-6) ** 2
+            near = (distance.min(axis=1, keepdims=True) / distance) ** self.clustering.soft
+            weight[:, : near.shape[1]] = near / near.sum(axis=1, keepdims=True)
+        return model.predict(vectors), weight, [round(float(value), 5) for value in svd.singular_values]
 
-@dataclass(frozen=True)
-class _Clusters:
-    """States of a symbol's nodes: the nearest, and, with soft clusters, the weight of each."""
+    def k_means(self, vectors: npt.NDArray[np.float32], n_clusters: int, sample: int | None = None) -> KMeans:
+        """Return a fitted k-means with at most `n_clusters` clusters, fewer if there are not as many different vectors."""
+        from sklearn.cluster import KMeans
 
-    state: npt.NDArray[np.int32]
-    weight: npt.NDArray[np.float32]
-    singular_values: list[float]
+        if sample is not None and len(vectors) > sample:
+            rng = np.random.default_rng(self.random_state)
+            vectors = vectors[np.sort(rng.choice(len(vectors), sample, replace=False))]
+        distinct = len(np.unique(vectors[: 50 * n_clusters], axis=0))
+        if distinct < n_clusters:  # a treebank may be sorted
+            distinct = len(np.unique(vectors, axis=0))
+        restarts, number = self.clustering.restarts, min(n_clusters, distinct)
+        return KMeans(number, n_init=restarts, max_iter=50, random_state=self.random_state).fit(vectors)
 
-
-def _cluster_symbol(
-    nodes: npt.NDArray[np.int64],
-    columns: tuple[Columns, Columns],
-    n_states: int,
-    features: Features,
-    clustering: Clustering,
-    random_state: int,
-) -> _Clusters:
-    state = np.zeros(len(nodes), np.int32)
-    weight = np.zeros((len(nodes), n_states), np.float32)
-    weight[:, 0] = 1
-    if n_states == 1:
-        return _Clusters(state, weight, [])
-    rank = clustering.rank or n_states
-    vectors, svd = project_nodes(nodes, columns, rank, features, clustering, random_state)
-    if svd is None:
-        return _Clusters(state, weight, [])
-    model = k_means(vectors, n_states, clustering.restarts, random_state, sample=_SAMPLE)
-    if clustering.soft is not None:
-        distance = np.maximum(model.transform(vectors), 1e-6) ** 2
-        near = (distance.min(axis=1, keepdims=True) / distance) ** clustering.soft
-        weight[:, : near.shape[1]] = near / near.sum(axis=1, keepdims=True)
-    values = [round(float(value), 5) for value in svd.singular_values]
-    return _Clusters(model.predict(vectors), weight, values)
-
-
-def k_means(
-    vectors: npt.NDArray[np.float32],
-    n_clusters: int,
-    restarts: int,
-    random_state: int,
-    sample: int | None = None,
-) -> KMeans:
-    """Return a fitted k-means with at most `n_clusters` clusters, fewer if there are not as many different vectors."""
-    from sklearn.cluster import KMeans
-
-    if sample is not None and len(vectors) > sample:
-        rng = np.random.default_rng(random_state)
-        vectors = vectors[np.sort(rng.choice(len(vectors), sample, replace=False))]
-    distinct = len(np.unique(vectors[: 50 * n_clusters], axis=0))
-    if distinct < n_clusters:  # a treebank may be sorted
-        distinct = len(np.unique(vectors, axis=0))
-    model = KMeans(min(n_clusters, distinct), n_init=restarts, max_iter=50, random_state=random_state)
-    return model.fit(vectors)
+    def project(
+        self, nodes: npt.NDArray[np.int64], columns: tuple[Columns, Columns], rank: int
+    ) -> tuple[npt.NDArray[np.float32], CrossSVD | None]:
+        """Return the projections of a symbol's nodes, inside and outside halves side by side, and the decomposition, if any."""
+        how = self.clustering
+        phi, psi = (feature_matrix([column[nodes] for column in side], self.features) for side in columns)
+        nothing = np.zeros((len(nodes), 0), np.float32), None
+        if not phi.shape[1] or not psi.shape[1]:
+            return nothing
+        random = np.random.default_rng((self.random_state, int(nodes[0])))
+        drop = how.noise_level if how.noise == "dropout" else 0
+        left, right = (thinned(side, drop, random) if drop else side for side in (phi, psi))
+        weighted = how.projection == "weighted"
+        svd = cross_svd(left, right, rank, centre=weighted, random_state=self.random_state)
+        kept = svd.singular_values > 1e-6 * max(svd.singular_values[0], 1e-30)
+        if not kept.any():
+            return nothing
+        halves = []
+        for matrix, vectors, mean in ((phi, svd.left, svd.left_mean), (psi, svd.right, svd.right_mean)):
+            half = matrix @ vectors[:, kept] - mean @ vectors[:, kept]
+            if weighted:
+                strength = svd.singular_values[kept] / svd.singular_values[0]
+                half *= strength / np.maximum(half.std(axis=0), 1e-12)
+            if how.noise in ("additive", "multiplicative"):
+                half = disturbed(half, how.noise, how.noise_level, random)
+            halves.append(half)
+        return np.concatenate(halves, axis=1).astype(np.float32), svd
 
 
-def project_nodes(
-    nodes: npt.NDArray[np.int64],
-    columns: tuple[Columns, Columns],
-    rank: int,
-    features: Features,
-    clustering: Clustering,
-    random_state: int,
-) -> tuple[npt.NDArray[np.float32], CrossSVD | None]:
-    """Return the projections of a symbol's nodes, inside and outside halves side by side, and the decomposition, if there is one."""
-    phi, psi = (feature_matrix([column[nodes] for column in side], features) for side in columns)
-    nothing = np.zeros((len(nodes), 0), np.float32), None
-    if not phi.shape[1] or not psi.shape[1]:
-        return nothing
-    weighted, noise, level = clustering.projection == "weighted", clustering.noise, clustering.noise_level
-    random = np.random.default_rng((random_state, int(nodes[0])))
-    decomposed = (
-        (thinned(phi, level, random), thinned(psi, level, random)) if noise == "dropout" else (phi, psi)
-    )
-    svd = cross_svd(*decomposed, rank, centre=weighted, random_state=random_state)
-    kept = svd.singular_values > 1e-6 * max(svd.singular_values[0], 1e-30)
-    if not kept.any():
-        return nothing
-    halves = []
-    for matrix, vectors, mean in (
-        (phi, svd.left[:, kept], svd.left_mean),
-        (psi, svd.right[:, kept], svd.right_mean),
-    ):
-        half = matrix @ vectors - mean @ vectors
-        if weighted:
-            strength = svd.singular_values[kept] / svd.singular_values[0]
-            half *= strength / np.maximum(half.std(axis=0), 1e-12)
-        if noise in ("additive", "multiplicative"):
-            half = disturbed(half, noise, level, random)
-        halves.append(half)
-    return np.concatenate(halves, axis=1).astype(np.float32), svd
+def thinned(matrix: sparse.csr_array, level: float, random: np.random.Generator) -> sparse.csr_array:
+    """Return features of which each is left out with probability `level`, the others made larger in turn."""
+    kept = random.random(matrix.nnz, dtype=np.float32) >= level
+    data = matrix.data * kept / np.float32(1 - level)
+    thin = sparse.csr_array((data, matrix.indices, matrix.indptr), matrix.shape)
+    thin.eliminate_zeros()
+    return thin
+
+
+def disturbed(
+    vectors: npt.NDArray[np.float64], noise: str, level: float, random: np.random.Generator
+) -> npt.NDArray[np.float64]:
+    """Return projections with Gaussian noise.
+
+    ``additive``: each coordinate gets noise whose variance is `level` times the coordinate's mean square (the paper has its absolute
+    mean, which is zero once projections are centred). ``multiplicative``: each number is multiplied by one plus noise of variance
+    `level`.
+    """
+    drawn = random.standard_normal(vectors.shape) * np.sqrt(level)
+    if noise == "multiplicative":
+        return vectors * (1 + drawn)
+    return vectors + drawn * np.sqrt((vectors**2).mean(axis=0))

@@ -7,19 +7,22 @@ step; without smoothing it does.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
+
+import numpy as np
 
 from gramian.base import Constraint, Function, InstanceOf, Number, Report, Whole, or_none
 from gramian.features import Features
 from gramian.grammar import LPCFG
-from gramian.learn.checkpoint import Checkpoint
+from gramian.io.files import write_bytes
 from gramian.learn.cluster import Clustering, SpectralClustering
 from gramian.learn.counting import random_counts
-from gramian.learn.learner import Learner
+from gramian.learn.learner import Learner, Maximisation
 from gramian.learn.lexicon_counts import LexiconChoice
-from gramian.learn.maximise import Maximisation
 from gramian.learn.merge import merge_cheapest
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
@@ -27,6 +30,53 @@ from gramian.learn.states import STATE_CONSTRAINTS, Allocation, States
 from gramian.learn.tables import LatentTables, Layout, tables_of
 
 __all__ = ["EM", "SpectralEM", "Watch"]
+
+
+_TENSORS = ("binary", "unary", "lexical", "root")
+
+
+class _Checkpoint:
+    """A file that holds the counts after the latest step; without a path, nothing is kept.
+
+    `options` is what determines the counts besides the treebank; a file made with other options or trees is not taken up.
+    """
+
+    def __init__(self, path: str | None, ending: str, seen: Observations, options: str) -> None:
+        self._path = None if path is None else Path(path + ending)
+        self._seen, self._mark = seen, f"{seen.digest} {options}"
+
+    def save(self, counts: LatentTables, likelihoods: list[float]) -> None:
+        """Write the counts after ``len(likelihoods)`` steps, whole or not at all."""
+        if self._path is None:
+            return
+        from safetensors.numpy import save
+
+        head = {"mark": self._mark, "likelihoods": json.dumps(likelihoods)}
+        tensors = {name: getattr(counts, name) for name in _TENSORS}
+        write_bytes(self._path, save(tensors | {"n_states": counts.layout.n_states}, head))
+
+    def load(self) -> tuple[LatentTables, list[float]] | None:
+        """Return counts and likelihoods of the steps done, or None if there is no file that fits."""
+        if self._path is None:
+            return None
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(self._path, "numpy") as file:
+                head = file.metadata() or {}
+                if head.get("mark") != self._mark:
+                    return None
+                n_states = np.asarray(file.get_tensor("n_states"), np.int32)
+                tensors = {name: file.get_tensor(name) for name in _TENSORS}
+                likelihoods = [float(value) for value in json.loads(head["likelihoods"])]
+        except (OSError, SafetensorError, KeyError, ValueError):
+            return None
+        return LatentTables(Layout.of(self._seen.productions, n_states), **tensors), likelihoods
+
+    def remove(self) -> None:
+        """Delete the file, if there is one."""
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -66,20 +116,18 @@ class _Iterated(Learner):
 
         `start` makes the first counts, unless there is a checkpoint to go on from.
         """
-        seen = model.seen
-        watch, paths = self.watch, (self.checkpoint, f"{self.checkpoint}.best") if self.checkpoint else ()
-        files = [Checkpoint(path, seen, self.identity()) for path in paths]
-        resumed = files[0].load() if files else None
-        best: tuple[float, int, LatentTables] | None = None
-        if resumed is not None:
+        seen, watch, best = model.seen, self.watch, None
+        latest, best_file = (
+            _Checkpoint(self.checkpoint, end, seen, self.identity()) for end in ("", ".best")
+        )
+        if (resumed := latest.load()) is not None:
             counts, likelihoods = resumed
             report.say(f"going on after step {len(likelihoods)}")
-            if watch is not None and (found := files[1].load()) is not None:
+            if watch is not None and (found := best_file.load()) is not None:
                 best = (found[1][0], int(found[1][1]), found[0])
         else:
             counts, likelihoods = start(), []
-            if files:
-                files[0].save(counts, likelihoods)
+            latest.save(counts, likelihoods)
         with report.stage("expectation-maximisation"):
             for step in range(len(likelihoods) + 1, self.max_iter + 1):
                 expectation = seen.trees.expect(model.tables(counts), self._threads)
@@ -90,19 +138,16 @@ class _Iterated(Learner):
                     value = watch.score(step, lambda held=counts: model.grammar(held))  # type: ignore[misc]
                     if best is None or value > best[0]:
                         best = (value, step, counts)
-                        if files:
-                            files[1].save(counts, [value, float(step)])
+                        best_file.save(counts, [value, float(step)])
                     elif step - best[1] >= watch.patience:
                         break
-                if files:
-                    files[0].save(counts, likelihoods)
+                latest.save(counts, likelihoods)
         report.facts["log-likelihood"] = [round(value, 2) for value in likelihoods]
         if best is not None:
-            report.facts["best step"] = best[1]
-            counts = best[2]
+            _, report.facts["best step"], counts = best
         with report.stage("grammar"):
             grammar = model.grammar(counts)
-        for file in files:
+        for file in (latest, best_file):
             file.remove()
         return grammar
 
@@ -231,12 +276,8 @@ class SpectralEM(_Iterated, SpectralClustering):
     ) -> None:
         self.n_states, self.allocation, self.growth = n_states, allocation, growth
         self.max_iter, self.merge, self.watch, self.checkpoint = max_iter, merge, watch, checkpoint
-        self.features, self.clustering, self.smoothing, self.lexicon = (
-            features,
-            clustering,
-            smoothing,
-            lexicon,
-        )
+        self.features, self.clustering = features, clustering
+        self.smoothing, self.lexicon = smoothing, lexicon
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:

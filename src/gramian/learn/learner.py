@@ -1,4 +1,4 @@
-"""What all learners of grammars share, and the simplest of them."""
+"""What all learners of grammars share, the maximisation step among it, and the simplest of them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,67 @@ from collections.abc import Iterable
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from gramian.base import Constraint, Estimator, Report, number_of_jobs
 from gramian.corpus import Shape, Treebank
 from gramian.errors import InputError
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_states
-from gramian.learn.lexicon_counts import LEXICON, LexiconChoice
-from gramian.learn.maximise import Maximisation
+from gramian.learn.lexicon_counts import LEXICON, LexiconChoice, StateScores
 from gramian.learn.observations import Observations
-from gramian.learn.smoothing import NO_SMOOTHING, Smoothing
-from gramian.learn.tables import Layout, tables_of
+from gramian.learn.smoothing import NO_SMOOTHING, Smoothing, estimate_rules, state_shares
+from gramian.learn.tables import LatentTables, Layout, tables_of
 from gramian.trees import HeadRules, Tree
 
-__all__ = ["PCFG", "Learner"]
+__all__ = ["PCFG", "Learner", "Maximisation", "made_grammar"]
+
+
+class Maximisation:
+    """Turns latent counts over a treebank into tables for the next expectation step, or into a grammar."""
+
+    def __init__(self, seen: Observations, smoothing: Smoothing, lexicon: LexiconChoice = "auto") -> None:
+        self.seen, self.smoothing, self.lexicon = seen, smoothing, lexicon
+
+    def tables(self, counts: LatentTables) -> LatentTables:
+        """Return what an expectation step needs."""
+        rules = estimate_rules(counts, self.smoothing)
+        rules.lexical[:] = self.seen.lexical(self.lexicon).state_scores(counts).pairs
+        return rules
+
+    def grammar(self, counts: LatentTables) -> LPCFG:
+        """Return the grammar."""
+        rules = estimate_rules(counts, self.smoothing)
+        scores = self.seen.lexical(self.lexicon).state_scores(counts)
+        return made_grammar(self.seen, rules, scores, self.lexicon, state_shares(counts))
+
+
+def made_grammar(
+    seen: Observations,
+    rules: LatentTables,
+    scores: StateScores,
+    lexicon: LexiconChoice,
+    state_prior: npt.NDArray[np.float64],
+    **weights: Any,
+) -> LPCFG:
+    """Return the grammar with these tables of rules and scores of words; `weights` are those of an :class:`LPCFG` of operators."""
+    before, after = seen.boundaries
+    n_states = rules.layout.n_states
+    return LPCFG(
+        symbols=seen.bank.symbols,
+        n_phrases=seen.bank.n_phrases,
+        n_states=n_states,
+        state_prior=state_prior.astype(np.float32),
+        root=rules.root.astype(np.float32),
+        binary_rules=seen.productions.binary,
+        binary=rules.binary.astype(np.float32),
+        unary_rules=seen.productions.unary,
+        unary=rules.unary.astype(np.float32),
+        before=before,
+        after=after,
+        lexicon=seen.lexical(lexicon).build(scores, n_states),
+        **weights,
+    )
 
 
 class Learner(Estimator):
@@ -53,11 +100,9 @@ class Learner(Estimator):
                 )
             self.model_: LPCFG = self._learn(seen, report)
         self.shape_: Shape = seen.bank.shape
+        count, states = seen.label_count.tolist(), self.model_.n_states.tolist()
         report.facts["symbols"] = {
-            seen.name(number): {
-                "count": int(seen.label_count[number]),
-                "states": int(self.model_.n_states[number]),
-            }
+            seen.name(number): {"count": count[number], "states": states[number]}
             for number in np.argsort(-seen.label_count, kind="stable").tolist()
         }
         self.report_: dict[str, Any] = report.as_dict()

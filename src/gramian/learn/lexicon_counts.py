@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -85,14 +85,13 @@ class LexiconOptions:
             return lexicon
         if lexicon == "auto":
             lexicon = "suffix" if is_penn_english(bank.symbols) else "tag"
-        named = {"suffix": cls(), "tag": cls(suffixes=False), "pos": cls(5, 0.0, 0.0, suffixes=False)}
-        return named[lexicon]
+        return {"suffix": cls(), "tag": cls(suffixes=False), "pos": cls(5, 0.0, 0.0, suffixes=False)}[lexicon]
 
 
 LexiconChoice: TypeAlias = LexiconName | LexiconOptions
 """How words are smoothed, by name or in numbers."""
 
-LEXICON = Either(InstanceOf(LexiconOptions), OneOf("auto", "suffix", "tag", "pos"))
+LEXICON = Either(InstanceOf(LexiconOptions), OneOf(*get_args(LexiconName)))
 """The constraint of a parameter `lexicon`."""
 
 
@@ -109,8 +108,8 @@ class StateScores:
 
 
 class _FurtherWords(NamedTuple):
-    words: tuple[str, ...]  # that the treebank lacks
-    counts: Doubles  # of the treebank's words, then of these, with each tag
+    words: tuple[str, ...]  # the treebank's, then those that it lacks
+    counts: Doubles  # of each word with each tag in tagged text
     initial: Doubles  # ... at the beginning of a sentence
 
 
@@ -146,24 +145,17 @@ class LexicalModel:
 
     @cached_property
     def _tag_pairs(self) -> list[_TagPairs]:
-        levels = []
-        if self.options.suffixes:
-            chains = [suffix_chain(word) for word in self.bank.words]
-            for level in range(max(map(len, chains), default=0)):
-                names: dict[tuple[int, str], int] = {}
-                numbers = [
-                    names.setdefault((tag, chains[word][min(level, len(chains[word]) - 1)]), len(names))
-                    for tag, word in zip(self._tag.tolist(), self._word.tolist(), strict=True)
-                ]
-                levels.append((np.array(numbers, np.int64), [f"{tag} {name}" for tag, name in names]))
-        found = []
-        for tag in range(self.n_tags):
-            pairs = np.flatnonzero(self._tag == tag)
-            own = []
-            for number, class_names in levels:
-                used, place = np.unique(number[pairs], return_inverse=True)
-                own.append(([class_names[one] for one in used.tolist()], place))
-            found.append(_TagPairs(pairs, self._is_rare[pairs], own))
+        of_tag = [np.flatnonzero(self._tag == tag) for tag in range(self.n_tags)]
+        found = [_TagPairs(pairs, self._is_rare[pairs], []) for pairs in of_tag]
+        if not self.options.suffixes:
+            return found
+        chains = [suffix_chain(word) for word in self.bank.words]
+        for level in range(max(map(len, chains), default=0)):
+            suffixes = [chain[min(level, len(chain) - 1)] for chain in chains]
+            for tag, (pairs, _, levels) in enumerate(found):
+                number: dict[str, int] = {}
+                place = [number.setdefault(suffixes[word], len(number)) for word in self._word[pairs]]
+                levels.append(([f"{tag} {suffix}" for suffix in number], np.array(place, np.int64)))
         return found
 
     def state_scores(self, counts: LatentTables) -> StateScores:
@@ -173,9 +165,7 @@ class LexicalModel:
             count = counts.lexical[cells].astype(np.float64)
             shares = count.sum(axis=0) / max(count.sum(), 1e-300)
             ratio = 1 / np.maximum(shares, 1e-30)
-            scores.pairs[cells] = self._smooth_tag(
-                tag, count, count.sum(axis=1), shares, ratio, scores.classes
-            )
+            self._smooth_tag(scores, tag, cells, count, count.sum(axis=1), shares, ratio)
         return scores
 
     def mean_scores(self, operators: LatentTables) -> StateScores:
@@ -185,29 +175,29 @@ class LexicalModel:
             mass = self.productions.lexical_count[self._tag_pairs[tag].pairs].astype(np.float64)
             total = operators.lexical[cells] * mass.sum()
             mean = total.sum(axis=0) / mass.sum()
-            scores.pairs[cells] = self._smooth_tag(tag, total, mass, mean, np.ones_like(mean), scores.classes)
+            self._smooth_tag(scores, tag, cells, total, mass, mean, np.ones_like(mean))
         return scores
 
     def _cells(self, layout: Layout) -> Iterator[Integers]:
         """Yield for each tag the cells of its pairs with its states, shape (n_pairs, n_states)."""
-        for (pairs, _, _), states in zip(
-            self._tag_pairs, layout.n_states[self.bank.n_phrases :], strict=True
-        ):
-            yield layout.lexical_start[pairs][:, None] + np.arange(states)
+        tag_states = layout.n_states[self.bank.n_phrases :]
+        for tag, states in zip(self._tag_pairs, tag_states, strict=True):
+            yield layout.lexical_start[tag.pairs][:, None] + np.arange(states)
 
     def _smooth_tag(
         self,
+        scores: StateScores,
         tag: int,
+        cells: Integers,
         total: Doubles,
         mass: Doubles,
         base: Doubles,
         ratio: Doubles,
-        classes: dict[str, npt.NDArray[np.float32]],
-    ) -> Doubles:
-        """Shrink the vectors `total`, each worth `mass` counts, of a tag's pairs step by step; return them times `ratio`."""
+    ) -> None:
+        """Shrink the vectors `total`, each worth `mass` counts, of a tag's pairs step by step; the scores are these times `ratio`."""
         _, rare, levels = self._tag_pairs[tag]
         everything = self._shrink(total[rare].sum(axis=0), mass[rare].sum(), base)
-        classes[str(tag)] = (everything * ratio).astype(np.float32)
+        scores.classes[str(tag)] = (everything * ratio).astype(np.float32)
         coarser = np.broadcast_to(everything, total.shape)
         for names, place in levels:
             class_total, above = (np.zeros((len(names), total.shape[1])) for _ in range(2))
@@ -217,12 +207,13 @@ class LexicalModel:
             level = self._shrink(class_total, class_mass, above)
             coarser = level[place]
             # Expected counts add up to whole numbers, but for rounding: classes of two words or more are kept.
-            scores = (level * ratio).astype(np.float32)
-            classes |= {names[row]: scores[row] for row in np.flatnonzero(class_mass > 1.5).tolist()}
+            kept = np.flatnonzero(class_mass > 1.5)
+            rows = (level[kept] * ratio).astype(np.float32)
+            scores.classes |= dict(zip([names[row] for row in kept], rows, strict=True))
         own = self._shrink(total, mass, coarser)
         if not self.options.suffixes:
             own[rare] = everything
-        return own * ratio
+        scores.pairs[cells] = own * ratio
 
     def _shrink(self, total: Doubles, mass: npt.NDArray[np.number] | np.number, towards: Doubles) -> Doubles:
         weight = max(self.options.shrinkage, TINY)
@@ -232,13 +223,11 @@ class LexicalModel:
         """Return the lexicon for parsing; `n_states` is per symbol."""
         bank = self.bank
         tag_states = n_states[bank.n_phrases :]
-        words = self._words
-        seen = np.zeros((len(words), self.n_tags))
-        seen[self._word, self._tag] = self.productions.lexical_count
-        known = self._further.counts[: len(bank.words)]
+        words, seen = self._further.words, self._further.counts.copy()
+        known = seen[: len(bank.words)]
         most = np.maximum(_FURTHER * self.word_count, _OPEN_WORD)
-        seen[: len(bank.words)] += known * np.minimum(1, most / np.maximum(known.sum(axis=1), 1))[:, None]
-        seen[len(bank.words) :] = self._further.counts[len(bank.words) :]
+        known *= np.minimum(1, most / np.maximum(known.sum(axis=1), 1))[:, None]
+        seen[self._word, self._tag] += self.productions.lexical_count
         total = seen.sum(axis=1, keepdims=True)
         is_open, weight = total <= _OPEN_WORD, self.options.tag_shrinkage
         probability = np.where(is_open, (seen + weight * self._known_forms) / (total + weight), seen / total)
@@ -246,9 +235,7 @@ class LexicalModel:
         # States of an entry: as counted for the pair; zeros where the pair was not seen, and the word's class has a say.
         starts = np.concatenate([[0], np.cumsum(tag_states[tag], dtype=np.int64)])
         entry_states = np.zeros(int(starts[-1]), np.float32)
-        entry_of = np.full((len(words), self.n_tags), -1, np.int64)
-        entry_of[word, tag] = np.arange(len(word))
-        entry = entry_of[self._word, self._tag]
+        entry = np.searchsorted(word * self.n_tags + tag, self._word * np.int64(self.n_tags) + self._tag)
         size = n_states[self.productions.lexical[:, 0]].astype(np.int64)
         pair_start = np.cumsum(size) - size
         cells = np.repeat(starts[entry] - pair_start, size) + np.arange(len(scores.pairs))
@@ -272,36 +259,23 @@ class LexicalModel:
 
     @cached_property
     def _further(self) -> _FurtherWords:
-        """What tagged text adds: words that the treebank lacks, and counts of all words with the treebank's tags."""
-        bank, n_tags = self.bank, self.n_tags
-        if self.tagged is None:
-            nothing = np.zeros((len(bank.words), n_tags))
-            return _FurtherWords((), nothing, nothing)
+        """All words, and what tagged text adds to their counts with the treebank's tags."""
+        bank = self.bank
         # Several tags of the grammar may be one tag of the treebank (``NP|NN`` and ``NN``): they share it by frequency.
         shares: dict[str, Doubles] = {}
         for tag, symbol in enumerate(bank.symbols[bank.n_phrases :]):
-            shares.setdefault(split_chain(symbol)[-1], np.zeros(n_tags))[tag] = self.tag_count[tag]
-        number = {word: place for place, word in enumerate(bank.words)}
-        fresh = [pair for pair in self.tagged.count if pair[1] in shares and pair[0] not in number]
-        words = tuple(dict.fromkeys(word for word, _ in fresh))
-        number |= {word: place for place, word in enumerate(words, len(bank.words))}
+            shares.setdefault(split_chain(symbol)[-1], np.zeros(self.n_tags))[tag] = self.tag_count[tag]
+        sources = ({}, {}) if self.tagged is None else (self.tagged.count, self.tagged.initial)
+        words = dict.fromkeys((*bank.words, *(word for word, tag in sources[0] if tag in shares)))
+        number = {word: place for place, word in enumerate(words)}
         tables = []
-        for counts in (self.tagged.count, self.tagged.initial):
-            table = np.zeros((len(number), n_tags))
+        for counts in sources:
+            table = np.zeros((len(words), self.n_tags))
             for (word, name), times in counts.items():
                 if name in shares:
                     table[number[word]] += times * shares[name] / shares[name].sum()
             tables.append(table)
-        return _FurtherWords(words, *tables)
-
-    @property
-    def _words(self) -> tuple[str, ...]:
-        return (*self.bank.words, *self._further.words)
-
-    @cached_property
-    def _known_forms(self) -> Doubles:
-        """P(tag | form) of all words of the lexicon."""
-        return self.form_probabilities(self._words)
+        return _FurtherWords(tuple(words), *tables)
 
     @cached_property
     def top_tag(self) -> dict[str, str]:
@@ -309,24 +283,19 @@ class LexicalModel:
         order = np.lexsort((-self.productions.lexical_count, self._word))
         first = order[np.searchsorted(self._word[order], np.arange(len(self.bank.words)))]
         tags = [unescape_label(symbol) for symbol in self.bank.symbols[self.bank.n_phrases :]]
-        top = {
-            word: tags[self._tag[pair]] for word, pair in zip(self.bank.words, first.tolist(), strict=True)
-        }
-        further = self._further.counts[len(self.bank.words) :].argmax(axis=1).tolist()
-        return top | {word: tags[tag] for word, tag in zip(self._further.words, further, strict=True)}
+        further = self._further.counts[len(self.bank.words) :].argmax(axis=1)
+        top = np.concatenate([self._tag[first], further]).tolist()
+        return {word: tags[tag] for word, tag in zip(self._further.words, top, strict=True)}
+
+    @cached_property
+    def _known_forms(self) -> Doubles:
+        return self.form_probabilities(self._further.words)
 
     def form_probabilities(self, words: Sequence[str]) -> Doubles:
         """Guess P(tag | form) of many words; shape (n_words, n_tags)."""
         features, weights = self._form_model
         number = {feature: place for place, feature in enumerate(features)}
-        rows, columns = [], []
-        for row, word in enumerate(words):
-            found = [
-                number[feature] for feature in word_features(word, False, self.top_tag) if feature in number
-            ]
-            columns += found
-            rows += [row] * len(found)
-        matrix = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(words), len(features)))
+        matrix = _indicators([word_features(word, False, self.top_tag) for word in words], number)
         logits = matrix @ weights[:-1].astype(np.float64) + weights[-1]
         logits -= logits.max(axis=1, keepdims=True)
         np.exp(logits, out=logits)
@@ -343,7 +312,7 @@ class LexicalModel:
             word, tag = bank.words[self._word[pair]], int(self._tag[pair])
             yield word, tag, False, int(self.productions.lexical_count[pair] - initial[pair])
             yield word, tag, True, int(initial[pair])
-        words, (_, counts, at_start) = self._words, self._further
+        words, counts, at_start = self._further
         total = counts.sum(axis=1)
         for word in np.flatnonzero((total > 0) & (total <= self.options.rare)).tolist():
             for tag in np.flatnonzero(counts[word]).tolist():
@@ -362,9 +331,6 @@ class LexicalModel:
         frequency = Counter(feature for features in examples for feature in features)
         frequent = [feature for feature, count in frequency.items() if count > 1]
         number = {feature: place for place, feature in enumerate(frequent)}
-        rows = [row for row, features in enumerate(examples) for f in features if f in number]
-        columns = [number[f] for features in examples for f in features if f in number]
-        matrix = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(examples), len(number)))
         fitted = np.zeros((len(number) + 1, self.n_tags), np.float32)
         fitted[-1] = -20.0  # tags that no rare word has
         if len(set(targets)) == 1 or not number:
@@ -372,7 +338,7 @@ class LexicalModel:
             fitted[-1, share > 0] = np.log(share[share > 0])
         else:
             model = LogisticRegression(C=1.0, max_iter=100, tol=1e-3)
-            model.fit(matrix, targets, sample_weight=weights)
+            model.fit(_indicators(examples, number), targets, sample_weight=weights)
             coefficients, bias = model.coef_, model.intercept_
             if len(model.classes_) == 2:
                 coefficients = np.concatenate([-coefficients, coefficients]) / 2
@@ -380,3 +346,10 @@ class LexicalModel:
             fitted[:-1, model.classes_] = coefficients.T
             fitted[-1, model.classes_] = bias
         return tuple(number), fitted
+
+
+def _indicators(examples: Sequence[Sequence[str]], number: Mapping[str, int]) -> sparse.csr_matrix:
+    """Return the matrix that has a one where the example of a row has the feature of a column."""
+    found = [(row, number[one]) for row, features in enumerate(examples) for one in features if one in number]
+    rows, columns = np.array(found, np.int64).reshape(-1, 2).T
+    return sparse.csr_matrix((np.ones(len(found)), (rows, columns)), shape=(len(examples), len(number)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gramian.learn.maximise import Maximisation
+from gramian.learn.learner import Maximisation
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import state_shares
 from gramian.learn.tables import LatentTables, Layout
@@ -85,11 +85,8 @@ def merged(counts: LatentTables, groups: Groups) -> LatentTables:
         result.unary_block(rule)[:] = add[a] @ counts.unary_block(rule) @ add[t].T
     for symbol, group in enumerate(groups):
         result.root_block(symbol)[:] = np.bincount(group, counts.root_block(symbol))
-    tag = old.productions.lexical[:, 0]
-    pair = np.repeat(np.arange(len(tag)), old.n_states[tag])
-    state = np.arange(len(counts.lexical)) - np.repeat(old.lexical_start[:-1], old.n_states[tag])
-    all_groups = np.concatenate(groups)
-    target = layout.lexical_start[pair] + all_groups[old.root_start[tag][pair] + state]
+    first, tags = layout.lexical_start[:-1], old.productions.lexical[:, 0]
+    target = np.concatenate([start + groups[tag] for start, tag in zip(first, tags, strict=True)])
     result.lexical[:] = np.bincount(target, counts.lexical, len(result.lexical))
     return result
 
@@ -102,14 +99,11 @@ def nearest_pairs(counts: LatentTables) -> list[Pairs]:
     layout = counts.layout
     profiles: list[list[npt.NDArray[np.floating]]] = [[] for _ in layout.n_states]
     for rule, (a, b, c) in enumerate(layout.productions.binary):
-        block = counts.binary_block(rule)
-        profiles[a].append(block.sum(axis=(1, 2)))
-        profiles[b].append(block.sum(axis=(0, 2)))
-        profiles[c].append(block.sum(axis=(0, 1)))
+        for symbol, others in ((a, (1, 2)), (b, (0, 2)), (c, (0, 1))):
+            profiles[symbol].append(counts.binary_block(rule).sum(axis=others))
     for rule, (a, t) in enumerate(layout.productions.unary):
-        block = counts.unary_block(rule)
-        profiles[a].append(block.sum(axis=1))
-        profiles[t].append(block.sum(axis=0))
+        for symbol, other in ((a, 1), (t, 0)):
+            profiles[symbol].append(counts.unary_block(rule).sum(axis=other))
     pairs = []
     for symbol, columns in enumerate(profiles):
         n = int(layout.n_states[symbol])
@@ -119,13 +113,13 @@ def nearest_pairs(counts: LatentTables) -> list[Pairs]:
         profile = np.sqrt(np.stack(columns, axis=1).astype(np.float64))
         profile /= np.maximum(np.linalg.norm(profile, axis=1, keepdims=True), 1e-300)
         likeness = profile @ profile.T
-        order = np.argsort(-likeness[np.triu_indices(n, 1)], kind="stable")
-        first, second = (index[order] for index in np.triu_indices(n, 1))
+        corner = np.triu_indices(n, 1)
+        order = np.argsort(-likeness[corner], kind="stable")
         free = np.ones(n, bool)
         chosen = []
-        for i, j in zip(first.tolist(), second.tolist(), strict=True):
-            if free[i] and free[j]:
-                free[i] = free[j] = False
-                chosen.append((i, j))
+        for pair in np.stack(corner, axis=1)[order]:
+            if free[pair].all():
+                free[pair] = False
+                chosen.append(pair)
         pairs.append(np.array(chosen, np.int64))
     return pairs

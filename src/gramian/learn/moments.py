@@ -6,7 +6,9 @@ treebank. The estimate is consistent and needs a single pass, but its numbers ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import ClassVar
 
 import numpy as np
@@ -16,9 +18,8 @@ from gramian.base import Constraint, InstanceOf, Number, Report, Whole
 from gramian.features import Features, feature_matrix
 from gramian.grammar import LPCFG
 from gramian.learn.counting import node_offsets
-from gramian.learn.learner import Learner
+from gramian.learn.learner import Learner, made_grammar
 from gramian.learn.lexicon_counts import LexiconChoice
-from gramian.learn.maximise import made_grammar
 from gramian.learn.observations import Columns, Observations
 from gramian.learn.states import STATE_CONSTRAINTS, Allocation, States
 from gramian.learn.svd import cross_svd
@@ -101,8 +102,18 @@ class SpectralMoments(Learner):
                 spectra[seen.name(symbol)] = values
         with report.stage("moments"):
             tables = moment_tables(seen, NodeProjections.of(seen, parts), self.backoff, self.unsmoothed)
+        productions, count, n_states = seen.productions, seen.label_count, tables.layout.n_states
         with report.stage("grammar"):
-            return self._grammar(seen, tables)
+            return made_grammar(  # with the probabilities of its rules without states
+                seen,
+                tables,
+                seen.lexical(self.lexicon).mean_scores(tables),
+                self.lexicon,
+                np.repeat(1 / n_states, n_states),
+                binary_weight=productions.binary_count / count[productions.binary[:, 0]],
+                unary_weight=productions.unary_count / count[productions.unary[:, 0]],
+                root_weight=seen.root_count / seen.bank.n_trees,
+            )
 
     def _project(
         self, nodes: npt.NDArray[np.int64], columns: tuple[Columns, Columns], rank: int
@@ -123,20 +134,6 @@ class SpectralMoments(Learner):
         if abs(scale) < 1e-12:
             return ones, ones, []
         return y / scale, z * scale, [round(float(value), 5) for value in svd.singular_values]
-
-    def _grammar(self, seen: Observations, tables: LatentTables) -> LPCFG:
-        """Return the grammar that holds the operators, with the probabilities of its rules without states."""
-        productions, count, n_states = seen.productions, seen.label_count, tables.layout.n_states
-        return made_grammar(
-            seen,
-            tables,
-            seen.lexical(self.lexicon).mean_scores(tables),
-            self.lexicon,
-            np.repeat(1 / n_states, n_states),
-            binary_weight=productions.binary_count / count[productions.binary[:, 0]],
-            unary_weight=productions.unary_count / count[productions.unary[:, 0]],
-            root_weight=seen.root_count / seen.bank.n_trees,
-        )
 
 
 @dataclass(frozen=True)
@@ -177,22 +174,20 @@ def moment_tables(
         for side in (p.y, p.z)
     )
     is_binary, is_leaf = bank.right >= 0, bank.word >= 0
-    by_rule = _nodes_by_production(productions.node_production, is_binary, len(productions.binary))
-    for rule, nodes in enumerate(by_rule):
-        a, b, c = productions.binary[rule].tolist()
-        z, y, x = p.rows(p.z, nodes, a), p.rows(p.y, bank.left[nodes], b), p.rows(p.y, bank.right[nodes], c)
-        weight = backoff if len(nodes) < unsmoothed else 0.0
-        block = _binary_moment(z, y, x, mean_z[a], mean_y[b], mean_y[c], weight)
-        tables.binary_block(rule)[:] = block * (len(nodes) / count[a])
-    is_unary = ~is_binary & ~is_leaf
-    by_rule = _nodes_by_production(productions.node_production, is_unary, len(productions.unary))
-    for rule, nodes in enumerate(by_rule):
-        a, t = productions.unary[rule].tolist()
-        z, y = p.rows(p.z, nodes, a), p.rows(p.y, bank.left[nodes], t)
-        keep = _kept(len(nodes), backoff if len(nodes) < unsmoothed else 0.0)
-        own = z.T @ y / len(nodes)
-        apart = keep * np.outer(z.mean(axis=0), y.mean(axis=0)) + (1 - keep) * np.outer(mean_z[a], mean_y[t])
-        tables.unary_block(rule)[:] = (keep * own + (1 - keep) * apart) * (len(nodes) / count[a])
+    for rules, block, chosen in (
+        (productions.binary, tables.binary_block, is_binary),
+        (productions.unary, tables.unary_block, ~is_binary & ~is_leaf),
+    ):
+        by_rule = np.flatnonzero(chosen)
+        by_rule = by_rule[np.argsort(productions.node_production[by_rule], kind="stable")]
+        ends = np.searchsorted(productions.node_production[by_rule], np.arange(1, len(rules)))
+        for rule, nodes in enumerate(np.split(by_rule, ends) if len(rules) else ()):
+            parent, *below = rules[rule].tolist()
+            children = zip((bank.left, bank.right), below, strict=False)
+            vectors = [p.rows(p.z, nodes, parent), *(p.rows(p.y, side[nodes], b) for side, b in children)]
+            means = [mean_z[parent], *(mean_y[child] for child in below)]
+            moment = _moment(vectors, means, backoff if len(nodes) < unsmoothed else 0.0)
+            block(rule)[:] = moment * (len(nodes) / count[parent])
     for symbol in range(bank.n_phrases, bank.n_symbols):
         nodes = of_symbol[symbol]
         first = layout.lexical_start[productions.node_production[nodes]]
@@ -205,36 +200,26 @@ def moment_tables(
     return tables
 
 
-def _kept(occurrences: int, backoff: float) -> float:
-    root = float(np.sqrt(occurrences))
-    return root / (backoff + root)
-
-
-def _binary_moment(
-    z: Doubles, y: Doubles, x: Doubles, base_z: Doubles, base_y: Doubles, base_x: Doubles, backoff: float
-) -> Doubles:
-    """Return E[z y x] over a rule's occurrences, backed off to products of lower moments."""
-    n = len(z)
-    pairs = (y[:, :, None] * x[:, None, :]).reshape(n, -1)
-    own = (z.T @ pairs / n).reshape(z.shape[1], y.shape[1], x.shape[1])
+def _moment(vectors: Sequence[Doubles], means: Sequence[Doubles], backoff: float) -> Doubles:
+    """Return E[z y x], or E[z y], over a rule's occurrences, backed off to products of lower moments, at last of `means`."""
+    first, *rest = vectors
+    n = len(first)
+    pairs = rest[0] if len(rest) == 1 else rest[0][:, :, None] * rest[1][:, None, :]
+    own = (first.T @ pairs.reshape(n, -1) / n).reshape([one.shape[1] for one in vectors])
     if backoff == 0:
         return own
-    z1, y1, x1 = z.mean(axis=0), y.mean(axis=0), x.mean(axis=0)
-    two = (
-        np.einsum("ij,k->ijk", z.T @ y / n, x1)
-        + np.einsum("ik,j->ijk", z.T @ x / n, y1)
-        + np.einsum("jk,i->ijk", y.T @ x / n, z1)
-    ) / 3
-    one = np.einsum("i,j,k->ijk", z1, y1, x1)
-    none = np.einsum("i,j,k->ijk", base_z, base_y, base_x)
-    keep = _kept(n, backoff)
-    return keep * own + (1 - keep) * (keep * two + (1 - keep) * (keep * one + (1 - keep) * none))
-
-
-def _nodes_by_production(
-    production: npt.NDArray[np.int32], chosen: npt.NDArray[np.bool_], n: int
-) -> list[npt.NDArray[np.int64]]:
-    """Return the chosen nodes of each production."""
-    nodes = np.flatnonzero(chosen)
-    nodes = nodes[np.argsort(production[nodes], kind="stable")]
-    return np.split(nodes, np.searchsorted(production[nodes], np.arange(1, n)))
+    single = [one.mean(axis=0) for one in vectors]
+    chain = [reduce(np.multiply.outer, single)]
+    if len(rest) == 2:
+        (z, y, x), (z1, y1, x1) = vectors, single
+        two = (
+            np.einsum("ij,k->ijk", z.T @ y / n, x1)
+            + np.einsum("ik,j->ijk", z.T @ x / n, y1)
+            + np.einsum("jk,i->ijk", y.T @ x / n, z1)
+        )
+        chain.append(two / 3)
+    found = reduce(np.multiply.outer, means)
+    keep = float(np.sqrt(n)) / (backoff + float(np.sqrt(n)))
+    for moment in [*chain, own]:
+        found = keep * moment + (1 - keep) * found
+    return found

@@ -21,7 +21,7 @@ from gramian.learn.states import Allocation, States, allocate_states
 from gramian.learn.tree_inference import TreeInference
 from gramian.trees import HeadRules, Tree
 
-__all__ = ["Columns", "Observations", "head_rules"]
+__all__ = ["Columns", "Observations", "head_rules", "treebank_digest"]
 
 Columns = list[npt.NDArray[np.int64]]
 
@@ -33,6 +33,14 @@ def head_rules(heads: str | None, bank: Treebank | LPCFG) -> HeadRules | None:
     if heads == "auto":
         return HeadRules.collins() if is_penn_english(bank.symbols) else None
     return None if heads in (None, "none") else HeadRules.named(str(heads))
+
+
+def treebank_digest(bank: Treebank, *others: object) -> str:
+    """Return a hash of a treebank, and of others that have a complete ``repr``."""
+    total = hashlib.sha256(repr((bank.symbols, bank.n_phrases, bank.words, bank.shape, *others)).encode())
+    for column in (bank.label, bank.left, bank.right, bank.word, bank.tree_start):
+        total.update(np.ascontiguousarray(column).tobytes())
+    return total.hexdigest()
 
 
 class Observations:
@@ -76,11 +84,7 @@ class Observations:
     @cached_property
     def digest(self) -> str:
         """A hash of the trees."""
-        bank = self.bank
-        total = hashlib.sha256("\n".join((*bank.symbols, "", *bank.words)).encode())
-        for column in (bank.label, bank.left, bank.right, bank.word):
-            total.update(np.ascontiguousarray(column).tobytes())
-        return total.hexdigest()
+        return treebank_digest(self.bank)
 
     @cached_property
     def trees(self) -> TreeInference:

@@ -153,19 +153,15 @@ def estimate_rules(first, last, counts, mass, shares, weights, result):
         for state in range(states):
             of_rule = (by_state[state] + weights.rule * overall) / (own[state] + weights.rule)
             factor = of_rule / (by_state[state] + k)
-            seen, target = (
-                count[state * width : (state + 1) * width],
-                block[state * width : (state + 1) * width],
-            )
+            seen = count[state * width : (state + 1) * width]
+            target = block[state * width : (state + 1) * width]
             for i in range(width):
                 target[i] = (seen[i] + k * below[i]) * factor
         _sum_rows(block, states, mean)
         for i in range(width):
             mean[i] = sister_share * (mean[i] / states)
         for state in range(states):
-            mixed, target = (
-                block[state * width : (state + 1) * width],
-                out[state * width : (state + 1) * width],
-            )
+            mixed = block[state * width : (state + 1) * width]
+            target = out[state * width : (state + 1) * width]
             for i in range(width):
                 target[i] = (1 - sister_share) * mixed[i] + mean[i]

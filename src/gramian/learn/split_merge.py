@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import ClassVar
 
 import numpy as np
@@ -10,10 +11,9 @@ import numpy.typing as npt
 from gramian.base import Constraint, InstanceOf, Number, Report, Whole
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_states
-from gramian.learn.learner import Learner
+from gramian.learn.learner import Learner, Maximisation
 from gramian.learn.lexicon_counts import LexiconChoice
-from gramian.learn.maximise import Maximisation
-from gramian.learn.merge import Pairs, merge_cheapest
+from gramian.learn.merge import merge_cheapest
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing
 from gramian.learn.tables import LatentTables, Layout
@@ -110,11 +110,12 @@ class SplitMerge(Learner):
         for cycle in range(1, self.cycles + 1):
             with report.stage(f"cycle {cycle}"):
                 counts, parents = split(counts, room, rng)
-                twins = [_twins(parent) for parent in parents]
+                firsts = [np.flatnonzero(parent[:-1] == parent[1:]) for parent in parents]
+                twins = [np.stack([first, first + 1], axis=1) for first in firsts]
                 counts = polish(counts, self.split_steps, rough)
                 counts, groups = merge_cheapest(rough, counts, self.merge, twins, self._threads)
-                first = [np.unique(group, return_index=True)[1] for group in groups]
-                self.history_.append([parent[one] for parent, one in zip(parents, first, strict=True)])
+                kept = [np.unique(group, return_index=True)[1] for group in groups]
+                self.history_.append([parent[one] for parent, one in zip(parents, kept, strict=True)])
                 counts = polish(counts, self.merge_steps, rough)
                 counts = polish(counts, self.smooth_steps, smooth)
             report.say(
@@ -122,12 +123,6 @@ class SplitMerge(Learner):
             )
         with report.stage("grammar"):
             return smooth.grammar(counts)
-
-
-def _twins(parent: npt.NDArray[np.int64]) -> Pairs:
-    """Return the pairs of states that were split from one."""
-    first = np.flatnonzero(parent[:-1] == parent[1:])
-    return np.stack([first, first + 1], axis=1)
 
 
 def split(
@@ -145,16 +140,15 @@ def split(
     layout = Layout.of(old.productions, np.array([len(p) for p in parents], np.int32))
     result = layout.zeros(counts.binary.dtype)
     share = [1 / np.bincount(p)[p] for p in parents]
-    for rule, (a, b, c) in enumerate(old.productions.binary):
-        block = counts.binary_block(rule)[np.ix_(parents[a], parents[b], parents[c])]
-        result.binary_block(rule)[:] = block * share[a][:, None, None] * share[b][:, None] * share[c]
-    for rule, (a, t) in enumerate(old.productions.unary):
-        block = counts.unary_block(rule)[np.ix_(parents[a], parents[t])]
-        result.unary_block(rule)[:] = block * share[a][:, None] * share[t]
-    for symbol, parent in enumerate(parents):
-        result.root_block(symbol)[:] = counts.root_block(symbol)[parent] * share[symbol]
-    for pair, tag in enumerate(old.productions.lexical[:, 0]):
-        result.lexical_block(pair)[:] = counts.lexical_block(pair)[parents[tag]] * share[tag]
+    for rules, block, new_block in (
+        (old.productions.binary, counts.binary_block, result.binary_block),
+        (old.productions.unary, counts.unary_block, result.unary_block),
+        (old.productions.lexical[:, :1], counts.lexical_block, result.lexical_block),
+        (np.arange(len(parents))[:, None], counts.root_block, result.root_block),
+    ):
+        for place, symbols in enumerate(rules.tolist()):
+            shares = reduce(np.multiply.outer, [share[symbol] for symbol in symbols])
+            new_block(place)[:] = block(place)[np.ix_(*(parents[symbol] for symbol in symbols))] * shares
     for table in (result.binary, result.unary, result.lexical):
         table *= 1 + noise * rng.uniform(-1, 1, len(table)).astype(table.dtype)
     return result, parents

@@ -28,25 +28,15 @@ STATE_CONSTRAINTS: dict[str, Constraint] = {
 def allocate_states(
     counts: npt.NDArray[np.int64], n_states: int, allocation: Allocation = "root", growth: float = 0.25
 ) -> npt.NDArray[np.int32]:
-    """Return the number of states of each symbol.
+    """Return the number of states of each symbol, at most `n_states`, given how often it occurs.
 
-    Parameters
-    ----------
-    counts : ndarray of int, shape (n_symbols,)
-        How often each symbol occurs.
-    n_states : int
-        The most any symbol gets.
-    allocation : {"root", "frequency", "all"}
-        ``"root"``: `growth` times the square root of the count. ``"frequency"``: one up to 50 occurrences, all from 500 on, linear between
-        (Narayan and Cohen 2015). ``"all"``: every symbol gets `n_states`.
-    growth : float
+    ``"root"``: `growth` times the square root of the count. ``"frequency"``: one up to 50 occurrences, all from 500 on, linear between
+    (Narayan and Cohen 2015). ``"all"``: every symbol gets `n_states`.
 
     Examples
     --------
     >>> allocate_states(np.array([5, 400, 10_000, 90_000]), 32).tolist()
     [1, 5, 25, 32]
-    >>> allocate_states(np.array([5, 400, 10_000, 90_000]), 32, "frequency").tolist()
-    [1, 25, 32, 32]
     """
     for name, value in (("n_states", n_states), ("allocation", allocation), ("growth", growth)):
         check_value(name, value, STATE_CONSTRAINTS[name])

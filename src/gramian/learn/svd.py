@@ -17,18 +17,12 @@ Floats = npt.NDArray[np.float64]
 class CrossSVD:
     """Truncated decomposition ``covariance(X, Y) = U diag(s) V'``; smaller ranks are leading columns.
 
-    Attributes
-    ----------
-    left : ndarray, shape (d, k)
-    singular_values : ndarray, shape (k,)
-    right : ndarray, shape (e, k)
-    left_mean, right_mean : ndarray, shapes (d,), (e,)
-        Column means that were subtracted, zero if the data was not centred.
+    The means, of shapes (d,) and (e,), are the columns' that were subtracted: zero if the data was not centred.
     """
 
-    left: Floats
-    singular_values: Floats
-    right: Floats
+    left: Floats  # (d, k)
+    singular_values: Floats  # (k,)
+    right: Floats  # (e, k)
     left_mean: Floats
     right_mean: Floats
 
@@ -44,25 +38,8 @@ def cross_svd(
 ) -> CrossSVD:
     """Decompose the cross-covariance of the rows of `x` and `y` without forming it.
 
-    Randomised subspace iteration (Halko, Martinsson and Tropp 2011) with the products ``x' (y v)``.
-
-    Parameters
-    ----------
-    x, y : csr_array, shapes (n, d), (n, e)
-    rank : int
-        Cut to what the shapes allow.
-    centre : bool
-        Subtract column means.
-    power_iterations : int
-    random_state : int
-
-    Examples
-    --------
-    >>> x = sparse.random_array((50, 8), density=0.5, random_state=0, format="csr")
-    >>> y = sparse.random_array((50, 9), density=0.5, random_state=1, format="csr")
-    >>> exact = np.linalg.svd((x.T @ y).toarray() / 50, compute_uv=False)[:3]
-    >>> np.allclose(cross_svd(x, y, 3, centre=False, power_iterations=20).singular_values, exact)
-    True
+    Randomised subspace iteration (Halko, Martinsson and Tropp 2011) with the products ``x' (y v)``; the rank is cut to what the shapes
+    (n, d) and (n, e) allow.
     """
     n, d = x.shape
     e = y.shape[1]
@@ -71,20 +48,18 @@ def cross_svd(
     y_mean = np.asarray(y.sum(axis=0)).ravel() / n if centre else np.zeros(e)
     x_columns, y_columns = x.T.tocsr(), y.T.tocsr()
 
-    def forward(block: Floats) -> Floats:
-        return x_columns @ (y @ block) / n - np.outer(x_mean, y_mean @ block)
+    def orthonormal_forward(block: Floats) -> Floats:
+        return np.linalg.qr(x_columns @ (y @ block) / n - np.outer(x_mean, y_mean @ block))[0]
 
     def backward(block: Floats) -> Floats:
         return y_columns @ (x @ block) / n - np.outer(y_mean, x_mean @ block)
 
     width = min(rank + 10, d, e)
     basis = np.random.default_rng(random_state).standard_normal((e, width)).astype(x.dtype)
-    basis = np.linalg.qr(forward(basis))[0]
+    basis = orthonormal_forward(basis)
     for _ in range(power_iterations):
-        basis = np.linalg.qr(backward(basis))[0]
-        basis = np.linalg.qr(forward(basis))[0]
-    small = backward(basis)  # e x width
-    right, values, mix = np.linalg.svd(small, full_matrices=False)
+        basis = orthonormal_forward(np.linalg.qr(backward(basis))[0])
+    right, values, mix = np.linalg.svd(backward(basis), full_matrices=False)
     left = basis @ mix.T
     # A fixed sign makes the result independent of the linear algebra library.
     sign = np.sign(left[np.abs(left).argmax(axis=0), np.arange(left.shape[1])])

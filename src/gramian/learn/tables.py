@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,18 +32,10 @@ class Layout:
     @classmethod
     def of(cls, productions: Productions, n_states: npt.NDArray[np.int32]) -> Layout:
         """Lay out tables for `n_states` states of each symbol."""
-        sizes = n_states.astype(np.int64)
-
-        def starts(block: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-            return np.concatenate([[0], np.cumsum(block)])
-
-        blocks = (
-            productions.binary,
-            productions.unary,
-            productions.lexical[:, :1],
-            np.arange(len(sizes))[:, None],
-        )
-        return cls(productions, n_states, *(starts(sizes[block].prod(axis=1)) for block in blocks))
+        sizes, symbols = n_states.astype(np.int64), np.arange(len(n_states))
+        blocks = productions.binary, productions.unary, productions.lexical[:, :1], symbols[:, None]
+        starts = (np.concatenate([[0], np.cumsum(sizes[block].prod(axis=1))]) for block in blocks)
+        return cls(productions, n_states, *starts)
 
     def zeros(self, dtype: npt.DTypeLike = np.float32) -> LatentTables:
         """Return tables full of zeros."""
@@ -61,23 +55,25 @@ class LatentTables:
 
     def binary_block(self, rule: int) -> Floats:
         """Return a rule's numbers as an array of shape (m_parent, m_left, m_right)."""
-        layout = self.layout
-        shape = layout.n_states[layout.productions.binary[rule]]
-        return self.binary[layout.binary_start[rule] : layout.binary_start[rule + 1]].reshape(shape)
+        shape = self.layout.n_states[self.layout.productions.binary[rule]]
+        return _part(self.binary, self.layout.binary_start, rule).reshape(shape)
 
     def unary_block(self, rule: int) -> Floats:
         """Return a unary rule's numbers as an array of shape (m_parent, m_tag)."""
-        layout = self.layout
-        shape = layout.n_states[layout.productions.unary[rule]]
-        return self.unary[layout.unary_start[rule] : layout.unary_start[rule + 1]].reshape(shape)
+        shape = self.layout.n_states[self.layout.productions.unary[rule]]
+        return _part(self.unary, self.layout.unary_start, rule).reshape(shape)
 
     def root_block(self, symbol: int) -> Floats:
         """Return the numbers of a symbol's states at the root."""
-        return self.root[self.layout.root_start[symbol] : self.layout.root_start[symbol + 1]]
+        return _part(self.root, self.layout.root_start, symbol)
 
     def lexical_block(self, pair: int) -> Floats:
         """Return the numbers of the states of a pair of tag and word."""
-        return self.lexical[self.layout.lexical_start[pair] : self.layout.lexical_start[pair + 1]]
+        return _part(self.lexical, self.layout.lexical_start, pair)
+
+
+def _part(table: Floats, start: npt.NDArray[np.int64], place: int) -> Floats:
+    return table[start[place] : start[place + 1]]
 
 
 def tables_of(grammar: LPCFG, bank: Treebank, productions: Productions) -> LatentTables:
@@ -106,18 +102,12 @@ def tables_of(grammar: LPCFG, bank: Treebank, productions: Productions) -> Laten
             if found is not None:
                 block(place)[:] = np.maximum(their_block(found), 0)
             else:
-                value = shares(rule[1])
-                for symbol in rule[2:]:
-                    value = np.multiply.outer(value, shares(symbol))
-                block(place)[:] = 1e-6 * value
-    tag_number = {name: place for place, name in enumerate(grammar.symbols[grammar.n_phrases :])}
+                block(place)[:] = 1e-6 * reduce(np.multiply.outer, map(shares, rule[1:]))
     for pair, (tag, word) in enumerate(productions.lexical.tolist()):
-        their_tag = tag_number.get(bank.symbols[tag])
-        tables.lexical_block(pair)[:] = (
-            1
-            if their_tag is None
-            else np.maximum(grammar.lexicon.pair_states(their_tag, bank.words[word]), 1e-6)
-        )
+        states: Any = 1
+        if match[tag] >= 0:
+            states = grammar.lexicon.pair_states(int(match[tag]) - grammar.n_phrases, bank.words[word])
+        tables.lexical_block(pair)[:] = np.maximum(states, 1e-6)
     for symbol in range(bank.n_symbols):
         target = tables.root_block(symbol)
         if match[symbol] >= 0:

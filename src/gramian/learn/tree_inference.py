@@ -49,8 +49,8 @@ class TreeInference:
     def __init__(self, bank: Treebank, productions: Productions) -> None:
         self.bank, self.productions = bank, productions
         height = _heights(bank)
-        self._by_height = _Grouping.of(bank, productions, height)
-        self._by_rule = _Grouping.of(bank, productions, np.zeros_like(height))
+        self._by_height, self._levels = _grouped(bank, productions, height)
+        self._by_rule, _ = _grouped(bank, productions, np.zeros_like(height))
         roots = bank.tree_start[1:] - 1
         self._trees_by_root = {
             symbol: (trees := np.flatnonzero(bank.label[roots] == symbol), roots[trees])
@@ -65,9 +65,9 @@ class TreeInference:
         inside = np.zeros(int(states.sum()), tables.binary.dtype)
         outside = np.zeros_like(inside)
         scale = np.zeros(len(bank.label), inside.dtype)
-        groups = self._by_height.groups(bank, layout, offset)
-        work, levels = _work(groups), self._by_height.level_start
-        slices = [_balanced(work, first, last, n_jobs) for first, last in pairwise(levels)]
+        groups = _laid_out(self._by_height, layout, offset)
+        work = _work(groups)
+        slices = [_balanced(work, first, last, n_jobs) for first, last in pairwise(self._levels)]
         for level in slices:
             _in_threads(kernels.inside_groups, level, groups, _rules(tables), inside, scale)
         root_mass = np.zeros(bank.n_trees)
@@ -108,7 +108,7 @@ class TreeInference:
 
     def _counted(self, tables: LatentTables, vectors: Posteriors, n_jobs: int) -> LatentTables:
         counts = tables.layout.zeros(vectors.inside.dtype)
-        groups = self._by_rule.groups(self.bank, tables.layout, vectors.offset)
+        groups = _laid_out(self._by_rule, tables.layout, vectors.offset)
         slices = _balanced(_work(groups), 0, len(groups.kind), n_jobs)
         given = groups, _rules(tables), vectors.inside, vectors.scale, vectors.outside
         _in_threads(kernels.count_groups, slices, *given, _rules(counts))
@@ -122,42 +122,31 @@ def _rules(tables: LatentTables) -> kernels.Rules:
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Grouping:
-    """Runs of nodes that share height, kind and production."""
+def _grouped(
+    bank: Treebank, productions: Productions, height: npt.NDArray[np.int32]
+) -> tuple[kernels.Groups, npt.NDArray[np.int64]]:
+    """Return runs of nodes that share height, kind and production, not yet laid out, and the first run of each height."""
+    inner = np.where(bank.right >= 0, kernels.BINARY, kernels.UNARY)
+    keys = productions.node_production, np.where(bank.word >= 0, kernels.LEAF, inner), height
+    order = np.lexsort(keys).astype(np.int32)
+    production, kind, height = (key[order] for key in keys)
+    change = (np.diff(production) != 0) | (np.diff(kind) != 0) | (np.diff(height) != 0)
+    first = np.concatenate([[0], np.flatnonzero(change) + 1])
+    level_start = np.concatenate([[0], np.flatnonzero(np.diff(height[first])) + 1, [len(first)]])
+    runs = kind[first].astype(np.int32), production[first], np.append(first, len(order)), order
+    return kernels.Groups(*runs, bank.left, bank.right, None, None), level_start
 
-    order: npt.NDArray[np.int32]
-    kind: npt.NDArray[np.int32]
-    production: npt.NDArray[np.int32]
-    start: npt.NDArray[np.int64]
-    level_start: npt.NDArray[np.int64]
 
-    @classmethod
-    def of(cls, bank: Treebank, productions: Productions, height: npt.NDArray[np.int32]) -> _Grouping:
-        inner = np.where(bank.right >= 0, kernels.BINARY, kernels.UNARY)
-        keys = productions.node_production, np.where(bank.word >= 0, kernels.LEAF, inner), height
-        order = np.lexsort(keys).astype(np.int32)
-        production, kind, height = (key[order] for key in keys)
-        change = (np.diff(production) != 0) | (np.diff(kind) != 0) | (np.diff(height) != 0)
-        first = np.concatenate([[0], np.flatnonzero(change) + 1])
-        level_start = np.concatenate([[0], np.flatnonzero(np.diff(height[first])) + 1, [len(first)]])
-        start = np.append(first, len(order))
-        return cls(order, kind[first].astype(np.int32), production[first], start, level_start)
-
-    def groups(self, bank: Treebank, layout: Layout, offset: npt.NDArray[np.int64]) -> kernels.Groups:
-        """Return what kernels are told about the groups."""
-        productions = layout.productions
-        shape = np.ones((len(self.kind), 3), np.int64)
-        for kind, table in (
-            (kernels.LEAF, productions.lexical[:, :1]),
-            (kernels.UNARY, productions.unary),
-            (kernels.BINARY, productions.binary),
-        ):
-            rows = self.kind == kind
-            shape[rows, : table.shape[1]] = layout.n_states[table[self.production[rows]]]
-        return kernels.Groups(
-            self.kind, self.production, self.start, self.order, bank.left, bank.right, offset, shape
-        )
+def _laid_out(groups: kernels.Groups, layout: Layout, offset: npt.NDArray[np.int64]) -> kernels.Groups:
+    shape = np.ones((len(groups.kind), 3), np.int64)
+    for kind, table in (
+        (kernels.LEAF, layout.productions.lexical[:, :1]),
+        (kernels.UNARY, layout.productions.unary),
+        (kernels.BINARY, layout.productions.binary),
+    ):
+        rows = groups.kind == kind
+        shape[rows, : table.shape[1]] = layout.n_states[table[groups.production[rows]]]
+    return groups._replace(offset=offset, shape=shape)
 
 
 def _work(groups: kernels.Groups) -> npt.NDArray[np.int64]:

@@ -96,12 +96,8 @@ def _times_rows(weights, factor, table, out):
         base = row * width
         t0, t1 = table[base : base + width], table[base + width : base + 2 * width]
         t2, t3 = table[base + 2 * width : base + 3 * width], table[base + 3 * width : base + 4 * width]
-        w0, w1, w2, w3 = (
-            weights[row] * factor,
-            weights[row + 1] * factor,
-            weights[row + 2] * factor,
-            weights[row + 3] * factor,
-        )
+        w0, w1 = weights[row] * factor, weights[row + 1] * factor
+        w2, w3 = weights[row + 2] * factor, weights[row + 3] * factor
         for i in range(width):
             out[i] += w0 * t0[i] + w1 * t1[i] + w2 * t2[i] + w3 * t3[i]
         row += 4
@@ -123,9 +119,8 @@ def _add_outer(rows, width, n_vectors, weights, vectors, out):
     else:
         for vector in range(n_vectors):
             for row in range(rows):
-                _add_scaled(
-                    weights[vector, row], vectors[vector, :width], out[row * width : (row + 1) * width]
-                )
+                target = out[row * width : (row + 1) * width]
+                _add_scaled(weights[vector, row], vectors[vector, :width], target)
 
 
 @order_free_kernel
@@ -166,18 +161,12 @@ def inside_groups(first, last, groups, rules, inside, scale):
                 below = offset[left[node]]
                 first_child = inside[below : below + left_states]
                 if kind[group] == UNARY:
-                    _rows_times(
-                        unary[unary_start[rule] : unary_start[rule] + states * size],
-                        states,
-                        first_child,
-                        here,
-                    )
+                    base = unary_start[rule]
+                    _rows_times(unary[base : base + states * size], states, first_child, here)
                 else:
-                    below = offset[right[node]]
+                    below, base = offset[right[node]], binary_start[rule]
                     _outer(first_child, inside[below : below + right_states], pairs)
-                    _rows_times(
-                        binary[binary_start[rule] : binary_start[rule] + states * size], states, pairs, here
-                    )
+                    _rows_times(binary[base : base + states * size], states, pairs, here)
             total = inside.dtype.type(0)
             for state in range(states):
                 total += here[state]
@@ -214,10 +203,8 @@ def outside_groups(first, last, groups, rules, inside, scale, outside):
                 continue
             first_out, first_in = outside[below : below + left_states], inside[below : below + left_states]
             below = offset[right[node]]
-            second_out, second_in = (
-                outside[below : below + right_states],
-                inside[below : below + right_states],
-            )
+            second_out = outside[below : below + right_states]
+            second_in = inside[below : below + right_states]
             second_out[:] = 0
             for i in range(left_states):
                 row = mixed[i * right_states : (i + 1) * right_states]

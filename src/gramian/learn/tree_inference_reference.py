@@ -16,14 +16,7 @@ __all__ = ["expect"]
 
 
 def expect(bank: Treebank, tables: LatentTables) -> Expectation:
-    """Return expected counts and log-likelihoods of trees short enough not to underflow.
-
-    Parameters
-    ----------
-    bank : Treebank
-        The treebank whose productions `tables` are laid out for.
-    tables : LatentTables
-    """
+    """Return expected counts and log-likelihoods of trees short enough not to underflow."""
     counts = tables.layout.zeros(np.float64)
     production = tables.layout.productions.node_production
     likelihood = np.empty(bank.n_trees)

@@ -3,53 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import logging
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from threadpoolctl import threadpool_limits
+
 from gramian.errors import InputError
 
-__all__ = ["Assignment", "FoundStates", "Trial", "TrialLog"]
+__all__ = ["Assignment", "FoundStates", "Scores", "Trial", "Trials"]
 
 Assignment: TypeAlias = tuple[int, ...]
 """A number of states for every symbol."""
 
 
+Scores: TypeAlias = Callable[[Sequence[Assignment]], Iterable[float]]
+"""Scores assignments, in their order."""
+
+_log = logging.getLogger(__name__)
+
+
 @dataclass(frozen=True)
 class Trial:
-    """One candidate of a search.
+    """One candidate of a search."""
 
-    Attributes
-    ----------
-    symbol : str
-        The symbol whose number of states was changed, or the name of a group of symbols; empty for the start.
-    states : int
-        Its number of states; of a group, of all its symbols together.
-    score : float
-    assignment : tuple of int
-        The number of states of every symbol.
-    """
-
-    symbol: str
-    states: int
+    symbol: str  # or group of symbols whose number of states was changed; empty for the start
+    states: int  # of the symbol; of a group, of all its symbols together
     score: float
     assignment: Assignment
 
 
 @dataclass(frozen=True)
 class FoundStates:
-    """The outcome of a search.
-
-    Attributes
-    ----------
-    n_states : tuple of int
-        The best number of states found for every symbol.
-    score, start_score : float
-        Of the best candidate, and of the start.
-    trials : tuple of Trial
-        All candidates, in the order they were tried.
-    """
+    """The outcome of a search: the best assignment with its score, the score of the start, and all trials in their order."""
 
     n_states: Assignment
     score: float
@@ -57,14 +46,7 @@ class FoundStates:
     trials: tuple[Trial, ...]
 
     def steps(self) -> list[tuple[int, Trial]]:
-        """Return the trials that were better than all before them, with their numbers, from 1.
-
-        Examples
-        --------
-        >>> trials = tuple(Trial("NP", n, score, (n,)) for n, score in ((4, 80.0), (2, 79.0), (8, 81.5)))
-        >>> [(number, trial.states) for number, trial in FoundStates((8,), 81.5, 80.0, trials).steps()]
-        [(1, 4), (3, 8)]
-        """
+        """Return the trials that were better than all before them, with their numbers, from 1."""
         found: list[tuple[int, Trial]] = []
         for number, trial in enumerate(self.trials, start=1):
             if not found or trial.score > found[-1][1].score:
@@ -72,43 +54,77 @@ class FoundStates:
         return found
 
 
-class TrialLog:
-    """Candidates that were scored, one JSON line each; the first line says of what: `about` stands for all that a score depends on."""
+class Trials:
+    """Scores candidates, each once, as far as the budget goes; better ones are logged as they are found.
 
-    def __init__(self, path: str | Path | None, about: str, symbols: Sequence[str]) -> None:
+    With a file, every score is one JSON line, and what it has needs no work. Its first line, `head`, stands for all that a score
+    depends on.
+    """
+
+    def __init__(
+        self, score: Scores, budget: int | None, path: str | Path | None, head: Mapping[str, Any]
+    ) -> None:
+        self.done: list[Trial] = []
+        self._score, self._budget = score, math.inf if budget is None else budget
         self._path = None if path is None else Path(path)
         self._known: dict[Assignment, float] = {}
+        self._stored: dict[Assignment, float] = {}
         if self._path is None:
             return
-        head = {"search": about, "symbols": list(symbols)}
         text = self._path.read_text(encoding="utf-8") if self._path.exists() else ""
         lines = text.splitlines()
         if text and not text.endswith("\n"):  # it was cut short
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write("\n")
+            self._write("")
         if not lines:
-            self._path.write_text(json.dumps(head, ensure_ascii=False) + "\n", encoding="utf-8")
+            self._write(json.dumps(head, ensure_ascii=False))
         elif _record(lines[0]) != head:
             raise InputError(
                 "this log is of another treebank or learner", str(path), 1, hint="another file, or remove it"
             )
-        for line in lines[1:]:
-            record = _record(line)
+        for record in map(_record, lines[1:]):
             if record.keys() >= {"states", "score"}:
-                self._known[tuple(record["states"])] = record["score"]
+                self._stored[tuple(record["states"])] = record["score"]
 
-    def find(self, assignment: Assignment) -> float | None:
-        """Return the score of a candidate, if it is known."""
-        return self._known.get(assignment)
+    @property
+    def is_spent(self) -> bool:
+        """Whether the budget is."""
+        return len(self._known) >= self._budget
 
-    def keep(self, trial: Trial) -> None:
-        """Write a trial to the log, unless it is there."""
-        if self._path is None or trial.assignment in self._known:
-            return
-        self._known[trial.assignment] = trial.score
-        record = {"symbol": trial.symbol, "score": trial.score, "states": list(trial.assignment)}
+    def run(self, name: str, candidates: Sequence[Assignment], changed: Sequence[int]) -> list[Trial]:
+        """Return the trials of some assignments, as far as the budget goes."""
+
+        def trial(one: Assignment, score: float) -> Trial:
+            return Trial(name, sum(one[symbol] for symbol in changed), score, one)
+
+        new = [one for one in dict.fromkeys(candidates) if one not in self._known]
+        new = [one for place, one in enumerate(new) if len(self._known) + place < self._budget]
+        # Scores come in order; those of the file need no work, so that what was scored is kept whatever comes.
+        left = [one for one in new if one not in self._stored]
+        with threadpool_limits(1):  # as in learning: several threads would change the order of sums
+            fresh = iter(self._score(left)) if left else iter(())
+            for one in new:
+                is_stored = one in self._stored
+                tried = trial(one, self._stored[one] if is_stored else next(fresh))
+                if tried.score > max(self._known.values(), default=-math.inf):
+                    number = len(self.done) + 1
+                    _log.info(
+                        "candidate %d: %s, %d states, %.3f",
+                        number,
+                        name or "start",
+                        tried.states,
+                        tried.score,
+                    )
+                self._known[one] = tried.score
+                self.done.append(tried)
+                if self._path is not None and not is_stored:
+                    record = {"symbol": name, "score": tried.score, "states": list(one)}
+                    self._write(json.dumps(record, ensure_ascii=False))
+        return [trial(one, self._known[one]) for one in candidates if one in self._known]
+
+    def _write(self, line: str) -> None:
+        assert self._path is not None
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+            file.write(line + "\n")
 
 
 def _record(line: str) -> Mapping[str, Any]:

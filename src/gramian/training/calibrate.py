@@ -44,11 +44,9 @@ def calibrate(
     weight = None
     if model.expert is not None and model.reranker is None:  # a reranker has learnt with the usual weight
         [f1] = held_out(WeightsTask(), members, [LAST], place, watch)
-        best = max(zip(f1, WEIGHTS, strict=True), key=lambda one: (one[0], -abs(one[1] - EXPERT_WEIGHT)))
-        weight = best[1]
-        report["F1 by weight of the expert"] = {
-            f"{one}": round(value, 2) for one, value in zip(WEIGHTS, f1, strict=True)
-        }
+        found = dict(zip(WEIGHTS, f1, strict=True))
+        weight = max(WEIGHTS, key=lambda one: (found[one], -abs(one - EXPERT_WEIGHT)))
+        report["F1 by weight of the expert"] = {f"{one}": round(value, 2) for one, value in found.items()}
     ways = COMBINATIONS if model.others or model.expert is not None else COMBINATIONS[:1]
     work = OutcomesTask(combinations=tuple(ways), expert_weight=weight)
     [outcomes] = held_out(work, members, [LAST], place, watch)
@@ -57,9 +55,8 @@ def calibrate(
         for way, found in outcomes.items()
     }
     report["nodes"] = {kind: len(rows[0]) for kind, rows in outcomes[ways[0]].items()}
-    return replace(
-        model, calibration=curves, expert_weight=weight, report=dict(model.report) | {"calibration": report}
-    )
+    report = dict(model.report) | {"calibration": report}
+    return replace(model, calibration=curves, expert_weight=weight, report=report)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,10 +69,8 @@ class WeightsTask(FoldTask):
         """Return the F1 of each weight."""
         trees = _sample(trees)
         gold = GoldBrackets(trees)
-        return [
-            gold.score([tree for tree, _ in _parses(model, trees, expert_weight=weight)]).f1_gold_tags
-            for weight in self.weights
-        ]
+        parses = (_parses(model, trees, expert_weight=weight) for weight in self.weights)
+        return [gold.score([tree for tree, _ in found]).f1_gold_tags for found in parses]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,16 +83,14 @@ class OutcomesTask(FoldTask):
     def work(self, model: Model, trees: list[Tree]) -> dict[str, dict[str, list[list[float]]]]:
         """Return posteriors and outcomes, by way and kind."""
         trees = _sample(trees)
-        gold = GoldBrackets(trees)
-        return {
-            way: {
+        gold, found = GoldBrackets(trees), {}
+        for way in self.combinations:
+            parses = _parses(model, trees, way, expert_weight=self.expert_weight)
+            found[way] = {
                 kind: [sure.round(7).tolist(), right.astype(int).tolist()]
-                for kind, (sure, right) in judged(
-                    gold, _parses(model, trees, way, expert_weight=self.expert_weight)
-                ).items()
+                for kind, (sure, right) in judged(gold, parses).items()
             }
-            for way in self.combinations
-        }
+        return found
 
 
 def _curve(posteriors: Sequence[float], right: Sequence[float]) -> Curve | None:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from gramian import learn
-from gramian.errors import OptionError
+from gramian.base import OneOf, check_value
 from gramian.evaluate import GoldBrackets
 from gramian.grammar.compress.compact import compacted
-from gramian.learn.noise import LEVELS, Noise
+from gramian.learn.cluster import LEVELS, Noise
 from gramian.loglinear import SpanCRF
 from gramian.loglinear.loglinear_store import load as load_expert
 from gramian.loglinear.loglinear_store import save as save_expert
@@ -69,8 +69,7 @@ def plan_members(
     >>> [member.kind for member in plan_members(3)]
     ['seeds right', 'seeds left', 'seeds right']
     """
-    if noise not in ("seeds", "mixed", *get_args(Noise)):
-        raise OptionError(f"noise must be one of seeds, mixed, {', '.join(get_args(Noise))}, got {noise!r}")
+    check_value("noise", noise, OneOf("seeds", "mixed", *get_args(Noise)))
     schemes = [None, *get_args(Noise)] if noise == "mixed" else [None if noise == "seeds" else noise]
     members = []
     for number in range(models):
@@ -101,10 +100,9 @@ class MemberTask:
             crf.fit(data.treebank(direction, self.fold))
             took = time.process_time() - began
             return {EXPERT: _encoded(partial(save_expert, crf.model_)), "processor": took}
-        noise = {"clustering__noise": self.member.noise, "clustering__noise_level": self.member.noise_level}
-        learner = make_learner(
-            self.method, seed, dict(self.parameters) | (noise if self.member.noise else {})
-        )
+        noise, level = self.member.noise, self.member.noise_level
+        noisy = {"clustering__noise": noise, "clustering__noise_level": level} if noise else {}
+        learner = make_learner(self.method, seed, dict(self.parameters) | noisy)
         data.observations(direction, self.fold).keep_features = True  # for the next member
         model, costs = learnt_model(learner, data, self.compact, direction, self.fold)
         return {"model": _encoded(partial(save_model, model)), **costs}

@@ -13,7 +13,7 @@ import os
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from threading import Thread
@@ -34,55 +34,33 @@ _ONE_THREAD = dict.fromkeys(
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a task.
-
-    Attributes
-    ----------
-    task : object
-        Its input.
-    value : object
-        What the function returned; None if it failed.
-    error : str
-        Why it failed, with the traceback; empty if it did not.
-    seconds : float
-        How long it took.
-    kept : bool
-        Whether it had been finished before.
-    """
+    """What became of a task."""
 
     task: Any
-    value: Any = None
-    error: str = ""
+    value: Any = None  # that the function returned
+    error: str = ""  # why it failed, with the traceback
     seconds: float = 0.0
-    kept: bool = False
+    kept: bool = False  # finished before
+
+    @property
+    def how(self) -> str:
+        """How long it took, in words."""
+        return "kept from before" if self.kept else f"{self.seconds:.1f} s"
 
 
 class TaskError(GramianError):
-    """Some tasks failed; all others were finished first.
-
-    Attributes
-    ----------
-    failures : list of Outcome
-    """
+    """Some tasks failed; all others were finished first."""
 
     def __init__(self, failures: Sequence[Outcome]) -> None:
         self.failures = list(failures)
-        first = self.failures[0]
-        super().__init__(
-            f"{len(self.failures)} of the tasks failed; the first was {_shortened(first.task)}\n{first.error.rstrip()}"
-        )
+        first, number = self.failures[0], len(self.failures)
+        about = f"{number} of the tasks failed; the first was {_shortened(first.task)}"
+        super().__init__(f"{about}\n{first.error.rstrip()}")
 
 
 def task_key(task: Any) -> str:
-    """Return a name for a task that depends on nothing but its content, and the version of gramian.
-
-    Examples
-    --------
-    >>> task_key({"states": 8, "seed": 1}) == task_key({"seed": 1, "states": 8})
-    True
-    """
-    content = {"gramian": __version__, "task": _content(task)}
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    """Return a name for a task that depends on nothing but its content, and the version of gramian."""
+    text = json.dumps({"gramian": __version__, "task": _content(task)}, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:24]
 
 
@@ -91,10 +69,9 @@ def _content(task: Any) -> Any:
 
     def plain(value: Any) -> Any:
         if is_dataclass(value) and not isinstance(value, type):
-            named = {
-                one.name: getattr(value, one.name) for one in fields(value) if one.metadata.get("key", True)
-            }
-            return {"kind": f"{type(value).__module__}.{type(value).__qualname__}", **named}
+            named = [one.name for one in fields(value) if one.metadata.get("key", True)]
+            kind = f"{type(value).__module__}.{type(value).__qualname__}"
+            return {"kind": kind, **{name: getattr(value, name) for name in named}}
         if isinstance(value, Mapping):
             return dict(value)
         raise TypeError(f"{value!r} is no JSON")
@@ -108,17 +85,7 @@ def _content(task: Any) -> Any:
 
 
 class TaskFolder:
-    """Finished tasks on disk, one JSON file each, named by the task's key; `key` says what of a task names it, by default all of it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as path:
-    ...     folder = TaskFolder(path)
-    ...     folder.keep(Outcome({"n": 3}, value=9, seconds=0.5))
-    ...     print(folder.find({"n": 3}).value, folder.find({"n": 4}))
-    9 None
-    """
+    """Finished tasks on disk, one JSON file each, named by the task's key; `key` says what of a task names it, by default all of it."""
 
     def __init__(self, path: str | Path, key: Callable[[Any], Any] = lambda task: task) -> None:
         self.path, self._key = Path(path), key
@@ -141,11 +108,13 @@ class TaskFolder:
 
     def keep(self, outcome: Outcome) -> None:
         """Write the outcome of a task."""
+        stored = {
+            "task": _content(self._key(outcome.task)),
+            "seconds": outcome.seconds,
+            "result": outcome.value,
+        }
         try:
-            text = json.dumps(
-                {"task": _content(self._key(outcome.task)), "seconds": outcome.seconds, "result": outcome.value},
-                ensure_ascii=False, allow_nan=False,
-            )  # fmt: skip
+            text = json.dumps(stored, ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise OptionError(
                 f"a result that is kept in a folder is made of JSON values; that of {_shortened(outcome.task)} is not: {error}"
@@ -165,38 +134,15 @@ def run_tasks(
     watch: Callable[[Outcome], None] | None = None,
     failures: Literal["raise", "return"] = "raise",
 ) -> list[Outcome]:
-    """Run a function on every task.
+    """Run a function on every task; return the outcomes in the order of the tasks.
 
-    Parameters
-    ----------
-    function : callable
-        Takes a task, and what is shared if there is something. For processes and clusters it is a function of a module that the
-        workers can import.
-    tasks : sequence
-    shared : object, optional
-        What the function also takes, the same for all tasks; sent once to every worker.
-    n_jobs : int
-        Local processes; 1 runs the tasks in this one.
-    scheduler : str, optional
-        Address of a Dask scheduler (``"tcp://host:8786"``), whose workers run the tasks instead.
-    folder : TaskFolder or path, optional
-        Where finished tasks are kept, and looked for first. Tasks are then made of JSON values or
-        dataclasses of such, and results of JSON values.
-    watch : callable, optional
-        Called with each outcome as it comes, those kept from before first.
-    failures : {"raise", "return"}
-        What happens, once all other tasks are finished, if some failed. A task whose worker dies is tried again, three
-        times in all; one that raises is not.
+    The function takes a task, and what is `shared`, sent once to every worker, if there is something. It runs here, in `n_jobs`
+    processes, or on the workers of the Dask `scheduler` at an address; there it is a function of a module that they can import.
+    In `folder` finished tasks are kept, and looked for first: tasks are then made of JSON values or dataclasses of such, and
+    results of JSON values. `watch` is called with each outcome as it comes, those kept from before first.
 
-    Returns
-    -------
-    list of Outcome
-        In the order of the tasks.
-
-    Raises
-    ------
-    TaskError
-        If tasks failed.
+    A task whose worker dies is tried again, three times in all; one that raises is not. Once all others are finished, `failures` are raised
+    as a :class:`TaskError`, or returned.
 
     Examples
     --------
@@ -254,11 +200,21 @@ def _in_processes(
 
     A process that dies takes its pool with it. Tasks that were running then may be guilty or not, so each of them is tried alone.
     """
+    try:
+        from concurrent.futures import wait
+        from concurrent.futures.process import BrokenProcessPool
+
+        from joblib.externals.loky import ProcessPoolExecutor
+    except ModuleNotFoundError:
+        raise MissingExtraError("joblib", "train", "running tasks in several processes") from None
     waiting, suspects, lost = deque(tasks), deque[int](), dict.fromkeys(tasks, 0)
+    begin = {"initializer": _begin, "initargs": (os.getpid(), shared)}
     while waiting or suspects:
         running: dict[Any, int] = {}
         solitary = False
-        with _pool(n_jobs, shared) as (pool, broken, wait):
+        pool = ProcessPoolExecutor(n_jobs, env=_ONE_THREAD, **begin)
+        with ExitStack() as stack:
+            stack.callback(pool.shutdown, wait=True, kill_workers=True)
 
             def submit(queue: deque[int], pool: Any = pool, running: dict[Any, int] = running) -> None:
                 future = pool.submit(_attempt_here, function, tasks[queue[0]])
@@ -278,7 +234,7 @@ def _in_processes(
                         if future.done():
                             future.result()  # raises: the pool is broken
                     solitary = solitary and bool(running)
-            except broken:
+            except BrokenProcessPool:
                 for place in sorted(running.values()):
                     lost[place] += 1
                     if solitary and lost[place] >= _TRIES:
@@ -288,23 +244,6 @@ def _in_processes(
 
 
 _DIED = f"the process that ran it died {_TRIES} times; was it killed, or out of memory?"
-
-
-@contextmanager
-def _pool(n_jobs: int, shared: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """Give a pool of processes, the error it breaks with, and how to wait for its futures; stop it whatever happens."""
-    try:
-        from concurrent.futures import wait
-        from concurrent.futures.process import BrokenProcessPool
-
-        from joblib.externals.loky import ProcessPoolExecutor
-    except ModuleNotFoundError:
-        raise MissingExtraError("joblib", "train", "running tasks in several processes") from None
-    pool = ProcessPoolExecutor(n_jobs, env=_ONE_THREAD, initializer=_begin, initargs=(os.getpid(), shared))
-    try:
-        yield pool, BrokenProcessPool, wait
-    finally:
-        pool.shutdown(wait=True, kill_workers=True)
 
 
 _here: list[Any] = [None]  # in a worker: what its tasks share
@@ -343,7 +282,7 @@ def _on_cluster(
     with client:
         there = None if shared is None else client.scatter(shared, broadcast=True)
         futures = {
-            client.submit(_attempt, function, task, there, pure=False): place for place, task in tasks.items()
+            client.submit(_attempt, function, one, there, pure=False): place for place, one in tasks.items()
         }
         try:
             for future in as_completed(list(futures), loop=client.loop):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gramian.grammar import LPCFG
     from gramian.learn.states import States
 
-__all__ = ["METHODS", "Recipe", "learner_options", "make_learner"]
+__all__ = ["METHODS", "Recipe", "make_learner"]
 
 METHODS = {
     "best": "SpectralEM",
@@ -271,15 +271,16 @@ class Recipe:
     def options(self) -> dict[str, Any]:
         """Return what a model file says about its options: the recipe's, and the learner's."""
         noted = (
-            "method", "n_states", "allocation", "growth", "features", "lexicon", "max_iter", "cycles", "merge", "horizontal", "vertical",
-            "heads", "noise", "expert", "calibrate", "random_state",
-        )  # fmt: skip
+            "method n_states allocation growth features lexicon max_iter cycles merge horizontal vertical heads noise expert "
+            "calibrate random_state"
+        )
+        learner = self.learner().plain_params()
         return {
-            **{name: getattr(self, name) for name in noted},
+            **{name: getattr(self, name) for name in noted.split()},
             "models": self.n_models,
             "direction": " ".join(self.directions),
             "rerank": self.folds if self.rerank else 0,
-            **learner_options(self.learner()),
+            **{name: value for name, value in learner.items() if name not in _NOT_NOTED},
         }
 
 
@@ -295,8 +296,3 @@ def make_learner(method: str, random_state: int, parameters: Mapping[str, Any]) 
     made: learn.Learner = kind.thesis_setting() if method == "thesis" else kind()
     chance = {} if method == "pcfg" else {"random_state": random_state}  # which leaves nothing to chance
     return made.set_params(**chance, **parameters)
-
-
-def learner_options(learner: learn.Learner) -> dict[str, Any]:
-    """Return the learner's parameters that a file can hold."""
-    return {name: value for name, value in learner.plain_params().items() if name not in _NOT_NOTED}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from gramian.loglinear import MaxEntReranker
@@ -19,61 +20,46 @@ from gramian.training.parallel import Outcome
 from gramian.training.training_data import Fold
 from gramian.trees import HeadRules, Tree
 
-__all__ = ["CandidatesTask", "add_reranker", "fold_candidates"]
+__all__ = ["CandidatesTask", "add_reranker"]
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CandidatesTask(FoldTask):
-    """Find the candidates of a fold's sentences; settings as for :func:`fold_candidates`."""
+    """Find the `k` best candidates of a fold's sentences, scored."""
 
     k: int = CANDIDATES
     expert_weight: float | None = None
 
     def work(self, model: Model, trees: list[Tree]) -> dict[str, Any]:
-        """Return the candidates as JSON holds them."""
-        return fold_candidates(model, trees, k=self.k, expert_weight=self.expert_weight)
-
-
-def fold_candidates(
-    model: Model, trees: Iterable[Tree], *, k: int, expert_weight: float | None = None
-) -> dict[str, Any]:
-    """Return the `k` best candidates of sentences that a model has not seen, scored, as JSON values.
-
-    :func:`gramian.loglinear.rerank_scored.read_candidates` reads them.
-    """
-    parser = Parser(replace(model, expert_weight=expert_weight))
-    found = []
-    for tree in trees:
-        forest = parser.forest(tree.words)
-        if forest is not None:
-            best, _ = candidates(forest, k)
-            if len(best):
+        """Return the candidates as JSON values; :func:`gramian.loglinear.rerank_scored.read_candidates` reads them."""
+        parser = Parser(replace(model, expert_weight=self.expert_weight))
+        found = []
+        for tree in trees:
+            forest = parser.forest(tree.words)
+            best = None if forest is None else candidates(forest, self.k)[0]
+            if best is not None and len(best):
                 found.append(scored(tuple(tree.words), best, tree))
-    return written_candidates(found)
+        return written_candidates(found)
 
 
 def add_reranker(
     model: Model, members: Sequence[MemberTask], folds: int, heads: HeadRules | None, place: Workplace
 ) -> Model:
     """Train the same members on folds of the treebank, rank their parses of the rest, and add what is learnt to the model."""
-    done = 0
+    numbers = count(1)
 
     def watch(outcome: Outcome) -> None:
-        nonlocal done
-        done += 1
-        how = "kept from before" if outcome.kept else f"{outcome.seconds:.1f} s"
         what = "model" if isinstance(outcome.task, MemberTask) else "parses"
         number, total = outcome.task.fold.number + 1, folds * (len(members) + 1)
-        _log.info("fold %d of %d, %s: %s (%d of %d)", number, folds, what, how, done, total)
+        _log.info("fold %d of %d, %s: %s (%d of %d)", number, folds, what, outcome.how, next(numbers), total)
 
     work = CandidatesTask(expert_weight=model.expert_weight)
     found = held_out(work, members, [Fold(number, folds) for number in range(folds)], place, watch)
     reranker = MaxEntReranker(heads=heads)
     reranker.fit([sentence for fold in found for sentence in read_candidates(fold)])
-    report = {
-        name: value for name, value in reranker.report_.items() if name not in ("seconds", "peak memory (MB)")
-    }
-    report = dict(model.report) | {"reranker": report | {"folds": folds}}
+    about = {**reranker.report_, "folds": folds}
+    del about["seconds"], about["peak memory (MB)"]
+    report = dict(model.report) | {"reranker": about}
     return replace(model, reranker=rounded(reranker.model_), report=report)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import Any
 
 from gramian.errors import InputError
@@ -47,19 +46,9 @@ def f1_score(gold: Sequence[Tree], parameters: Parameters = COLLINS) -> Callable
 class StateSearch:
     """A search for the numbers of states whose grammar parses some sentences best.
 
-    Parameters
-    ----------
-    data : TrainingData
-    recipe : Recipe
-        Of its learner's parameters, those that clustering has are used.
-    judges : sequence of Tree, optional
-        To score candidates on; by default every tenth tree, which candidates are then not learnt from.
-    largest : int, optional
-        The most states of a symbol; by default twice as many as the learner begins with, but not more than 32 unless it has these.
-    most : int
-        How many of the judges are used at most.
-    parameters : Parameters
-        How trees are scored.
+    Candidates are clustered with those parameters of the recipe's learner that clustering has, and scored on the judges, by default
+    every tenth tree, which they are then not learnt from; `most` is how many judges are used. A symbol has at most `largest` states, by
+    default twice as many as the learner begins with, but not more than 32 unless it has these.
     """
 
     def __init__(
@@ -74,12 +63,10 @@ class StateSearch:
     ) -> None:
         gold = data.trees(_TENTH) if judges is None else judges
         if not gold:
-            raise InputError(
-                "there is no tree to score candidates on", recipe.judge or "judges", hint="more trees"
-            )
+            judge = recipe.judge or "judges"
+            raise InputError("there is no tree to score candidates on", judge, hint="more trees")
         self.data, self.fold = data, _TENTH if judges is None else None
-        self.judges = list(gold[:: -(-len(gold) // most)])
-        self.parameters = parameters
+        self.judges, self.parameters = list(gold[:: -(-len(gold) // most)]), parameters
         self.learner = clustering(recipe)
         states = self.learner.n_states
         start = states if isinstance(states, int) else max(states.values())
@@ -108,19 +95,16 @@ class StateSearch:
         cache, score = _workplace(self)
         return score(cache.grammar(assignment))
 
-    def run(
-        self, *, n_jobs: int = 1, scheduler: str | None = None, log: str | Path | None = None, **options: Any
-    ) -> FoundStates:
-        """Search in threads, or on the workers of a Dask scheduler; `log` and others as for :func:`search_states`."""
+    def run(self, *, scheduler: str | None = None, **options: Any) -> FoundStates:
+        """Search here, or on the workers of a Dask scheduler; options as for :func:`search_states`."""
 
         def elsewhere(assignments: Sequence[Assignment]) -> Iterable[float]:
             outcomes = run_tasks(_scored, assignments, shared=self, scheduler=scheduler)
             return [outcome.value for outcome in outcomes]
 
-        return search_states(
-            self.cache, _workplace(self)[1], n_jobs=n_jobs, elsewhere=elsewhere if scheduler else None, log=log, judge=self.key,
-            **options,
-        )  # fmt: skip
+        cache, score = _workplace(self)
+        there = elsewhere if scheduler else None
+        return search_states(cache, score, elsewhere=there, judge=self.key, **options)
 
     def names(self, found: FoundStates) -> dict[str, int]:
         """Return numbers of states by the names of symbols, where they are more than one."""

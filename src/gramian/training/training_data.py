@@ -5,7 +5,6 @@ Tasks hold what is to be done; the process that runs them holds this, and other 
 
 from __future__ import annotations
 
-import hashlib
 import io
 import logging
 import os
@@ -21,7 +20,7 @@ from gramian.corpus import Shape, Treebank
 from gramian.corpus.tagged import TaggedWords
 from gramian.errors import InputError, OptionError
 from gramian.io.files import Source, open_text, source_name
-from gramian.learn.observations import head_rules
+from gramian.learn.observations import head_rules, treebank_digest
 from gramian.training.recipe import Recipe
 from gramian.trees import HeadRules, Tree, normalise, read_trees
 from gramian.trees import preset as named_preset
@@ -43,13 +42,6 @@ class Fold:
     Folds are stretches of neighbouring trees: sentences of one text share words and turns of phrase, and a model that has seen the
     neighbours of a sentence knows more about it than about a new text. With `spread` a fold has trees from everywhere, at equal
     distances: it is like the whole, though its trees are easier than those of a new text.
-
-    Examples
-    --------
-    >>> [Fold(number, 3).trees(10) for number in range(3)]
-    [range(0, 3), range(3, 6), range(6, 10)]
-    >>> list(Fold(2, 3, spread=True).trees(10))
-    [2, 5, 8]
     """
 
     number: int
@@ -144,13 +136,8 @@ class TrainingData:
     @cached_property
     def key(self) -> str:
         """A hash of the content, so that work on other data is not taken for finished."""
-        bank, tagged = self.bank, self.tagged
-        total = hashlib.sha256(repr((bank.symbols, bank.n_phrases, bank.words, bank.shape)).encode())
-        for column in (bank.label, bank.left, bank.right, bank.word, bank.tree_start):
-            total.update(np.ascontiguousarray(column).tobytes())
-        if tagged is not None:
-            total.update(repr((sorted(tagged.count.items()), sorted(tagged.initial.items()))).encode())
-        return total.hexdigest()[:24]
+        counts = () if self.tagged is None else (self.tagged.count, self.tagged.initial)
+        return treebank_digest(self.bank, *(sorted(one.items()) for one in counts))[:24]
 
     def trees(self, fold: Fold) -> list[Tree]:
         """Return the trees of a fold, normalised."""

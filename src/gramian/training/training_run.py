@@ -7,13 +7,14 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gramian.corpus.productions import Productions
-from gramian.evaluate import BracketScores, GoldBrackets
+from gramian.evaluate import GoldBrackets
 from gramian.grammar import LPCFG
 from gramian.learn import Watch
 from gramian.learn.observations import head_rules
@@ -24,7 +25,7 @@ from gramian.parsing.parser import Parser
 from gramian.training.calibrate import calibrate
 from gramian.training.members import Member, Workplace, disagreement, learnt_model, member_tasks, whole_model
 from gramian.training.parallel import Outcome
-from gramian.training.recipe import Recipe, learner_options
+from gramian.training.recipe import Recipe
 from gramian.training.reranking import add_reranker
 from gramian.training.state_search import StateSearch
 from gramian.training.training_data import TrainingData, TreeSource, normal_trees, tree_source_name
@@ -114,9 +115,7 @@ class TrainingRun:
     def run(self) -> Model:
         """Learn the model."""
         began = time.perf_counter()
-        searched = {}
-        if self.recipe.search:
-            searched = {"search": self._search()}
+        searched = {"search": self._search()} if self.recipe.search else {}
         recipe = self.recipe
         model = self._bundle() if recipe.is_bundle else self._single()
         about = {"source": self.data.source, "trees": self.data.bank.n_trees, "words": self.data.n_words}
@@ -137,10 +136,10 @@ class TrainingRun:
         """Guess memory and time from the numbers of nodes and cells."""
         recipe, bank = self.recipe, self.data.bank
         productions = Productions.of(bank)
-        count = np.bincount(bank.label, minlength=bank.n_symbols)
-        used = learner_options(recipe.learner())
+        occurrences = np.bincount(bank.label, minlength=bank.n_symbols)
+        used = recipe.learner().plain_params()
         most = used.get("n_states", 1)
-        n_states = allocate_states(count, most, used.get("allocation", "all"), recipe.growth)
+        n_states = allocate_states(occurrences, most, used.get("allocation", "all"), recipe.growth)
         layout = Layout.of(productions, n_states)
         work = float((productions.binary_count * np.diff(layout.binary_start)).sum())
         features = 0.0 if most == 1 else 1.2e-5 * len(bank.label)
@@ -162,10 +161,9 @@ class TrainingRun:
         began, recipe = time.perf_counter(), self.recipe
         judges = None if recipe.judge is None else normal_trees(recipe.judge, recipe.preset)
         search = StateSearch(self.data, recipe, judges)
-        found = search.run(
-            n_jobs=self.n_jobs, scheduler=self.place.scheduler, log=self._beside("search.jsonl"),
-            method=recipe.search, budget=recipe.budget,
-        )  # fmt: skip
+        log = self._beside("search.jsonl")
+        place = {"scheduler": self.place.scheduler, "n_jobs": self.n_jobs, "log": log}
+        found = search.run(method=recipe.search, budget=recipe.budget, **place)
         took = time.perf_counter() - began
         tried = len(found.trials)
         _log.info("%d candidates, F1 from %.2f to %.2f: %.1f s", tried, found.start_score, found.score, took)
@@ -176,9 +174,7 @@ class TrainingRun:
             "candidates": tried,
             "start": round(found.start_score, 3),
             "found": round(found.score, 3),
-            "steps": [
-                [number, trial.symbol, trial.states, round(trial.score, 3)] for number, trial in found.steps()
-            ],
+            "steps": [[place, one.symbol, one.states, round(one.score, 3)] for place, one in found.steps()],
         }
 
     def _single(self) -> Model:
@@ -191,32 +187,30 @@ class TrainingRun:
             others["watch"] = Watch(self._f1_of_step)
         learner = recipe.learner(n_jobs=self.n_jobs, **others)
         model, costs = learnt_model(learner, self.data, not recipe.full)
-        self.costs = {
-            "seconds": costs["seconds"] | {"processor": round(costs["processor"], 3)},
-            "peak memory (MB)": costs["peak memory (MB)"],
-        }
+        processor = round(costs.pop("processor"), 3)
+        self.costs = costs | {"seconds": costs["seconds"] | {"processor": processor}}
         return model
 
     def _bundle(self) -> Model:
         """Train all members, those already finished excepted, and what is learnt from folds."""
-        recipe, place, done = self.recipe, self.place, 0
+        recipe, place, numbers = self.recipe, self.place, count(1)
         tasks = member_tasks(recipe, self.data)
 
         def watch(outcome: Outcome) -> None:
-            nonlocal done
-            done += 1
-            how = "kept from before" if outcome.kept else f"{outcome.seconds:.1f} s"
+            done = next(numbers)
             what = f"model {done} of {len(tasks)}" if done <= len(tasks) else "on trees held out"
-            _log.info("%s: %s", what, how)
+            _log.info("%s: %s", what, outcome.how)
 
         outcomes = place.run(tasks, watch)
         values = [outcome.value for outcome in outcomes]
+        seconds = {
+            "models": sum(one.seconds for one in outcomes),
+            "processor": sum(one["processor"] for one in values),
+        }
+        memory = max(value.get("peak memory (MB)", 0) for value in values)
         self.costs = {
-            "seconds": {
-                "models": round(sum(one.seconds for one in outcomes), 3),
-                "processor": round(sum(value["processor"] for value in values), 3),
-            },
-            "peak memory (MB)": max(value.get("peak memory (MB)", 0) for value in values),
+            "seconds": {name: round(took, 3) for name, took in seconds.items()},
+            "peak memory (MB)": memory,
         }
         model = whole_model(tasks, values)
         if recipe.calibrate:
@@ -230,36 +224,29 @@ class TrainingRun:
         """Note scores, and those of each grammar alone with what they disagree on if there are several parts."""
         report, together = dict(model.report), ""
         if self.recipe.is_bundle:
-            words = [list(tree.words) for tree in gold]
-            parses = [
-                [result.tree for result in Parser(Model(grammar)).parse_many(words, n_jobs=self.n_jobs)]
-                for grammar in model.grammars
-            ]
+            parses = [self._parses(Model(grammar), gold) for grammar in model.grammars]
             single = [GoldBrackets(gold).score(trees).f1_gold_tags for trees in parses]
-            for about, value in zip(report["members"], single, strict=True):
+            members, report["members"] = report["members"], []
+            for about, value in zip(members, single, strict=True):
                 member = Member(**about)
                 _log.info("%s: F1 with gold tags %.2f, %s %d", self.dev, value, member.kind, member.seed)
-            report["members"] = [
-                about | {"f1_gold_tags": round(value, 3)}
-                for about, value in zip(report["members"], single, strict=True)
-            ]
+                report["members"].append(about | {"f1_gold_tags": round(value, 3)})
             report["disagreement"] = disagreement(parses)
             together = ", all together"
-        scores = self._scores(model, gold)
-        _log.info(
-            "%s: F1 %.2f, with gold tags %.2f, tagging %.2f%s", self.dev, scores.f1, scores.f1_gold_tags, scores.tagging, together
-        )  # fmt: skip
+        scores = GoldBrackets(gold).score(self._parses(model, gold))
+        shown = self.dev, scores.f1, scores.f1_gold_tags, scores.tagging, together
+        _log.info("%s: F1 %.2f, with gold tags %.2f, tagging %.2f%s", *shown)
         metrics: dict[str, Any] = {name: round(value, 3) for name, value in scores.as_dict().items()}
         metrics |= {"dev": self.dev, "signature": scores.signature()}
         return replace(model, metrics=metrics, report=report)
 
-    def _scores(self, model: Model | LPCFG, gold: list[Tree]) -> BracketScores:
+    def _parses(self, model: Model | LPCFG, gold: list[Tree]) -> list[Tree]:
         results = Parser(model).parse_many([list(tree.words) for tree in gold], n_jobs=self.n_jobs)
-        return GoldBrackets(gold).score([result.tree for result in results])
+        return [result.tree for result in results]
 
     def _f1_of_step(self, step: int, make: Callable[[], LPCFG]) -> float:
         """Return the F1 that decides which step is kept."""
         assert self.gold is not None
-        value = self._scores(make(), self.gold).f1_gold_tags
+        value = GoldBrackets(self.gold).score(self._parses(make(), self.gold)).f1_gold_tags
         _log.info("step %d: F1 %.2f", step, value)
         return value

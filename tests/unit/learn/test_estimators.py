@@ -33,7 +33,7 @@ from gramian.learn import (
 )
 from gramian.learn import tree_inference as inference
 from gramian.learn.counting import random_counts
-from gramian.learn.maximise import Maximisation
+from gramian.learn.learner import Maximisation
 from gramian.learn.smoothing import NO_SMOOTHING
 from gramian.learn.tables import LatentTables, Layout, tables_of
 from gramian.parsing.model import Model

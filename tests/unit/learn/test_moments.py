@@ -9,7 +9,7 @@ from learn_cases import ToyGrammar, tree_values
 from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
 from gramian.learn import Features, Observations, SpectralMoments
-from gramian.learn.moments import NodeProjections, _binary_moment, moment_tables
+from gramian.learn.moments import NodeProjections, _moment, moment_tables
 from gramian.learn.tables import LatentTables, Layout
 
 RANK = {"S": 1, "X": 2, "Y": 2, "A": 2, "B": 2}  # above the root there is nothing to tell its states by
@@ -112,7 +112,7 @@ def test_chained_smoothing_by_the_formula():
     z, y, x = rng.normal(size=(9, 2)), rng.normal(size=(9, 3)), rng.normal(size=(9, 4))
     h, f, g = rng.normal(size=2), rng.normal(size=3), rng.normal(size=4)
     keep = np.sqrt(9) / (30 + np.sqrt(9))
-    found = _binary_moment(z, y, x, h, f, g, 30.0)
+    found = _moment([z, y, x], [h, f, g], 30.0)
     for i in range(2):
         for j in range(3):
             for k in range(4):
@@ -125,7 +125,7 @@ def test_chained_smoothing_by_the_formula():
                     keep * two + (1 - keep) * (keep * one + (1 - keep) * none)
                 )
                 assert found[i, j, k] == pytest.approx(expected, rel=1e-12)
-    np.testing.assert_allclose(_binary_moment(z, y, x, h, f, g, 0.0), np.einsum("ni,nj,nk->ijk", z, y, x) / 9)
+    np.testing.assert_allclose(_moment([z, y, x], [h, f, g], 0.0), np.einsum("ni,nj,nk->ijk", z, y, x) / 9)
 
 
 def test_frequent_rules_are_not_smoothed():

@@ -8,8 +8,8 @@ from learn_cases import big_case, sentences
 
 from gramian.learn import Observations, SplitMerge
 from gramian.learn.counting import count_states
+from gramian.learn.learner import Maximisation
 from gramian.learn.lexicon_counts import LexiconOptions
-from gramian.learn.maximise import Maximisation
 from gramian.learn.merge import merge_losses, merged, nearest_pairs
 from gramian.learn.smoothing import Smoothing
 from gramian.learn.split_merge import split

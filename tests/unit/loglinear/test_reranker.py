@@ -23,7 +23,7 @@ from gramian.loglinear.rerank_scored import read_candidates
 from gramian.loglinear.reranker import ExampleArrays, Examples, log_likelihood
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
-from gramian.training.reranking import fold_candidates
+from gramian.training.reranking import CandidatesTask
 from gramian.trees import HeadRules, Tree
 
 
@@ -116,7 +116,7 @@ def fold():
 
 @pytest.fixture(scope="module")
 def learnt(fold):
-    sentences = list(read_candidates(fold_candidates(*fold, k=5)))
+    sentences = list(read_candidates(CandidatesTask(k=5).work(*fold)))
     return MaxEntReranker(l2=(0.1, 1.0), heads=HeadRules.collins(), least=1, slots=1 << 14).fit(sentences)
 
 
@@ -215,7 +215,7 @@ def test_a_share_of_another_shape_is_the_same_share(fold, learnt):
 
 
 def test_bad_options_are_told(fold):
-    sentences = list(read_candidates(fold_candidates(*fold, k=2)))
+    sentences = list(read_candidates(CandidatesTask(k=2).work(*fold)))
     with pytest.raises(OptionError, match="power of two"):
         MaxEntReranker(slots=5000).fit(sentences)
     with pytest.raises(OptionError, match="l2"):
