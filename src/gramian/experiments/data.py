@@ -149,13 +149,7 @@ def task_trees(task: Task) -> Parts:
 
 
 def sizes(most: int, shares: Sequence[float]) -> list[int]:
-    """Return shares of a number, rounded down to two digits that count.
-
-    Examples
-    --------
-    >>> sizes(3396, [0.1, 0.5, 1.0])
-    [330, 1600, 3300]
-    """
+    """Return shares of a number, rounded down to two digits that count."""
     found = set()
     for share in shares:
         unit = 10 ** max(0, len(str(int(share * most))) - 2)

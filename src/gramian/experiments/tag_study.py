@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from time import process_time
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from gramian.automata.baselines import NGram
 from gramian.automata.basis import Basis
@@ -111,18 +111,12 @@ def em_curve(
     >>> [point.n_states for point in em_curve(strings, strings, [1, 2], max_iter=3)]
     [1, 2]
     """
+    options: dict[str, Any] = {"n_restarts": n_restarts, "max_iter": max_iter}
+    options |= {"n_jobs": n_jobs, "random_state": random_state}
     points = []
     for n in sorted(set(states)):
         began = process_time()
-        learner = PNFAEM(
-            n,
-            n_restarts=n_restarts,
-            max_iter=max_iter,
-            pseudo_count=1e-3,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        model = learner.fit(train).model_
+        model = PNFAEM(n, pseudo_count=1e-3, **options).fit(train).model_
         points.append(_point(f"EM, {max_iter} iterations", model, test, process_time() - began))
     return points
 
