@@ -26,7 +26,7 @@ from gramian.learn.lexicon_counts import LexiconChoice
 from gramian.learn.merge import merge_cheapest
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
-from gramian.learn.states import STATE_CONSTRAINTS, Allocation, States
+from gramian.learn.states import Allocation, States
 from gramian.learn.tables import LatentTables, Layout, tables_of
 
 __all__ = ["EM", "SpectralEM", "Watch"]
@@ -193,10 +193,7 @@ class EM(_Iterated):
     [3, 2]
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = STATE_CONSTRAINTS | {
-        "start": or_none(InstanceOf(LPCFG)),
-        "smoothing": InstanceOf(Smoothing),
-    }
+    _constraints: ClassVar[dict[str, Constraint]] = {"start": or_none(InstanceOf(LPCFG))}
 
     def __init__(
         self,

@@ -8,14 +8,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Constraint, Estimator, Report, number_of_jobs
+from gramian.base import Constraint, Estimator, InstanceOf, Report, number_of_jobs
 from gramian.corpus import Shape, Treebank
 from gramian.errors import InputError
+from gramian.features import Features
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_states
 from gramian.learn.lexicon_counts import LEXICON, LexiconChoice, StateScores
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing, estimate_rules, state_shares
+from gramian.learn.states import STATE_CONSTRAINTS
 from gramian.learn.tables import LatentTables, Layout, tables_of
 from gramian.trees import HeadRules, Tree
 
@@ -72,7 +74,11 @@ def made_grammar(
 class Learner(Estimator):
     """Base of the learners: trees go in, ``model_`` and ``report_`` come out."""
 
-    _constraints: ClassVar[dict[str, Constraint]] = {"lexicon": LEXICON}
+    _constraints: ClassVar[dict[str, Constraint]] = STATE_CONSTRAINTS | {
+        "features": InstanceOf(Features),
+        "smoothing": InstanceOf(Smoothing),
+        "lexicon": LEXICON,
+    }
 
     lexicon: LexiconChoice
     n_jobs: int | None

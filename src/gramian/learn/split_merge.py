@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Constraint, InstanceOf, Number, Report, Whole
+from gramian.base import Constraint, Number, Report, Whole
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_states
 from gramian.learn.learner import Learner, Maximisation
@@ -68,7 +68,6 @@ class SplitMerge(Learner):
         "merge_steps": Whole(0),
         "smooth_steps": Whole(0),
         "merge": Number(0, 1),
-        "smoothing": InstanceOf(Smoothing),
     }
 
     def __init__(

@@ -161,9 +161,12 @@ class TrainingRun:
         began, recipe = time.perf_counter(), self.recipe
         judges = None if recipe.judge is None else normal_trees(recipe.judge, recipe.preset)
         search = StateSearch(self.data, recipe, judges)
-        log = self._beside("search.jsonl")
-        place = {"scheduler": self.place.scheduler, "n_jobs": self.n_jobs, "log": log}
-        found = search.run(method=recipe.search, budget=recipe.budget, **place)
+        how: dict[str, Any] = {
+            "method": recipe.search,
+            "budget": recipe.budget,
+            "log": self._beside("search.jsonl"),
+        }
+        found = search.run(scheduler=self.place.scheduler, n_jobs=self.n_jobs, **how)
         took = time.perf_counter() - began
         tried = len(found.trials)
         _log.info("%d candidates, F1 from %.2f to %.2f: %.1f s", tried, found.start_score, found.score, took)
