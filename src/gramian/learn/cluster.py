@@ -19,7 +19,7 @@ from gramian.base import Constraint, InstanceOf, Number, OneOf, Report, Whole, o
 from gramian.features import Features, feature_matrix
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_soft_states, count_states
-from gramian.learn.learner import Learner
+from gramian.learn.learner import Learner, Maximisation
 from gramian.learn.lexicon_counts import LexiconChoice
 from gramian.learn.observations import Columns, Observations
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing
@@ -156,7 +156,7 @@ class SpectralClustering(Learner):
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         counts = self._clustered_counts(seen, report)
         with report.stage("grammar"):
-            return self._maximisation(seen, self.smoothing).grammar(counts)
+            return Maximisation(seen, self.smoothing, self.lexicon).grammar(counts)
 
     def _clustered_counts(self, seen: Observations, report: Report) -> LatentTables:
         """Cluster the nodes of every symbol and count productions with states."""

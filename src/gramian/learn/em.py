@@ -225,7 +225,7 @@ class EM(_Iterated):
                 tables = tables_of(self.start, seen.bank, seen.productions)
                 return seen.trees.expect(tables, self._threads).counts
 
-        return self._iterate(self._maximisation(seen, self.smoothing), start, report)
+        return self._iterate(Maximisation(seen, self.smoothing, self.lexicon), start, report)
 
 
 class SpectralEM(_Iterated, SpectralClustering):
@@ -278,7 +278,7 @@ class SpectralEM(_Iterated, SpectralClustering):
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
-        model = self._maximisation(seen, self.smoothing)
+        model = Maximisation(seen, self.smoothing, self.lexicon)
 
         def start() -> LatentTables:
             counts = self._clustered_counts(seen, report)

@@ -99,11 +99,8 @@ class Learner(Estimator):
         with self._fitting() as report:
             seen = Observations.of(trees)
             if seen.bank.n_trees == 0:
-                raise InputError(
-                    "there is no tree to learn from",
-                    "treebank",
-                    hint="look at the file with: gramian inspect",
-                )
+                hint = "look at the file with: gramian inspect"
+                raise InputError("there is no tree to learn from", "treebank", hint=hint)
             self.model_: LPCFG = self._learn(seen, report)
         self.shape_: Shape = seen.bank.shape
         count, states = seen.label_count.tolist(), self.model_.n_states.tolist()
@@ -134,9 +131,6 @@ class Learner(Estimator):
     @property
     def _threads(self) -> int:
         return number_of_jobs(self.n_jobs)
-
-    def _maximisation(self, seen: Observations, smoothing: Smoothing) -> Maximisation:
-        return Maximisation(seen, smoothing, self.lexicon)
 
     def identity(self) -> str:
         """Return a text of those parameters that what is learnt step by step depends on."""
@@ -177,4 +171,4 @@ class PCFG(Learner):
             layout = Layout.of(seen.productions, np.ones(seen.bank.n_symbols, np.int32))
             counts = count_states(seen.bank, layout, np.zeros(len(seen.bank.label), np.int32))
         with report.stage("grammar"):
-            return self._maximisation(seen, NO_SMOOTHING).grammar(counts)
+            return Maximisation(seen, NO_SMOOTHING, self.lexicon).grammar(counts)

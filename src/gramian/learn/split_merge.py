@@ -91,7 +91,7 @@ class SplitMerge(Learner):
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
-        rough, smooth = (self._maximisation(seen, how) for how in (NO_SMOOTHING, self.smoothing))
+        rough, smooth = (Maximisation(seen, how, self.lexicon) for how in (NO_SMOOTHING, self.smoothing))
         rng = np.random.default_rng(self.random_state)
         layout = Layout.of(seen.productions, np.ones(seen.bank.n_symbols, np.int32))
         counts = count_states(seen.bank, layout, np.zeros(len(seen.bank.label), np.int32))

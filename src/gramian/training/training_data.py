@@ -120,9 +120,8 @@ class TrainingData:
             broken="skip" if recipe.skip_broken else "raise",
         )
         if bank.n_trees == 0:
-            raise InputError(
-                "there is no tree to learn from", source, hint="look at the file with: gramian inspect"
-            )
+            hint = "look at the file with: gramian inspect"
+            raise InputError("there is no tree to learn from", source, hint=hint)
         head_rules(recipe.heads, bank)  # an error of theirs is better told now
         tagged = None if recipe.tagged is None else _tagged_words(recipe.tagged, bank)
         return cls(bank, source, preset, heads, tagged)
