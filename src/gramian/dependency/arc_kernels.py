@@ -125,7 +125,7 @@ def _family(heads, family):
 
 @kernel
 def relation_starts(templates, tokens, heads, labels, size):
-    """Return where the weights of each word's features begin, int64 (N + 1, n), row 0 left alone; relations lie side by side. `heads` has -1 for the root."""
+    """Return where each word's weights begin, int64 (N + 1, n), row 0 left alone; relations lie side by side; the root's head is -1."""
     n, n_words, n_places = templates.number.shape[0], heads.shape[0], templates.n_places
     family, columns = np.empty((4, n_words), np.int64), np.empty(n_places, np.int64)
     sums, starts = np.empty((2, n), np.uint64), np.empty((n_words, n), np.int64)

@@ -217,11 +217,8 @@ def _form(stem: str) -> str:
     return "word" if len(stem) > 3 else "short"
 
 
-_TITLES = frozenset(
-    re.findall(
-        r"\S+",
-        "mr mrs ms dr prof st jr sr vs etc no vol fig e.g i.e cf al inc ltd co corp dept approx sen rep gov gen col",
-    )
+_ABBREVIATIONS = (
+    "mr mrs ms dr prof st jr sr vs etc no vol fig e.g i.e cf al inc ltd co corp dept approx sen rep gov gen"
 )
 
 
@@ -231,4 +228,6 @@ def _by_rule(gap: Gap) -> bool:
         return True
     if gap.mark[-1:] not in (".", "!", "?", "…") or gap.begins.startswith("lower"):
         return False
-    return gap.mark != "." or not (gap.stem in _TITLES or (len(gap.stem) == 1 and gap.stem.isalpha()))
+    return gap.mark != "." or not (
+        gap.stem in _ABBREVIATIONS.split(" ") or (len(gap.stem) == 1 and gap.stem.isalpha())
+    )
