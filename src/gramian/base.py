@@ -28,31 +28,6 @@ try:
 except ModuleNotFoundError:  # pragma: no cover - only without the extra
     raise MissingExtraError("scikit-learn", "train", "learning a model") from None
 
-__all__ = [
-    "Boolean",
-    "Constraint",
-    "Each",
-    "Either",
-    "Estimator",
-    "Function",
-    "InstanceOf",
-    "Jobs",
-    "MappingOf",
-    "Number",
-    "OneOf",
-    "PowerOfTwo",
-    "Report",
-    "Whole",
-    "check_options",
-    "check_value",
-    "number_of_jobs",
-    "option",
-    "options",
-    "or_none",
-    "progress_shown",
-]
-
-
 _Class = TypeVar("_Class")
 
 

@@ -6,16 +6,6 @@ without a traceback and exits with 2. Other exceptions are bugs.
 
 from __future__ import annotations
 
-__all__ = [
-    "GramianError",
-    "InputError",
-    "MissingExtraError",
-    "ModelFileError",
-    "OptionError",
-    "ScoreError",
-    "counted",
-]
-
 
 class GramianError(Exception):
     """Base of all errors that gramian raises on purpose."""

@@ -13,8 +13,6 @@ from typing import Any, TypeAlias
 from numba import njit
 from numba.core.dispatcher import Dispatcher
 
-__all__ = ["helper_kernel", "inlined_kernel", "kernel", "order_free_kernel"]
-
 Kernel: TypeAlias = Callable[..., Any]
 
 _ORDER_FREE = {"reassoc", "contract", "nsz"}

@@ -10,8 +10,6 @@ from typing import TypeVar
 
 from gramian.errors import OptionError
 
-__all__ = ["in_order"]
-
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 

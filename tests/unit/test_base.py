@@ -206,7 +206,7 @@ def test_progress_is_logged(caplog):
 
 
 def test_verbose_shows_progress_when_nobody_else_does():
-    code = "import logging; from gramian.base import *\n{}\nwith progress_shown({}): Report('gramian.x').say('hello')"
+    code = "import logging; from gramian.base import Report, progress_shown\n{}\nwith progress_shown({}): Report('gramian.x').say('hello')"
     for before, verbose, shown in (
         ("", True, "hello\n"),
         ("", False, ""),

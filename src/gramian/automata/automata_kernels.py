@@ -16,20 +16,6 @@ import numpy.typing as npt
 
 from gramian.jit import kernel
 
-__all__ = [
-    "PrefixTree",
-    "Weights",
-    "Workspace",
-    "expectations",
-    "follow",
-    "match_cuts",
-    "sample_paths",
-    "score_paths",
-    "score_strings",
-    "state_vectors",
-    "trie_nodes",
-]
-
 _SMALL = 1e-100
 _LARGE = 1e100
 

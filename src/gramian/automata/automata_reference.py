@@ -10,8 +10,6 @@ from gramian.automata.pnfa import MoveCounts
 from gramian.automata.strings import Symbol
 from gramian.automata.wfa import WFA, Statistic
 
-__all__ = ["expected_counts", "occurrences", "score"]
-
 
 def score(model: WFA, string: Sequence[Symbol]) -> float:
     """Return f(string), the product of initial vector, transitions and final vector."""

@@ -15,8 +15,6 @@ from gramian.automata.pdfa import PDFA
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
 
-__all__ = ["layered_svg", "svg", "svg_text", "to_svg"]
-
 _RADIUS = 26.0
 _MOST = 40
 _COLUMN, _ROW, _MARGIN = 170.0, 96.0, 84.0

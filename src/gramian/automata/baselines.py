@@ -18,8 +18,6 @@ from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.base import Constraint, OneOf, Whole
 
-__all__ = ["NGram"]
-
 Ints = npt.NDArray[np.int64]
 
 

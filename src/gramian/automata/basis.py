@@ -14,8 +14,6 @@ from gramian.automata.wfa import Statistic
 from gramian.base import Constraint, Either, OneOf, Whole
 from gramian.errors import OptionError
 
-__all__ = ["Basis", "BasisOptions"]
-
 
 @dataclass(frozen=True, eq=False)
 class Basis:

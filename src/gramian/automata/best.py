@@ -23,9 +23,6 @@ from gramian.automata.trie import PrefixForest
 from gramian.automata.wfa import WFA
 from gramian.base import number_of_jobs
 
-__all__ = ["BestModel", "Contestant", "best_order"]
-
-
 _log = logging.getLogger(__name__)
 
 _LADDER = (8, 16, 32, 64)

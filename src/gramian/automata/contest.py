@@ -26,8 +26,6 @@ from gramian.automata.strings import Array, Sequences
 from gramian.automata.trie import PrefixForest
 from gramian.automata.wfa import WFA
 
-__all__ = ["ROUNDS", "Round", "Runner", "compete", "run", "run_chain"]
-
 Start = Literal["cluster", "scaled", "random"]
 
 _log = logging.getLogger(__name__)

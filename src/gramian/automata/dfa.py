@@ -16,8 +16,6 @@ from gramian.automata.strings import Array, Sequences
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
 
-__all__ = ["dfa_approximation"]
-
 Ints = npt.NDArray[np.int64]
 
 _LEAST_SHARE = 0.01  # of all prefixes in a cluster that becomes a state

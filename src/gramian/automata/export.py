@@ -12,8 +12,6 @@ from gramian.automata.pdfa import PDFA
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
 
-__all__ = ["Edge", "OpenFst", "edges", "to_dot", "to_openfst"]
-
 
 @dataclass(frozen=True)
 class Edge:

@@ -20,8 +20,6 @@ from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.wfa import Statistic
 from gramian.errors import OptionError
 
-__all__ = ["HankelBlocks", "hankel_blocks", "hankel_blocks_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class HankelBlocks:

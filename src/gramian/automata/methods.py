@@ -17,8 +17,6 @@ from gramian.automata.strings import Sequences
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
 
-__all__ = ["METHODS", "Method", "learn"]
-
 Method = Literal["spectral", "em", "spectral-em", "ngram", "best"]
 METHODS: tuple[Method, ...] = ("spectral", "em", "spectral-em", "ngram", "best")
 

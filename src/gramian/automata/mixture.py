@@ -18,8 +18,6 @@ from gramian.automata.strings import Array, Sequences, Strings, Symbol
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
 
-__all__ = ["Mixture", "mixture_weights"]
-
 
 @dataclass(frozen=True, eq=False)
 class Mixture(SequenceModel):

@@ -17,8 +17,6 @@ from gramian.automata.strings import Array, Sequences, Strings, Symbol
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
 
-__all__ = ["PDFA"]
-
 
 @dataclass(frozen=True, eq=False)
 class PDFA(SequenceModel):

@@ -14,8 +14,6 @@ import numpy as np
 from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.wfa import WFA
 
-__all__ = ["MoveCounts", "Structure", "random_pnfa"]
-
 Structure = Literal["joint", "factored"]
 
 # A weight this small belongs to a count far below one string; zero lets the kernels skip it.

@@ -15,8 +15,6 @@ from gramian.automata.wfa import WFA
 from gramian.base import Constraint, Either, InstanceOf, Number, OneOf, Whole, number_of_jobs
 from gramian.errors import OptionError
 
-__all__ = ["PNFAEM", "climb", "softened"]
-
 _log = logging.getLogger(__name__)
 
 

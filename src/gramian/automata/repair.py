@@ -18,9 +18,6 @@ from gramian.automata.pnfa_em import PNFAEM, softened
 from gramian.automata.strings import Array, Sequences
 from gramian.automata.wfa import WFA
 
-__all__ = ["clip_to_pnfa", "cluster_to_pnfa", "refine"]
-
-
 _BLOCK = 50_000  # state vectors held at once
 _SAMPLED = 20_000  # state vectors that anchors and cluster centres are found among
 

@@ -9,8 +9,6 @@ from gramian.automata.sequence_model import SequenceModel
 from gramian.automata.strings import Sequences, Strings, Symbol
 from gramian.base import Constraint, Each, Either, Estimator, InstanceOf, Number, OneOf, Whole, or_none
 
-__all__ = ["SequenceLearner"]
-
 
 class SequenceLearner(Estimator):
     """Base of the learners; `model_` is what was learnt."""

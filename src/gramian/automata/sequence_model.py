@@ -16,8 +16,6 @@ from gramian.io import store
 if TYPE_CHECKING:
     from gramian.automata.wfa import WFA
 
-__all__ = ["SequenceModel", "load_sequence_model", "random_walks"]
-
 
 class SequenceModel(ABC):
     """A function on strings that also predicts how a string goes on.

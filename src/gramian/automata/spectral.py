@@ -22,8 +22,6 @@ from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.wfa import WFA, DivergenceError, Statistic
 from gramian.base import Boolean, Constraint, Either, InstanceOf, Number, OneOf
 
-__all__ = ["SpectralDiagnostics", "SpectralWFA", "extract_wfa", "spectral_factors"]
-
 Solver = Literal["auto", "dense", "sparse", "randomised"]
 
 _log = logging.getLogger(__name__)

@@ -18,8 +18,6 @@ from gramian.automata.strings import Sequences, Symbol
 from gramian.errors import InputError
 from gramian.io.files import Source, TextLines, open_text
 
-__all__ = ["format_string", "read_solution", "read_strings", "read_targets"]
-
 _T = TypeVar("_T")
 _WHOLE = re.compile("[0-9]{1,9}")
 _LARGEST_ALPHABET = 1_000_000

@@ -16,8 +16,6 @@ import numpy.typing as npt
 
 from gramian.errors import OptionError
 
-__all__ = ["Sequences", "Strings", "Symbol"]
-
 Array = npt.NDArray[np.float64]
 Symbol = str | int
 

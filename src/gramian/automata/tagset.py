@@ -5,8 +5,6 @@ Balle et al. (2014) learn automata of both: 45 tags as the treebank has them, an
 
 from __future__ import annotations
 
-__all__ = ["universal_tag"]
-
 _PENN = {
     ".": "# $ '' `` , . : -LRB- -RRB- ( ) -LCB- -RCB- -LSB- -RSB- HYPH NFP",
     "ADJ": "JJ JJR JJS AFX",

@@ -21,8 +21,6 @@ from gramian.automata.pnfa import MoveCounts
 from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.wfa import WFA
 
-__all__ = ["PrefixForest", "PrefixTree"]
-
 _T = TypeVar("_T")
 _LANES = 8
 _TREE_SIZE = 1 << 15  # symbols: bounds the memory of a pass, and leaves room for large matrix products

@@ -17,8 +17,6 @@ from gramian.automata.sequence_model import SequenceModel, random_walks
 from gramian.automata.strings import Array, Sequences, Strings, Symbol
 from gramian.errors import GramianError, OptionError
 
-__all__ = ["WFA", "DivergenceError", "Statistic"]
-
 Statistic = Literal["string", "prefix", "substring"]
 
 

@@ -23,8 +23,6 @@ from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
 from gramian.grammar.merged_states import halves, merged, shares_in_groups
 
-__all__ = ["Backend", "BackendFactory", "ChartInput", "NumbaBackend", "PlacedGrammar"]
-
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 

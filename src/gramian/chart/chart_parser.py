@@ -13,8 +13,6 @@ from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
 
-__all__ = ["Allowed", "ChartInput", "ChartParser", "Forest", "Pruning"]
-
 
 class ChartParser:
     """A grammar, or several learnt from the same treebank, and experts beside them; safe to share between threads.

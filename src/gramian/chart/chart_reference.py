@@ -18,21 +18,6 @@ import numpy.typing as npt
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
 
-__all__ = [
-    "COUNT",
-    "LOG",
-    "MAX",
-    "REAL",
-    "Chart",
-    "Derivation",
-    "Semiring",
-    "best_derivation",
-    "edge_posteriors",
-    "emissions",
-    "fill_chart",
-    "state_posteriors",
-]
-
 Array: TypeAlias = npt.NDArray[np.float64]
 Item: TypeAlias = tuple[int, int, int]
 Edge: TypeAlias = tuple[Item, ...]

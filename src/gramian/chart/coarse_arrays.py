@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["Cells", "CoarseForest", "EdgeList", "Guesses", "Tags", "Thresholds"]
-
 
 class Tags(NamedTuple):
     """The tags of each word: where a word's begin, `start` (n + 1,), their `symbol` numbers and emission `score` float64."""

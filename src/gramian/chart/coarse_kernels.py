@@ -15,8 +15,6 @@ import numpy as np
 from gramian.chart.coarse_arrays import Cells, CoarseForest, EdgeList, Guesses
 from gramian.jit import kernel
 
-__all__ = ["keep_likely", "outside_guesses", "pruned_forest"]
-
 _LOG_TWO = math.log(2)
 _NOTHING = -(1 << 60)
 _POWER = 0.5 ** np.arange(400)  # down to what does not count

@@ -27,8 +27,6 @@ from gramian.chart.label_table import label_table
 from gramian.chart.readout import tree_labels
 from gramian.grammar import LPCFG
 
-__all__ = ["COMBINATIONS", "EXPERT_WEIGHT", "Expert", "Voice", "WeightedExpert", "combined", "label_places"]
-
 COMBINATIONS = ("product", "sum", "coverage", "hierarchical")
 EXPERT_WEIGHT = 0.45
 """What an expert says counts for this share, what all grammars say for the rest, if the expert knows all words."""

@@ -19,8 +19,6 @@ from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.trees import Tree
 
-__all__ = ["Constraints", "Span"]
-
 
 @dataclass(frozen=True)
 class Span:

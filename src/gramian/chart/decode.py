@@ -25,8 +25,6 @@ from gramian.chart.forest import Forest
 from gramian.chart.readout import Decoded
 from gramian.errors import OptionError
 
-__all__ = ["DECODERS", "RECALL_PENALTY", "Scores", "best_below", "best_tree", "decode", "scores"]
-
 DECODERS = ("max-recall", "max-rule-product", "max-rule-sum", "variational", "viterbi")
 RECALL_PENALTY = 0.5
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from gramian.jit import kernel
 
-__all__ = ["best_tree", "label_posteriors", "node_confidences", "read_tree", "recall_scores"]
-
 
 @kernel
 def label_posteriors(item_symbol, item_cell, item_posterior, labels, n_cells):

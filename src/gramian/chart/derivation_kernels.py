@@ -14,8 +14,6 @@ import numpy as np
 
 from gramian.jit import inlined_kernel, kernel, order_free_kernel
 
-__all__ = ["Edges", "best_states", "kept_log_posterior", "sampled_root", "tree_log_posterior", "unfold"]
-
 
 class Edges(NamedTuple):
     """Those arrays of a :class:`gramian.chart.forest.Forest` that say what derivations weigh; see its fields of these names."""

@@ -15,8 +15,6 @@ from gramian.chart import derivation_kernels as kernels
 from gramian.chart.forest import Forest, cell_number, cell_spans
 from gramian.chart.readout import Decoded
 
-__all__ = ["log_posteriors", "log_probabilities", "sample", "viterbi"]
-
 
 def viterbi(forest: Forest) -> Decoded | None:
     """Return the most probable derivation with its states; its score is its log-posterior given the sentence.

@@ -19,8 +19,6 @@ import numpy as np
 
 from gramian.jit import inlined_kernel, kernel, order_free_kernel
 
-__all__ = ["fine_forest"]
-
 _ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uintp(n) for n in range(5))
 _LARGE, _SMALL = 1e6, 1e-6  # inside vectors beyond these are rescaled
 

@@ -14,8 +14,6 @@ from gramian.chart.grammar_arrays import GrammarArrays
 from gramian.chart.label_table import LabelTable
 from gramian.grammar import LPCFG
 
-__all__ = ["Allowed", "Forest", "Pruning", "cell_number"]
-
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]

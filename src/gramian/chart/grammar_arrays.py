@@ -11,8 +11,6 @@ from gramian.grammar import LPCFG
 from gramian.grammar.factors import Factors
 from gramian.grammar.lpcfg import CoarseRules
 
-__all__ = ["GrammarArrays", "grammar_arrays"]
-
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]

@@ -15,8 +15,6 @@ from gramian.chart.forest import Forest
 from gramian.chart.readout import Decoded
 from gramian.errors import OptionError
 
-__all__ = ["distinct_trees", "k_best", "trees_in_order"]
-
 Ints = npt.NDArray[np.int32]
 
 

@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from gramian.trees.labels import is_intermediate, split_chain
 
-__all__ = ["LabelArrays", "LabelTable", "label_table"]
-
 Ints = npt.NDArray[np.int32]
 
 

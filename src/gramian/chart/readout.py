@@ -13,8 +13,6 @@ from gramian.chart.forest import Forest
 from gramian.trees import Tree
 from gramian.trees.tree import phrase, preterminal
 
-__all__ = ["Decoded", "confidences", "state_posterior", "to_tree", "tree_labels"]
-
 Ints = npt.NDArray[np.int32]
 
 

@@ -18,8 +18,6 @@ from gramian.errors import GramianError, counted
 if TYPE_CHECKING:
     from gramian.parsing.parser import Parser
 
-__all__ = ["Finding", "doctor"]
-
 _NEEDED = ("numpy", "scipy", "numba", "safetensors", "conllu", "typer")
 _OPTIONAL = {
     "scikit-learn": "train",

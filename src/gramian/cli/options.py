@@ -6,19 +6,6 @@ from typing import Any
 
 import typer
 
-__all__ = [
-    "ALL_JOBS",
-    "AS_JSON",
-    "JOBS",
-    "MODEL",
-    "MODEL_OUTPUT",
-    "QUIET",
-    "SEED",
-    "SKIP_BROKEN",
-    "TEXT_OUTPUT",
-    "checked_output",
-]
-
 
 def checked_output(path: str) -> str:
     """Say before work begins that the output could not be written after it."""

@@ -18,9 +18,10 @@ from gramian.cli.talk import counting, say
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
-    from gramian.chart.chart_parser import Pruning
+    from gramian.chart.forest import Pruning
     from gramian.io.files import TextLines
-    from gramian.parsing.parser import ParseResult, Sentence
+    from gramian.parsing.result import ParseResult
+    from gramian.parsing.sentences import Sentence
 
 Combination: TypeAlias = Literal["product", "sum", "coverage", "hierarchical"]
 Decoder: TypeAlias = Literal["max-recall", "max-rule-product", "max-rule-sum", "variational", "viterbi"]
@@ -152,7 +153,7 @@ def _whole_lines(pieces: Iterable[str]) -> Iterator[str]:
 
 def _pruning(text: str) -> Pruning:
     """Read thresholds, ``name=value`` with commas between."""
-    from gramian.chart.chart_parser import Pruning
+    from gramian.chart.forest import Pruning
 
     values = {}
     for part in filter(None, text.split(",")):

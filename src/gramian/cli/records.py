@@ -11,10 +11,8 @@ from gramian.errors import InputError, OptionError
 if TYPE_CHECKING:
     from gramian.chart.constraints import Span
     from gramian.grammar import LPCFG
-    from gramian.parsing.parser import Plain, Sentence
+    from gramian.parsing.sentences import Plain, Sentence
     from gramian.trees import Tree
-
-__all__ = ["read_parse", "read_record"]
 
 _SPANS = ("uncrossed", "required", "forbidden")
 _KEYS = ("text", "tokens", "tags", *_SPANS)
@@ -54,7 +52,7 @@ def read_record(text: str, source: str, line: int, grammar: LPCFG | None = None)
         return sentence
 
     from gramian.chart.constraints import Constraints
-    from gramian.parsing.parser import Constrained
+    from gramian.parsing.sentences import Constrained
 
     constraints = Constraints(*(_spans(name, record.get(name, []), fault) for name in _SPANS))
     if grammar is not None:

@@ -11,15 +11,6 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any, TypeVar
 
-__all__ = [
-    "counting",
-    "print_json",
-    "say",
-    "say_skipped",
-    "showing_progress",
-    "telling_warnings",
-]
-
 _T = TypeVar("_T")
 _BACK = "\r\033[K"
 

@@ -14,8 +14,6 @@ import numpy as np
 
 from gramian.jit import kernel
 
-__all__ = ["KIND_INTERMEDIATE", "KIND_PHRASE", "KIND_TAG", "binarise_nodes", "find_nodes", "keep_nodes"]
-
 KIND_PHRASE, KIND_INTERMEDIATE, KIND_TAG = 0, 1, 2
 
 # What find_nodes reports instead of a node count.

@@ -37,8 +37,6 @@ from gramian.trees.labels import chain_label, escape_label, intermediate_label
 from gramian.trees.normalise import ROOT_LABELS, bare_label
 from gramian.trees.tree import phrase, preterminal
 
-__all__ = ["Shape", "Treebank"]
-
 Ints = npt.NDArray[np.int32]
 
 

@@ -14,8 +14,6 @@ import numpy.typing as npt
 from gramian.io.files import Source, expand, open_text
 from gramian.trees.tree import SPACE
 
-__all__ = ["TokenCodes"]
-
 _TOKEN = re.compile(rf"\([{SPACE}]*[^{SPACE}()]*|[^{SPACE}()]+|\)")
 _PIECE = 1 << 22
 

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from gramian.corpus.arrays import Treebank
 
-__all__ = ["Productions"]
-
 Ints = npt.NDArray[np.int32]
 
 

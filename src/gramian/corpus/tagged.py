@@ -12,8 +12,6 @@ from gramian.trees import read_conllu, read_trees
 from gramian.trees.token_lines import split_pairs
 from gramian.trees.tree import unescape_word
 
-__all__ = ["TaggedWords"]
-
 
 @dataclass(frozen=True)
 class TaggedWords:

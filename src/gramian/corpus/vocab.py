@@ -15,8 +15,6 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     from gramian.corpus.arrays import Treebank
 
-__all__ = ["Vocabulary", "english_signature", "shape", "suffix_chain", "word_features"]
-
 _ENGLISH_SUFFIXES = ("ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
 
 

@@ -16,8 +16,6 @@ from gramian.jit import helper_kernel, kernel
 from gramian.loglinear.adagrad_kernels import take_step
 from gramian.loglinear.hashing_kernels import add_values, length_class, mix, parts_at_places
 
-__all__ = ["arc_factors", "best_relations", "climb_arcs", "climb_relations", "score_arcs", "score_relations"]
-
 _MOST_FEATURES = 128
 _TAG, _COARSE = 0, 3
 _DISTANCES = (10, 20)

@@ -24,8 +24,6 @@ from gramian.dependency.half_constituents import marginals
 from gramian.dependency.shag import SHAG, Array, Symbols
 from gramian.loglinear.adagrad import ascend, new_tables
 
-__all__ = ["ArcScorer", "Labeller", "fit_arc_scorer", "fit_labeller", "table_size"]
-
 Weights = npt.NDArray[np.float32]
 Starts: TypeAlias = npt.NDArray[np.int64]
 _Example: TypeAlias = tuple[Tokens, Symbols, npt.NDArray[Any]]

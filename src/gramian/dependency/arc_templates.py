@@ -11,8 +11,6 @@ from functools import partial
 
 from gramian.loglinear.hashing import PACKED, templates
 
-__all__ = ["ARCS", "RELATIONS"]
-
 _read = partial(templates, views="tfecslp", scheme=PACKED)
 _STRETCHES = range(18)
 

@@ -14,8 +14,6 @@ import numpy.typing as npt
 from gramian.loglinear.word_views import BoundedCache
 from gramian.trees import Sentence, Token
 
-__all__ = ["VIEWS", "TokenTable", "Tokens"]
-
 Tokens = npt.NDArray[np.int32]
 
 VIEWS = 7

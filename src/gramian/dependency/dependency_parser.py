@@ -25,8 +25,6 @@ from gramian.errors import OptionError
 from gramian.threads import in_order
 from gramian.trees import Sentence, Token
 
-__all__ = ["DependencyParse", "DependencyParser", "Status"]
-
 Status = Literal["parsed", "backed off", "cut"]
 
 

@@ -10,8 +10,6 @@ from gramian.automata.automaton_picture import svg, svg_text
 if TYPE_CHECKING:
     from gramian.dependency.dependency_parser import DependencyParse
 
-__all__ = ["draw_parse"]
-
 
 def draw_parse(parse: DependencyParse) -> str:
     """Draw arcs above words, from blue, certain, to red; a marginal that does not round to 1 stands beside the relation."""

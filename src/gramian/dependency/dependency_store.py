@@ -18,8 +18,6 @@ from gramian.errors import OptionError
 from gramian.io import store
 from gramian.io.tensors import Tensors
 
-__all__ = ["load", "save"]
-
 _KIND = "dependency-parser"
 _ARRAYS = tuple(part.name for part in fields(SHAG) if part.name != "symbols")
 

@@ -15,8 +15,6 @@ import numpy as np
 
 from gramian.dependency.shag import LEFT, RIGHT, SHAG, Array, Symbols
 
-__all__ = ["Charts", "best_tree", "charts", "viterbi"]
-
 Span = tuple[int, int, int]  # direction, first position, last position
 
 

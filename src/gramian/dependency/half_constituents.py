@@ -18,17 +18,6 @@ from gramian.dependency import half_constituent_kernels as kernels
 from gramian.dependency.shag import SHAG, Array, Symbols
 from gramian.errors import OptionError
 
-__all__ = [
-    "DecodedHeads",
-    "Decoder",
-    "Marginals",
-    "best_tree",
-    "decode",
-    "marginals",
-    "mbr_tree",
-    "viterbi_tree",
-]
-
 Decoder = Literal["mbr", "viterbi"]
 
 _FLOOR = 1e-10

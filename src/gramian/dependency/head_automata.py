@@ -17,8 +17,6 @@ from gramian.base import Constraint, Number, OneOf, check_options
 from gramian.dependency.modifiers import HeadSequences
 from gramian.dependency.shag import LEFT, RIGHT, SHAG
 
-__all__ = ["HeadBasis", "backoff", "deterministic", "expectation_maximisation", "spectral"]
-
 
 @dataclass(frozen=True)
 class HeadBasis:

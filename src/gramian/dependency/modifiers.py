@@ -17,8 +17,6 @@ from gramian.dependency.shag import LEFT, RIGHT
 from gramian.errors import InputError, OptionError
 from gramian.trees import Sentence, is_projective, lift
 
-__all__ = ["HeadSequences", "ProjectiveTrees", "head_sequences", "projective", "restored"]
-
 Head = tuple[str | None, int]
 
 _MARK = "↑"

@@ -17,8 +17,6 @@ import numpy.typing as npt
 from gramian.automata import WFA
 from gramian.errors import OptionError
 
-__all__ = ["LEFT", "RIGHT", "SHAG"]
-
 Array = npt.NDArray[np.float64]
 Symbols = npt.NDArray[np.int32]
 

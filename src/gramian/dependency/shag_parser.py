@@ -36,8 +36,6 @@ from gramian.dependency.shag import SHAG
 from gramian.dependency.symbols import SymbolChoice, SymbolMap
 from gramian.trees import Sentence
 
-__all__ = ["SHAGParser", "SymbolOptions"]
-
 Method = Literal["conditional", "em", "spectral", "det", "det+f"]
 
 _LABEL_EPOCHS = 5

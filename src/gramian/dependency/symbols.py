@@ -12,8 +12,6 @@ from zlib import crc32
 from gramian.errors import OptionError
 from gramian.trees import Sentence, Token
 
-__all__ = ["SymbolChoice", "SymbolMap"]
-
 SymbolFunction: TypeAlias = Callable[[Token], str]
 SymbolChoice: TypeAlias = Literal["auto", "upos", "xpos"] | SymbolFunction
 

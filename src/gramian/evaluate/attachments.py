@@ -17,8 +17,6 @@ from gramian.errors import OptionError, ScoreError
 if TYPE_CHECKING:
     from gramian.trees.conllu import Sentence, Token
 
-__all__ = ["AttachmentCounts", "AttachmentScores", "attachment_scores", "is_punctuation"]
-
 Heads: TypeAlias = "Sentence | Sequence[int]"
 
 _UNIVERSAL_TAG = re.compile(

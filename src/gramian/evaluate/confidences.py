@@ -16,8 +16,6 @@ from gramian.errors import OptionError, ScoreError
 from gramian.evaluate.evalb import GoldBrackets
 from gramian.trees.tree import Tree
 
-__all__ = ["Bin", "Reliability", "judged", "reliability"]
-
 _LEAST = 1e-6  # a confidence of 0 or 1 that is wrong does not cost infinitely much
 
 Floats = npt.NDArray[np.float64]

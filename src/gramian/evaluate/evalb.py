@@ -20,8 +20,6 @@ from gramian.trees.brackets import trees_of
 from gramian.trees.normalise import unescape_penn
 from gramian.trees.tree import Tree, escape_word
 
-__all__ = ["GoldBrackets", "score"]
-
 
 def score(
     gold: Sequence[Tree] | GoldBrackets,

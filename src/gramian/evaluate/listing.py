@@ -11,15 +11,6 @@ if TYPE_CHECKING:
     from gramian.evaluate.confidences import Reliability
     from gramian.evaluate.significance import Comparison
 
-__all__ = [
-    "comparison_table",
-    "evalb_listing",
-    "label_table",
-    "length_table",
-    "reliability_tables",
-    "summary_table",
-]
-
 _HEAD = (
     "  Sent.                        Matched  Bracket   Cross        Correct Tag\n"
     " ID  Len.  Stat. Recal  Prec.  Bracket gold test Bracket Words  Tags Accracy"

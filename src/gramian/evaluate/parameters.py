@@ -13,8 +13,6 @@ from pathlib import Path
 
 from gramian.errors import InputError
 
-__all__ = ["COLLINS", "SPMRL", "TRACE", "Parameters"]
-
 TRACE = "-NONE-"
 """Tag of an empty element: a leaf that is no word."""
 

@@ -15,8 +15,6 @@ from gramian.evaluate.parameters import TRACE, Parameters
 from gramian.trees.normalise import ROOT_LABELS
 from gramian.trees.tree import Tree
 
-__all__ = ["Brackets", "LabelTable", "Outline", "Remains", "pairs", "restore_quotes"]
-
 
 class LabelTable(dict[str, str | None]):
     """Labels of phrases -> labels to compare, None for those that do not count; filled when first asked."""

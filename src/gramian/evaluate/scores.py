@@ -16,8 +16,6 @@ from gramian import __version__
 from gramian.errors import OptionError, counted
 from gramian.evaluate.parameters import Parameters
 
-__all__ = ["METRICS", "BracketScores", "LabelScore", "Metric", "SentenceScore", "Status"]
-
 
 class Status(IntEnum):
     """What EVALB makes of a sentence."""

@@ -18,8 +18,6 @@ import numpy.typing as npt
 from gramian import __version__
 from gramian.errors import ScoreError
 
-__all__ = ["NextSymbolScores", "PautomacScore", "ndcg", "next_symbol_scores", "pautomac_score"]
-
 Array = npt.NDArray[np.float64]
 
 _BLOCK = 1000  # strings whose predictions are held at once

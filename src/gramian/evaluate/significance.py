@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from gramian.errors import OptionError, ScoreError
 
-__all__ = ["Comparison", "approximate_randomisation", "paired_bootstrap"]
-
 _CHUNK = 1 << 22  # numbers drawn at a time
 _TIE = 1e-9  # differences closer than this are equal
 

@@ -27,8 +27,6 @@ from gramian.errors import OptionError
 from gramian.evaluate.attachments import attachment_scores
 from gramian.trees import Sentence
 
-__all__ = ["VARIANTS", "AttachmentPoint", "Variant", "attachment_point", "read_sequences"]
-
 
 class Variant(NamedTuple):
     """A way to learn the automata: from sequences, and from ``n_states`` and ``random_state`` where they change anything."""

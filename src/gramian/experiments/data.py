@@ -14,20 +14,6 @@ from gramian.experiments.plan import Options, Task
 from gramian.trees import Tree, normalise, preset, read_trees
 from gramian.trees.scheme import detect_preset
 
-__all__ = [
-    "Data",
-    "GoldTree",
-    "find_dependencies",
-    "find_treebank",
-    "find_treebanks",
-    "gold_trees",
-    "preset_of",
-    "sizes",
-    "split_trees",
-    "task_trees",
-    "tree_counts",
-]
-
 _SUFFIXES = (".mrg", ".ptb", ".txt", ".mrg.gz", ".mrg.xz")
 
 

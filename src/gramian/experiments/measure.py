@@ -13,26 +13,13 @@ import numpy as np
 from gramian.evaluate import COLLINS, SPMRL, GoldBrackets, Parameters
 from gramian.experiments.data import GoldTree
 from gramian.grammar import LPCFG
-from gramian.learn.search import ClusterCache, FoundStates
+from gramian.learn.search import ClusterCache
+from gramian.learn.trials import FoundStates
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.training import Recipe, TrainingData, TrainingRun, train
 from gramian.trees import Tree
 from gramian.trees.tree import phrase, preterminal
-
-__all__ = [
-    "LABELS",
-    "METRICS",
-    "chosen",
-    "expected_seconds",
-    "parse_and_score",
-    "recipe_of",
-    "scoring",
-    "train_and_score",
-    "trained",
-    "training_data",
-    "transferred",
-]
 
 METRICS = ("f1", "mean_unlabelled_f1", "mean_f1")
 """The figures whose sentences are kept, for tests of significance."""

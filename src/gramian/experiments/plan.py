@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from gramian.experiments.data import Data
     from gramian.experiments.results import Results, Section
 
-__all__ = ["Cell", "Options", "Plan", "Recipe", "Setting", "Task", "make_plan"]
-
 Options: TypeAlias = Mapping[str, Any]
 Task: TypeAlias = dict[str, Any]
 

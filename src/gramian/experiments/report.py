@@ -14,8 +14,6 @@ from gramian.experiments.results import Entry, Figure, Picture, Section, Spread,
 if TYPE_CHECKING:
     from gramian.experiments.run import Experiment
 
-__all__ = ["page"]
-
 
 def page(experiment: Experiment, about: Mapping[str, Any], drawn: Mapping[str, str]) -> str:
     """Return the report as HTML; `about` is the manifest, `drawn` has the figures as SVG, by name."""

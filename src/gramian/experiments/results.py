@@ -11,19 +11,6 @@ from typing import Any, TypeAlias
 
 from gramian.training.parallel import Outcome
 
-__all__ = [
-    "Entry",
-    "Figure",
-    "Line",
-    "Picture",
-    "Results",
-    "Section",
-    "Spread",
-    "Table",
-    "fitted_exponent",
-    "growth",
-]
-
 _SHUFFLES = 2000
 
 

@@ -23,8 +23,6 @@ from gramian.io.files import writing
 from gramian.io.machine import processor, versions
 from gramian.training.parallel import Outcome, TaskFolder, run_tasks
 
-__all__ = ["Experiment", "Foreseen", "clock", "foresee", "run_experiment"]
-
 _log = logging.getLogger(__name__)
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib", "joblib", "distributed")
 

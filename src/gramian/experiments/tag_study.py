@@ -22,8 +22,6 @@ from gramian.automata.strings import Sequences
 from gramian.automata.wfa import WFA
 from gramian.evaluate.sequence_scores import next_symbol_scores
 
-__all__ = ["CurvePoint", "baseline_points", "em_curve", "spectral_curve"]
-
 
 class CurvePoint(NamedTuple):
     """One learnt model on a curve; points of a spectral curve share one decomposition, and each bears its whole time."""

@@ -8,8 +8,6 @@ import numpy as np
 
 from gramian.jit import kernel
 
-__all__ = ["follow_heads", "hash_children"]
-
 _BASE = 0x100000001B3
 
 

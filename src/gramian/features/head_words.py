@@ -11,8 +11,6 @@ from gramian.features.templates import combine
 from gramian.trees.heads import HeadRules
 from gramian.trees.labels import is_intermediate, split_chain
 
-__all__ = ["head_leaves"]
-
 
 def head_leaves(bank: Treebank, rules: HeadRules) -> npt.NDArray[np.int32]:
     """Return the number of the leaf that is the head of each node.

@@ -11,8 +11,6 @@ from scipy import sparse
 from gramian.base import Boolean, InstanceOf, Number, OneOf, Whole, option, options, or_none
 from gramian.features.templates import SETS
 
-__all__ = ["Features", "feature_matrix"]
-
 
 @options
 class Features:

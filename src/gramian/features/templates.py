@@ -17,8 +17,6 @@ import numpy.typing as npt
 from gramian.corpus import Treebank
 from gramian.errors import OptionError
 
-__all__ = ["INSIDE", "OUTSIDE", "SETS", "NodeView", "register_template"]
-
 Column = npt.NDArray[np.int64]
 Template = Callable[["NodeView"], Column]
 

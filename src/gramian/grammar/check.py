@@ -15,8 +15,6 @@ from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import Lexicon
 from gramian.grammar.lpcfg import LPCFG
 
-__all__ = ["check"]
-
 _NOT_IN_SYMBOL = re.compile(r"[\s()\0]")
 
 

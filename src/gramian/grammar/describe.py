@@ -21,8 +21,6 @@ from gramian.grammar.lpcfg import LPCFG
 from gramian.grammar.sample import TreeSampler
 from gramian.trees.labels import is_intermediate, unescape_label
 
-__all__ = ["Share", "StateDescription", "SymbolDescription", "describe", "symbols_named"]
-
 Doubles = npt.NDArray[np.float64]
 
 _LEAST = 1e-4  # rules of a smaller probability are not looked for

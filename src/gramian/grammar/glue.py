@@ -17,8 +17,6 @@ from gramian.grammar.lexicon import WordScores
 from gramian.grammar.lpcfg import LPCFG
 from gramian.trees.labels import escape_label, intermediate_label, is_intermediate, split_chain
 
-__all__ = ["END", "end_scores", "glued", "root_label"]
-
 _Number = TypeVar("_Number", bound=np.number[Any])
 
 END = "END"

@@ -16,8 +16,6 @@ import numpy.typing as npt
 from gramian.corpus.vocab import suffix_chain, word_features
 from gramian.errors import OptionError
 
-__all__ = ["Lexicon", "WordScores", "joined"]
-
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 

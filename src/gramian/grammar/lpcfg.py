@@ -13,8 +13,6 @@ from gramian.errors import counted
 from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import Lexicon
 
-__all__ = ["LPCFG"]
-
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 

@@ -15,8 +15,6 @@ import numpy.typing as npt
 
 from gramian.grammar.lpcfg import LPCFG
 
-__all__ = ["halves", "merged", "shares_in_groups"]
-
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 Array = npt.NDArray[np.float64]

@@ -17,8 +17,6 @@ from gramian.grammar.lpcfg import LPCFG
 from gramian.trees.binarise import debinarise
 from gramian.trees.tree import Tree, phrase, preterminal
 
-__all__ = ["TreeSampler"]
-
 _MOST_REJECTED = 10_000  # in a row, before the grammar is said to derive no tree of the length wanted
 
 

@@ -14,8 +14,6 @@ from gramian.trees.tree import Tree, bottom_up, escape_word
 if TYPE_CHECKING:
     import nltk
 
-__all__ = ["from_nltk", "to_nltk"]
-
 
 def to_nltk(tree: Tree) -> nltk.Tree:
     """Return `tree` as an ``nltk.Tree``.

@@ -22,9 +22,7 @@ except ImportError:
     raise MissingExtraError("spaCy", "spacy", "the component for spaCy") from None
 
 if TYPE_CHECKING:
-    from gramian.parsing.parser import ParseResult
-
-__all__ = ["GramianComponent", "create"]
+    from gramian.parsing.result import ParseResult
 
 _NOT_IN_WORDS = str.maketrans(dict.fromkeys(f"{SPACE}\0", "_"))
 _OPENING = "([{<"

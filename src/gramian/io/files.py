@@ -23,18 +23,6 @@ from typing import IO, BinaryIO, TypeAlias, cast
 
 from gramian.errors import InputError, OptionError
 
-__all__ = [
-    "Source",
-    "TextLines",
-    "check_output",
-    "expand",
-    "open_text",
-    "peek_text",
-    "source_name",
-    "write_bytes",
-    "writing",
-]
-
 Source: TypeAlias = "str | os.PathLike[str] | IO[str] | IO[bytes]"
 
 _LONGEST_SEGMENT = 1 << 16

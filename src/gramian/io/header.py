@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 
-__all__ = ["holds_trees", "read_header"]
-
 _LONGEST = 1 << 28
 
 

@@ -8,8 +8,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["peak_megabytes", "processor", "versions", "without_cycle_search"]
-
 
 def peak_megabytes() -> float:
     """Return the most memory this process has had, in megabytes; 0 on systems that do not tell, such as Windows."""

@@ -13,8 +13,6 @@ from gramian import __version__
 from gramian.errors import InputError
 from gramian.io.files import writing
 
-__all__ = ["resumed"]
-
 
 @contextmanager
 def resumed(output: str, files: list[str], options: object, *, blocks: bool) -> Iterator[tuple[IO[str], int]]:

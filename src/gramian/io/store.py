@@ -24,8 +24,6 @@ from gramian.io.files import write_bytes
 from gramian.io.header import holds_trees
 from gramian.io.tensors import Tensors
 
-__all__ = ["checksum", "load", "pack", "register", "rounded", "save", "unpack"]
-
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 Header: TypeAlias = dict[str, Any]
 _Value = TypeVar("_Value")

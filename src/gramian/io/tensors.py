@@ -16,8 +16,6 @@ from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Tensors", "decode", "encode", "pack_strings", "pack_weights", "unpack_strings", "unpack_weights"]
-
 Tensors: TypeAlias = dict[str, npt.NDArray[Any]]
 Record: TypeAlias = Any  # what JSON holds
 

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.base import Constraint, InstanceOf, Number, OneOf, Report, Whole, option, options, or_none
-from gramian.features import Features, feature_matrix
+from gramian.features import feature_matrix
+from gramian.features.matrices import Features as Features
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_soft_states, count_states
 from gramian.learn.learner import Learner, Maximisation
@@ -29,8 +30,6 @@ from gramian.learn.tables import LatentTables, Layout
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
-
-__all__ = ["LEVELS", "Clustering", "Features", "Noise", "SpectralClustering"]
 
 Noise: TypeAlias = Literal["dropout", "additive", "multiplicative"]
 LEVELS = (0.05, 0.1, 0.15, 0.2)

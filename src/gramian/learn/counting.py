@@ -11,8 +11,6 @@ from gramian.corpus import Treebank
 from gramian.learn.observations import Observations
 from gramian.learn.tables import LatentTables, Layout
 
-__all__ = ["count_soft_states", "count_states", "node_offsets", "random_counts"]
-
 
 def count_states(bank: Treebank, layout: Layout, state: npt.NDArray[np.int32]) -> LatentTables:
     """Count productions when every node's state is known."""

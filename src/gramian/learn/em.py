@@ -29,9 +29,6 @@ from gramian.learn.smoothing import Smoothing
 from gramian.learn.states import Allocation, States
 from gramian.learn.tables import LatentTables, Layout, tables_of
 
-__all__ = ["EM", "SpectralEM", "Watch"]
-
-
 _TENSORS = ("binary", "unary", "lexical", "root")
 
 

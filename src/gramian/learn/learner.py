@@ -21,8 +21,6 @@ from gramian.learn.states import STATE_CONSTRAINTS
 from gramian.learn.tables import LatentTables, Layout, tables_of
 from gramian.trees import HeadRules, Tree
 
-__all__ = ["PCFG", "Learner", "Maximisation", "made_grammar"]
-
 
 class Maximisation:
     """Turns latent counts over a treebank into tables for the next expectation step, or into a grammar."""

@@ -22,16 +22,6 @@ from gramian.learn.smoothing_kernels import add_rows
 from gramian.learn.tables import LatentTables, Layout
 from gramian.trees.labels import split_chain, unescape_label
 
-__all__ = [
-    "LEXICON",
-    "LexicalModel",
-    "LexiconChoice",
-    "LexiconName",
-    "LexiconOptions",
-    "StateScores",
-    "is_penn_english",
-]
-
 LexiconName: TypeAlias = Literal["auto", "suffix", "tag", "pos"]
 Doubles = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

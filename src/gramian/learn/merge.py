@@ -10,8 +10,6 @@ from gramian.learn.observations import Observations
 from gramian.learn.smoothing import state_shares
 from gramian.learn.tables import LatentTables, Layout
 
-__all__ = ["merge_cheapest", "merge_losses", "merged", "nearest_pairs"]
-
 Pairs = npt.NDArray[np.int64]
 Groups = list[npt.NDArray[np.int64]]
 

@@ -25,8 +25,6 @@ from gramian.learn.states import Allocation, States
 from gramian.learn.svd import cross_svd
 from gramian.learn.tables import LatentTables, Layout
 
-__all__ = ["NodeProjections", "SpectralMoments", "moment_tables"]
-
 Doubles = npt.NDArray[np.float64]
 
 

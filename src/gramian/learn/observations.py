@@ -21,8 +21,6 @@ from gramian.learn.states import Allocation, States, allocate_states
 from gramian.learn.tree_inference import TreeInference
 from gramian.trees import HeadRules, Tree
 
-__all__ = ["Columns", "Observations", "head_rules", "treebank_digest"]
-
 Columns = list[npt.NDArray[np.int64]]
 
 _FEATURE_WORD = 6  # words seen less often are replaced by their class in features

@@ -29,17 +29,8 @@ from gramian.learn.learner import Maximisation, mean_log_likelihood
 from gramian.learn.observations import Columns, Observations
 from gramian.learn.states import allocate_states
 from gramian.learn.tables import Layout
-from gramian.learn.trials import Assignment, FoundStates, Scores, Trial, Trials
+from gramian.learn.trials import Assignment, FoundStates, Scores, Trials
 from gramian.trees.labels import is_intermediate
-
-__all__ = [
-    "ClusterCache",
-    "FoundStates",
-    "Trial",
-    "held_out_score",
-    "search_states",
-    "states_by_singular_values",
-]
 
 Score = Callable[[LPCFG], float]
 

@@ -14,8 +14,6 @@ from gramian.base import Number, option, options
 from gramian.learn import smoothing_kernels as kernels
 from gramian.learn.tables import LatentTables
 
-__all__ = ["NO_SMOOTHING", "TINY", "Smoothing", "estimate_rules", "state_shares"]
-
 TINY = 1e-200  # the least shrinkage: only what was never counted takes the coarser distribution's place
 
 

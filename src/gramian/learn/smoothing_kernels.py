@@ -14,8 +14,6 @@ import numpy as np
 
 from gramian.jit import kernel
 
-__all__ = ["RuleCounts", "Weights", "add_rows", "add_state_masses", "estimate_rules"]
-
 _BLOCK = 128  # as many numbers NumPy adds up in eight columns; more it halves first
 
 

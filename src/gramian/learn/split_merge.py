@@ -18,8 +18,6 @@ from gramian.learn.observations import Observations
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing
 from gramian.learn.tables import LatentTables, Layout
 
-__all__ = ["SplitMerge", "split"]
-
 
 class SplitMerge(Learner):
     """Learn a grammar by split-merge expectation-maximisation.

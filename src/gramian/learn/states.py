@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from gramian.base import Constraint, Either, MappingOf, Number, OneOf, Whole, check_value
 
-__all__ = ["STATE_CONSTRAINTS", "Allocation", "States", "allocate_states"]
-
 Allocation: TypeAlias = Literal["root", "frequency", "all"]
 
 States: TypeAlias = int | Mapping[str, int]

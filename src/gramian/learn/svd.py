@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-__all__ = ["CrossSVD", "cross_svd"]
-
 Floats = npt.NDArray[np.float64]
 
 

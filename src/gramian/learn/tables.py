@@ -13,8 +13,6 @@ from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
 from gramian.grammar import LPCFG
 
-__all__ = ["LatentTables", "Layout", "tables_of"]
-
 Floats = npt.NDArray[np.floating]
 
 

@@ -19,8 +19,6 @@ from gramian.corpus.productions import Productions
 from gramian.learn import tree_inference_kernels as kernels
 from gramian.learn.tables import LatentTables, Layout
 
-__all__ = ["Expectation", "Posteriors", "TreeInference"]
-
 _SMALL_JOB = 1_000_000  # products of states; less than that is not worth a thread
 
 

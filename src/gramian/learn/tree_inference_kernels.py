@@ -16,8 +16,6 @@ import numpy as np
 
 from gramian.jit import kernel, order_free_kernel
 
-__all__ = ["BINARY", "LEAF", "UNARY", "Groups", "Rules", "count_groups", "inside_groups", "outside_groups"]
-
 LEAF, UNARY, BINARY = 0, 1, 2
 
 

@@ -12,8 +12,6 @@ from gramian.corpus import Treebank
 from gramian.learn.tables import LatentTables
 from gramian.learn.tree_inference import Expectation
 
-__all__ = ["expect"]
-
 
 def expect(bank: Treebank, tables: LatentTables) -> Expectation:
     """Return expected counts and log-likelihoods of trees short enough not to underflow."""

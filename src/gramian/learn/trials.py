@@ -14,8 +14,6 @@ from threadpoolctl import threadpool_limits
 
 from gramian.errors import InputError
 
-__all__ = ["Assignment", "FoundStates", "Scores", "Trial", "Trials"]
-
 Assignment: TypeAlias = tuple[int, ...]
 """A number of states for every symbol."""
 

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Tables", "ascend", "mean_weights", "new_tables"]
-
 Floats = npt.NDArray[np.float32]
 Example = TypeVar("Example")
 

@@ -8,8 +8,6 @@ import math
 
 from gramian.jit import helper_kernel
 
-__all__ = ["take_step"]
-
 
 @helper_kernel
 def take_step(tables, slot, gradient, time):

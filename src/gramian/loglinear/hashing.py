@@ -15,8 +15,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["PACKED", "SUMMED", "Scheme", "Templates", "templates"]
-
 Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
 

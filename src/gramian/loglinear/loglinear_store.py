@@ -16,8 +16,6 @@ from gramian.loglinear.rerank_model import RerankModel
 from gramian.loglinear.span_model import SpanModel
 from gramian.trees import HeadRules
 
-__all__ = ["load", "rounded", "save"]
-
 
 def save(model: SpanModel, path: str | os.PathLike[str]) -> None:
     """Write a span CRF to a file of its own, whole or not at all; equal models give equal bytes."""

@@ -19,8 +19,6 @@ from gramian.chart.k_best import distinct_trees, trees_in_order
 from gramian.chart.readout import Decoded, confidences
 from gramian.loglinear import rerank_kernels as kernels
 
-__all__ = ["CANDIDATES", "DENSE", "Candidates", "candidates"]
-
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 

@@ -18,8 +18,6 @@ from gramian.loglinear.rerank_candidates import Candidates
 from gramian.loglinear.word_views import PADDING, BoundedCache, WordForms
 from gramian.trees import HeadRules
 
-__all__ = ["GROUPS", "TreeArrays", "TreeFeatures"]
-
 Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 Roles = npt.NDArray[np.int8]

@@ -13,18 +13,6 @@ import numpy as np
 from gramian.jit import kernel
 from gramian.loglinear.hashing_kernels import length_class, mix_well, summed
 
-__all__ = [
-    "N_GROUPS",
-    "differences",
-    "frames",
-    "match_counts",
-    "odds_scores",
-    "rule_keys",
-    "scores",
-    "unfolded",
-]
-
-
 PADDING = 2  # places before and behind the words in their rows
 _MOST = 96  # features of a node
 

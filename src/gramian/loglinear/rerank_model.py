@@ -21,8 +21,6 @@ from gramian.loglinear.rerank_candidates import Candidates, candidates
 from gramian.loglinear.rerank_features import TreeFeatures
 from gramian.trees import HeadRules
 
-__all__ = ["RerankModel", "expected_brackets"]
-
 
 def expected_brackets(
     trees: Candidates, scores: npt.NDArray[Any], base: float = 0.0

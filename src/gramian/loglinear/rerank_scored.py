@@ -17,8 +17,6 @@ from gramian.loglinear import rerank_kernels as kernels
 from gramian.loglinear.rerank_candidates import DENSE, Candidates
 from gramian.trees import Tree
 
-__all__ = ["Scored", "read_candidates", "scored", "written_candidates"]
-
 Ints = npt.NDArray[np.int32]
 
 

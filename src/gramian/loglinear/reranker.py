@@ -42,8 +42,6 @@ try:
 except ModuleNotFoundError:  # pragma: no cover - only without the extra
     raise MissingExtraError("scipy", "train", "learning to rerank") from None
 
-__all__ = ["ExampleArrays", "Examples", "MaxEntReranker", "log_likelihood"]
-
 Floats = npt.NDArray[np.float64]
 
 

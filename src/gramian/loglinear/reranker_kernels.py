@@ -8,8 +8,6 @@ import numpy as np
 
 from gramian.jit import kernel
 
-__all__ = ["add_gradient", "example_scores"]
-
 
 @kernel
 def _score(weights, examples, candidate):

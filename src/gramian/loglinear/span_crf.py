@@ -25,7 +25,8 @@ from gramian.base import (
     number_of_jobs,
     or_none,
 )
-from gramian.chart.chart_parser import ChartParser, Pruning
+from gramian.chart.chart_parser import ChartParser
+from gramian.chart.forest import Pruning
 from gramian.corpus import Treebank
 from gramian.errors import InputError, OptionError
 from gramian.grammar import LPCFG
@@ -39,8 +40,6 @@ from gramian.loglinear.span_model import SpanModel
 from gramian.loglinear.span_templates import SPANS
 from gramian.loglinear.tagger import fit_tagger, tag_held_out
 from gramian.loglinear.word_views import Views, WordForms, frequent_words
-
-__all__ = ["Gradients", "SpanCRF"]
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]

@@ -13,8 +13,6 @@ from gramian.corpus import Treebank
 from gramian.loglinear import span_state_kernels as state_kernels
 from gramian.trees.labels import is_intermediate, split_chain
 
-__all__ = ["Contexts", "Skeleton", "States", "gold_forest", "skeleton"]
-
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 Keys = npt.NDArray[np.int64]

@@ -17,8 +17,6 @@ from gramian.jit import helper_kernel, kernel
 from gramian.loglinear.adagrad_kernels import take_step
 from gramian.loglinear.hashing_kernels import length_class, mix, parts_at_places, summed
 
-__all__ = ["climb", "inside_outside", "score_forest"]
-
 _TAG = 7
 _MOST = 192  # features of one item or edge
 _UNARY_PAIR, _BINARY_PAIR = 1, 4  # templates of an edge that are joined with a context

@@ -18,8 +18,6 @@ from gramian.loglinear.span_templates import SPANS
 from gramian.loglinear.tagger import Tagger
 from gramian.loglinear.word_views import Views, WordForms
 
-__all__ = ["Expert", "Posteriors", "SpanModel"]
-
 Floats = npt.NDArray[np.float32]
 
 

@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from gramian.loglinear.span_forests import Skeleton, States
 
-__all__ = ["inside_outside"]
-
 Array = npt.NDArray[np.float64]
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from gramian.jit import kernel
 
-__all__ = ["find_states", "tree_states"]
-
 
 @kernel
 def find_states(forest, label_of, is_intermediate):

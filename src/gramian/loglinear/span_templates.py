@@ -12,8 +12,6 @@ from typing import NamedTuple
 from gramian.loglinear.hashing import Templates, templates
 from gramian.loglinear.word_views import VIEWS
 
-__all__ = ["SPANS", "TAGGER", "SpanTemplates"]
-
 _read = partial(templates, views=VIEWS)
 
 # Places are the start, the end and the split point of a span; word i is in column i + 2.

@@ -14,8 +14,6 @@ from gramian.loglinear.adagrad import mean_weights
 from gramian.loglinear.span_templates import TAGGER
 from gramian.loglinear.word_views import PADDING, TAG, Views
 
-__all__ = ["Tagger", "fit_tagger", "tag_held_out"]
-
 Ints = npt.NDArray[np.int32]
 
 _PASSES = 5

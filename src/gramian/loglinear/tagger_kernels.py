@@ -9,9 +9,6 @@ import numpy as np
 from gramian.jit import helper_kernel, kernel
 from gramian.loglinear.hashing_kernels import mix, parts_at_places
 
-__all__ = ["learn_tags", "tag_sentence"]
-
-
 _TAG = 7
 
 

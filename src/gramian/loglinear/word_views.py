@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from gramian.corpus.vocab import shape
 
-__all__ = ["PADDING", "TAG", "VIEWS", "BoundedCache", "Views", "WordForms", "frequent_words"]
-
 Views = npt.NDArray[np.int64]
 """Shape (8, n_words + 4): word, form, spelling, shape, ends of two and four letters, beginning, and the tag guessed, from 1."""
 

@@ -18,8 +18,6 @@ import numpy.typing as npt
 from gramian.errors import OptionError
 from gramian.trees import Tree
 
-__all__ = ["Calibration", "Curve"]
-
 _LEAST = 1e-6  # posteriors are taken to lie this far from 0 and 1
 
 Floats = npt.NDArray[np.float64]

@@ -13,8 +13,6 @@ from gramian.grammar.compress.shared import compress_shared
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import rounded
 
-__all__ = ["compress_model", "guarantees"]
-
 
 def compress_model(
     model: Model,

@@ -14,9 +14,11 @@ from dataclasses import astuple, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from gramian.chart.chart_parser import Allowed, ChartInput, ChartParser, Forest, Pruning
+from gramian.chart.backend import ChartInput
+from gramian.chart.chart_parser import ChartParser
 from gramian.chart.constraints import Constraints
 from gramian.chart.decode import DECODERS
+from gramian.chart.forest import Allowed, Forest, Pruning
 from gramian.grammar.glue import END, end_scores, glued, root_label
 from gramian.grammar.lpcfg import LPCFG
 from gramian.parsing.limits import Deadline, Limits, cut
@@ -25,8 +27,6 @@ from gramian.parsing.sentences import Given
 from gramian.parsing.words import Word, WordTable
 from gramian.trees import Tree
 from gramian.trees.tree import SPACE, phrase, preterminal
-
-__all__ = ["Attempts", "Request"]
 
 _WIDER = 1e-2  # factor on all thresholds when the usual ones left no tree
 _NOT_A_LABEL = re.compile(rf"[{SPACE}()\0]")

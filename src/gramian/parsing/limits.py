@@ -13,10 +13,8 @@ from math import inf
 from time import perf_counter
 from typing import NamedTuple
 
-from gramian.chart.chart_parser import Pruning
+from gramian.chart.forest import Pruning
 from gramian.errors import OptionError
-
-__all__ = ["Deadline", "Limits", "cut", "expected_bytes", "expected_seconds"]
 
 _NARROWEST_BEAM = 0.3
 _EMERGENCY, _EMERGENCY_LEAST = 20, 60.0  # times the seconds a sentence may take, and seconds at the least

@@ -16,8 +16,6 @@ from gramian.trees.normalise import PRESETS
 if TYPE_CHECKING:
     from gramian.loglinear import RerankModel, SpanModel
 
-__all__ = ["METADATA", "Model"]
-
 METADATA = ("options", "data", "metrics", "report")
 """The fields of a model that steer nothing."""
 

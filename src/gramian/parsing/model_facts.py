@@ -11,8 +11,6 @@ from gramian.parsing.compression import guarantees
 from gramian.parsing.model import Model
 from gramian.trees.labels import is_intermediate
 
-__all__ = ["model_facts"]
-
 _EPSILONS = (0.1, 1e-3, 1e-6)  # errors of probabilities for which guarantees are given
 
 

@@ -24,8 +24,6 @@ from gramian.io.tensors import Tensors, decode, encode
 from gramian.parsing.calibration import Calibration, Curve
 from gramian.parsing.model import METADATA, Model
 
-__all__ = ["default_model_path", "load_model", "rounded", "save_model"]
-
 _SUM_TOLERANCE = 0.01  # half precision keeps numbers within 0.4 %
 # Fields of a model that the header keeps among its metadata, where version 0.1.0 looks for them.
 _PLACES = {"kinds": "report", "tokens": "options", "preset": "options"}

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gramian.chart.chart_parser import ChartInput, ChartParser, Forest, Pruning
+from gramian.chart.backend import ChartInput
+from gramian.chart.chart_parser import ChartParser
 from gramian.chart.combine import EXPERT_WEIGHT, WeightedExpert
 from gramian.chart.constraints import Constraints
 from gramian.chart.decode import DECODERS
 from gramian.chart.derivations import log_probabilities, sample
+from gramian.chart.forest import Forest, Pruning
 from gramian.chart.readout import to_tree
 from gramian.errors import OptionError
 from gramian.grammar.lexicon import joined
@@ -32,7 +34,7 @@ from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.result import Alternative, ParseResult
 from gramian.parsing.sentence_splitter import SentenceSplitter
-from gramian.parsing.sentences import Constrained, Plain, ReadSentence, Sentence, read_sentence
+from gramian.parsing.sentences import Constrained, ReadSentence, Sentence, read_sentence
 from gramian.parsing.words import WordTable
 from gramian.threads import in_order
 from gramian.trees import Tree, normalise, preset
@@ -40,8 +42,6 @@ from gramian.trees.brackets import trees_of
 
 if TYPE_CHECKING:
     from gramian.evaluate import BracketScores
-
-__all__ = ["Constrained", "ParseResult", "Parser", "Plain", "Sentence", "load"]
 
 
 class Parser:

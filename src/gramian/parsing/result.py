@@ -15,8 +15,6 @@ from gramian.chart.readout import Decoded, confidences, to_tree
 from gramian.trees import Tree
 from gramian.trees.tree import phrase
 
-__all__ = ["Alternative", "ParseResult", "Reranker", "Status", "read_result", "table", "without_end"]
-
 Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "stopped", "empty"]
 
 

@@ -13,8 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["SentenceSplitter", "Span", "gaps"]
-
 _CHUNK = re.compile(r"[^\s。！？]*[。！？]+[」』）”’\"')]*|\S+")
 _BREAK = re.compile(r"\n[^\S\n]*\n|\f")
 _CLOSING = "\"'”’»)]}*_」』）"

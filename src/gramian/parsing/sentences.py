@@ -12,8 +12,6 @@ from gramian.errors import InputError
 from gramian.parsing.tokenise import Style, Token, tokenise
 from gramian.trees.tree import SPACE, unescape_word
 
-__all__ = ["Constrained", "Given", "Plain", "ReadSentence", "Sentence", "TaggedToken", "read_sentence"]
-
 TaggedToken: TypeAlias = tuple[str, str | Mapping[str, float]]
 Plain: TypeAlias = str | Sequence[str] | Sequence[Token] | Sequence[TaggedToken] | Sequence[str | TaggedToken]
 Given: TypeAlias = Sequence[Mapping[str, float] | None]

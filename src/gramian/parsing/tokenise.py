@@ -13,8 +13,6 @@ from typing import Literal, NamedTuple
 
 from gramian.errors import OptionError
 
-__all__ = ["Style", "Token", "tokenise"]
-
 Style = Literal["penn", "spaces"]
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from gramian.grammar.lexicon import Lexicon, WordScores
 from gramian.trees.labels import split_chain
 
-__all__ = ["Word", "WordTable"]
-
 _LARGEST_CACHE = 1 << 17
 _MOST_WEIGHT = 1e300  # of a tag that is given; anything above, infinity included, means nothing
 _FORM_COUNT = 0.1  # for how many occurrences a word's form stands, once its known tags have led to no tree

@@ -24,8 +24,6 @@ from gramian.training.parallel import Outcome
 from gramian.training.training_data import Fold
 from gramian.trees import Tree
 
-__all__ = ["LAST", "WEIGHTS", "OutcomesTask", "WeightsTask", "calibrate"]
-
 LAST = Fold(9, 10)
 """The fold that is held out: the last, since the neighbours of its trees are on one side only."""
 WEIGHTS = (0.25, 0.35, 0.45, 0.55, 0.65)

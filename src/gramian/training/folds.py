@@ -16,8 +16,6 @@ from gramian.training.parallel import Outcome
 from gramian.training.training_data import Fold, TrainingData
 from gramian.trees import Tree
 
-__all__ = ["FoldTask", "held_out"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class FoldTask:

@@ -11,8 +11,6 @@ from gramian.training.recipe import Recipe
 from gramian.training.training_data import TreeSource
 from gramian.training.training_run import train as train_model
 
-__all__ = ["train"]
-
 
 def train(
     trees: TreeSource,

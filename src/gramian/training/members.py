@@ -29,17 +29,6 @@ from gramian.training.recipe import Recipe, make_learner
 from gramian.training.training_data import Fold, TrainingData
 from gramian.trees import Tree
 
-__all__ = [
-    "Member",
-    "MemberTask",
-    "Workplace",
-    "disagreement",
-    "learnt_model",
-    "member_tasks",
-    "plan_members",
-    "whole_model",
-]
-
 _Loaded = TypeVar("_Loaded")
 EXPERT = "expert"  # the method of a task that trains a span CRF
 

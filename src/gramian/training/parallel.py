@@ -25,8 +25,6 @@ from gramian.base import OneOf, Whole, check_value
 from gramian.errors import GramianError, InputError, MissingExtraError, OptionError
 from gramian.io.files import writing
 
-__all__ = ["Outcome", "TaskError", "TaskFolder", "run_tasks", "task_key"]
-
 _TRIES = 3  # how often a task may lose its worker
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"

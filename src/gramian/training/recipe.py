@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from gramian.grammar import LPCFG
     from gramian.learn.states import States
 
-__all__ = ["METHODS", "Recipe", "make_learner"]
-
 METHODS = {
     "best": "SpectralEM",
     "spectral-em": "SpectralEM",

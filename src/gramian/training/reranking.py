@@ -20,8 +20,6 @@ from gramian.training.parallel import Outcome
 from gramian.training.training_data import Fold
 from gramian.trees import HeadRules, Tree
 
-__all__ = ["CandidatesTask", "add_reranker"]
-
 _log = logging.getLogger(__name__)
 
 

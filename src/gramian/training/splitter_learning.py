@@ -9,8 +9,6 @@ import numpy as np
 from gramian.errors import MissingExtraError
 from gramian.parsing.sentence_splitter import SentenceSplitter, gaps
 
-__all__ = ["learn_splitter"]
-
 _MIN_COUNT = 2  # features seen less often are left out
 _STRENGTH = 3.0  # inverse of the penalty on large weights
 _LEAST = 0.01  # smaller weights say nothing

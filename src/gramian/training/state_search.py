@@ -24,8 +24,6 @@ from gramian.training.recipe import Recipe
 from gramian.training.training_data import Fold, TrainingData
 from gramian.trees import Tree
 
-__all__ = ["StateSearch", "f1_score"]
-
 _TENTH = Fold(9, 10, spread=True)
 _JUDGES = 500  # sentences that a candidate is scored on
 _MOST_STATES = 32  # of a label: whole rule tensors grow with their cube

@@ -27,8 +27,6 @@ from gramian.trees import preset as named_preset
 from gramian.trees.labels import split_chain
 from gramian.trees.scheme import detect_preset
 
-__all__ = ["Fold", "TrainingData", "TreeSource", "normal_trees", "tree_source_name"]
-
 TreeSource: TypeAlias = "Source | Iterable[Tree] | Treebank"
 """A file, a folder, ``"-"``, a stream, a treebank, or the trees themselves."""
 

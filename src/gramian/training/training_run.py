@@ -31,8 +31,6 @@ from gramian.training.state_search import StateSearch
 from gramian.training.training_data import TrainingData, TreeSource, normal_trees, tree_source_name
 from gramian.trees import Tree
 
-__all__ = ["TrainingRun", "train"]
-
 _log = logging.getLogger(__name__)
 
 

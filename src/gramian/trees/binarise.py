@@ -22,8 +22,6 @@ from gramian.trees.labels import (
 )
 from gramian.trees.tree import Tree, bottom_up, phrase, preterminal, with_line
 
-__all__ = ["Direction", "HeadFinder", "binarise", "debinarise"]
-
 Direction: TypeAlias = Literal["right", "left", "head"]
 HeadFinder: TypeAlias = Callable[[Tree], int]
 

@@ -23,8 +23,6 @@ from gramian.io.files import Source, expand, open_text, source_name, write_lines
 from gramian.trees.records import Tally, whole_trees
 from gramian.trees.tree import SPACE, Tree, phrase, preterminal, unescape_word, with_line
 
-__all__ = ["BracketError", "parse_bracketed", "parse_one", "read_trees", "trees_of", "write_trees"]
-
 _TOKEN = re.compile(rf"[^{SPACE}]+")
 _CACHED_PIECES = 1 << 17
 _LONGEST_EXCERPT = 1 << 15  # of a line; a longer one, copied for each of its faults, would take for ever

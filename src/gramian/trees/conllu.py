@@ -20,8 +20,6 @@ from gramian.io.files import Source, TextLines, expand, open_text, source_name, 
 from gramian.trees.projective import is_projective
 from gramian.trees.records import Tally
 
-__all__ = ["ConlluError", "Sentence", "Token", "read_conllu", "write_conllu"]
-
 _COLUMNS = 10
 _NUMBER = re.compile("[0-9]{1,9}")
 

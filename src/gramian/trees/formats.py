@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias
 from gramian.errors import InputError
 from gramian.io.files import Source, peek_text, source_name
 
-__all__ = ["Format", "detect_format"]
-
 Format: TypeAlias = Literal["brackets", "conllu"]
 
 

@@ -17,8 +17,6 @@ from gramian.io.files import Source, open_text
 from gramian.trees.conllu import Sentence, Token
 from gramian.trees.tree import Tree, bottom_up
 
-__all__ = ["HeadRules", "head_positions", "to_dependencies"]
-
 Side: TypeAlias = Literal["left", "right"]
 
 _CATEGORY = re.compile(r"(?<=.)[-=|^].*")

@@ -18,16 +18,6 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-__all__ = [
-    "annotated_label",
-    "chain_label",
-    "escape_label",
-    "intermediate_label",
-    "is_intermediate",
-    "split_chain",
-    "unescape_label",
-]
-
 _MARK = re.compile(r"[@|^\[\],%]")
 _ESCAPED = re.compile(r"%([0-9A-F]{2})")
 

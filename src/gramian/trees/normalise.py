@@ -19,17 +19,6 @@ from typing import Literal
 from gramian.errors import OptionError
 from gramian.trees.tree import Tree, bottom_up, phrase, preterminal, with_line
 
-__all__ = [
-    "PRESETS",
-    "ROOT_LABELS",
-    "NormaliseOptions",
-    "Normalised",
-    "Removed",
-    "bare_label",
-    "normalise",
-    "preset",
-]
-
 ROOT_LABELS = frozenset({"", "ROOT", "TOP", "S1", "VROOT"})
 """Labels of nodes that only wrap a tree."""
 

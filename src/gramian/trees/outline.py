@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from gramian.trees.tree import Tree
 
-__all__ = ["draw_outline"]
-
 _DEEPEST = 40  # levels of lines drawn; below them, lines start further right than a terminal is wide
 
 

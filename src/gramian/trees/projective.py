@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["is_projective", "lift"]
-
 
 def is_projective(heads: Sequence[int]) -> bool:
     """Tell whether the descendants of every word form a span together with it.

@@ -16,8 +16,6 @@ from gramian.errors import InputError
 from gramian.io.files import TextLines
 from gramian.trees.tree import SPACE
 
-__all__ = ["whole_trees"]
-
 Fault = TypeVar("Fault", bound=InputError)
 
 _ROOT = re.compile(rf"\([{SPACE}]*(\(|(?:ROOT|TOP|S1|VROOT)(?=[{SPACE}(]))")
@@ -76,12 +74,14 @@ class Tally(Generic[Fault]):
         self.first: Fault | None = None
 
     def add(self, error: Fault) -> None:
+        """Count a fault, and pass it on to the callback."""
         self.count += 1
         self.first = self.first or error
         if self.callback is not None:
             self.callback(error)
 
     def warn(self) -> None:
+        """Warn once of all that was counted, if no callback was told."""
         if self.first is not None and self.callback is None:
             place = f"{self.first.source}:{self.first.line}"
             warnings.warn(f"{self.count} {self.what}, the first at {place}: {self.first.what}", stacklevel=3)

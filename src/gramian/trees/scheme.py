@@ -9,8 +9,6 @@ from itertools import islice
 
 from gramian.trees.tree import Tree
 
-__all__ = ["detect_preset"]
-
 _ENOUGH = 300  # trees that are looked at
 _SHARE = 0.3  # of them have one of a scheme's labels
 _PHRASES = {

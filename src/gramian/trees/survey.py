@@ -14,15 +14,6 @@ from gramian.trees.normalise import ROOT_LABELS
 from gramian.trees.projective import is_projective
 from gramian.trees.tree import Tree
 
-__all__ = [
-    "DependencySurvey",
-    "Lengths",
-    "OddLabel",
-    "TreebankSurvey",
-    "survey_dependencies",
-    "survey_trees",
-]
-
 _EMPTY_TAG = "-NONE-"
 _SEPARATOR = re.compile(r"(?<=\w)[^\w\s](?=.)")
 _UNUSUAL = re.compile(r"[\[\](){}\"\\^@%|,]")

@@ -15,8 +15,6 @@ from typing import Literal
 from gramian.errors import OptionError
 from gramian.trees.tree import Tree
 
-__all__ = ["draw_svg"]
-
 _SIZE = 14  # of the text
 _ROW = 24  # between words that stand in a column
 _LEVEL = 38  # between a phrase and the phrase above it

@@ -5,8 +5,6 @@ from __future__ import annotations
 from gramian.errors import InputError
 from gramian.trees.tree import SPACE
 
-__all__ = ["split_pairs", "split_tokens"]
-
 _SPACES = str.maketrans(SPACE, " " * len(SPACE))
 
 

@@ -17,8 +17,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar, overload
 
-__all__ = ["SPACE", "Tree", "escape_word", "unescape_word"]
-
 SPACE = " \t\n\r\f\v"
 """What separates tokens in bracket text. Other white space (no-break, ideographic) may be part of a word."""
 

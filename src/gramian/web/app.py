@@ -30,8 +30,6 @@ from gramian.errors import GramianError
 from gramian.web.fields import Fields
 from gramian.web.service import Service
 
-__all__ = ["create_app"]
-
 Question = Callable[[Fields], Mapping[str, Any]]
 
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}

@@ -25,8 +25,6 @@ from gramian.trees import Tree, unescape_word
 from gramian.trees.labels import is_intermediate, unescape_label
 from gramian.web.state_map import state_map
 
-__all__ = ["Explorer", "Look"]
-
 _LEAST = 5e-4  # labels and rules of a smaller posterior are not listed
 _MOST = 8
 _KEPT = 16  # sentences whose forests are kept

@@ -7,8 +7,6 @@ from typing import Any
 
 from gramian.errors import OptionError
 
-__all__ = ["Fields"]
-
 
 class Fields:
     """What a request says, by name: values of JSON, or of a query, where all are text.

@@ -6,8 +6,6 @@ import re
 
 from gramian.trees import Tree
 
-__all__ = ["to_forest"]
-
 _SPECIAL = {mark: f"\\{mark}" for mark in "&%$#_{}"}
 _SPECIAL |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _ESCAPED = re.compile("|".join(map(re.escape, _SPECIAL)))

@@ -24,8 +24,6 @@ from gramian.errors import OptionError
 from gramian.trees import Sentence, Token
 from gramian.web.tree_json import finite
 
-__all__ = ["AutomatonView", "DependencyView"]
-
 _THRESHOLD = 0.05  # transitions of a smaller probability are not drawn
 _NEXT = 5
 _DRAWN_STRINGS = 5000

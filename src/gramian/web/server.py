@@ -12,8 +12,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gramian.errors import OptionError
 
-__all__ = ["listen", "run"]
-
 _HEADER_SECONDS = 10.0
 
 

@@ -22,8 +22,6 @@ from gramian.web.sequence_views import AutomatonView, DependencyView
 from gramian.web.tree_json import compare, finite, nodes
 from gramian.web.typed_sentences import INPUTS, MOST_WORDS, Typed, read_tree, read_typed
 
-__all__ = ["Service"]
-
 _MOST_TREES = 20
 _MOST_CLUSTERS = 20
 

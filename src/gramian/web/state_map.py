@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from gramian.grammar.lpcfg import LPCFG
 
-__all__ = ["StateMap", "state_map"]
-
 Doubles = npt.NDArray[np.float64]
 
 

@@ -10,8 +10,6 @@ from typing import Any
 from gramian.evaluate import score
 from gramian.trees import Tree
 
-__all__ = ["compare", "finite", "nodes"]
-
 
 def finite(value: float) -> float | None:
     """Return a number, or None where JSON has none for it."""

@@ -9,8 +9,6 @@ from gramian.parsing.tokenise import tokenise
 from gramian.trees import Tree, normalise, parse_bracketed, preset
 from gramian.trees.token_lines import split_pairs, split_tokens
 
-__all__ = ["INPUTS", "MOST_WORDS", "Typed", "read_tree", "read_typed"]
-
 INPUTS = ("auto", "text", "tokens", "tagged", "brackets")
 MOST_WORDS = 2000
 _DEEPEST = 400  # nodes on the way down a tree

@@ -9,8 +9,6 @@ from gramian.experiments.measure import expected_seconds, train_and_score
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table
 
-__all__ = ["RECIPE"]
-
 USUAL = "usual/usual settings"
 _ROUGH = {"smoothing__rule": 0.0, "smoothing__state": 0.0, "smoothing__sister_share": 0.0}
 

@@ -30,8 +30,6 @@ from gramian.learn.search import ClusterCache
 from gramian.training import TrainingData
 from gramian.training.state_search import StateSearch
 
-__all__ = ["RECIPE"]
-
 NAMES = LABELS | {"search": "clustering, searched states", "many": "several models"}
 
 # Table 2 of the paper: F1 on development data.

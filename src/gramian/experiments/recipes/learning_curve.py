@@ -9,8 +9,6 @@ from gramian.experiments.measure import LABELS, chosen, expected_seconds, train_
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table, growth
 
-__all__ = ["RECIPE"]
-
 
 def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for each learner and size."""

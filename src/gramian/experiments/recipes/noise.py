@@ -11,8 +11,6 @@ from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table
 from gramian.parsing.model import Model
 
-__all__ = ["RECIPE"]
-
 NAMES = {
     "seeds": "seeds alone",
     "binarisation": "either binarisation",

@@ -16,8 +16,6 @@ from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import Entry, Figure, Line, Picture, Results, Section, Table
 from gramian.trees import Sentence, read_conllu
 
-__all__ = ["RECIPE"]
-
 # What the paper prints in its text; the curves themselves are only plotted.
 PUBLISHED = (
     ("DET", 68.52),

@@ -24,8 +24,6 @@ from gramian.experiments.results import (
     growth,
 )
 
-__all__ = ["RECIPE"]
-
 KINDS = {"low": "rules of low rank", "whole": "whole rules"}
 _BIN = 5  # words
 

@@ -34,8 +34,6 @@ from gramian.training.state_search import StateSearch, clustering
 from gramian.trees import preset
 from gramian.trees.labels import unescape_label
 
-__all__ = ["RECIPE"]
-
 WAYS = {
     "same": "the same for all labels",
     "frequency": "by frequency",

@@ -16,8 +16,6 @@ from gramian.experiments.measure import chosen, expected_seconds, train_and_scor
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table
 
-__all__ = ["RECIPE"]
-
 WAYS = {"thesis": "thesis's setting", "best": "gramian"}
 STATES = 8  # of the first experiment
 

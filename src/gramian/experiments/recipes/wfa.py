@@ -19,8 +19,6 @@ from gramian.experiments.results import Entry, Figure, Line, Results, Section, T
 from gramian.experiments.tag_study import baseline_points, em_curve, spectral_curve
 from gramian.io.files import peek_text
 
-__all__ = ["RECIPE"]
-
 TAGSETS = {"universal": "12 universal tags", "whole": "tags as they are"}
 PUBLISHED = {"universal": {"unigram": 69.4, "bigram": 66.6}, "whole": {"unigram": 87.2, "bigram": 69.4}}
 

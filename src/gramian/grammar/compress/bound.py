@@ -7,8 +7,6 @@ from math import log, sqrt
 
 from gramian.errors import OptionError
 
-__all__ = ["Guarantee", "guarantee"]
-
 
 @dataclass(frozen=True)
 class Guarantee:

@@ -8,8 +8,6 @@ from gramian.grammar.compress.lowrank import compared, compress
 from gramian.grammar.compress.trim import trimmed
 from gramian.grammar.lpcfg import LPCFG
 
-__all__ = ["compacted"]
-
 _TRIMMED = 0.003  # share of a rule's probability that a compact model does without
 
 

@@ -8,8 +8,6 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Triple", "compare", "fit_probabilities", "fit_signed"]
-
 Floats: TypeAlias = npt.NDArray[np.float32]
 Triple: TypeAlias = tuple[Floats, Floats, Floats]
 """U (rank, m_parent), V (rank, m_left) and W (rank, m_right)."""

@@ -16,18 +16,6 @@ import numpy as np
 
 from gramian.jit import kernel, order_free_kernel
 
-__all__ = [
-    "Cells",
-    "SharedCells",
-    "alternating_least_squares",
-    "errors",
-    "expectation_maximisation",
-    "grown",
-    "heavy_cells",
-    "joint",
-    "shared_counts",
-]
-
 _TINY = np.float32(1e-30)
 
 

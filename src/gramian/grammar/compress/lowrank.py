@@ -21,8 +21,6 @@ from gramian.grammar.compress.decompose import Triple, compare, fit_probabilitie
 from gramian.grammar.factors import Factors
 from gramian.grammar.lpcfg import LPCFG
 
-__all__ = ["RANKS", "Compression", "compared", "compress", "expected_uses"]
-
 Floats: TypeAlias = npt.NDArray[np.float32]
 Reals: TypeAlias = npt.NDArray[np.float64]
 Measure: TypeAlias = Literal["relative", "absolute"]

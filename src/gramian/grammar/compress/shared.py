@@ -18,8 +18,6 @@ from gramian.grammar.compress.lowrank import Compression, compared, expected_use
 from gramian.grammar.factors import Factors
 from gramian.grammar.lpcfg import LPCFG
 
-__all__ = ["compress_shared"]
-
 Floats = npt.NDArray[np.float32]
 _log = logging.getLogger(__name__)
 

@@ -13,8 +13,6 @@ import numpy as np
 from gramian.errors import OptionError
 from gramian.grammar.lpcfg import LPCFG
 
-__all__ = ["trimmed"]
-
 
 def trimmed(grammar: LPCFG, share: float = 0.01) -> LPCFG:
     """Return `grammar` without the least cells of its binary rules; observable operators and rules of low rank come back as they are.
