@@ -1,8 +1,8 @@
 """Code blocks of the README and the docs do what the pages say.
 
-Python blocks run in order, sessions (``>>>``) with their output compared; ``$`` lines of console blocks run in a shell. Seconds and scores
-differ between machines, so any number may stand for any other in console output, and any decimal fraction in sessions; ``...`` stands
-for any text.
+Python blocks run in order, sessions (``>>>``) with their output compared; ``$`` lines of console blocks run in a shell. Numbers count:
+whole ones exactly; percentages and fractions within 1 (scores), within 1 % (logarithms) or, where both are at most 1, within 0.1
+(probabilities); only what differs from run to run is free, that is seconds, rates and megabytes. ``...`` stands for any text.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import gramian
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-NUMBER = re.compile(r"-?\d[\d,]*(\.\d+)?")
-DECIMAL = re.compile(r"-?\d+\.\d+")
+NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
+FREE = re.compile(
+    r"\s*(?:s\b|ms\b|MB\b|seconds\b|a (?:CPU )?second\b)"
+)  # behind a number that differs from run to run
 NOT_RUN = ("pip ", "make ", "git ")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PAGES = [
@@ -70,19 +72,43 @@ def test_blocks_of_a_page(page, folder):
 
 
 class Checker(doctest.OutputChecker):
-    """Compares output with numbers of a kind left aside."""
-
-    def __init__(self, number: re.Pattern[str]) -> None:
-        self._number = number
+    """Compares output, with fractions that may differ a little and times that may differ at will."""
 
     def check_output(self, want: str, got: str, optionflags: int) -> bool:
-        return super().check_output(self._number.sub("0", want), self._number.sub("0", got), optionflags)
+        expected: list[tuple[str, str]] = []
+        parts = []
+        for piece in re.split(r"(\.\.\.)", want.strip()):
+            place = 0
+            for match in NUMBER.finditer(piece):
+                parts.append(_loose(piece[place : match.start()]))
+                parts.append(f"({NUMBER.pattern})")
+                expected.append((match[0], piece[match.end() :]))
+                place = match.end()
+            parts.append(r".*?" if piece == "..." else _loose(piece[place:]))
+        found = re.fullmatch("".join(parts), got.strip(), re.DOTALL)
+        return found is not None and all(
+            FREE.match(behind) or _close(number, other, behind.lstrip().startswith("%"))
+            for (number, behind), other in zip(expected, found.groups(), strict=True)
+        )
+
+
+def _loose(text: str) -> str:
+    """Return a pattern for a text whose white space may be any."""
+    return r"\s+".join(re.escape(word) for word in re.split(r"\s+", text))
+
+
+def _close(number: str, other: str, percentage: bool) -> bool:
+    one, two = (float(text.replace(",", "")) for text in (number, other))
+    if "." not in number and "." not in other and not percentage:
+        return one == two
+    largest = max(abs(one), abs(two))
+    return abs(one - two) <= (0.1 if largest <= 1 else max(1.0, largest / 100))
 
 
 def run_session(block: str, names: dict[str, object], page: Path, line: int) -> None:
     test = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), line)
     found: list[str] = []
-    result = doctest.DocTestRunner(Checker(DECIMAL), optionflags=FLAGS).run(
+    result = doctest.DocTestRunner(Checker(), optionflags=FLAGS).run(
         test, out=found.append, clear_globs=False
     )
     assert not result.failed, "".join(found)
@@ -100,7 +126,7 @@ def run_console(block: str, place: str) -> None:
         assert done.returncode == 0, f"{place}: {command}\n{done.stdout}"
         # Said once on a machine, by whichever command comes first.
         found = re.sub(r"^compiling the parser for this machine.*\n", "", done.stdout, flags=re.MULTILINE)
-        assert Checker(NUMBER).check_output(expected.rstrip() + "\n", found.rstrip() + "\n", FLAGS), (
+        assert Checker().check_output(expected.rstrip() + "\n", found.rstrip() + "\n", FLAGS), (
             f"{place}: {command}\n{found}\ninstead of\n{expected}"
         )
 
@@ -110,4 +136,7 @@ def test_a_wrong_page_fails(folder):
         run_console("$ echo one two\none three\n", "page:1")
     with pytest.raises(AssertionError, match="Expected"):
         run_session(">>> 1 + 1\n3\n", {}, ROOT / "README.md", 1)
-    run_console("$ echo took 1.5 s, 1,200 trees\ntook 0.3 s, 7 trees\n", "page:1")
+    run_console("$ echo took 1.5 s, 1,200 trees, F1 98.2\ntook 0.3 s, 1,200 trees, F1 98.7\n", "page:1")
+    for wrong in ("took 1.5 s, 7 trees", "took 1.5 s, 1,200 trees, F1 96.0"):
+        with pytest.raises(AssertionError, match="instead of"):
+            run_console(f"$ echo took 1.5 s, 1,200 trees, F1 98.2\n{wrong}\n", "page:1")
