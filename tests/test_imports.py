@@ -12,12 +12,14 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "gramian"
 
 # Each room and the rooms it may look into. `errors` is open to all, nobody looks into cli, web, interop, experiments.
-BASE = {"errors", "io", "jit", "threads"}
+BASE = {"errors", "interruption", "io", "jit", "progress", "threads"}
 GRAMMARS = BASE | {"trees", "corpus", "grammar", "chart"}
 MAY_IMPORT = {
     "errors": set(),
     "base": {"errors", "io"},
+    "interruption": set(),
     "jit": set(),
+    "progress": set(),
     "threads": {"errors"},
     "io": {"errors"},
     "trees": BASE,

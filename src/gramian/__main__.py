@@ -1,5 +1,15 @@
-"""``python -m gramian`` is ``gramian``."""
+"""``python -m gramian`` is ``gramian``: a command that may be interrupted from its very beginning."""
 
-from gramian.cli import main
+from gramian.interruption import interruptible
 
-main()
+
+def main() -> None:
+    """Run the command line."""
+    with interruptible():
+        from gramian.cli import main as command_line
+
+        command_line()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,17 +1,43 @@
 """How kernels are compiled: one policy for all of them.
 
-Compiled code is kept between runs, the interpreter's lock is let go, and division by zero gives inf or NaN as in NumPy.
+Compiled code is kept between runs, the interpreter's lock is let go, and division by zero gives inf or NaN as in NumPy. This is the only
+module that imports numba for kernels: where nothing is compiled, no place for compiled code is looked for.
 """
 
 from __future__ import annotations
 
+import atexit
+import os
 import pickle
+import shutil
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
-from numba import njit
+from numba import config, njit
 from numba.core.dispatcher import Dispatcher
+
+
+def _find_room_for_compiled_code() -> None:
+    """Let numba keep compiled code in a temporary folder of this process if it can neither beside the package nor at home.
+
+    Where numba finds no room at all it refuses to work. The folder is new and ours alone: others could put code in one that they know.
+    """
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    while not os.path.exists(home):
+        home = os.path.dirname(home) or "."
+    if "NUMBA_CACHE_DIR" in os.environ or any(
+        os.access(place, os.W_OK) for place in (os.path.dirname(__file__), home)
+    ):
+        return
+    folder = tempfile.mkdtemp(prefix="gramian-")
+    os.environ["NUMBA_CACHE_DIR"] = folder  # of processes that this one starts
+    config.CACHE_DIR = folder  # type: ignore[attr-defined]
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+
+_find_room_for_compiled_code()
 
 Kernel: TypeAlias = Callable[..., Any]
 

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
+from threading import Event
 from typing import TypeVar
 
 from gramian.errors import OptionError
@@ -36,12 +37,14 @@ def _in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item], n_jobs
         results = []
         try:
             for item in batch:
+                if stopped.is_set():
+                    break
                 results.append(work(item))
         except Exception as error:
             return results, error
         return results, None
 
-    source = iter(items)
+    source, stopped = iter(items), Event()
     pending: deque[Future[tuple[list[_Result], Exception | None]]] = deque()
     failure: Exception | None = None
     executor = ThreadPoolExecutor(n_jobs, thread_name_prefix="gramian")
@@ -65,4 +68,5 @@ def _in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item], n_jobs
         if failure is not None:
             raise failure
     finally:
+        stopped.set()  # nobody waits for what is not yet begun
         executor.shutdown(wait=True, cancel_futures=True)

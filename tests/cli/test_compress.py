@@ -149,5 +149,5 @@ def test_several_grammars_and_no_model(gramian, model, tmp_path):
     small = load_model(tmp_path / "small.grammar")
     assert all(grammar.factors is not None for grammar in small.grammars)
     assert len(small.grammars) == 2
-    code, _, err = gramian("compress", tmp_path / "none", "-o", tmp_path / "small.grammar")
+    code, _, err = gramian("compress", tmp_path / "none", "-o", tmp_path / "smaller.grammar")
     assert (code, "no such model file" in err) == (2, True)

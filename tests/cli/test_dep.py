@@ -47,7 +47,16 @@ def test_train_says_what_it_did(folder):
     assert "20 sentences, 80 words, 0 with crossing arcs lifted" in result.stderr
     assert result.stdout == ""
     quiet = run(
-        "train", folder / "train.conllu", "-o", folder / "other", "--method", "det+f", "--quiet", "-j", "1"
+        "train",
+        folder / "train.conllu",
+        "-o",
+        folder / "other",
+        "--method",
+        "det+f",
+        "--force",
+        "--quiet",
+        "-j",
+        "1",
     )
     assert (quiet.exit_code, quiet.output) == (0, "")
 

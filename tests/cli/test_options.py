@@ -7,9 +7,12 @@ import sys
 
 import pytest
 import typer
+from tiny_grammar import FIXTURES
 from typer.testing import CliRunner
 
 from gramian.cli import app, main
+
+MODEL = str(FIXTURES / "version-1.grammar")
 
 
 def commands(group, name="gramian"):
@@ -70,6 +73,99 @@ def test_an_output_that_cannot_be_written_is_told_before_anything_is_read(
         assert stop.value.code == 2
         assert capsys.readouterr().err.startswith(f"gramian: {output}: {fault}")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("split", "none.mrg", "-o"), ("experiment", "ablation", "none.mrg", "--out")],
+    ids=lambda command: command[0],
+)
+def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_read(
+    command, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    for output in ("file", "file/below"):
+        monkeypatch.setattr(sys, "argv", ["gramian", *command, output])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert stop.value.code == 2
+        assert capsys.readouterr().err.startswith(f"gramian: {output}: this folder cannot be written to")
+
+
+def test_every_command_with_an_output_is_among_these():
+    """Who adds a command that writes adds it to the tests above."""
+    writing = {name for name, option in OPTIONS if option.name in ("output", "out")}
+    assert writing == {
+        *(
+            "gramian sample",
+            "gramian convert",
+            "gramian parse",
+            "gramian compress",
+            "gramian split",
+            "gramian experiment",
+        ),
+        *(
+            "gramian wfa train",
+            "gramian wfa draw",
+            "gramian dep train",
+            "gramian dep parse",
+            "gramian dep draw",
+        ),
+    }
+
+
+def test_what_is_no_plain_file_is_not_replaced(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["gramian", "sample", "-o", "/dev/null"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.startswith("gramian: /dev/null: cannot be written")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("compress", "none.grammar"), ("wfa", "train", "none.txt"), ("dep", "train", "none.conllu")],
+    ids=" ".join,
+)
+def test_a_file_that_exists_is_replaced_only_by_force(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "out").write_text("dear")
+    told = []
+    for force in ((), ("--force",)):
+        monkeypatch.setattr(sys, "argv", ["gramian", *command, "-o", "out", *force])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert stop.value.code == 2
+        told.append(capsys.readouterr().err)
+    assert told[0] == "gramian: out: this file exists and would be replaced; try: another name, or --force\n"
+    assert told[1].startswith("gramian: none")  # it goes on, to the input that is not there
+    assert (tmp_path / "out").read_text() == "dear"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("parse", "text", "-m", MODEL),
+        ("wfa", "train", "text"),
+        ("dep", "train", "text"),
+        ("train", "trees", "--method", "pcfg"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_two_on_one_output(command, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text("a b\n")
+    (tmp_path / "trees").write_text("(S (NP (NNS dogs)) (VP (VBP bark)))\n")
+    (tmp_path / ".out.lock").write_text("another-machine 12 34")
+    monkeypatch.setattr(sys, "argv", ["gramian", *command, "-o", "out", "-q"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.startswith(
+        "gramian: out: another process is writing it; try: another name"
+    )
+    assert not (tmp_path / "out").exists()
 
 
 def test_memory_is_not_told_where_the_system_does_not_tell_it():

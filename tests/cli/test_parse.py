@@ -251,13 +251,26 @@ def test_interrupted(jobs, written, done):
 
 
 def test_trees_where_a_model_is_wanted(parse, tmp_path):
-    (tmp_path / "train.mrg").write_text("( (S (NP (NNS dogs)) (VP (VBP bark))))\n")
-    code, out, err = parse("the dog\n", model=str(tmp_path / "train.mrg"))
-    assert (code, out) == (2, "")
-    assert (
-        f"{tmp_path / 'train.mrg'}: holds trees, not a model; try: a file that .gramian train. wrote"
-        in err.replace(chr(39), ".")
-    )
+    file = tmp_path / "train.mrg"
+    for text, held, command in (
+        ("( (S (NP (NNS dogs)) (VP (VBP bark))))\n", "trees in brackets", "train"),
+        ("\n\ufeff(S (NP (NNS dogs)) (VP (VBP bark)))\n", None, ""),
+        (
+            "# text = dogs\n1\tdogs\tdog\tNOUN\tNNS\t_\t0\troot\t_\t_\n\n",
+            "dependency trees in CoNLL-U",
+            "dep train",
+        ),
+    ):
+        file.write_text(text)
+        code, out, err = parse("the dog\n", model=str(file))
+        assert (code, out) == (2, "")
+        if held is None:
+            assert "not a model file" in err
+            continue
+        assert err == (
+            f"gramian: {file}: holds {held}, not a model; try: a file that 'gramian train' wrote, "
+            f"or make one of it: gramian {command} {file} -o MODEL\n"
+        )
 
 
 def test_one_sentence_is_one(parse):

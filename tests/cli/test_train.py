@@ -109,6 +109,41 @@ def test_dry_run_learns_nothing(train, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["trees.mrg"]
 
 
+def test_a_dry_run_counts_scoring(train):
+    estimates = []
+    for dev in ((), ("--dev", "trees.mrg")):
+        code, out, _ = train("trees.mrg", "-o", "model", "--states", "2", "--dry-run", "-q", *dev)
+        assert code == 0
+        estimates.append(json.loads(out)["estimate"])
+    alone, scored = estimates
+    scoring = scored["seconds of these for scoring"]
+    assert scoring > 0
+    assert scored["seconds"] == pytest.approx(alone["seconds"] + scoring, abs=0.11)
+    assert "seconds of these for scoring" not in alone
+
+
+def test_a_model_is_replaced_by_another_only_by_force(train, tmp_path):
+    options = ("trees.mrg", "-o", "model", "--method", "pcfg")
+    assert train(*options, "--dev", "trees.mrg")[0] == 0
+    first = (tmp_path / "model").read_bytes()
+    for others in (
+        (),
+        ("--attribution", "me", "--dev", "trees.mrg"),
+        ("--horizontal", "1", "--dev", "trees.mrg"),
+    ):
+        code, _, err = train(*options, *others)
+        assert (code, err.splitlines()[-1]) == (
+            2,
+            "gramian: model: this file exists and would be replaced; try: another name, or --force",
+        )
+        assert (tmp_path / "model").read_bytes() == first
+    # The same again: nothing is lost.
+    assert train(*options, "--dev", "trees.mrg")[0] == 0
+    assert (tmp_path / "model").read_bytes() == first
+    assert train(*options, "--attribution", "me", "--force")[0] == 0
+    assert load_model(tmp_path / "model").data["attribution"] == "me"
+
+
 def test_same_seed_same_file(train, tmp_path):
     arguments = (
         "trees.mrg",
@@ -248,7 +283,7 @@ def test_broken_trees_and_joined_words_are_told(train, tmp_path):
     assert code == 0
     assert "gramian: 1 broken trees were skipped" in err
     (tmp_path / "trees.mrg").write_text(treebank(20) + "(S (NP (NNP New York)) (VP (VBZ is)))\n")
-    code, _, err = train("trees.mrg", "-o", "model", "--method", "pcfg")
+    code, _, err = train("trees.mrg", "-o", "model", "--method", "pcfg", "--force")
     assert code == 0
     assert "gramian: trees.mrg: 1 words with a space inside were joined with '_'" in err
     assert "Warning" not in err

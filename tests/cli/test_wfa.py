@@ -103,7 +103,10 @@ def test_tags_of_treebanks(run: Run, tmp_path: Path) -> None:
     plain.write_text("DT NN VB\n" * 5)
     outputs = []
     for source in (trees, plain):
-        assert run("train", source, "-o", tmp_path / "m", "--method", "ngram", "--states", "2")[0] == 0
+        assert (
+            run("train", source, "-o", tmp_path / "m", "--method", "ngram", "--states", "2", "--force")[0]
+            == 0
+        )
         outputs.append((tmp_path / "m").read_bytes())
     assert outputs[0] == outputs[1]
     for column, tag in (("xpos", "DT"), ("upos", "DET"), ("universal", "DET")):
@@ -149,4 +152,4 @@ def test_faults_are_one_sentence(run: Run, model: Path, numbered: Path, tmp_path
 def test_progress_is_told_unless_quiet(run: Run, numbered: Path, tmp_path: Path) -> None:
     arguments = ("train", numbered, "-o", tmp_path / "model", "--method", "em", "--states", "2")
     assert "EM start 2: log-likelihood" in run(*arguments)[2]
-    assert run(*arguments, "--quiet") == (0, "", "")
+    assert run(*arguments, "--quiet", "--force") == (0, "", "")

@@ -15,6 +15,7 @@ import pytest
 from tiny_grammar import FIXTURES
 
 from gramian.io.resume import resumed
+from gramian.training.parallel import Outcome, TaskFolder
 
 MODEL = str(FIXTURES / "version-1.grammar")
 TREES = "(S (NP (DT the) (NN dog)) (VP (VB barks)) (. .))\n(S (NP (NN cat)) (VP (VB saw) (NP (DT a) (NN dog))) (. .))\n"
@@ -122,7 +123,7 @@ def test_a_reader_that_goes_away(tmp_path):
 
 def test_without_a_home():
     """Where neither the package's folder nor a home can be written to, compiled code goes to a folder of the process."""
-    code = "import os; os.access = lambda *_: False; import gramian; print(os.environ['NUMBA_CACHE_DIR'])"
+    code = "import os; os.access = lambda *_: False; import gramian.jit; print(os.environ['NUMBA_CACHE_DIR'])"
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     environment |= {"HOME": "/nonexistent/home"}
     done = subprocess.run(
@@ -136,6 +137,18 @@ def test_without_a_home():
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "/somewhere"
+
+
+def test_importing_gramian_does_nothing_else(tmp_path):
+    """No folder is made, and no variable of the environment set, before something is compiled."""
+    code = (
+        "import os, signal; os.access = lambda *_: False; before = dict(os.environ), signal.getsignal(signal.SIGINT);"
+        "import gramian, gramian.cli; assert before == (dict(os.environ), signal.getsignal(signal.SIGINT))"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    environment |= {"HOME": "/nonexistent/home", "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 NO_NETWORK = """
@@ -201,3 +214,19 @@ def test_whole_records_are_kept_wherever_the_work_is_cut(tmp_path, whole):
         with resumed(str(output), [], "x", blocks=blocks) as (out, done):
             out.write("".join(records[done:]))
         assert output.read_text() == whole
+
+
+def test_work_of_another_version_is_not_taken_up(tmp_path, monkeypatch):
+    """Members of a model, runs of an experiment, and trees that parse -o has written; steps of EM and searches have tests of their own."""
+    folder = TaskFolder(tmp_path / "tasks")
+    folder.keep(Outcome({"n": 3}, value=9))
+    assert folder.find({"n": 3}).value == 9
+    with suppress(KeyboardInterrupt), resumed(str(tmp_path / "out"), [], "x", blocks=False) as (out, _):
+        out.write("a\n")
+        raise KeyboardInterrupt
+    monkeypatch.setattr("gramian.training.parallel.__version__", "99.0")
+    monkeypatch.setattr("gramian.io.resume.__version__", "99.0")
+    assert folder.find({"n": 3}) is None
+    with resumed(str(tmp_path / "out"), [], "x", blocks=False) as (_, done):
+        assert done == 0
+    assert (tmp_path / "out").read_text() == ""

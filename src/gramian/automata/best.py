@@ -22,6 +22,7 @@ from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.trie import PrefixForest
 from gramian.automata.wfa import WFA
 from gramian.base import number_of_jobs
+from gramian.progress import tell_progress
 
 _log = logging.getLogger(__name__)
 
@@ -109,7 +110,11 @@ class BestModel(SequenceLearner):
                 return run(runners[lane], forest, stage, seed=(self.random_state, len(ROUNDS), lane))
 
             chosen = np.flatnonzero(weights[:-1]).tolist()
-            final = list(pool.map(finish, chosen))
+            final: list[Runner] = []
+            tell_progress(_log, "chains of the last round", 0, len(chosen))
+            for runner in pool.map(finish, chosen):
+                final.append(runner)
+                tell_progress(_log, "chains of the last round", len(final), len(chosen))
         parts: list[WFA | PDFA] = []
         shares: list[float] = []
         for lane, runner in zip(chosen, final, strict=True):

@@ -25,6 +25,7 @@ from gramian.automata.spectral import SpectralFactors, spectral_factors
 from gramian.automata.strings import Array, Sequences
 from gramian.automata.trie import PrefixForest
 from gramian.automata.wfa import WFA
+from gramian.progress import tell_progress
 
 Start = Literal["cluster", "scaled", "random"]
 
@@ -93,6 +94,8 @@ def compete(
     runners = list(pool.map(begin, entries))
     dropped: list[Runner] = []
     for number, stage in enumerate(ROUNDS):
+        name = f"chains of round {number + 1} of {len(ROUNDS)}"
+        tell_progress(_log, name, 0, len(runners))
 
         def go(pair: tuple[int, Runner], number: int = number, stage: Round = stage) -> Runner:
             lane, runner = pair
@@ -104,7 +107,11 @@ def compete(
             )
             return after
 
-        runners = sorted(pool.map(go, enumerate(runners)), key=lambda runner: -runner.mean)
+        finished = []
+        for after in pool.map(go, enumerate(runners)):
+            finished.append(after)
+            tell_progress(_log, name, len(finished), len(runners))
+        runners = sorted(finished, key=lambda runner: -runner.mean)
         best = runners[0]
         standing = f"best {best.name}, {best.n_states} states, held-out log-probability {best.mean:.4f}"
         _log.info("round %d of %d: %d chains; %s", number + 1, len(ROUNDS), len(runners), standing)

@@ -16,6 +16,7 @@ from gramian.automata.spectral import SpectralWFA
 from gramian.automata.strings import Sequences
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
+from gramian.progress import tell_progress
 
 Method = Literal["spectral", "em", "spectral-em", "ngram", "best"]
 METHODS: tuple[Method, ...] = ("spectral", "em", "spectral-em", "ngram", "best")
@@ -60,9 +61,11 @@ def _em(sample: Sequences, n_states: int | Literal["auto"], n_jobs: int | None, 
     estimator = PNFAEM(n_restarts=2, pseudo_count=1e-3, n_jobs=n_jobs, random_state=random_state)
     if n_states == "auto":
         kept, judges = sample.split(0.1, seed=random_state)
-        values = []
+        values: list[float] = []
         for n in _LADDER:
+            tell_progress(_log, "numbers of states tried", len(values), len(_LADDER))
             values.append(estimator.set_params(n_states=n, max_iter=50).fit(kept).score(judges))
             _log.info("EM with %d states: held-out log-probability %.4f", n, values[-1])
+        tell_progress(_log, "numbers of states tried", len(values), len(_LADDER))
         n_states = _LADDER[int(np.argmax(values))]
     return estimator.set_params(n_states=n_states, max_iter=100).fit(sample).model_

@@ -27,6 +27,7 @@ from gramian.cli.split import split
 from gramian.cli.train import train
 from gramian.cli.wfa import app as wfa
 from gramian.errors import GramianError, InputError
+from gramian.interruption import interruptible, was_interrupted
 
 __all__ = ["app", "main"]
 
@@ -44,7 +45,7 @@ class _Commands(TyperGroup):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             raise typer.Exit(0) from None
         except OSError as error:
-            if error.strerror is None:
+            if error.strerror is None or was_interrupted(error):
                 raise
             name = str(error.filename) if error.filename else "output"
             raise InputError(error.strerror, name, hint="check the disk and its permissions") from None
@@ -97,12 +98,12 @@ app.add_typer(wfa)
 
 
 def main() -> None:
-    """Run the command line; known errors become one message and exit code 2."""
-    try:
-        app()
-    except GramianError as error:
-        print(f"gramian: {error}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        print("gramian: interrupted", file=sys.stderr)
-        sys.exit(130)
+    """Run the command line; known errors become one message and exit code 2, Ctrl-C one and 130."""
+    with interruptible():
+        try:
+            app()
+        except GramianError as error:
+            if was_interrupted(error):
+                raise KeyboardInterrupt from None
+            print(f"gramian: {error}", file=sys.stderr)
+            sys.exit(2)

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import typer
 
-from gramian.cli.options import ALL_JOBS, AS_JSON, JOBS, MODEL_OUTPUT, QUIET, SEED, TEXT_OUTPUT
-from gramian.cli.talk import counting, print_json, say, showing_progress
+from gramian.cli.options import (
+    ALL_JOBS,
+    AS_JSON,
+    FORCE,
+    JOBS,
+    MODEL_OUTPUT,
+    QUIET,
+    SEED,
+    TEXT_OUTPUT,
+    new_model,
+)
+from gramian.cli.talk import count_lines, counting, print_json, say, showing_progress
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -55,19 +65,16 @@ def train(
     skip_broken: bool = typer.Option(False, help="Leave out broken sentences, and say how many."),
     seed: int = SEED,
     jobs: int | None = ALL_JOBS,
+    force: bool = FORCE,
     quiet: bool = QUIET,
 ) -> None:
     """Learn a parser from dependency trees and write it to a model file."""
     import time
 
     from gramian.dependency import HeadBasis, SHAGParser, SymbolOptions
-    from gramian.io.files import check_output
     from gramian.trees import read_conllu
 
     began = time.perf_counter()
-    check_output(output)
-    found = read_conllu(treebank, broken="skip" if skip_broken else "raise")
-    sentences = list(counting(found, "sentences read"))
     learner = SHAGParser(
         method,
         n_states=states,
@@ -82,9 +89,12 @@ def train(
         n_jobs=jobs or -1,
         random_state=seed,
     )
-    with showing_progress(quiet):
-        learner.fit(sentences)
-    learner.save(output)
+    with new_model(output, force):
+        found = read_conllu(treebank, broken="skip" if skip_broken else "raise")
+        sentences = list(counting(found, "sentences read"))
+        with showing_progress(quiet):
+            learner.fit(sentences)
+        learner.save(output)
     if quiet:
         return
     about = learner.model_.about
@@ -125,7 +135,9 @@ def parse(
     sentences = _sentences(words, hint, arcs=False)
     parses = parser.parse_many(sentences, n_jobs=jobs, decoder=decoder, max_length=max_length)
     with writing(output) as out:
-        for result in counting(parses, "sentences parsed"):
+        for result in counting(
+            parses, "sentences parsed", count_lines(words, lambda line: line.startswith("1\t"))
+        ):
             out.write(f"{result.sentence(confidence=confidence)}\n")
             ways[result.status] += 1
     seconds, count = time.perf_counter() - began, sum(ways.values())

@@ -11,6 +11,7 @@ import typer
 from gramian.cli.options import QUIET
 from gramian.cli.talk import say, showing_progress, telling_warnings
 from gramian.errors import OptionError, counted
+from gramian.interruption import kept_meanwhile
 
 if TYPE_CHECKING:
     from gramian.experiments.plan import Plan
@@ -40,10 +41,13 @@ def experiment(
     if data is None:
         raise OptionError(f"say what to run it on; try: gramian experiment {recipe} TREES")
     from gramian.experiments.plan import make_plan
+    from gramian.io.files import check_folder
 
+    folder = Path(out or f"runs/{recipe}-{Path(data).resolve().name.split('.')[0]}{'-quick' * quick}")
+    if not plan:
+        check_folder(folder)
     with telling_warnings(quiet):
         made = make_plan(recipe, data, config=config, quick=quick, seeds=seeds)
-    folder = Path(out or f"runs/{recipe}-{Path(data).resolve().name.split('.')[0]}{'-quick' * quick}")
     if plan or not quiet:
         _print_plan(made, folder, jobs, only)
     if plan:
@@ -51,13 +55,14 @@ def experiment(
     from gramian.experiments.run import run_experiment
 
     usual = signal.signal(signal.SIGTERM, _terminated)
+    kept = f"what is finished is kept in {folder}, and the same command goes on"
     try:
-        with showing_progress(quiet):
+        with showing_progress(quiet), kept_meanwhile(kept):
             found = run_experiment(
                 made, out=folder, n_jobs=jobs, scheduler=scheduler, only=only, report_only=report_only
             )
-    except (KeyboardInterrupt, SystemExit):
-        say(f"\nwhat is finished is kept in {folder}; the same command goes on")
+    except SystemExit:  # of a signal
+        say(f"gramian: ended; {kept}")
         raise
     finally:
         signal.signal(signal.SIGTERM, usual)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
+
+from gramian.errors import OptionError
 
 
 def checked_output(path: str) -> str:
@@ -14,6 +19,22 @@ def checked_output(path: str) -> str:
     if path != "-":
         check_output(path)
     return path
+
+
+def check_replaced(output: str, force: bool) -> None:
+    """Say before work begins that what a file holds would be lost."""
+    if os.path.isfile(output) and not force:
+        raise OptionError(f"{output}: this file exists and would be replaced; try: another name, or --force")
+
+
+@contextmanager
+def new_model(output: str, force: bool) -> Iterator[None]:
+    """Keep others from writing a model file meanwhile, and what it holds from being lost."""
+    from gramian.io.lock import locked
+
+    check_replaced(output, force)
+    with locked(output):
+        yield
 
 
 MODEL: Any = typer.Option(None, "--model", "-m", help="Model file; without it, the bundled one.")
@@ -34,6 +55,7 @@ ALL_JOBS: Any = typer.Option(
     min=1,
     help="Threads; all processors if not given. The result does not depend on it.",
 )
+FORCE: Any = typer.Option(False, "--force", help="Replace a file that exists.")
 QUIET: Any = typer.Option(False, "--quiet", "-q", help="Say nothing but errors.")
 AS_JSON: Any = typer.Option(False, "--json", help="Print one JSON object.")
 SKIP_BROKEN: Any = typer.Option(False, "--skip-broken", help="Leave out broken trees, and report each.")

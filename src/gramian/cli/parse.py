@@ -14,7 +14,7 @@ import typer
 
 from gramian.cli.options import JOBS, MODEL, QUIET, checked_output
 from gramian.cli.records import read_record
-from gramian.cli.talk import counting, say
+from gramian.cli.talk import count_lines, counting, say
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def parse(
             else:
                 sentences = (split_tokens(line) if tokens else line for _, line in lines)
             results = parser.parse_many(sentences, n_jobs=jobs, k=k)
-            for result in results if out.isatty() else counting(results, "sentences"):
+            ahead = max(0, (count_lines(file) or 0) - done) or None
+            for result in results if out.isatty() else counting(results, "sentences", ahead):
                 statuses[result.status] += 1
                 out.write(_text(result, as_json, pretty, k))
                 out.flush()  # who reads line by line, or interrupts, has all that is done

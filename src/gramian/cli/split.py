@@ -29,13 +29,14 @@ def split(
     skip_broken: bool = SKIP_BROKEN,
 ) -> None:
     """Cut a treebank into train, dev and test, in order or at random; within a part the order is kept."""
-    from gramian.io.files import writing
+    from gramian.io.files import check_folder, writing
     from gramian.trees import read_conllu, read_trees
     from gramian.trees.formats import detect_format
 
     shares = {"train": train, "dev": dev, "test": test}
     if sum(shares.values()) <= 0:
         raise OptionError("at least one of --train, --dev, --test must be more than 0")
+    check_folder(output)
     source, kind = detect_format(file)
     suffix = (".conllu" if kind == "conllu" else ".mrg") + (".gz" if compress else "")
     paths = {part: Path(output, part + suffix) for part, share in shares.items() if share > 0}

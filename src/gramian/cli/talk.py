@@ -1,4 +1,4 @@
-"""What commands say on stderr: messages, what is logged, and a running count on a terminal; and JSON on stdout."""
+"""What commands say on stderr: messages, what is logged, and on a terminal bars with an estimate; and JSON on stdout."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import json
 import logging
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from time import monotonic
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
 
 _T = TypeVar("_T")
-_BACK = "\r\033[K"
 
 
 def say(message: str) -> None:
@@ -40,44 +41,107 @@ def telling_warnings(quiet: bool) -> Iterator[None]:
         say(f"gramian: {warning.message}")
 
 
+class _Bars:
+    """Bars on a terminal, one for each kind of work that is under way, with what is left of it; they go away when all is done."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        self._shown = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TaskProgressColumn(show_speed=True),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            speed_estimate_period=86400,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._latest: TaskID | None = None
+        self._shown.start()
+
+    def move(self, what: str, done: float, total: float | None) -> None:
+        """Show how much is done; a bar that is full goes away."""
+        if what not in self._tasks:
+            self._tasks[what] = self._shown.add_task(what, total=total)
+        self._shown.update(self._tasks[what], completed=done, total=total)
+        if total is not None and done >= total:
+            self._shown.remove_task(self._tasks.pop(what))
+
+    def detail(self, text: str) -> None:
+        """Show a line in the place of the one before."""
+        if self._latest is not None:
+            self._shown.remove_task(self._latest)
+        self._latest = self._shown.add_task(text[:100], total=None)
+
+    def say(self, text: str) -> None:
+        """Print a line above the bars."""
+        self._shown.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def close(self) -> None:
+        """Take the bars away."""
+        self._shown.stop()
+
+
 class _Teller(logging.Handler):
-    """Writes news (INFO) on lines of their own; details (DEBUG) only on a terminal, on one line that is written over."""
+    """Writes news (INFO) on lines of their own; progress and other details (DEBUG) only on a terminal."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bars = _Bars() if sys.stderr.isatty() else None
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno >= logging.INFO:
-            say((_BACK if sys.stderr.isatty() else "") + record.getMessage())
-        elif sys.stderr.isatty():
-            print(f"{_BACK}{record.getMessage()[:110]}", end="", file=sys.stderr, flush=True)
+        progress = getattr(record, "progress", None)
+        if self.bars is None:
+            if record.levelno >= logging.INFO:
+                say(record.getMessage())
+        elif progress is not None:
+            self.bars.move(*progress)
+        elif record.levelno >= logging.INFO:
+            self.bars.say(record.getMessage())
+        else:
+            self.bars.detail(record.getMessage())
 
 
 @contextmanager
 def showing_progress(quiet: bool) -> Iterator[None]:
     """Say what gramian logs meanwhile, or, if `quiet`, do not."""
+    if quiet:
+        yield
+        return
     logger, handler = logging.getLogger("gramian"), _Teller()
     level = logger.level
-    if not quiet:
-        logger.addHandler(handler)
-        logger.setLevel(logging.DEBUG)
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
     try:
         yield
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
-        if not quiet and sys.stderr.isatty():
-            print(_BACK, end="", file=sys.stderr, flush=True)
+        if handler.bars is not None:
+            handler.bars.close()
 
 
-def counting(things: Iterable[_T], noun: str) -> Iterator[_T]:
-    """Pass `things` on, with a running count on stderr if that is a terminal."""
+def counting(things: Iterable[_T], noun: str, total: int | None = None) -> Iterator[_T]:
+    """Pass `things` on; if stderr is a terminal, with a bar: how many there were, and, of a `total`, how long the rest will take."""
     if not sys.stderr.isatty():
         yield from things
         return
-    shown = monotonic()
+    bars = _Bars()
     try:
         for count, thing in enumerate(things):
-            if count % 100 == 0 and monotonic() - shown > 0.2:
-                shown = monotonic()
-                print(f"\r{count:,} {noun}", end="", file=sys.stderr, flush=True)
+            bars.move(f"{count:,} {noun}" if total is None else noun, count, total)
             yield thing
     finally:
-        print(_BACK, end="", file=sys.stderr, flush=True)
+        bars.close()
+
+
+def count_lines(file: str, wanted: Callable[[str], bool] = lambda line: line.endswith("\n")) -> int | None:
+    """Return how many lines of a file are `wanted`, for a bar; None of stdin, or where there is no terminal to show it on."""
+    from gramian.io.files import open_text
+
+    if file == "-" or not sys.stderr.isatty():
+        return None
+    with open_text(file, repair=True) as lines:
+        return sum(map(wanted, lines))

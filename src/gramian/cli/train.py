@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from gramian.cli.options import QUIET
+from gramian.cli.options import FORCE, QUIET, check_replaced
 from gramian.cli.talk import say, showing_progress, telling_warnings
 from gramian.errors import counted
 from gramian.training.recipe import Recipe
@@ -33,6 +33,7 @@ def train(
     dry_run: bool = typer.Option(
         False, help="Print what would be done, with an estimate of time and memory; learn nothing."
     ),
+    force: bool = FORCE,
     quiet: bool = QUIET,
     **options: Any,
 ) -> None:
@@ -40,7 +41,10 @@ def train(
     import json
     import time
 
+    from gramian.interruption import kept_meanwhile
     from gramian.io.files import check_output, writing
+    from gramian.io.header import read_header
+    from gramian.io.lock import locked
     from gramian.parsing.model_store import save_model
     from gramian.training import TrainingData, TrainingRun
 
@@ -59,11 +63,19 @@ def train(
         if dry_run:
             print(json.dumps({"options": run.recipe.options(), "estimate": run.estimate()}, indent=2))
             return
-        model = run.run()
-    save_model(model, output, half=not recipe.full)
-    with writing(f"{output}.log.json") as log:
-        log.write(json.dumps(run.costs, indent=2) + "\n")
-    run.clean()
+        header = json.loads((read_header(output) or {}).get("gramian", "{}"))
+        check_replaced(output, force or run.would_make(header))
+        with (
+            locked(output),
+            kept_meanwhile(f"what is finished is kept beside {output}, and the same command goes on"),
+        ):
+            model = run.learn()
+            if dev is not None:  # it may be stopped while it is scored
+                save_model(model, output, half=not recipe.full)
+            save_model(run.scored(model), output, half=not recipe.full)
+            with writing(f"{output}.log.json") as log:
+                log.write(json.dumps(run.costs, indent=2) + "\n")
+            run.clean()
     if not quiet:
         say(f"wrote {output}: {time.perf_counter() - began:.1f} s in all")
 

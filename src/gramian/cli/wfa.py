@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
-from gramian.cli.options import ALL_JOBS, AS_JSON, MODEL_OUTPUT, QUIET, SEED, TEXT_OUTPUT
+from gramian.cli.options import ALL_JOBS, AS_JSON, FORCE, MODEL_OUTPUT, QUIET, SEED, TEXT_OUTPUT, new_model
 from gramian.cli.talk import say, showing_progress
 from gramian.errors import OptionError
 
@@ -48,6 +48,7 @@ def train(
     layout: Layout = _LAYOUT,
     tags: Tags = _TAGS,
     jobs: int | None = ALL_JOBS,
+    force: bool = FORCE,
     quiet: bool = QUIET,
 ) -> None:
     """Learn a sequence model; what is left open is chosen on a slice of the strings."""
@@ -58,13 +59,14 @@ def train(
     if states != "auto" and not (states.isdigit() and int(states)):
         raise OptionError(f"--states must be auto or at least 1, got {states!r}; try: auto")
     n_states: Any = states if states == "auto" else int(states)
-    sample = _read(file, layout, tags)
-    started = monotonic()
-    if not quiet:
-        say(f"{len(sample):,} strings, {len(sample.symbols):,} symbols of {len(sample.alphabet)} kinds")
-    with showing_progress(quiet):
-        model = learn(sample, method, n_states, n_jobs=jobs or -1, random_state=seed)
-    model.save(output)
+    with new_model(output, force):
+        sample = _read(file, layout, tags)
+        started = monotonic()
+        if not quiet:
+            say(f"{len(sample):,} strings, {len(sample.symbols):,} symbols of {len(sample.alphabet)} kinds")
+        with showing_progress(quiet):
+            model = learn(sample, method, n_states, n_jobs=jobs or -1, random_state=seed)
+        model.save(output)
     if not quiet:
         say(f"{_words(model)}; {monotonic() - started:.1f} s; written to {output}")
 

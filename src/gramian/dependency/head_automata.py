@@ -6,6 +6,7 @@ were never seen get an automaton of their direction, learnt from the sequences o
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -16,6 +17,9 @@ from gramian.automata.strings import Symbol
 from gramian.base import Constraint, Number, OneOf, check_options
 from gramian.dependency.modifiers import HeadSequences
 from gramian.dependency.shag import LEFT, RIGHT, SHAG
+from gramian.progress import tell_progress
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -81,9 +85,11 @@ def expectation_maximisation(
     learner = PNFAEM(start=start, max_iter=max_iter, tolerance=0.0)
     by_name = sorted(sequences.samples.items(), key=lambda item: (item[0][0] or "", item[0][1]))
     for number, (head, sample) in enumerate(by_name):
+        tell_progress(_log, "automata", number, len(by_name))
         size = len(sample.alphabet)
         learner.set_params(n_states=min(n_states, size), random_state=random_state + number)
         automata[head] = learner.fit(sample).model_ if size else _deterministic(sample, False)
+    tell_progress(_log, "automata", len(by_name), len(by_name))
     return SHAG.from_automata(sequences.symbols, automata, _defaults(sequences))
 
 

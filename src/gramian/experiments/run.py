@@ -21,6 +21,7 @@ from gramian.experiments.recipes import recipe
 from gramian.experiments.results import Entry, Results, Section
 from gramian.io.files import writing
 from gramian.io.machine import processor, versions
+from gramian.progress import tell_progress
 from gramian.training.parallel import Outcome, TaskFolder, run_tasks
 
 _log = logging.getLogger(__name__)
@@ -143,12 +144,15 @@ class _Watcher:
     def __init__(self, tasks: list[Task], n_jobs: int) -> None:
         self._n_jobs = n_jobs
         self._done, self._total = 0, len(tasks)
-        self._left = sum(task["seconds"] for task in tasks)
+        self._all = self._left = sum(task["seconds"] for task in tasks)
+        self._kept = 0.0
         self._real = self._expected = 0.0
 
     def __call__(self, outcome: Outcome) -> None:
         task = outcome.task
         self._done += 1
+        if outcome.kept:
+            self._kept += task["seconds"]
         self._left -= task["seconds"]
         if not outcome.error:
             self._real += outcome.seconds
@@ -156,6 +160,8 @@ class _Watcher:
         ratio = self._real / self._expected if self._expected else 1.0
         done, left = f"{self._done}/{self._total}", clock(ratio * self._left / self._n_jobs)
         _log.debug("%s runs, about %s left; %s, seed %d", done, left, task["cell"], task["seed"])
+        total = self._all - self._kept
+        tell_progress(_log, "runs", total - self._left, total)
 
 
 def clock(seconds: float) -> str:

@@ -169,8 +169,17 @@ def check_output(path: str | os.PathLike[str]) -> None:
     folder = Path(path).parent
     if not folder.is_dir():
         raise OptionError(f"{path}: there is no folder {folder}; try: mkdir -p {folder}")
-    if Path(path).is_dir() or not os.access(folder, os.W_OK):
+    if not os.access(folder, os.W_OK) or (Path(path).exists() and not Path(path).is_file()):
         raise OptionError(f"{path}: cannot be written; try: another name or folder")
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Raise an OptionError now if a folder, which is made if it is not there, could not be written to at the end of work."""
+    place = Path(path).absolute()
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir() or not os.access(place, os.W_OK):
+        raise OptionError(f"{path}: this folder cannot be written to; try: another one")
 
 
 @contextmanager

@@ -25,7 +25,11 @@ def read_header(file: str) -> dict[str, str] | None:
     return metadata if isinstance(metadata, dict) else {}
 
 
-def holds_trees(file: str | os.PathLike[str]) -> bool:
-    """Whether a file starts like bracketed trees, which is what people give where a model is wanted."""
+def kind_of_text(file: str | os.PathLike[str]) -> str | None:
+    """Return what a file that is no model seems to hold, in words, where people may take it for one: trees, or dependency trees."""
     with open(file, "rb") as stream:
-        return stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"(")
+        lines = stream.read(1 << 14).removeprefix(b"\xef\xbb\xbf").lstrip().splitlines()
+    if lines and lines[0].startswith(b"("):
+        return "trees in brackets"
+    words = [line for line in lines if line.strip() and not line.startswith(b"#")]
+    return "dependency trees in CoNLL-U" if words and words[0].count(b"\t") == 9 else None

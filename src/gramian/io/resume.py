@@ -12,6 +12,7 @@ from typing import IO
 from gramian import __version__
 from gramian.errors import InputError
 from gramian.io.files import writing
+from gramian.io.lock import locked
 
 
 @contextmanager
@@ -28,12 +29,13 @@ def resumed(output: str, files: list[str], options: object, *, blocks: bool) -> 
     target = Path(output)
     partial = target.with_name(f".{target.name}.{_mark(files, options)}.partial")
     try:
-        with open(partial, "a+b") as file:
-            end, done = _finished(file, blocks)
-            file.truncate(end)
-        with open(partial, "a", encoding="utf-8", newline="\n") as out:
-            yield out, done
-        os.replace(partial, target)
+        with locked(target):
+            with open(partial, "a+b") as file:
+                end, done = _finished(file, blocks)
+                file.truncate(end)
+            with open(partial, "a", encoding="utf-8", newline="\n") as out:
+                yield out, done
+            os.replace(partial, target)
     except OSError as error:
         raise InputError(
             f"cannot be written ({error.strerror})",

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from gramian import __version__
 from gramian.errors import GramianError, ModelFileError, OptionError
 from gramian.io.files import write_bytes
-from gramian.io.header import holds_trees
+from gramian.io.header import kind_of_text
 from gramian.io.tensors import Tensors
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
@@ -134,8 +134,10 @@ def load(path: AnyPath, *kinds: str) -> Any:
             header = _header(path, file.metadata() or {}, format, hint)
             tensors: Tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     except SafetensorError:
-        if holds_trees(path):
-            raise ModelFileError(f"{path}: holds trees, not a model; try: {hint}") from None
+        if (text := kind_of_text(path)) is not None:
+            raise ModelFileError(
+                f"{path}: holds {text}, not a model; try: {hint}, or make one of it: {_learning(text, path)}"
+            ) from None
         raise ModelFileError(
             f"{path}: not a model file of gramian, or one that is damaged or cut short; try: copying it again, or {hint}"
         ) from None
@@ -152,6 +154,11 @@ def load(path: AnyPath, *kinds: str) -> Any:
     with _told(f"{path}: the file holds no model this gramian ({__version__}) can use: ", ModelFileError):
         format.check_numbers(tensors)
         return unpack(kind, header, tensors)
+
+
+def _learning(text: str, path: AnyPath) -> str:
+    """Return the command that learns a model from a file of text."""
+    return f"gramian {'dep train' if 'CoNLL-U' in text else 'train'} {path} -o MODEL"
 
 
 def _header(path: AnyPath, metadata: Mapping[str, str], format: Format, hint: str) -> Header:

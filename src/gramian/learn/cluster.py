@@ -9,6 +9,7 @@ the whole features, projected by what the thinned ones gave. Gaussian noise dist
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -27,6 +28,7 @@ from gramian.learn.smoothing import NO_SMOOTHING, Smoothing
 from gramian.learn.states import Allocation, States
 from gramian.learn.svd import CrossSVD, cross_svd
 from gramian.learn.tables import LatentTables, Layout
+from gramian.progress import tell_progress
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 Noise: TypeAlias = Literal["dropout", "additive", "multiplicative"]
 LEVELS = (0.05, 0.1, 0.15, 0.2)
 """The levels of the paper."""
+
+_log = logging.getLogger(__name__)
 
 _SAMPLE = 40_000  # k-means sees at most so many nodes of a symbol; the rest go to their nearest centre
 
@@ -167,11 +171,13 @@ class SpectralClustering(Learner):
         report.facts["singular values"] = spectra = {}
         with report.stage("projections and clusters"):
             for symbol, states in enumerate(n_states.tolist()):
+                tell_progress(_log, "labels clustered", symbol, len(n_states))
                 nodes = seen.nodes(symbol)
                 self.states_[nodes], weight, spectra[seen.name(symbol)] = self._cluster(
                     nodes, columns, states
                 )
                 weights.append(weight)
+            tell_progress(_log, "labels clustered", len(n_states), len(n_states))
         layout = Layout.of(seen.productions, n_states)
         with report.stage("counts"):
             if self.clustering.soft is None:

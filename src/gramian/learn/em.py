@@ -8,13 +8,15 @@ step; without smoothing it does.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from gramian import __version__
 from gramian.base import Constraint, Function, InstanceOf, Number, Report, Whole, or_none
 from gramian.features import Features
 from gramian.grammar import LPCFG
@@ -28,6 +30,7 @@ from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
 from gramian.learn.states import Allocation, States
 from gramian.learn.tables import LatentTables, Layout, tables_of
+from gramian.progress import tell_progress
 
 _TENSORS = ("binary", "unary", "lexical", "root")
 
@@ -35,25 +38,28 @@ _TENSORS = ("binary", "unary", "lexical", "root")
 class _Checkpoint:
     """A file that holds the counts after the latest step; without a path, nothing is kept.
 
-    `options` is what determines the counts besides the treebank; a file made with other options or trees is not taken up.
+    `options` is what determines the counts besides the treebank; a file made with other options or trees, or by another
+    version of gramian, is not taken up.
     """
 
     def __init__(self, path: str | None, ending: str, seen: Observations, options: str) -> None:
         self._path = None if path is None else Path(path + ending)
-        self._seen, self._mark = seen, f"{seen.digest} {options}"
+        self._seen, self._mark = seen, f"{__version__} {seen.digest} {options}"
 
-    def save(self, counts: LatentTables, likelihoods: list[float]) -> None:
-        """Write the counts after ``len(likelihoods)`` steps, whole or not at all."""
+    def save(
+        self, counts: LatentTables, likelihoods: list[float], facts: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write the counts after ``len(likelihoods)`` steps, and a report's facts about the way to them; whole or not at all."""
         if self._path is None:
             return
         from safetensors.numpy import save
 
-        head = {"mark": self._mark, "likelihoods": json.dumps(likelihoods)}
+        head = {"mark": self._mark, "likelihoods": json.dumps(likelihoods), "facts": json.dumps(facts or {})}
         tensors = {name: getattr(counts, name) for name in _TENSORS}
         write_bytes(self._path, save(tensors | {"n_states": counts.layout.n_states}, head))
 
-    def load(self) -> tuple[LatentTables, list[float]] | None:
-        """Return counts and likelihoods of the steps done, or None if there is no file that fits."""
+    def load(self) -> tuple[LatentTables, list[float], dict[str, Any]] | None:
+        """Return counts and likelihoods of the steps done, and the facts; or None if there is no file that fits."""
         if self._path is None:
             return None
         from safetensors import SafetensorError, safe_open
@@ -66,14 +72,18 @@ class _Checkpoint:
                 n_states = np.asarray(file.get_tensor("n_states"), np.int32)
                 tensors = {name: file.get_tensor(name) for name in _TENSORS}
                 likelihoods = [float(value) for value in json.loads(head["likelihoods"])]
+                facts = dict(json.loads(head["facts"]))
         except (OSError, SafetensorError, KeyError, ValueError):
             return None
-        return LatentTables(Layout.of(self._seen.productions, n_states), **tensors), likelihoods
+        return LatentTables(Layout.of(self._seen.productions, n_states), **tensors), likelihoods, facts
 
     def remove(self) -> None:
         """Delete the file, if there is one."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
+
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -118,14 +128,16 @@ class _Iterated(Learner):
             _Checkpoint(self.checkpoint, end, seen, self.identity()) for end in ("", ".best")
         )
         if (resumed := latest.load()) is not None:
-            counts, likelihoods = resumed
+            counts, likelihoods, facts = resumed
+            report.facts |= facts
             report.say(f"going on after step {len(likelihoods)}")
             if watch is not None and (found := best_file.load()) is not None:
                 best = (found[1][0], int(found[1][1]), found[0])
         else:
             counts, likelihoods = start(), []
-            latest.save(counts, likelihoods)
+            latest.save(counts, likelihoods, report.facts)
         with report.stage("expectation-maximisation"):
+            tell_progress(_log, "steps of EM", len(likelihoods), self.max_iter)
             for step in range(len(likelihoods) + 1, self.max_iter + 1):
                 expectation = seen.trees.expect(model.tables(counts), self._threads)
                 counts = expectation.counts
@@ -138,7 +150,8 @@ class _Iterated(Learner):
                         best_file.save(counts, [value, float(step)])
                     elif step - best[1] >= watch.patience:
                         break
-                latest.save(counts, likelihoods)
+                latest.save(counts, likelihoods, report.facts)
+                tell_progress(_log, "steps of EM", step, self.max_iter)
         report.facts["log-likelihood"] = [round(value, 2) for value in likelihoods]
         if best is not None:
             _, report.facts["best step"], counts = best

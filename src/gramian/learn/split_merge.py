@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import reduce
 from typing import ClassVar
 
@@ -17,6 +18,9 @@ from gramian.learn.merge import merge_cheapest
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing
 from gramian.learn.tables import LatentTables, Layout
+from gramian.progress import tell_progress
+
+_log = logging.getLogger(__name__)
 
 
 class SplitMerge(Learner):
@@ -96,12 +100,15 @@ class SplitMerge(Learner):
         room = np.minimum(self.n_states, np.maximum(1, seen.label_count // 10))
         self.history_: list[list[npt.NDArray[np.int64]]] = []
         report.facts["log-likelihood"] = likelihoods = []
+        all_steps = self.cycles * (self.split_steps + self.merge_steps + self.smooth_steps)
+        tell_progress(_log, "steps of EM", 0, all_steps)
 
         def polish(counts: LatentTables, steps: int, model: Maximisation) -> LatentTables:
             for _ in range(steps):
                 expectation = seen.trees.expect(model.tables(counts), self._threads)
                 counts = expectation.counts
                 likelihoods.append(round(float(expectation.log_likelihood.sum()), 2))
+                tell_progress(_log, "steps of EM", len(likelihoods), all_steps)
             return counts
 
         for cycle in range(1, self.cycles + 1):

@@ -12,7 +12,9 @@ from typing import Any, TypeAlias
 
 from threadpoolctl import threadpool_limits
 
+from gramian import __version__
 from gramian.errors import InputError
+from gramian.progress import tell_progress
 
 Assignment: TypeAlias = tuple[int, ...]
 """A number of states for every symbol."""
@@ -56,7 +58,7 @@ class Trials:
     """Scores candidates, each once, as far as the budget goes; better ones are logged as they are found.
 
     With a file, every score is one JSON line, and what it has needs no work. Its first line, `head`, stands for all that a score
-    depends on.
+    depends on; what another version of gramian scored is forgotten.
     """
 
     def __init__(
@@ -70,7 +72,10 @@ class Trials:
         if self._path is None:
             return
         text = self._path.read_text(encoding="utf-8") if self._path.exists() else ""
-        lines = text.splitlines()
+        lines, head = text.splitlines(), {**head, "gramian": __version__}
+        if lines and {**_record(lines[0]), "gramian": __version__} == head != _record(lines[0]):
+            self._path.unlink()
+            text, lines = "", []
         if text and not text.endswith("\n"):  # it was cut short
             self._write("")
         if not lines:
@@ -117,6 +122,8 @@ class Trials:
                 if self._path is not None and not is_stored:
                     record = {"symbol": name, "score": tried.score, "states": list(one)}
                     self._write(json.dumps(record, ensure_ascii=False))
+                if self._budget < math.inf:
+                    tell_progress(_log, "candidates", len(self._known), self._budget)
         return [trial(one, self._known[one]) for one in candidates if one in self._known]
 
     def _write(self, line: str) -> None:

@@ -10,10 +10,14 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from gramian.progress import tell_progress
+
 Floats = npt.NDArray[np.float32]
 Example = TypeVar("Example")
 
 _log = logging.getLogger(__name__)
+
+_TOLD = 64  # steps between news of progress
 
 
 class Tables(NamedTuple):
@@ -68,6 +72,7 @@ def ascend(
     """
     rng = np.random.default_rng(random_state)
     step = 0
+    tell_progress(_log, "examples", 0, max_iter * len(examples))
     with ThreadPoolExecutor(n_jobs) as pool:
         apply: Any = pool.map if n_jobs > 1 else map
         for number in range(1, max_iter + 1):
@@ -79,5 +84,8 @@ def ascend(
                 for view, example, found in zip(views, chosen, gradients, strict=True):
                     step += 1
                     climb(view, example, found, float(step))
+                if step % _TOLD < batch:
+                    tell_progress(_log, "examples", step, max_iter * len(order))
+            tell_progress(_log, "examples", step, max_iter * len(order))
             _log.info("pass %d of %d%s", number, max_iter, told())
     return mean_weights(tables.weights, tables.drift, step + 1)

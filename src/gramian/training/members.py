@@ -9,7 +9,7 @@ import base64
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -24,7 +24,7 @@ from gramian.loglinear.loglinear_store import load as load_expert
 from gramian.loglinear.loglinear_store import save as save_expert
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
-from gramian.training.parallel import Outcome, run_tasks
+from gramian.training.parallel import Outcome, run_tasks, task_key
 from gramian.training.recipe import Recipe, make_learner
 from gramian.training.training_data import Fold, TrainingData
 from gramian.trees import Tree
@@ -79,6 +79,9 @@ class MemberTask:
     member: Member
     compact: bool = True  # whether its rules become of low rank
     fold: Fold | None = None  # what it is not to see
+    folder: str | None = field(
+        default=None, repr=False, metadata={"key": False}
+    )  # where it may keep steps that are done
 
     def run(self, data: TrainingData) -> dict[str, Any]:
         """Return the bytes of a model file in base 64 (``"model"`` or ``"expert"``), and what it took."""
@@ -88,13 +91,15 @@ class MemberTask:
             crf = SpanCRF(random_state=seed, **self.parameters)
             crf.fit(data.treebank(direction, self.fold))
             took = time.process_time() - began
-            return {EXPERT: _encoded(partial(save_expert, crf.model_)), "processor": took}
+            return {EXPERT: encoded(partial(save_expert, crf.model_)), "processor": took}
         noise, level = self.member.noise, self.member.noise_level
         noisy = {"clustering__noise": noise, "clustering__noise_level": level} if noise else {}
         learner = make_learner(self.method, seed, dict(self.parameters) | noisy)
+        if self.folder is not None and "checkpoint" in learner.get_params():
+            learner.set_params(checkpoint=str(Path(self.folder) / f"{task_key(self)}.partial"))
         data.observations(direction, self.fold).keep_features = True  # for the next member
         model, costs = learnt_model(learner, data, self.compact, direction, self.fold)
-        return {"model": _encoded(partial(save_model, model)), **costs}
+        return {"model": encoded(partial(save_model, model)), **costs}
 
 
 def learnt_model(
@@ -112,10 +117,11 @@ def learnt_model(
     return Model(grammar, report=report), costs
 
 
-def member_tasks(recipe: Recipe, data: TrainingData) -> list[MemberTask]:
-    """Return the tasks of a recipe's members, an expert's first, since it takes longest."""
+def member_tasks(recipe: Recipe, data: TrainingData, folder: Path | None = None) -> list[MemberTask]:
+    """Return the tasks of a recipe's members, an expert's first, since it takes longest; `folder` as in a task."""
+    kept = None if folder is None else str(folder)
     tasks = [
-        MemberTask(data.key, recipe.method, recipe.learner_parameters(), member, not recipe.full)
+        MemberTask(data.key, recipe.method, recipe.learner_parameters(), member, not recipe.full, folder=kept)
         for member in plan_members(recipe.n_models, recipe.noise, recipe.directions, recipe.random_state)
     ]
     expert = [replace(tasks[0], method=EXPERT, parameters={}, compact=True)] if recipe.expert else []
@@ -125,8 +131,8 @@ def member_tasks(recipe: Recipe, data: TrainingData) -> list[MemberTask]:
 def whole_model(tasks: Sequence[MemberTask], results: Sequence[Mapping[str, Any]]) -> Model:
     """Return one model of all that tasks made: grammars, and an expert if there is one."""
     members = [task.member for task in tasks if task.method != EXPERT]
-    models = [_decoded(result["model"], load_model) for result in results if "model" in result]
-    expert = next((_decoded(one[EXPERT], load_expert) for one in results if EXPERT in one), None)
+    models = [decoded(result["model"], load_model) for result in results if "model" in result]
+    expert = next((decoded(one[EXPERT], load_expert) for one in results if EXPERT in one), None)
     report = dict(models[0].report) | {"members": [asdict(member) for member in members]}
     others = tuple(one.grammar for one in models[1:])
     kinds = tuple(member.kind for member in members)
@@ -153,7 +159,7 @@ def _run(task: Any, data: TrainingData) -> Any:
     return task.run(data)
 
 
-def _encoded(save: Callable[[Path], None]) -> str:
+def encoded(save: Callable[[Path], None]) -> str:
     """Return the bytes that `save` writes to a file, in base 64."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "file"
@@ -161,7 +167,7 @@ def _encoded(save: Callable[[Path], None]) -> str:
         return base64.b64encode(file.read_bytes()).decode("ascii")
 
 
-def _decoded(text: str, load: Callable[[Path], _Loaded]) -> _Loaded:
+def decoded(text: str, load: Callable[[Path], _Loaded]) -> _Loaded:
     """Return what `load` makes of a file with the bytes that `text` stands for."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "file"

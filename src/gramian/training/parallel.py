@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from threading import Thread
@@ -23,6 +24,7 @@ from typing import Any, Literal
 from gramian import __version__
 from gramian.base import OneOf, Whole, check_value
 from gramian.errors import GramianError, InputError, MissingExtraError, OptionError
+from gramian.interruption import was_interrupted
 from gramian.io.files import writing
 
 _TRIES = 3  # how often a task may lose its worker
@@ -180,7 +182,9 @@ def _attempt(function: Callable[..., Any], task: Any, shared: Any) -> Outcome:
         value = function(task) if shared is None else function(task, shared)
     except GramianError as error:
         return Outcome(task, error=str(error), seconds=perf_counter() - began)
-    except Exception:
+    except Exception as error:
+        if was_interrupted(error):
+            raise KeyboardInterrupt from None
         return Outcome(task, error=traceback.format_exc(), seconds=perf_counter() - began)
     return Outcome(task, value, seconds=perf_counter() - began)
 
@@ -209,7 +213,8 @@ def _in_processes(
             stack.callback(pool.shutdown, wait=True, kill_workers=True)
 
             def submit(queue: deque[int], pool: Any = pool, running: dict[Any, int] = running) -> None:
-                future = pool.submit(_attempt_here, function, tasks[queue[0]])
+                with _signals_held_back():
+                    future = pool.submit(_attempt_here, function, tasks[queue[0]])
                 running[future] = queue.popleft()  # only now: a broken pool takes nothing
 
             try:
@@ -236,6 +241,19 @@ def _in_processes(
 
 
 _DIED = f"the process that ran it died {_TRIES} times; was it killed, or out of memory?"
+
+
+@contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach: it is this one that ends them. What comes meanwhile comes afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _here: list[Any] = [None]  # in a worker: what its tasks share

@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gramian import __version__
+from gramian.chart.forest import Pruning
 from gramian.corpus.productions import Productions
 from gramian.evaluate import GoldBrackets
 from gramian.grammar import LPCFG
+from gramian.io.lock import locked
 from gramian.learn import Watch
+from gramian.learn.learner import Learner
 from gramian.learn.observations import head_rules
 from gramian.learn.states import allocate_states
 from gramian.learn.tables import Layout
+from gramian.parsing.limits import expected_seconds
 from gramian.parsing.model import Model
+from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
+from gramian.progress import tell_progress
 from gramian.training.calibrate import calibrate
-from gramian.training.members import Member, Workplace, disagreement, learnt_model, member_tasks, whole_model
-from gramian.training.parallel import Outcome
+from gramian.training.members import (
+    Member,
+    Workplace,
+    decoded,
+    disagreement,
+    encoded,
+    learnt_model,
+    member_tasks,
+    whole_model,
+)
+from gramian.training.parallel import Outcome, TaskFolder
 from gramian.training.recipe import Recipe
 from gramian.training.reranking import add_reranker
 from gramian.training.state_search import StateSearch
@@ -62,8 +82,9 @@ def train(
     recipe.check(dev=dev is not None, scheduler=scheduler is not None)  # before anything is read
     data = trees if isinstance(trees, TrainingData) else TrainingData.read(trees, recipe)
     run = TrainingRun(data, recipe, dev=dev, n_jobs=n_jobs, scheduler=scheduler, checkpoint=checkpoint)
-    model = run.run()
-    run.clean()
+    with nullcontext() if checkpoint is None else locked(checkpoint):
+        model = run.run()
+        run.clean()
     return model
 
 
@@ -82,7 +103,7 @@ class TrainingRun:
         Address of a Dask scheduler whose workers train the parts instead.
     checkpoint : path, optional
         Beside a file of this name, finished parts of the work are kept: ``.members``, ``.partial``, ``.search.jsonl``. The same
-        training goes on from there if it was stopped.
+        training, by the same version of gramian, goes on from there if it was stopped.
 
     Attributes
     ----------
@@ -111,19 +132,47 @@ class TrainingRun:
         self.costs: dict[str, Any] = {}
 
     def run(self) -> Model:
+        """Learn the model, and score it if there are trees to score it on."""
+        return self.scored(self.learn())
+
+    def learn(self) -> Model:
         """Learn the model."""
         began = time.perf_counter()
         searched = {"search": self._search()} if self.recipe.search else {}
         recipe = self.recipe
         model = self._bundle() if recipe.is_bundle else self._single()
-        about = {"source": self.data.source, "trees": self.data.bank.n_trees, "words": self.data.n_words}
-        about |= {"tagged text": recipe.tagged} if recipe.tagged else {}
-        about |= {"attribution": recipe.attribution} if recipe.attribution else {}
-        model = replace(model, options=recipe.options() | searched, data=about, preset=recipe.preset)
-        if self.gold is not None:
-            model = self._scored(model, self.gold)
+        options = recipe.options() | searched
+        model = replace(model, options=options, data=self._about_data(), preset=recipe.preset)
         self.costs["seconds"]["all"] = round(time.perf_counter() - began, 3)
         return model
+
+    def scored(self, model: Model) -> Model:
+        """Return a model with its scores, if there are trees to score it on."""
+        if self.gold is None:
+            return model
+        began = time.perf_counter()
+        model = self._scored(model, self.gold)
+        self.costs["seconds"]["all"] = round(self.costs["seconds"]["all"] + time.perf_counter() - began, 3)
+        return model
+
+    def would_make(self, header: Mapping[str, Any]) -> bool:
+        """Whether a file with this header holds what this training makes, so that nothing is lost if it is replaced."""
+        searched = {"n_states", "search"} if self.recipe.search else set()
+        wanted = json.loads(json.dumps(self.recipe.options()))
+        stored = dict(header.get("options", {}))
+        return (
+            header.get("gramian") == __version__
+            and all(stored.get(name) == value for name, value in wanted.items() if name not in searched)
+            and ("search" in stored) == bool(self.recipe.search)
+            and header.get("data") == self._about_data()
+            and (self.gold is not None or not header.get("metrics"))
+        )
+
+    def _about_data(self) -> dict[str, Any]:
+        """Return what a model file says of what it was learnt from."""
+        about = {"source": self.data.source, "trees": self.data.bank.n_trees, "words": self.data.n_words}
+        about |= {"tagged text": self.recipe.tagged} if self.recipe.tagged else {}
+        return about | ({"attribution": self.recipe.attribution} if self.recipe.attribution else {})
 
     def clean(self) -> None:
         """Remove what was kept for a training that is stopped."""
@@ -145,9 +194,18 @@ class TrainingRun:
         models = recipe.n_models * (1 + recipe.calibrate) * (recipe.folds if recipe.rerank else 1)
         step = 1e-6 * len(bank.label) + 3 * work / 1e10
         nodes = len(bank.label) * (400 + 12 * float(n_states[bank.label].mean()))
+        seconds = models * (2 + features + used.get("max_iter", 0) * step)
+        scoring = 0.0
+        if self.gold is not None:  # each grammar alone, and all together; or after every step
+            times = 2 * recipe.n_models if recipe.is_bundle else 1
+            times += (used.get("max_iter", 0) if recipe.keep_best else 0) + recipe.expert
+            rules = len(productions.binary)
+            charts = sum(expected_seconds(Pruning(), len(tree.words), rules) for tree in self.gold)
+            scoring = times * charts / self.n_jobs
         return {
             "cells": cells,
-            "seconds": round(models * (2 + features + used.get("max_iter", 0) * step), 1),
+            "seconds": round(seconds + scoring, 1),
+            **({} if self.gold is None else {"seconds of these for scoring": round(scoring, 3)}),
             "megabytes": round(300 + 20 * cells / 1e6 + nodes / 1e6),
         }
 
@@ -188,18 +246,48 @@ class TrainingRun:
         if recipe.keep_best:
             others["watch"] = Watch(self._f1_of_step)
         learner = recipe.learner(n_jobs=self.n_jobs, **others)
-        model, costs = learnt_model(learner, self.data, not recipe.full)
+        model, costs = self._kept(learner) or self._learnt(learner)
         processor = round(costs.pop("processor"), 3)
         self.costs = costs | {"seconds": costs["seconds"] | {"processor": processor}}
         return model
 
+    def _learnt(self, learner: Learner) -> tuple[Model, dict[str, Any]]:
+        """Learn one grammar; keep it if it is to be scored, which takes a while."""
+        model, costs = learnt_model(learner, self.data, not self.recipe.full)
+        if self.place.folder is not None and self.gold is not None:
+            value = {"model": encoded(partial(save_model, model)), "costs": costs}
+            TaskFolder(self.place.folder).keep(Outcome(self._single_task(learner), value))
+        return model, costs
+
+    def _kept(self, learner: Learner) -> tuple[Model, dict[str, Any]] | None:
+        """Return the grammar that was learnt before its scoring was stopped, if there is one."""
+        if self.place.folder is None or self.gold is None or not self.place.folder.is_dir():
+            return None
+        found = TaskFolder(self.place.folder).find(self._single_task(learner))
+        if found is None:
+            return None
+        _log.info("the model: kept from before")
+        return decoded(found.value["model"], load_model), found.value["costs"]
+
+    def _single_task(self, learner: Learner) -> dict[str, Any]:
+        """Return all that a single grammar depends on."""
+        recipe = self.recipe
+        judges = [str(tree) for tree in self.gold or ()] if recipe.keep_best else []
+        about = repr((learner.identity(), recipe.max_iter, recipe.full, judges))
+        digest = hashlib.sha256(about.encode()).hexdigest()
+        return {"data": self.data.key, "options": recipe.options(), "else": digest}
+
     def _bundle(self) -> Model:
         """Train all members, those already finished excepted, and what is learnt from folds."""
-        recipe, place, numbers = self.recipe, self.place, count(1)
-        tasks = member_tasks(recipe, self.data)
+        recipe, place, numbers, before = self.recipe, self.place, count(1), 0
+        tasks = member_tasks(recipe, self.data, place.folder if place.scheduler is None else None)
+        tell_progress(_log, "models", 0, len(tasks))
 
         def watch(outcome: Outcome) -> None:
-            done = next(numbers)
+            nonlocal before
+            done, before = next(numbers), before + outcome.kept
+            if done <= len(tasks):
+                tell_progress(_log, "models", done - before, len(tasks) - before)
             what = f"model {done} of {len(tasks)}" if done <= len(tasks) else "on trees held out"
             _log.info("%s: %s", what, outcome.how)
 
@@ -226,7 +314,10 @@ class TrainingRun:
         """Note scores, and those of each grammar alone with what they disagree on if there are several parts."""
         report, together = dict(model.report), ""
         if self.recipe.is_bundle:
-            parses = [self._parses(Model(grammar), gold) for grammar in model.grammars]
+            parses = [
+                self._parses(Model(grammar), gold, f"sentences with grammar {number}")
+                for number, grammar in enumerate(model.grammars, 1)
+            ]
             single = [GoldBrackets(gold).score(trees).f1_gold_tags for trees in parses]
             members, report["members"] = report["members"], []
             for about, value in zip(members, single, strict=True):
@@ -242,9 +333,14 @@ class TrainingRun:
         metrics |= {"dev": self.dev, "signature": scores.signature()}
         return replace(model, metrics=metrics, report=report)
 
-    def _parses(self, model: Model | LPCFG, gold: list[Tree]) -> list[Tree]:
-        results = Parser(model).parse_many([list(tree.words) for tree in gold], n_jobs=self.n_jobs)
-        return [result.tree for result in results]
+    def _parses(self, model: Model | LPCFG, gold: list[Tree], what: str = "sentences") -> list[Tree]:
+        """Return the best trees of the words of others, and tell of progress."""
+        trees: list[Tree] = []
+        tell_progress(_log, what, 0, len(gold))
+        for result in Parser(model).parse_many([list(tree.words) for tree in gold], n_jobs=self.n_jobs):
+            trees.append(result.tree)
+            tell_progress(_log, what, len(trees), len(gold))
+        return trees
 
     def _f1_of_step(self, step: int, make: Callable[[], LPCFG]) -> float:
         """Return the F1 that decides which step is kept."""

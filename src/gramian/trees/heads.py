@@ -21,6 +21,7 @@ Side: TypeAlias = Literal["left", "right"]
 
 _CATEGORY = re.compile(r"(?<=.)[-=|^].*")
 _SEARCHES = ("left", "right", "left-any", "right-any", "last")
+_MOST_KNOWN = 1 << 16  # rules whose heads are kept
 _DIRECTIVES = ("default", "never", "coordination")
 
 
@@ -120,6 +121,8 @@ class HeadRules:
         key = (tree.label, *[child.label for child in tree.children])
         index = self._known.get(key)
         if index is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
             index = self._known[key] = self.find(key[0], key[1:])
         return index
 

@@ -33,6 +33,7 @@ from gramian.learn import (
 )
 from gramian.learn import tree_inference as inference
 from gramian.learn.counting import random_counts
+from gramian.learn.em import _Checkpoint
 from gramian.learn.learner import Maximisation
 from gramian.learn.smoothing import NO_SMOOTHING
 from gramian.learn.tables import LatentTables, Layout, tables_of
@@ -334,6 +335,17 @@ def test_training_that_was_stopped_remembers_its_best_step(bank, tmp_path):
     one_step = EM(2, allocation="all", max_iter=1).fit(bank)
     assert contents(learner.model_, tmp_path / "best") == contents(one_step.model_, tmp_path / "one")
     assert not list(tmp_path.glob("partial*"))
+
+
+def test_a_checkpoint_of_another_version_is_not_taken_up(bank, tmp_path, monkeypatch):
+    seen = Observations.of(bank)
+    counts = random_counts(seen, Layout.of(seen.productions, np.full(bank.n_symbols, 2, np.int32)), 0)
+    file = str(tmp_path / "c")
+    _Checkpoint(file, "", seen, "x").save(counts, [1.0], {"told": [2.5]})
+    _, likelihoods, facts = _Checkpoint(file, "", seen, "x").load()
+    assert (likelihoods, facts) == ([1.0], {"told": [2.5]})
+    monkeypatch.setattr("gramian.learn.em.__version__", "0.0.1")
+    assert _Checkpoint(file, "", seen, "x").load() is None
 
 
 def test_a_checkpoint_of_other_options_is_not_taken_up(bank, tmp_path, caplog):

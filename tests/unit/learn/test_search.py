@@ -12,6 +12,7 @@ from gramian.errors import InputError, OptionError
 from gramian.learn import Features, Observations, SpectralClustering
 from gramian.learn.search import ClusterCache, held_out_score, search_states, states_by_singular_values
 from gramian.learn.states import allocate_states
+from gramian.learn.trials import Trials
 from gramian.trees import Tree
 
 TEXTS = (
@@ -153,3 +154,26 @@ def test_bad_options(cache):
         search_states(cache, Distance(1), method="wide")
     with pytest.raises(OptionError, match=r"^beam must be at least 1, got 0$"):
         search_states(cache, Distance(1), beam=0)
+
+
+def test_a_log_of_another_version_begins_anew(tmp_path, monkeypatch):
+    asked = []
+
+    def search(about="x"):
+        trials = Trials(
+            lambda left: [asked.append(one) or 80.0 for one in left],
+            None,
+            tmp_path / "log",
+            {"search": about},
+        )
+        trials.run("NP", [(2,)], [0])
+
+    search()
+    search()
+    assert len(asked) == 1
+    monkeypatch.setattr("gramian.learn.trials.__version__", "99.0")
+    search()
+    assert len(asked) == 2
+    assert len((tmp_path / "log").read_text().splitlines()) == 2
+    with pytest.raises(InputError, match="another treebank"):
+        search("y")

@@ -20,6 +20,7 @@ from gramian.errors import OptionError
 from gramian.grammar.compress.decompose import Triple, compare, fit_probabilities, fit_signed
 from gramian.grammar.factors import Factors
 from gramian.grammar.lpcfg import LPCFG
+from gramian.progress import tell_progress
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Reals: TypeAlias = npt.NDArray[np.float64]
@@ -189,8 +190,7 @@ def compress(
         for rule, (factors, *error) in enumerate(threads.map(plan.fit, range(len(uses)))):
             fitted.append(factors)
             errors[rule] = error
-            if rule % 50 == 0:
-                _log.debug("%d of %d rules", rule, len(uses))
+            tell_progress(_log, "rules", rule + 1, len(uses))
     return _assembled(grammar, fitted, uses, errors, signed)
 
 

@@ -17,6 +17,7 @@ from gramian.errors import OptionError
 from gramian.grammar.compress.lowrank import Compression, compared, expected_uses
 from gramian.grammar.factors import Factors
 from gramian.grammar.lpcfg import LPCFG
+from gramian.progress import tell_progress
 
 Floats = npt.NDArray[np.float32]
 _log = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ def compress_shared(grammar: LPCFG, rank: int = 256) -> Compression:
     while fit.rank < rank:
         fit.grow(min(rank, 2 * fit.rank))
         fit.improve(_STEPS)
-        _log.debug("%d of %d products", fit.rank, rank)
+        tell_progress(_log, "products", fit.rank, rank)
     small = replace(grammar, binary=np.empty(0, np.float32), factors=fit.factors())
     return compared(grammar, small)
 

@@ -1,0 +1,16 @@
+"""How far long work is: told as log records that a command shows as bars on a terminal, and others may leave alone."""
+
+from __future__ import annotations
+
+import logging
+
+
+def tell_progress(log: logging.Logger, what: str, done: float, total: float) -> None:
+    """Log, as a detail, how much of some work is done; the first time with 0, so that the rest can be estimated.
+
+    Examples
+    --------
+    >>> tell_progress(logging.getLogger("gramian.example"), "steps", 3, 8)
+    """
+    if log.isEnabledFor(logging.DEBUG):
+        log.debug("%s: %d of %d", what, done, total, extra={"progress": (what, done, total)})
