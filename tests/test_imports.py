@@ -28,13 +28,14 @@ MAY_IMPORT = {
     "chart": BASE | {"trees", "corpus", "grammar"},
     "learn": GRAMMARS | {"base", "features"},
     "loglinear": GRAMMARS | {"base", "learn", "evaluate"},
+    "neural": BASE | {"base", "trees", "evaluate"},
     "parsing": GRAMMARS | {"loglinear", "evaluate"},
     "training": GRAMMARS | {"base", "features", "learn", "evaluate", "loglinear", "parsing"},
     "automata": BASE | {"base", "evaluate"},
     "dependency": BASE | {"base", "trees", "automata", "evaluate", "loglinear"},
 }
 ON_TOP = {"cli", "web", "interop", "experiments", "__main__", "__init__"}
-HEAVY = ("numpy", "scipy", "numba", "sklearn", "nltk", "conllu", "safetensors", "rich")
+HEAVY = ("numpy", "scipy", "numba", "sklearn", "torch", "nltk", "conllu", "safetensors", "rich")
 
 
 def room(path: Path) -> str:

@@ -1,0 +1,4 @@
+from .net_options import Learning as Learning
+from .net_options import NetSize as NetSize
+from .neural_expert import NeuralExpert as NeuralExpert
+from .neural_model import NeuralModel as NeuralModel
