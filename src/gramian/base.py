@@ -12,10 +12,10 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -46,9 +46,14 @@ __all__ = [
     "check_options",
     "check_value",
     "number_of_jobs",
+    "option",
+    "options",
     "or_none",
     "progress_shown",
 ]
+
+
+_Class = TypeVar("_Class")
 
 
 class Constraint:
@@ -206,6 +211,19 @@ class Either(Constraint):
         return [(name, value, next(one for one in self.constraints if one._is_kind(value)))]
 
 
+def option(constraint: Constraint, *, default: Any) -> Any:
+    """Declare an option of an option object: what values it may have, and its default."""
+    return field(default=default, metadata={"constraint": constraint})
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(option,))
+def options(kind: type[_Class]) -> type[_Class]:
+    """Make a class one of option objects: a frozen dataclass that has ``_constraints``."""
+    made = dataclass(frozen=True)(kind)
+    made._constraints = {one.name: one.metadata["constraint"] for one in fields(made)}  # type: ignore[attr-defined, arg-type]
+    return made
+
+
 def or_none(constraint: Constraint) -> Either:
     """Return the constraint of a parameter that may also be None."""
     return Either(constraint, OneOf(None))
@@ -285,24 +303,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     """Base of all estimators.
 
     A subclass declares ``_constraints`` for the parameters of its constructor, beside those declared here and by its other parents,
-    and does what ``fit`` does within ``with self._fitting() as report``. Option objects are frozen dataclasses that declare
-    ``_constraints`` of their own; their fields are parameters too (``smoothing__rule``).
-
-    Examples
-    --------
-    >>> class Mean(Estimator):
-    ...     _constraints = {"power": Number(above=0)}
-    ...     def __init__(self, power=1.0, *, verbose=False):
-    ...         self.power, self.verbose = power, verbose
-    ...     def fit(self, numbers, y=None):
-    ...         with self._fitting() as report:
-    ...             self.model_ = float(np.mean(np.abs(numbers) ** self.power) ** (1 / self.power))
-    ...         return self
-    >>> Mean(power=2).fit([3, 4, 5]).model_ > 4
-    True
-    >>> Mean(power=-1).fit([3, 4, 5])
-    Traceback (most recent call last):
-    gramian.errors.OptionError: power must be above 0, got -1
+    and does what ``fit`` does within ``with self._fitting() as report``. The fields of option objects are parameters too
+    (``smoothing__rule``).
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {

@@ -23,6 +23,7 @@ app = typer.Typer(
 )
 
 Method: TypeAlias = Literal["conditional", "em", "spectral", "det", "det+f"]
+_NONE_LEFT_OUT = "mend the sentence; none can be left out, or the sentences would no longer fit"
 _MODEL = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train' wrote.")
 
 
@@ -161,7 +162,7 @@ def draw(
     symbol, side = None if head == "ROOT" else head, LEFT if direction == "left" else RIGHT
     automaton = parser.grammar.automaton(symbol, side)
     if treebank is not None:
-        trees = projective(_read(treebank))
+        trees = projective([*_sentences(treebank)])
         symbols = [parser.symbols(sentence.tokens) for sentence in trees.sentences]
         found = head_sequences(parser.symbols.names, symbols, trees.heads).samples
         if (symbol, side) not in found:
@@ -191,7 +192,7 @@ def evaluate(
 
     if gold == pred == "-":
         raise OptionError("only one of the files can be stdin")
-    scores = attachment_scores(_read(gold), _read(pred), subtypes=subtypes)
+    scores = attachment_scores([*_sentences(gold)], [*_sentences(pred)], subtypes=subtypes)
     figures = scores.as_dict()
     names = [name for name in figures if name.startswith(("uas", "las"))]
     if as_json:
@@ -203,12 +204,7 @@ def evaluate(
         print(f"{figures[name]:6.2f}  {scores.signature(name)}")
 
 
-def _read(source: str) -> list[Sentence]:
-    hint = "mend the sentence; none can be left out, or the sentences would no longer fit"
-    return list(_sentences(source, hint))
-
-
-def _sentences(source: str, hint: str, *, arcs: bool = True) -> Iterator[Sentence]:
+def _sentences(source: str, hint: str = _NONE_LEFT_OUT, *, arcs: bool = True) -> Iterator[Sentence]:
     """Read sentences, with a `hint` of its own about a broken one."""
     from gramian.trees import ConlluError, read_conllu
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -43,10 +42,7 @@ class Finding:
     fix: str = ""
 
 
-def doctor(
-    model: str | None = MODEL,
-    as_json: bool = AS_JSON,
-) -> None:
+def doctor(model: str | None = MODEL, as_json: bool = AS_JSON) -> None:
     """Look at the installation, compile the parser, parse a sentence; say what is wrong and how to fix it.
 
     Exits with 1 if something is wrong.
@@ -70,15 +66,15 @@ def _examine(model: str | None) -> Iterator[Finding]:
     for name, look in (("versions", _versions), ("threads", _threads), ("cache", _cache)):
         yield _guarded(name, look)
     parsers: list[Parser] = []
-    yield _guarded("model", partial(_model, path=model, parsers=parsers))
+    yield _guarded("model", _model, model, parsers)
     for parser in parsers:
-        yield _guarded("kernels", partial(_kernels, parser=parser))
-        yield _guarded("sentence", partial(_sentence, parser=parser))
+        yield _guarded("kernels", _kernels, parser)
+        yield _guarded("sentence", _sentence, parser)
 
 
-def _guarded(name: str, look: Callable[[str], Finding]) -> Finding:
+def _guarded(name: str, look: Callable[..., Finding], *what_at: Any) -> Finding:
     try:
-        return look(name)
+        return look(name, *what_at)
     except GramianError as error:
         what, _, fix = str(error).replace("\n", " ").partition("; try: ")
         return Finding(name, False, what, fix or "run gramian doctor with another model: -m MODEL")

@@ -12,7 +12,7 @@ from gramian.cli.talk import print_json, say
 from gramian.errors import OptionError, ScoreError, counted
 
 if TYPE_CHECKING:
-    from gramian.evaluate import BracketScores, Comparison, GoldBrackets, Reliability
+    from gramian.evaluate import BracketScores, GoldBrackets
     from gramian.trees import Tree
 
 _COMPARED = ("f1", "f1_gold_tags", "f1_failures", "mean_f1", "unlabelled_f1", "exact", "tagging")
@@ -49,8 +49,10 @@ def evaluate(
         GoldBrackets,
         Parameters,
         approximate_randomisation,
+        judged,
         listing,
         paired_bootstrap,
+        reliability,
     )
     from gramian.io.machine import without_cycle_search
 
@@ -64,50 +66,45 @@ def evaluate(
         trees = [tree for tree, _ in parses] if calibration else _read(pred)
         scores = _score(prepared, trees, gold, pred)
     parts = {"all": scores, f"len{parameters.cutoff}": scores.up_to(parameters.cutoff)}
-    lengths = scores.by_length() if by_length else {}
-    labels = prepared.by_label(trees) if by_label else {}
-    trust = _reliability(prepared, parses) if calibration else {}
-    tests: dict[str, tuple[Comparison, Comparison]] = {}
-    if compare is not None:
-        other = _score(prepared, _read(compare), gold, compare)
-        for metric in _COMPARED:
-            pair = scores.statistics(metric), other.statistics(metric)
-            options: dict[str, int] = {"samples": samples, "random_state": seed}
-            tests[metric] = paired_bootstrap(*pair, **options), approximate_randomisation(*pair, **options)
-    _warn(scores, prepared, trees)
-
-    if as_json:
-        report: dict[str, object] = {name: part.as_dict() for name, part in parts.items()}
-        report["signature"] = scores.signature()
-        report["signatures"] = {name: scores.signature(name) for name in METRICS}
-        if by_length:
-            report["by_length"] = {name: part.as_dict() for name, part in lengths.items()}
-        if by_label:
-            report["by_label"] = {
-                name: {**asdict(part), "recall": part.recall, "precision": part.precision, "f1": part.f1}
-                for name, part in labels.items()
-            }
-        if calibration:
-            report["calibration"] = {name: asdict(part) for name, part in trust.items()}
-        if per_sentence:
-            report["per_sentence"] = [{**asdict(row), "f1": row.f1} for row in scores.rows]
-        if tests:
-            report["compare"] = {
-                name: {test.test: {**asdict(test), "difference": test.difference} for test in pair}
-                for name, pair in tests.items()
-            }
-        print_json(report, indent=2)
-        return
+    report: dict[str, object] = {name: part.as_dict() for name, part in parts.items()}
+    report["signature"] = scores.signature()
+    report["signatures"] = {name: scores.signature(name) for name in METRICS}
     sections = [listing.evalb_listing(scores) if per_sentence else listing.summary_table(parts)]
     if by_length:
+        lengths = scores.by_length()
+        report["by_length"] = {name: part.as_dict() for name, part in lengths.items()}
         sections.append(listing.length_table(lengths))
     if by_label:
+        labels = prepared.by_label(trees)
+        report["by_label"] = {
+            name: {**asdict(part), "recall": part.recall, "precision": part.precision, "f1": part.f1}
+            for name, part in labels.items()
+        }
         sections.append(listing.label_table(labels.values()))
     if calibration:
+        found = judged(prepared, parses).items()
+        trust = {name: reliability(*pairs) for name, pairs in found if len(pairs[0])}
+        report["calibration"] = {name: asdict(part) for name, part in trust.items()}
         sections.append(listing.reliability_tables(trust))
-    if tests:
+    if per_sentence and as_json:
+        report["per_sentence"] = [{**asdict(row), "f1": row.f1} for row in scores.rows]
+    if compare is not None:
+        other = _score(prepared, _read(compare), gold, compare)
+        options: dict[str, int] = {"samples": samples, "random_state": seed}
+        tests = {}
+        for metric in _COMPARED:
+            pair = scores.statistics(metric), other.statistics(metric)
+            tests[metric] = paired_bootstrap(*pair, **options), approximate_randomisation(*pair, **options)
+        report["compare"] = {
+            name: {test.test: {**asdict(test), "difference": test.difference} for test in both}
+            for name, both in tests.items()
+        }
         sections.append(listing.comparison_table(tests))
-    print("\n\n".join([*sections, f"signature {scores.signature()}"]))
+    _warn(scores, prepared, trees)
+    if as_json:
+        print_json(report, indent=2)
+    else:
+        print("\n\n".join([*sections, f"signature {scores.signature()}"]))
 
 
 def _read(source: str) -> list[Tree]:
@@ -132,12 +129,6 @@ def _read_parses(source: str) -> list[tuple[Tree, list[float]]]:
     with open_text(source) as lines:
         rows = "".join(lines).split("\n")
     return [read_parse(row, lines.name, number) for number, row in enumerate(rows, start=1) if row.strip()]
-
-
-def _reliability(prepared: GoldBrackets, parses: list[tuple[Tree, list[float]]]) -> dict[str, Reliability]:
-    from gramian.evaluate import judged, reliability
-
-    return {name: reliability(*found) for name, found in judged(prepared, parses).items() if len(found[0])}
 
 
 def _score(prepared: GoldBrackets, trees: list[Tree], gold: str, pred: str) -> BracketScores:

@@ -14,7 +14,6 @@ from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
     from gramian.errors import InputError
-    from gramian.io.files import Source
     from gramian.trees.survey import DependencySurvey, TreebankSurvey
 
 
@@ -41,57 +40,38 @@ def inspect(
     if label is not None:
         raise OptionError("--label is for models; try: gramian inspect MODEL --label NP")
     from gramian.io.files import source_name
+    from gramian.trees import read_conllu, read_trees
     from gramian.trees.formats import detect_format
+    from gramian.trees.survey import DependencySurvey, survey_dependencies, survey_trees
 
     source, kind = detect_format(file)
-    inspectors = {"brackets": _inspect_trees, "conllu": _inspect_conllu}
-    broken = inspectors[kind](source_name(file), source, top, as_json)
-    if broken and strict:
-        raise typer.Exit(1)
-
-
-def _inspect_trees(name: str, source: Source, top: int, as_json: bool) -> int:
-    from gramian.trees import read_trees
-    from gramian.trees.survey import survey_trees
-
     broken: list[InputError] = []
     joined: list[InputError] = []
-    trees = read_trees(source, broken="skip", on_skip=broken.append, on_join=joined.append)
-    survey = survey_trees(counting(trees, "trees"))
-    if as_json:
-        _print_survey("brackets", survey, broken, joined)
+    survey: TreebankSurvey | DependencySurvey
+    if kind == "brackets":
+        trees = read_trees(source, broken="skip", on_skip=broken.append, on_join=joined.append)
+        survey = survey_trees(counting(trees, "trees"))
     else:
-        _print_trees(name, survey, top)
+        sentences = read_conllu(source, broken="skip", on_skip=broken.append)
+        survey = survey_dependencies(counting(sentences, "sentences"))
+    if as_json:
+        faults = {"broken": _listed(broken), "joined": _listed(joined)}
+        print_json({"format": kind, **asdict(survey), **faults})
+    elif isinstance(survey, DependencySurvey):
+        _print_dependencies(source_name(file), survey, top)
+        _print_faults("broken sentence", broken, top)
+    else:
+        _print_trees(source_name(file), survey, top)
         _print_faults("broken tree", broken, top)
         _print_faults("word", joined, top, " with a space inside, joined with '_'")
         if survey.trees and max(survey.separators.values(), default=0) > 10:
             say("try: gramian convert FILE --to normalised, which cuts functions off labels (see --preset)")
-    return len(broken)
+    if broken and strict:
+        raise typer.Exit(1)
 
 
-def _inspect_conllu(name: str, source: Source, top: int, as_json: bool) -> int:
-    from gramian.trees import read_conllu
-    from gramian.trees.survey import survey_dependencies
-
-    broken: list[InputError] = []
-    sentences = read_conllu(source, broken="skip", on_skip=broken.append)
-    survey = survey_dependencies(counting(sentences, "sentences"))
-    if as_json:
-        _print_survey("conllu", survey, broken, [])
-    else:
-        _print_dependencies(name, survey, top)
-        _print_faults("broken sentence", broken, top)
-    return len(broken)
-
-
-def _print_survey(kind: str, survey: Any, broken: list[InputError], joined: list[InputError]) -> None:
-    listed = {
-        name: [
-            {part: getattr(fault, part) for part in ("source", "line", "column", "what")} for fault in faults
-        ]
-        for name, faults in (("broken", broken), ("joined", joined))
-    }
-    print_json({"format": kind, **asdict(survey), **listed})
+def _listed(faults: list[InputError]) -> list[dict[str, Any]]:
+    return [{name: getattr(fault, name) for name in ("source", "line", "column", "what")} for fault in faults]
 
 
 def _print_trees(name: str, survey: TreebankSurvey, top: int) -> None:

@@ -46,9 +46,8 @@ def inspect_model(file: str, metadata: Mapping[str, str], label: str | None, top
 def _print_facts(facts: dict[str, Any], top: int) -> None:
     data, size, report = dict(facts["data"]), facts["size"], facts["report"]
     what = f"{size['grammars']} grammars" if size["grammars"] > 1 else "a grammar"
-    what += " and a span CRF" if size["expert"] else ""
-    what += " and a reranker" if size["reranker"] else ""
-    what += ", calibrated" if size["calibrated"] else ""
+    more = {"expert": " and a span CRF", "reranker": " and a reranker", "calibrated": ", calibrated"}
+    what += "".join(text for name, text in more.items() if size[name])
     print(f"{facts['file']}: {what}, {facts['bytes'] / 1e6:,.1f} MB, written by gramian {facts['gramian']}")
     credit = data.pop("attribution", None)
     _row("data", [_fact(name, value) for name, value in data.items()])
@@ -170,14 +169,12 @@ def _print_label(model: Model, label: str, top: int, as_json: bool) -> None:
         print_json([asdict(symbol) for symbol in found])
         return
     for place, symbol in enumerate(found):
-        if place:
-            print()
-        _print_symbol(symbol)
+        _print_symbol(symbol, "\n" if place else "")
 
 
-def _print_symbol(symbol: SymbolDescription) -> None:
+def _print_symbol(symbol: SymbolDescription, before: str) -> None:
     states = counted(len(symbol.states), "state")
-    print(f"{symbol.symbol}: a {symbol.kind} of {states}, {100 * symbol.share:.1f} % of all nodes")
+    print(f"{before}{symbol.symbol}: a {symbol.kind} of {states}, {100 * symbol.share:.1f} % of all nodes")
     for state in symbol.states:
         lines = {
             "rules": _shares(state.rules),

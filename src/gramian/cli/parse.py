@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
@@ -13,7 +14,7 @@ import typer
 
 from gramian.cli.options import JOBS, MODEL, QUIET, checked_output
 from gramian.cli.records import read_record
-from gramian.cli.talk import counting, json_text, say
+from gramian.cli.talk import counting, say
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def _pruning(text: str) -> Pruning:
 def _text(result: ParseResult, as_json: bool, pretty: bool, k: int) -> str:
     """Return what is written for one sentence, with its line ends."""
     if as_json:
-        return json_text(result.as_dict()) + "\n"
+        return json.dumps(result.as_dict(), ensure_ascii=False) + "\n"
     if result.tree.is_empty:
         return "\n"
     trees = [one.tree for one in result.alternatives] or [result.tree]

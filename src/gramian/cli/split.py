@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from itertools import accumulate, pairwise
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -62,12 +63,6 @@ def split(
 
 def _cut(order: list[int], shares: dict[str, float]) -> dict[str, list[int]]:
     """Cut a list into consecutive parts whose sizes follow the shares as nearly as whole numbers allow."""
-    total = sum(shares.values())
-    parts: dict[str, list[int]] = {}
-    reached, start = 0.0, 0
-    for part, share in shares.items():
-        reached += share
-        end = round(len(order) * reached / total)
-        parts[part] = order[start:end]
-        start = end
-    return parts
+    reached = list(accumulate(shares.values(), initial=0.0))
+    ends = [round(len(order) * one / reached[-1]) for one in reached]
+    return {part: order[start:end] for part, (start, end) in zip(shares, pairwise(ends), strict=True)}

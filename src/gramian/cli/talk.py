@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 __all__ = [
     "counting",
-    "json_text",
     "print_json",
     "say",
     "say_skipped",
@@ -36,13 +35,8 @@ def say_skipped(error: Any) -> None:
 
 
 def print_json(value: Any, indent: int | None = None) -> None:
-    """Print a JSON value on stdout."""
-    print(json_text(value, indent))
-
-
-def json_text(value: Any, indent: int | None = None) -> str:
-    """Return a JSON value as text, characters as they are."""
-    return json.dumps(value, ensure_ascii=False, indent=indent)
+    """Print a JSON value on stdout, characters as they are."""
+    print(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
 @contextmanager

@@ -16,7 +16,10 @@ from gramian.jit import kernel
 
 @kernel
 def eisner(scores, single_root, heads):
-    """Fill `heads` (N + 1,), -1 first, with the projective tree whose ``scores[head, modifier]`` sum to most, with one root or any."""
+    """Fill `heads`, of shape (N + 1,), with the projective tree whose ``scores[head, modifier]`` have the largest sum.
+
+    ``heads[0]`` is -1. With `single_root`, position 0 takes exactly one modifier.
+    """
     size = scores.shape[0]
     complete = np.zeros((2, size, size))  # [direction, head, end]
     complete_by_end = np.zeros((2, size, size))  # [direction, end, head]
@@ -37,15 +40,23 @@ def eisner(scores, single_root, heads):
                 best, split = complete[0, j, 1], 0
             incomplete[1, i, j] = best + scores[i, j]
             incomplete_split[1, i, j] = split
-            for d in range(1 if i == 0 else 0, 2):
-                head, end = (i, j) if d == 1 else (j, i)
-                best, split = -np.inf, end
-                for k in range(i + d, j + d):
-                    value = incomplete[d, head, k] + complete_by_end[d, end, k]
+            best, split = -np.inf, j
+            for k in range(i + 1, j + 1):
+                value = incomplete[1, i, k] + complete_by_end[1, j, k]
+                if value > best:
+                    best, split = value, k
+            complete[1, i, j] = best
+            complete_by_end[1, j, i] = best
+            complete_split[1, i, j] = split
+            if i > 0:
+                best, split = -np.inf, i
+                for k in range(i, j):
+                    value = incomplete[0, j, k] + complete_by_end[0, i, k]
                     if value > best:
                         best, split = value, k
-                complete[d, head, end] = complete_by_end[d, end, head] = best
-                complete_split[d, head, end] = split
+                complete[0, j, i] = best
+                complete_by_end[0, i, j] = best
+                complete_split[0, j, i] = split
     heads[0] = -1
     stack = np.empty((2 * size + 2, 3), dtype=np.int32)  # complete half-constituents: direction, head, end
     depth = _push(stack, 0, 1, 0, size - 1)
@@ -87,7 +98,9 @@ def viterbi(initial, final, operators, rows, sentence, weights, single_root, hea
             finished[d, j, j] = best
     for j in range(1, size):
         for i in range(j - 1, -1, -1):
-            for d in range(1 if i == 0 else 0, 2):
+            for d in range(2):
+                if d == 0 and i == 0:
+                    continue
                 head, end = (i, j) if d == 1 else (j, i)
                 number = 2 * sentence[head] + d
                 operator = rows[number, sentence[end]]
@@ -118,7 +131,9 @@ def viterbi(initial, final, operators, rows, sentence, weights, single_root, hea
                 if value > between[i, j]:
                     between[i, j] = value
                     split[i, j] = k
-            for d in range(1 if i == 0 else 0, 2):
+            for d in range(2):
+                if d == 0 and i == 0:
+                    continue
                 head, end = (i, j) if d == 1 else (j, i)
                 for s in range(i + d, j + d):
                     value = ended[d, head, s] + finished[d, s, end]

@@ -40,8 +40,10 @@ class Data:
     digest: str
 
     @classmethod
-    def of(cls, name: str, files: dict[str, Path]) -> Data:
-        """Return the data of these files."""
+    def of(cls, name: str, files: dict[str, Path], what: str = "no files", hint: str = "") -> Data:
+        """Return the data of these files; none are a fault, told by `what` and a `hint`."""
+        if not files:
+            raise InputError(what, name, hint=hint)
         total = hashlib.sha256()
         for part, path in files.items():
             total.update(f"{part} {_digest(path)}\n".encode())
@@ -60,12 +62,9 @@ def _digest(path: Path) -> str:
 def find_treebank(name: str) -> Data:
     """Find one treebank: a file of trees, or a folder with a train and a dev file."""
     path = Path(name)
-    if not path.is_dir():
-        return Data.of(name, {"trees": path})
-    if files := _parts(path, _SUFFIXES):
-        return Data.of(name, files)
-    what = "this folder has no train.mrg and dev.mrg"
-    raise InputError(what, name, hint="name such a folder, or one file of trees")
+    files = _parts(path, _SUFFIXES) if path.is_dir() else {"trees": path}
+    what, hint = "this folder has no train.mrg and dev.mrg", "name such a folder, or one file of trees"
+    return Data.of(name, files, what, hint)
 
 
 def find_treebanks(name: str) -> Data:
@@ -75,18 +74,15 @@ def find_treebanks(name: str) -> Data:
         for folder in sorted(Path(name).glob("*"))
         for part, file in _parts(folder, _SUFFIXES).items()
     }
-    if files:
-        return Data.of(name, files)
     what = "no folder in it has a train.mrg and a dev.mrg"
-    raise InputError(what, name, hint="name a folder of treebanks")
+    return Data.of(name, files, what, "name a folder of treebanks")
 
 
 def find_dependencies(name: str) -> Data:
     """Find a folder with a train and a dev file in CoNLL-U."""
-    if files := _parts(Path(name), (".conllu", ".conllu.gz", ".conllu.xz")):
-        return Data.of(name, files)
+    files = _parts(Path(name), (".conllu", ".conllu.gz", ".conllu.xz"))
     what = "there is no train.conllu and dev.conllu in it"
-    raise InputError(what, name, hint="name a folder that has them")
+    return Data.of(name, files, what, "name a folder that has them")
 
 
 def _parts(folder: Path, suffixes: Sequence[str]) -> dict[str, Path]:
@@ -149,13 +145,7 @@ def task_trees(task: Task) -> Parts:
 
 
 def sizes(most: int, shares: Sequence[float]) -> list[int]:
-    """Return shares of a number, rounded down to two digits that count.
-
-    Examples
-    --------
-    >>> sizes(3396, [0.1, 0.5, 1.0])
-    [330, 1600, 3300]
-    """
+    """Return shares of a number, rounded down to two digits that count."""
     found = set()
     for share in shares:
         unit = 10 ** max(0, len(str(int(share * most))) - 2)

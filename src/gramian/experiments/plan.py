@@ -153,13 +153,7 @@ def identity(task: Task) -> dict[str, Any]:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a cell has this name, matches this pattern, or lies below it.
-
-    Examples
-    --------
-    >>> [matches("states/best/8", pattern) for pattern in ("states", "*/8", "best")]
-    [True, True, False]
-    """
+    """Whether a cell has this name, matches this pattern, or lies below it."""
     return name == pattern or name.startswith(f"{pattern}/") or fnmatchcase(name, pattern)
 
 

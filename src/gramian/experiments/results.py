@@ -208,24 +208,22 @@ class Results:
 
 def growth(lines: Iterable[Line]) -> str:
     """Return the exponent that fits each line, as text."""
-    found = ((line.label, fitted_exponent([(x, spread.mean) for x, spread in line.points])) for line in lines)
-    return (
-        ", ".join(f"{label} {exponent:.2f}" for label, exponent in found if exponent is not None)
-        or "not measured"
-    )
+    found = ((line.label, fitted_exponent(line.points)) for line in lines)
+    shown = [f"{label} {exponent:.2f}" for label, exponent in found if exponent is not None]
+    return ", ".join(shown) or "not measured"
 
 
-def fitted_exponent(points: Sequence[tuple[float, float]]) -> float | None:
+def fitted_exponent(points: Sequence[tuple[float, Spread]]) -> float | None:
     """Return b of the power law ``y = a x^b`` that fits best, by least squares of logarithms.
 
     Examples
     --------
-    >>> round(fitted_exponent([(1, 3), (2, 12), (4, 48)]), 3)
+    >>> round(fitted_exponent([(1, Spread(3)), (2, Spread(12)), (4, Spread(48))]), 3)
     2.0
     """
     import numpy as np
 
-    usable = [(x, y) for x, y in points if x > 0 and y > 0]
+    usable = [(x, spread.mean) for x, spread in points if x > 0 and spread.mean > 0]
     if len({x for x, _ in usable}) < 2:
         return None
     x, y = np.log(np.array(usable, np.float64)).T

@@ -161,13 +161,7 @@ class _Watcher:
 
 
 def clock(seconds: float) -> str:
-    """Return a time as people say it.
-
-    Examples
-    --------
-    >>> clock(90), clock(600), clock(9000)
-    ('90 s', '10 min', '2 h 30 min')
-    """
+    """Return a time as people say it, such as 2 h 30 min."""
     minutes = round(seconds / 60)
     if minutes < 3:
         return f"{seconds:.0f} s"

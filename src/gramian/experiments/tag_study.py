@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from time import process_time
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from gramian.automata.baselines import NGram
 from gramian.automata.basis import Basis
@@ -35,14 +35,7 @@ class CurvePoint(NamedTuple):
 
 
 def baseline_points(train: Sequences, test: Sequences) -> list[CurvePoint]:
-    """Return the error of unigram, bigram and trigram; the longest context seen decides (back-off).
-
-    Examples
-    --------
-    >>> strings = Sequences.from_strings(["ab" * (i % 4) for i in range(40)])
-    >>> [(point.curve, point.n_states) for point in baseline_points(strings, strings)]
-    [('unigram', 1), ('bigram', 4), ('trigram', 7)]
-    """
+    """Return the error of unigram, bigram and trigram; the longest context seen decides (back-off)."""
     points = []
     for order, name in enumerate(("unigram", "bigram", "trigram"), 1):
         began = process_time()
@@ -103,26 +96,13 @@ def em_curve(
     n_jobs: int | None = None,
     random_state: int = 0,
 ) -> list[CurvePoint]:
-    """Return the error of EM from random starts.
-
-    Examples
-    --------
-    >>> strings = Sequences.from_strings(["ab" * (i % 4) for i in range(40)])
-    >>> [point.n_states for point in em_curve(strings, strings, [1, 2], max_iter=3)]
-    [1, 2]
-    """
+    """Return the error of EM from random starts."""
+    options: dict[str, Any] = {"n_restarts": n_restarts, "max_iter": max_iter}
+    options |= {"n_jobs": n_jobs, "random_state": random_state}
     points = []
     for n in sorted(set(states)):
         began = process_time()
-        learner = PNFAEM(
-            n,
-            n_restarts=n_restarts,
-            max_iter=max_iter,
-            pseudo_count=1e-3,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        model = learner.fit(train).model_
+        model = PNFAEM(n, pseudo_count=1e-3, **options).fit(train).model_
         points.append(_point(f"EM, {max_iter} iterations", model, test, process_time() - began))
     return points
 

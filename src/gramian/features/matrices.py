@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.base import Boolean, Constraint, InstanceOf, Number, OneOf, Whole, or_none
+from gramian.base import Boolean, InstanceOf, Number, OneOf, Whole, option, options, or_none
 from gramian.features.templates import SETS
 
 __all__ = ["Features", "feature_matrix"]
 
 
-@dataclass(frozen=True)
+@options
 class Features:
     """Which features of nodes are used, and how they are scaled.
 
@@ -35,19 +33,11 @@ class Features:
         ``"right"``, ``"none"``, or a file.
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "templates": OneOf(*SETS),
-        "min_count": Whole(1),
-        "scaling": Boolean(),
-        "kappa": Number(0),
-        "heads": or_none(InstanceOf(str)),
-    }
-
-    templates: str = "rich"
-    min_count: int = 1
-    scaling: bool = True
-    kappa: float = 5.0
-    heads: str | None = "auto"
+    templates: str = option(OneOf(*SETS), default="rich")
+    min_count: int = option(Whole(1), default=1)
+    scaling: bool = option(Boolean(), default=True)
+    kappa: float = option(Number(0), default=5.0)
+    heads: str | None = option(or_none(InstanceOf(str)), default="auto")
 
 
 def feature_matrix(
@@ -56,14 +46,6 @@ def feature_matrix(
     """Return the matrix, of shape (n, d), whose row i holds the features of node i.
 
     `columns` have one value per node and template, -1 where it says nothing.
-
-    Examples
-    --------
-    >>> feature_matrix([np.array([7, 7, 9, -1])], Features(kappa=2)).toarray().round(2)
-    array([[0.5 , 0.  ],
-           [0.5 , 0.  ],
-           [0.  , 0.58],
-           [0.  , 0.  ]], dtype=float32)
     """
     n_rows = len(columns[0]) if columns else 0
     rows, ids, values = [], [], []

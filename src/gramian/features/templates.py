@@ -140,11 +140,6 @@ class NodeView:
         """Leaf just left and just right of a node."""
         return self.leaf_near(self.start, -1), self.leaf_near(self.end, 0)
 
-    @cached_property
-    def words_right(self) -> Column:
-        """How many words follow a node."""
-        return self._leaf_at[2] - self.end
-
 
 def _closed(column: npt.NDArray[np.int32]) -> Column:
     return np.append(column, -1).astype(np.int64)
@@ -197,7 +192,7 @@ OUTSIDE: dict[str, Template] = {
     "parent-grandparent": lambda v: combine(v.label[v.parent], v.label[v.parent[v.parent]]),
     "outer-head-tag": lambda v: v.label[v.outer_head],
     "words-left": lambda v: v.start,
-    "words-right": lambda v: v.words_right,
+    "words-right": lambda v: v._leaf_at[2] - v.end,
     "outer-head-word": lambda v: v.word[v.outer_head],
     "sibling-head-word": lambda v: v.head_word[v.sibling],
     "tag-before": lambda v: v.label[v.neighbours[0]],

@@ -9,22 +9,21 @@ the whole features, projected by what the thinned ones gave. Gaussian noise dist
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.base import Constraint, InstanceOf, Number, OneOf, Report, Whole, or_none
+from gramian.base import Constraint, InstanceOf, Number, OneOf, Report, Whole, option, options, or_none
 from gramian.features import Features, feature_matrix
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_soft_states, count_states
-from gramian.learn.learner import Learner
+from gramian.learn.learner import Learner, Maximisation
 from gramian.learn.lexicon_counts import LexiconChoice
 from gramian.learn.observations import Columns, Observations
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing
-from gramian.learn.states import STATE_CONSTRAINTS, Allocation, States
+from gramian.learn.states import Allocation, States
 from gramian.learn.svd import CrossSVD, cross_svd
 from gramian.learn.tables import LatentTables, Layout
 
@@ -40,7 +39,7 @@ LEVELS = (0.05, 0.1, 0.15, 0.2)
 _SAMPLE = 40_000  # k-means sees at most so many nodes of a symbol; the rest go to their nearest centre
 
 
-@dataclass(frozen=True)
+@options
 class Clustering:
     """How nodes are projected and clustered.
 
@@ -59,21 +58,12 @@ class Clustering:
         ``"dropout"``, ``"additive"`` or ``"multiplicative"``, to make models that differ.
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "rank": or_none(Whole(1)),
-        "projection": OneOf("weighted", "raw"),
-        "restarts": Whole(1),
-        "soft": or_none(Number(above=0)),
-        "noise": or_none(OneOf(*get_args(Noise))),
-        "noise_level": Number(0, below=1),
-    }
-
-    rank: int | None = None
-    projection: Literal["weighted", "raw"] = "weighted"
-    restarts: int = 1
-    soft: float | None = None
-    noise: Noise | None = None
-    noise_level: float = 0.1
+    rank: int | None = option(or_none(Whole(1)), default=None)
+    projection: Literal["weighted", "raw"] = option(OneOf("weighted", "raw"), default="weighted")
+    restarts: int = option(Whole(1), default=1)
+    soft: float | None = option(or_none(Number(above=0)), default=None)
+    noise: Noise | None = option(or_none(OneOf(*get_args(Noise))), default=None)
+    noise_level: float = option(Number(0, below=1), default=0.1)
 
 
 class SpectralClustering(Learner):
@@ -123,11 +113,7 @@ class SpectralClustering(Learner):
     gramian.errors.OptionError: clustering.rank must be at least 1, got -1
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = STATE_CONSTRAINTS | {
-        "features": InstanceOf(Features),
-        "clustering": InstanceOf(Clustering),
-        "smoothing": InstanceOf(Smoothing),
-    }
+    _constraints: ClassVar[dict[str, Constraint]] = {"clustering": InstanceOf(Clustering)}
 
     def __init__(
         self,
@@ -170,7 +156,7 @@ class SpectralClustering(Learner):
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         counts = self._clustered_counts(seen, report)
         with report.stage("grammar"):
-            return self._maximisation(seen, self.smoothing).grammar(counts)
+            return Maximisation(seen, self.smoothing, self.lexicon).grammar(counts)
 
     def _clustered_counts(self, seen: Observations, report: Report) -> LatentTables:
         """Cluster the nodes of every symbol and count productions with states."""

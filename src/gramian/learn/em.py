@@ -26,7 +26,7 @@ from gramian.learn.lexicon_counts import LexiconChoice
 from gramian.learn.merge import merge_cheapest
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
-from gramian.learn.states import STATE_CONSTRAINTS, Allocation, States
+from gramian.learn.states import Allocation, States
 from gramian.learn.tables import LatentTables, Layout, tables_of
 
 __all__ = ["EM", "SpectralEM", "Watch"]
@@ -193,10 +193,7 @@ class EM(_Iterated):
     [3, 2]
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = STATE_CONSTRAINTS | {
-        "start": or_none(InstanceOf(LPCFG)),
-        "smoothing": InstanceOf(Smoothing),
-    }
+    _constraints: ClassVar[dict[str, Constraint]] = {"start": or_none(InstanceOf(LPCFG))}
 
     def __init__(
         self,
@@ -228,7 +225,7 @@ class EM(_Iterated):
                 tables = tables_of(self.start, seen.bank, seen.productions)
                 return seen.trees.expect(tables, self._threads).counts
 
-        return self._iterate(self._maximisation(seen, self.smoothing), start, report)
+        return self._iterate(Maximisation(seen, self.smoothing, self.lexicon), start, report)
 
 
 class SpectralEM(_Iterated, SpectralClustering):
@@ -281,7 +278,7 @@ class SpectralEM(_Iterated, SpectralClustering):
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
-        model = self._maximisation(seen, self.smoothing)
+        model = Maximisation(seen, self.smoothing, self.lexicon)
 
         def start() -> LatentTables:
             counts = self._clustered_counts(seen, report)

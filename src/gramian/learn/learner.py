@@ -8,14 +8,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Constraint, Estimator, Report, number_of_jobs
+from gramian.base import Constraint, Estimator, InstanceOf, Report, number_of_jobs
 from gramian.corpus import Shape, Treebank
 from gramian.errors import InputError
+from gramian.features import Features
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_states
 from gramian.learn.lexicon_counts import LEXICON, LexiconChoice, StateScores
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing, estimate_rules, state_shares
+from gramian.learn.states import STATE_CONSTRAINTS
 from gramian.learn.tables import LatentTables, Layout, tables_of
 from gramian.trees import HeadRules, Tree
 
@@ -72,7 +74,11 @@ def made_grammar(
 class Learner(Estimator):
     """Base of the learners: trees go in, ``model_`` and ``report_`` come out."""
 
-    _constraints: ClassVar[dict[str, Constraint]] = {"lexicon": LEXICON}
+    _constraints: ClassVar[dict[str, Constraint]] = STATE_CONSTRAINTS | {
+        "features": InstanceOf(Features),
+        "smoothing": InstanceOf(Smoothing),
+        "lexicon": LEXICON,
+    }
 
     lexicon: LexiconChoice
     n_jobs: int | None
@@ -93,11 +99,8 @@ class Learner(Estimator):
         with self._fitting() as report:
             seen = Observations.of(trees)
             if seen.bank.n_trees == 0:
-                raise InputError(
-                    "there is no tree to learn from",
-                    "treebank",
-                    hint="look at the file with: gramian inspect",
-                )
+                hint = "look at the file with: gramian inspect"
+                raise InputError("there is no tree to learn from", "treebank", hint=hint)
             self.model_: LPCFG = self._learn(seen, report)
         self.shape_: Shape = seen.bank.shape
         count, states = seen.label_count.tolist(), self.model_.n_states.tolist()
@@ -128,9 +131,6 @@ class Learner(Estimator):
     @property
     def _threads(self) -> int:
         return number_of_jobs(self.n_jobs)
-
-    def _maximisation(self, seen: Observations, smoothing: Smoothing) -> Maximisation:
-        return Maximisation(seen, smoothing, self.lexicon)
 
     def identity(self) -> str:
         """Return a text of those parameters that what is learnt step by step depends on."""
@@ -171,4 +171,4 @@ class PCFG(Learner):
             layout = Layout.of(seen.productions, np.ones(seen.bank.n_symbols, np.int32))
             counts = count_states(seen.bank, layout, np.zeros(len(seen.bank.label), np.int32))
         with report.stage("grammar"):
-            return self._maximisation(seen, NO_SMOOTHING).grammar(counts)
+            return Maximisation(seen, NO_SMOOTHING, self.lexicon).grammar(counts)

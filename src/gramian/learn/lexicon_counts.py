@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.base import Boolean, Constraint, Either, InstanceOf, Number, OneOf, Whole
+from gramian.base import Boolean, Either, InstanceOf, Number, OneOf, Whole, option, options
 from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
 from gramian.corpus.tagged import TaggedWords
@@ -47,7 +46,7 @@ def is_penn_english(symbols: Sequence[str]) -> bool:
     return {"NP", "VP", "PP", "NN", "IN", "DT", "VBZ"} <= set(symbols)
 
 
-@dataclass(frozen=True)
+@options
 class LexiconOptions:
     """How words are smoothed.
 
@@ -63,17 +62,10 @@ class LexiconOptions:
         If false, rare words are told apart by their tag alone: all rare words of a tag share its states.
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "rare": Whole(0),
-        "shrinkage": Number(0),
-        "tag_shrinkage": Number(0),
-        "suffixes": Boolean(),
-    }
-
-    rare: int = 10
-    shrinkage: float = 3.0
-    tag_shrinkage: float = 0.5
-    suffixes: bool = True
+    rare: int = option(Whole(0), default=10)
+    shrinkage: float = option(Number(0), default=3.0)
+    tag_shrinkage: float = option(Number(0), default=0.5)
+    suffixes: bool = option(Boolean(), default=True)
 
     @classmethod
     def named(cls, lexicon: LexiconChoice, bank: Treebank) -> LexiconOptions:

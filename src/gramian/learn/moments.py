@@ -14,14 +14,14 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Constraint, InstanceOf, Number, Report, Whole
+from gramian.base import Constraint, Number, Report, Whole
 from gramian.features import Features, feature_matrix
 from gramian.grammar import LPCFG
 from gramian.learn.counting import node_offsets
 from gramian.learn.learner import Learner, made_grammar
 from gramian.learn.lexicon_counts import LexiconChoice
 from gramian.learn.observations import Columns, Observations
-from gramian.learn.states import STATE_CONSTRAINTS, Allocation, States
+from gramian.learn.states import Allocation, States
 from gramian.learn.svd import cross_svd
 from gramian.learn.tables import LatentTables, Layout
 
@@ -63,8 +63,7 @@ class SpectralMoments(Learner):
     False
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = STATE_CONSTRAINTS | {
-        "features": InstanceOf(Features),
+    _constraints: ClassVar[dict[str, Constraint]] = {
         "least": Number(0, below=1),
         "backoff": Number(0),
         "unsmoothed": Whole(0),

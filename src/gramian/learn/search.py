@@ -131,20 +131,16 @@ def search_states(
 
     Symbol by symbol, the most frequent first, a coarse grid of numbers is tried, then the numbers around the best ones.
 
-    The `score` of a grammar is the higher the better. ``"beam"`` keeps a queue of the `beam` best assignments (figure 2 of the
-    paper); with ``"greedy"`` only the best goes on, and the grid has a tenth of the most states, which depend on the symbol's
-    frequency (their released program). The grid of a beam has the width `step`, and up to `reach` from a number of it is looked.
-    Only so many `symbols` are searched over, until `budget` candidates are scored; the result does not depend on `n_jobs` threads.
+    The `score` of a grammar is the higher the better. ``"beam"`` keeps a queue of the `beam` best assignments (Narayan and Cohen
+    2016, figure 2); with ``"greedy"`` only the best goes on, and the grid has a tenth of the most states, which depend on the
+    symbol's frequency (their released program). The grid of a beam has the width `step`, and up to `reach` from a number of it is
+    looked. Only so many `symbols` are searched over, until `budget` candidates are scored; the result does not depend on `n_jobs` threads.
 
     `together`: before single symbols, try fewer and more states of all symbols, then of all intermediate ones, all phrases and all
     tags: such steps are large enough for a few hundred sentences to tell, and a small budget gets somewhere.
 
     `elsewhere` scores assignments in its own way, on a cluster say, in the same order; instead of `score`. The file `log` has a line
     for every candidate, and one that is there is not scored again; a log of another `judge`, what the score depends on, is refused.
-
-    References
-    ----------
-    Shashi Narayan and Shay B. Cohen (2016). Optimizing spectral learning for parsing. ACL.
     """
     check_value("method", method, OneOf("beam", "greedy"))
     for name, value in zip(("symbols", "beam", "step", "reach"), (symbols, beam, step, reach), strict=True):

@@ -7,13 +7,10 @@ the end a state borrows a little from its sisters (Petrov et al. 2006).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Constraint, Number
+from gramian.base import Number, option, options
 from gramian.learn import smoothing_kernels as kernels
 from gramian.learn.tables import LatentTables
 
@@ -22,7 +19,7 @@ __all__ = ["NO_SMOOTHING", "TINY", "Smoothing", "estimate_rules", "state_shares"
 TINY = 1e-200  # the least shrinkage: only what was never counted takes the coarser distribution's place
 
 
-@dataclass(frozen=True)
+@options
 class Smoothing:
     """How strongly latent rules are shrunk; with zeros they are relative frequencies.
 
@@ -36,13 +33,9 @@ class Smoothing:
         Share that each state takes from the mean of all states of its symbol.
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "rule": Number(0), "state": Number(0), "sister_share": Number(0, 1),
-    }  # fmt: skip
-
-    rule: float = 2.0
-    state: float = 2.0
-    sister_share: float = 0.02
+    rule: float = option(Number(0), default=2.0)
+    state: float = option(Number(0), default=2.0)
+    sister_share: float = option(Number(0, 1), default=0.02)
 
 
 NO_SMOOTHING = Smoothing(0.0, 0.0, 0.0)

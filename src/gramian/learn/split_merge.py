@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Constraint, InstanceOf, Number, Report, Whole
+from gramian.base import Constraint, Number, Report, Whole
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_states
 from gramian.learn.learner import Learner, Maximisation
@@ -68,7 +68,6 @@ class SplitMerge(Learner):
         "merge_steps": Whole(0),
         "smooth_steps": Whole(0),
         "merge": Number(0, 1),
-        "smoothing": InstanceOf(Smoothing),
     }
 
     def __init__(
@@ -92,7 +91,7 @@ class SplitMerge(Learner):
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
-        rough, smooth = (self._maximisation(seen, how) for how in (NO_SMOOTHING, self.smoothing))
+        rough, smooth = (Maximisation(seen, how, self.lexicon) for how in (NO_SMOOTHING, self.smoothing))
         rng = np.random.default_rng(self.random_state)
         layout = Layout.of(seen.productions, np.ones(seen.bank.n_symbols, np.int32))
         counts = count_states(seen.bank, layout, np.zeros(len(seen.bank.label), np.int32))

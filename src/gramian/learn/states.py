@@ -32,11 +32,6 @@ def allocate_states(
 
     ``"root"``: `growth` times the square root of the count. ``"frequency"``: one up to 50 occurrences, all from 500 on, linear between
     (Narayan and Cohen 2015). ``"all"``: every symbol gets `n_states`.
-
-    Examples
-    --------
-    >>> allocate_states(np.array([5, 400, 10_000, 90_000]), 32).tolist()
-    [1, 5, 25, 32]
     """
     for name, value in (("n_states", n_states), ("allocation", allocation), ("growth", growth)):
         check_value(name, value, STATE_CONSTRAINTS[name])

@@ -31,6 +31,7 @@ from gramian.parsing.limits import Deadline, Limits
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.result import Alternative, ParseResult
+from gramian.parsing.sentence_splitter import SentenceSplitter
 from gramian.parsing.sentences import Constrained, Plain, ReadSentence, Sentence, read_sentence
 from gramian.parsing.words import WordTable
 from gramian.threads import in_order
@@ -58,6 +59,8 @@ class Parser:
         What the chart leaves out.
     rerank : bool
         Whether the model's reranker, if it has one, chooses among the best trees; it does so with the default decoder only.
+    splitter : SentenceSplitter
+        Finds the sentences of running text, for :meth:`parse_text`; by default by rules.
     max_length : int or None
         Longer sentences are cut, at punctuation where there is some, and parsed in parts.
     max_seconds : float or None
@@ -87,6 +90,7 @@ class Parser:
         combination: str = "product",
         pruning: Pruning = Pruning(),
         rerank: bool = True,
+        splitter: SentenceSplitter = SentenceSplitter(),
         max_length: int | None = None,
         max_seconds: float | None = 10.0,
         max_memory: int | None = 1 << 30,
@@ -94,7 +98,7 @@ class Parser:
         self.model = model if isinstance(model, Model) else Model(model)
         self.limits = Limits(max_length, max_seconds, max_memory)
         self.decoder = _known_decoder(decoder)
-        self.pruning = pruning
+        self.pruning, self.splitter = pruning, splitter
         experts = []
         if self.model.expert is not None:
             from gramian.loglinear import Expert
@@ -164,6 +168,40 @@ class Parser:
         if isinstance(sentences, str):
             raise OptionError("sentences must be several, got one text; try: parse, or a list with one text")
         return in_order(partial(self.parse, k=k, decoder=decoder), sentences, n_jobs)
+
+    def parse_text(
+        self, text: str, *, n_jobs: int = 1, k: int = 1, decoder: str | None = None
+    ) -> list[ParseResult]:
+        """Parse running text: one result for each of its sentences, with the places of words in the whole text.
+
+        Parameters
+        ----------
+        text : str
+            Of any length, with several sentences a line or lines that are wrapped; an empty line ends a sentence.
+        n_jobs, k, decoder
+            As for :meth:`parse_many`.
+
+        Examples
+        --------
+        >>> from gramian.corpus import Treebank
+        >>> from gramian.learn import PCFG
+        >>> trees = [Tree.parse("(S (NP (PRP I)) (VP (VBD came)) (. .))"), Tree.parse("(S (NP (PRP I)) (VP (VBD saw)) (. .))")]
+        >>> parser = Parser(PCFG().fit(Treebank.from_trees(trees)).model_)
+        >>> for result in parser.parse_text("I came. I saw."):
+        ...     print(result.tree, result.offsets[1])
+        (S (NP (PRP I)) (VP (VBD came)) (. .)) (2, 6)
+        (S (NP (PRP I)) (VP (VBD saw)) (. .)) (10, 13)
+        """
+        spans = self.splitter.split(text)
+        results = self.parse_many(
+            (text[start:end] for start, end in spans), n_jobs=n_jobs, k=k, decoder=decoder
+        )
+        return [
+            replace(
+                result, offsets=tuple((first + start, last + start) for first, last in result.offsets or ())
+            )
+            for (start, _), result in zip(spans, results, strict=True)
+        ]
 
     def sample(
         self,

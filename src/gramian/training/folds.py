@@ -55,7 +55,6 @@ def held_out(
     """Train members without each fold, then do some work on each fold; return what the work on each gives."""
     todo = [tuple(replace(member, fold=fold) for member in members) for fold in folds]
     trained = iter(place.run([member for those in todo for member in those], watch))
-    works = [
-        replace(work, members=those, results=tuple([next(trained).value for _ in those])) for those in todo
-    ]
+    results = [tuple([next(trained).value for _ in those]) for those in todo]
+    works = [replace(work, members=one, results=found) for one, found in zip(todo, results, strict=True)]
     return [outcome.value for outcome in place.run(works, watch)]

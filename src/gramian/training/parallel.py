@@ -21,6 +21,7 @@ from time import perf_counter, sleep
 from typing import Any, Literal
 
 from gramian import __version__
+from gramian.base import OneOf, Whole, check_value
 from gramian.errors import GramianError, InputError, MissingExtraError, OptionError
 from gramian.io.files import writing
 
@@ -143,16 +144,9 @@ def run_tasks(
 
     A task whose worker dies is tried again, three times in all; one that raises is not. Once all others are finished, `failures` are raised
     as a :class:`TaskError`, or returned.
-
-    Examples
-    --------
-    >>> [outcome.value for outcome in run_tasks(abs, [-1, 2, -3])]
-    [1, 2, 3]
     """
-    if n_jobs < 1:
-        raise OptionError(f"n_jobs must be at least 1, got {n_jobs}")
-    if failures not in ("raise", "return"):
-        raise OptionError(f"failures must be one of raise, return, got {failures!r}")
+    check_value("n_jobs", n_jobs, Whole(1))
+    check_value("failures", failures, OneOf("raise", "return"))
     store = TaskFolder(folder) if isinstance(folder, str | Path) else folder
     outcomes: dict[int, Outcome] = {}
 

@@ -167,9 +167,7 @@ class Recipe:
     full: bool = _option(
         False, "Keep whole rule tensors in 32 bits; by default they are of low rank, small and fast."
     )
-    parameters: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # further ones of the learner, by its own names
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # further ones of the learner, by its names
 
     @property
     def n_models(self) -> int:

@@ -99,8 +99,7 @@ class StateSearch:
         """Search here, or on the workers of a Dask scheduler; options as for :func:`search_states`."""
 
         def elsewhere(assignments: Sequence[Assignment]) -> Iterable[float]:
-            outcomes = run_tasks(_scored, assignments, shared=self, scheduler=scheduler)
-            return [outcome.value for outcome in outcomes]
+            return [one.value for one in run_tasks(_scored, assignments, shared=self, scheduler=scheduler)]
 
         cache, score = _workplace(self)
         there = elsewhere if scheduler else None

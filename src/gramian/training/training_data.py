@@ -59,6 +59,7 @@ class Fold:
         return range(n_trees * self.number // self.of, n_trees * (self.number + 1) // self.of)
 
 
+@dataclass(eq=False, repr=False)
 class TrainingData:
     """What is learnt from.
 
@@ -83,15 +84,13 @@ class TrainingData:
     [1, 2]
     """
 
-    def __init__(
-        self,
-        bank: Treebank,
-        source: str = "trees",
-        preset: str = "penn",
-        heads: HeadRules | None = None,
-        tagged: TaggedWords | None = None,
-    ) -> None:
-        self.bank, self.source, self.preset, self.heads, self.tagged = bank, source, preset, heads, tagged
+    bank: Treebank
+    source: str = "trees"
+    preset: str = "penn"
+    heads: HeadRules | None = None
+    tagged: TaggedWords | None = None
+
+    def __post_init__(self) -> None:
         # Members of one binarisation that are trained one after the other share the treebank and what learners derive from it.
         self.treebank = lru_cache(maxsize=2)(self._treebank)
         self.observations = lru_cache(maxsize=2)(self._observations)
@@ -121,9 +120,8 @@ class TrainingData:
             broken="skip" if recipe.skip_broken else "raise",
         )
         if bank.n_trees == 0:
-            raise InputError(
-                "there is no tree to learn from", source, hint="look at the file with: gramian inspect"
-            )
+            hint = "look at the file with: gramian inspect"
+            raise InputError("there is no tree to learn from", source, hint=hint)
         head_rules(recipe.heads, bank)  # an error of theirs is better told now
         tagged = None if recipe.tagged is None else _tagged_words(recipe.tagged, bank)
         return cls(bank, source, preset, heads, tagged)
@@ -159,9 +157,8 @@ class TrainingData:
         return Treebank.from_trees(left.trees(), **options)
 
     def _observations(self, direction: Any = None, fold: Fold | None = None) -> learn.Observations:
-        return learn.Observations(
-            self.treebank(direction or self.bank.shape.direction, fold), tagged=self.tagged
-        )
+        bank = self.treebank(direction or self.bank.shape.direction, fold)
+        return learn.Observations(bank, tagged=self.tagged)
 
 
 def tree_source_name(trees: Any) -> str:
@@ -204,8 +201,6 @@ def _tagged_words(path: str, bank: Treebank) -> TaggedWords:
         raise OptionError(
             f"{path}: none of its tags is one of the treebank's; try: text with the treebank's tags"
         )
-    left_out = sum(words.count.values()) - used
-    _log.info(
-        "read %s tagged words of %s; %s have tags that the treebank lacks", f"{used:,}", path, f"{left_out:,}"
-    )
+    shown = f"{used:,}", path, f"{sum(words.count.values()) - used:,}"
+    _log.info("read %s tagged words of %s; %s have tags that the treebank lacks", *shown)
     return words

@@ -64,8 +64,8 @@ def create_app(
     posted = service.parse, service.node, service.export, service.dependency, service.head, service.automaton
     got = service.about, service.states, service.rule
     routes = [_static(file) for file in (files("gramian.web") / "static").iterdir()]
-    routes += [Route(f"/api/{one.__name__}", desk.posted(one), methods=["POST"]) for one in posted]
-    routes += [Route(f"/api/{one.__name__}", desk.got(one), methods=["GET"]) for one in got]
+    routes += [desk.route(question, "POST") for question in posted]
+    routes += [desk.route(question, "GET") for question in got]
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -89,24 +89,22 @@ class _Desk:
         self._open = 0
         self.pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="gramian-web")
 
-    def posted(self, question: Question) -> Callable[[Request], Any]:
+    def route(self, question: Any, method: str) -> Route:
+        """Answer at the question's name, by the fields of the body or, of a GET, of the address."""
+
         async def endpoint(request: Request) -> Response:
-            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind != "application/json":
-                what = "the body of a question is JSON; try: Content-Type: application/json"
-                raise HTTPException(415, what)
+            if method == "GET":
+                return await self._answer(question, Fields(dict(request.query_params)))
             return await self._answer(question, _fields(await self._body(request)))
 
-        return endpoint
-
-    def got(self, question: Question) -> Callable[[Request], Any]:
-        async def endpoint(request: Request) -> Response:
-            return await self._answer(question, Fields(dict(request.query_params)))
-
-        return endpoint
+        return Route(f"/api/{question.__name__}", endpoint, methods=[method])
 
     async def _body(self, request: Request) -> bytes:
-        """Read the body, as long as it is small enough and comes fast enough."""
+        """Read the body, as long as it is JSON, small enough and comes fast enough."""
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            what = "the body of a question is JSON; try: Content-Type: application/json"
+            raise HTTPException(415, what)
         too_large = HTTPException(413, f"more than {self._max_bytes:,} bytes; try: a shorter text")
         length = request.headers.get("content-length", "")
         if length.isascii() and length.isdigit() and int(length[:20]) > self._max_bytes:

@@ -100,8 +100,8 @@ class AutomatonView:
         names = [*self._symbols, "STOP"]
         rows = [
             {
-                "symbol": symbols[step - 1] if step else None,
-                "known": not step or symbols[step - 1] in self._symbols,
+                "symbol": symbol,
+                "known": symbol is None or symbol in self._symbols,
                 "states": [float(value) for value in vectors[step]],
                 "place": int(places[step]) if places[step] >= 0 else None,
                 "next": [
@@ -109,7 +109,7 @@ class AutomatonView:
                     for number in np.argsort(-following[step], kind="stable")[:_NEXT].tolist()
                 ],
             }
-            for step in range(len(string) + 1)
+            for step, symbol in enumerate([None, *symbols])
         ]
         return {
             "steps": rows,

@@ -86,21 +86,13 @@ class Service:
             found.append((model, decoder, result))
         first = found[0][2]
         reference = typed.gold or (first.tree if first.words else None)
-        answer: dict[str, Any] = {
-            "words": list(first.words),
-            "offsets": first.offsets,
-            "gold": None,
-            "parses": [
-                record
-                for model, decoder, result in found
-                for record in self._records(model, decoder, result, typed, reference)
-            ],
-        }
+        gold = None
         if typed.gold is not None:
             look = self._explorer(models[0]).look(typed.gold.words)
             sure = None if look is None else self._explorer(models[0]).confidences(look, typed.gold)
-            answer["gold"] = {"tree": str(typed.gold), "nodes": nodes(typed.gold, sure)}
-        return answer
+            gold = {"tree": str(typed.gold), "nodes": nodes(typed.gold, sure)}
+        parses = [record for one in found for record in self._records(*one, typed, reference)]
+        return {"words": list(first.words), "offsets": first.offsets, "gold": gold, "parses": parses}
 
     def _records(
         self, model: int, decoder: str, result: ParseResult, typed: Typed, reference: Tree | None
@@ -162,10 +154,8 @@ class Service:
         """Return a tree as indented brackets, SVG or LaTeX."""
         tree = read_tree(fields.text("tree"))
         form = fields.text("format")
-        if form == "brackets":
-            return {"text": tree.pretty()}
-        if form == "latex":
-            return {"text": to_forest(tree)}
+        if form in ("brackets", "latex"):
+            return {"text": tree.pretty() if form == "brackets" else to_forest(tree)}
         if form != "svg":
             raise OptionError(f"format is one of brackets, latex, svg, not {form!r}")
         sure = fields.numbers("confidences")

@@ -15,6 +15,7 @@ from gramian.experiments import Cell, Plan, Recipe, Results, Spread, make_plan, 
 from gramian.experiments.data import Data, find_treebank, find_treebanks, sizes, split_trees
 from gramian.experiments.plan import Setting, matches
 from gramian.experiments.results import Figure, Line, Section, Table
+from gramian.experiments.run import clock
 from gramian.training.parallel import Outcome
 
 DATA = Data("numbers", {}, "0" * 16)
@@ -253,5 +254,8 @@ def test_marks_come_from_the_sentences_both_have():
 def test_small_helpers():
     assert matches("size/best/300/8", "size/best")
     assert not matches("size/best/300/8", "size/be")
+    assert [matches("states/best/8", pattern) for pattern in ("states", "*/8", "best")] == [True, True, False]
     assert sizes(20_731, [0.05, 0.5, 1.0]) == [1000, 10_000, 20_000]
     assert sizes(7, [0.01, 1.0]) == [1, 7]
+    assert sizes(3396, [0.1, 0.5, 1.0]) == [330, 1600, 3300]
+    assert [clock(90), clock(600), clock(9000)] == ["90 s", "10 min", "2 h 30 min"]

@@ -81,3 +81,10 @@ def test_universal_tags() -> None:
         ]
     )
     assert universal_tag("no-such-tag") == "X"
+
+
+def test_a_small_language():
+    strings = Sequences.from_strings(["ab" * (i % 4) for i in range(40)])
+    points = [(point.curve, point.n_states) for point in baseline_points(strings, strings)]
+    assert points == [("unigram", 1), ("bigram", 4), ("trigram", 7)]
+    assert [point.n_states for point in em_curve(strings, strings, [1, 2], max_iter=3)] == [1, 2]

@@ -85,8 +85,7 @@ def sections(results: Results) -> list[Section]:
             cell = f"{kind}/{states}"
             lengths = _by_length([pair for run in results.runs(cell) for pair in run["sentences"]["times"]])
             figures = results.values(cell, milliseconds=2, sentences_per_second=1, words_per_second=0)
-            exponent = fitted_exponent([(x, spread.mean) for x, spread in lengths])
-            rows.append([KINDS[kind], states, *figures, exponent])
+            rows.append([KINDS[kind], states, *figures, fitted_exponent(lengths)])
             if states in (numbers[0], numbers[-1]):
                 by_words.append(Line(f"{KINDS[kind]}, {states} states", lengths))
     by_states = [

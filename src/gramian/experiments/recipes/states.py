@@ -26,7 +26,6 @@ from gramian.grammar.compress.compact import compacted
 from gramian.learn import Observations
 from gramian.learn.search import (
     ClusterCache,
-    FoundStates,
     held_out_score,
     search_states,
     states_by_singular_values,
@@ -76,7 +75,7 @@ def measure(task: Task) -> dict[str, Any]:
     data = training_data(train)
     clusters = clustering(recipe)
     whole = ClusterCache(clusters, data.observations(), largest)
-    trials: FoundStates | None = None
+    scores: list[float] = []
     numbers = whole.start
     if way == "singular":
         numbers = states_by_singular_values(whole, settings["least"])
@@ -90,6 +89,7 @@ def measure(task: Task) -> dict[str, Any]:
             greedy: dict[str, Any] = {"method": "greedy", "together": False} if way == "greedy" else {}
             trials = search.run(**greedy, **limits)
         numbers = transferred(trials, search.cache, whole)
+        scores = [round(trial.score, 4) for trial in trials.trials]
     grammar = whole.grammar(numbers)
     searched = time.process_time() - began
     result = parse_and_score(compacted(grammar)[0], test, scheme=scheme)
@@ -97,10 +97,10 @@ def measure(task: Task) -> dict[str, Any]:
     order = sorted(range(len(names)), key=lambda symbol: -int(whole.seen.label_count[symbol]))[:15]
     return result | {
         "search_seconds": round(searched, 1),
-        "candidates": 0 if trials is None else len(trials.trials),
+        "candidates": len(scores),
         "states": sum(numbers),
         "chosen": {names[symbol]: int(numbers[symbol]) for symbol in order},
-        "scores": [] if trials is None else [round(trial.score, 4) for trial in trials.trials],
+        "scores": scores,
     }
 
 
