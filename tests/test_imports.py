@@ -28,9 +28,9 @@ MAY_IMPORT = {
     "chart": BASE | {"trees", "corpus", "grammar"},
     "learn": GRAMMARS | {"base", "features"},
     "loglinear": GRAMMARS | {"base", "learn", "evaluate"},
-    "neural": BASE | {"base", "trees", "evaluate"},
-    "parsing": GRAMMARS | {"loglinear", "evaluate"},
-    "training": GRAMMARS | {"base", "features", "learn", "evaluate", "loglinear", "parsing"},
+    "neural": GRAMMARS | {"base", "evaluate"},
+    "parsing": GRAMMARS | {"loglinear", "neural", "evaluate"},
+    "training": GRAMMARS | {"base", "features", "learn", "evaluate", "loglinear", "neural", "parsing"},
     "automata": BASE | {"base", "evaluate"},
     "dependency": BASE | {"base", "trees", "automata", "evaluate", "loglinear"},
 }

@@ -115,6 +115,9 @@ class TrainingRun:
     def run(self) -> Model:
         """Learn the model."""
         began = time.perf_counter()
+        has_net = self.recipe.expert in ("neural", "both")
+        if has_net and self.place.scheduler is None and find_spec("torch") is None:
+            raise MissingExtraError("torch", "neural", "learning a neural expert")  # before all others are learnt
         searched = {"search": self._search()} if self.recipe.search else {}
         recipe = self.recipe
         model = self._bundle() if recipe.is_bundle else self._single()
