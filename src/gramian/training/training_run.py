@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gramian.corpus.productions import Productions
+from gramian.errors import MissingExtraError
 from gramian.evaluate import GoldBrackets
 from gramian.grammar import LPCFG
 from gramian.learn import Watch
@@ -117,7 +119,9 @@ class TrainingRun:
         began = time.perf_counter()
         has_net = self.recipe.expert in ("neural", "both")
         if has_net and self.place.scheduler is None and find_spec("torch") is None:
-            raise MissingExtraError("torch", "neural", "learning a neural expert")  # before all others are learnt
+            raise MissingExtraError(
+                "torch", "neural", "learning a neural expert"
+            )  # before all others are learnt
         searched = {"search": self._search()} if self.recipe.search else {}
         recipe = self.recipe
         model = self._bundle() if recipe.is_bundle else self._single()
