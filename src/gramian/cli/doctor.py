@@ -23,6 +23,7 @@ __all__ = ["Finding", "doctor"]
 _NEEDED = ("numpy", "scipy", "numba", "safetensors", "conllu", "typer")
 _OPTIONAL = {
     "scikit-learn": "train",
+    "torch": "neural",
     "matplotlib": "plots",
     "nltk": "nltk",
     "spacy": "spacy",
