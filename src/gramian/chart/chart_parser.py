@@ -52,9 +52,8 @@ class ChartParser:
             offset += grammar.n_states[grammar.n_phrases :]
             family = next((one for one in families if _same_rules(grammars[one[0]], grammar)), None)
             if family is None:
-                families.append([place])
-            else:
-                family.append(place)
+                families.append(family := [])
+            family.append(place)
         self._backends = [backend([placed[place] for place in family], offset) for family in families]
         self._n_first = len(families[0])
         names = list(dict.fromkeys(kinds or ()))
@@ -75,7 +74,7 @@ class ChartParser:
         if len(self._voices) == 1 and not self._experts:
             return [forest for (forest,) in found]
         derived = [place for place, row in enumerate(found) if any(forest is not None for forest in row)]
-        free = [ChartInput(batch[place].words) for place in derived]
+        free = [ChartInput(batch[place].words, None, batch[place].tokens) for place in derived]
         for backend in self._backends[1:]:
             for place, row in zip(derived, backend.forests(free, pruning), strict=True):
                 found[place] = [*found[place], *row]
@@ -85,11 +84,8 @@ class ChartParser:
         return result
 
     def _combined(self, found: list[Forest | None], tokens: Sequence[str] | None) -> Forest:
-        voices = [
-            Voice(forest, *about)
-            for forest, about in zip(found, self._voices, strict=True)
-            if forest is not None
-        ]
+        pairs = zip(found, self._voices, strict=True)
+        voices = [Voice(forest, *about) for forest, about in pairs if forest is not None]
         n_same = sum(forest is not None for forest in found[: self._n_first])
         said = () if tokens is None else [one.opinion(tokens, voices[0].forest) for one in self._experts]
         return combined(voices, n_same, [one for one in said if one is not None], self.combination)

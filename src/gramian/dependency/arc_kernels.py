@@ -124,8 +124,8 @@ def _family(heads, family):
 
 
 @kernel
-def _relation_starts(templates, tokens, heads, labels, size):
-    """Return where the weights of each word's features begin, int64 (N + 1, n), row 0 left alone; relations lie side by side."""
+def relation_starts(templates, tokens, heads, labels, size):
+    """Return where the weights of each word's features begin, int64 (N + 1, n), row 0 left alone; relations lie side by side. `heads` has -1 for the root."""
     n, n_words, n_places = templates.number.shape[0], heads.shape[0], templates.n_places
     family, columns = np.empty((4, n_words), np.int64), np.empty(n_places, np.int64)
     sums, starts = np.empty((2, n), np.uint64), np.empty((n_words, n), np.int64)
@@ -148,13 +148,13 @@ def _relation_starts(templates, tokens, heads, labels, size):
 
 
 @kernel
-def score_relations(templates, tokens, heads, weights, scores):
-    """OUT scores (N + 1, L): the score of each relation of each word to its head; `heads` (N + 1,) has -1 for the root."""
+def score_relations(starts, weights, scores):
+    """OUT scores (N + 1, L): the score of each relation of each word to its head; `starts` are those of :func:`relation_starts`."""
     size, labels = scores.shape
-    starts = _relation_starts(templates, tokens, heads, labels, weights.shape[0])
     for word in range(1, size):
         scores[word] = 0.0
-        for start in starts[word]:
+        for t in range(starts.shape[1]):
+            start = starts[word, t]
             for label in range(labels):
                 scores[word, label] += weights[start + label]
 
@@ -167,7 +167,7 @@ def best_relations(templates, tokens, heads, weights, root_only, labels, best):
     """
     free = root_only.shape[0] == 0
     scores = np.empty((heads.shape[0], labels))
-    score_relations(templates, tokens, heads, weights, scores)
+    score_relations(relation_starts(templates, tokens, heads, labels, weights.shape[0]), weights, scores)
     for word in range(1, heads.shape[0]):
         highest = -np.inf
         for label in range(labels):
@@ -177,12 +177,11 @@ def best_relations(templates, tokens, heads, weights, root_only, labels, best):
 
 
 @kernel
-def climb_relations(templates, tokens, heads, gradient, step, tables):
-    """INOUT tables: one step on the relations whose gradient is not too small."""
+def climb_relations(starts, gradient, step, tables):
+    """INOUT tables: one step on the relations whose gradient is not too small; `starts` as in :func:`score_relations`."""
     size, labels = gradient.shape
-    starts = _relation_starts(templates, tokens, heads, labels, tables.weights.shape[0])
     for word in range(1, size):
-        for start in starts[word]:
+        for t in range(starts.shape[1]):
             for label in range(labels):
                 if abs(gradient[word, label]) > tables.smallest:
-                    take_step(tables, start + label, gradient[word, label], step)
+                    take_step(tables, starts[word, t] + label, gradient[word, label], step)

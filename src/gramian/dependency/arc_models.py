@@ -27,6 +27,7 @@ from gramian.loglinear.adagrad import ascend, new_tables
 __all__ = ["ArcScorer", "Labeller", "fit_arc_scorer", "fit_labeller", "table_size"]
 
 Weights = npt.NDArray[np.float32]
+Starts: TypeAlias = npt.NDArray[np.int64]
 _Example: TypeAlias = tuple[Tokens, Symbols, npt.NDArray[Any]]
 
 _FORGETTING = 0.5
@@ -145,23 +146,30 @@ def fit_labeller(
         return Labeller(tuple(names), tables.weights[:1], root_only)
     rates = table.forgetting(_FORGETTING)
 
-    def gradient(views: Tokens, example: _Example) -> Array:
+    def forget(example: _Example, rng: np.random.Generator) -> Starts:
+        """Return where the weights of an example's features are, some forms made unknown."""
+        tokens, heads, _ = example
+        size, views = len(tables.weights), table.forget(tokens, rates, rng)
+        starts: Starts = kernels.relation_starts(RELATIONS, views, heads, len(names), size)
+        return starts
+
+    def gradient(starts: Starts, example: _Example) -> Array:
         _, heads, targets = example
         scores = np.empty((len(heads), len(names)))
-        kernels.score_relations(RELATIONS, views, heads, tables.weights, scores)
+        kernels.score_relations(starts, tables.weights, scores)
         shares = np.exp(scores[1:] - scores[1:].max(axis=1, keepdims=True))
         scores[1:] = -shares / shares.sum(axis=1, keepdims=True)
         scores[np.arange(1, len(heads)), targets] += 1.0
         return scores
 
-    def climb(views: Tokens, example: _Example, gradient: Array, step: float) -> None:
-        kernels.climb_relations(RELATIONS, views, example[1], gradient, step, tables)
+    def climb(starts: Starts, _: _Example, gradient: Array, step: float) -> None:
+        kernels.climb_relations(starts, gradient, step, tables)
 
     targets = [np.asarray([numbers[name] for name in sentence]) for sentence in relations]
     weights = ascend(
         tables,
         list(zip(tokens, trees, targets, strict=True)),
-        forget=lambda example, rng: table.forget(example[0], rates, rng),
+        forget=forget,
         gradient=gradient,
         climb=climb,
         max_iter=max_iter,

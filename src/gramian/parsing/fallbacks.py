@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from gramian.chart.chart_parser import Allowed, ChartInput, ChartParser, Forest, Pruning
 from gramian.chart.constraints import Constraints
@@ -31,8 +32,7 @@ _WIDER = 1e-2  # factor on all thresholds when the usual ones left no tree
 _NOT_A_LABEL = re.compile(rf"[{SPACE}()\0]")
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """What is wanted of one sentence, and what it may cost."""
 
     tokens: Sequence[str]

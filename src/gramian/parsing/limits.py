@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from time import perf_counter
+from typing import NamedTuple
 
 from gramian.chart.chart_parser import Pruning
 from gramian.errors import OptionError
@@ -83,8 +84,7 @@ class Limits:
         return shortest
 
 
-@dataclass(frozen=True)
-class Deadline:
+class Deadline(NamedTuple):
     """The time at which no further chart of a sentence is begun: an emergency stop, which ``status`` tells of.
 
     Until then nothing depends on the clock: what is begun depends on what is foretold.

@@ -152,7 +152,8 @@ class Parser:
         request, read = self._request(sentence, constraints, k, decoder)
         result, _ = self._attempts.parse(request)
         sure = self.calibration.confidences(result.tree, result.confidences)
-        return replace(result, confidences=sure, offsets=read.offsets, seconds=perf_counter() - began)
+        about = result.status, result.log_prob, sure, result.words, read.offsets
+        return ParseResult(result.tree, *about, perf_counter() - began, result.alternatives)
 
     def parse_many(
         self, sentences: Iterable[Sentence], *, n_jobs: int = 1, k: int = 1, decoder: str | None = None
@@ -299,16 +300,9 @@ class Parser:
             constraints = sentence.constraints
             sentence = sentence.sentence
         read = read_sentence(sentence, self.model.tokens)
-        request = Request(
-            tokens=read.tokens,
-            given=read.given,
-            limits=self.limits,
-            deadline=Deadline.of(self.limits),
-            decoder=self.decoder if decoder is None else _known_decoder(decoder),
-            k=k,
-            constraints=constraints,
-        )
-        return request, read
+        decoder = self.decoder if decoder is None else _known_decoder(decoder)
+        deadline = Deadline.of(self.limits)
+        return Request(read.tokens, read.given, self.limits, deadline, decoder, k, constraints), read
 
 
 def _known_decoder(decoder: str) -> str:

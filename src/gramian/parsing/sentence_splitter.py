@@ -218,36 +218,10 @@ def _form(stem: str) -> str:
 
 
 _TITLES = frozenset(
-    [
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "prof",
-        "st",
-        "jr",
-        "sr",
-        "vs",
-        "etc",
-        "no",
-        "vol",
-        "fig",
-        "e.g",
-        "i.e",
-        "cf",
-        "al",
-        "inc",
-        "ltd",
-        "co",
-        "corp",
-        "dept",
-        "approx",
-        "sen",
-        "rep",
-        "gov",
-        "gen",
-        "col",
-    ]
+    re.findall(
+        r"\S+",
+        "mr mrs ms dr prof st jr sr vs etc no vol fig e.g i.e cf al inc ltd co corp dept approx sen rep gov gen col",
+    )
 )
 
 

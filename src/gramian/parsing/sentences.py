@@ -58,7 +58,8 @@ def read_sentence(sentence: Plain, style: Style = "penn") -> ReadSentence:
             word, tag = item
             given[len(tokens)] = {tag: 1.0} if isinstance(tag, str) else tag
             tokens.append(word)
-    if not all(tokens) or _NOT_A_WORD.search("".join(tokens)):
+    text = "".join(tokens)
+    if not all(tokens) or _NOT_A_WORD.search(text):
         place = next(place for place, word in enumerate(tokens) if not word or _NOT_A_WORD.search(word))
         raise InputError(
             f"token {place + 1}, {tokens[place]!r}, is not a word",
@@ -66,4 +67,5 @@ def read_sentence(sentence: Plain, style: Style = "penn") -> ReadSentence:
             hint="give tokens without white space, or the sentence as one text",
         )
     tags = [given.get(place) for place in range(len(tokens))] if given else None
-    return ReadSentence([unescape_word(word) for word in tokens], tuple(offsets) or None, tags)
+    words = [unescape_word(word) for word in tokens] if "RB-" in text else tokens
+    return ReadSentence(words, tuple(offsets) or None, tags)
