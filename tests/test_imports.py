@@ -30,13 +30,14 @@ MAY_IMPORT = {
     "chart": BASE | {"trees", "corpus", "grammar"},
     "learn": GRAMMARS | {"base", "features"},
     "loglinear": GRAMMARS | {"base", "learn", "evaluate"},
-    "parsing": GRAMMARS | {"loglinear", "evaluate"},
-    "training": GRAMMARS | {"base", "features", "learn", "evaluate", "loglinear", "parsing"},
+    "neural": GRAMMARS | {"base", "evaluate"},
+    "parsing": GRAMMARS | {"loglinear", "neural", "evaluate"},
+    "training": GRAMMARS | {"base", "features", "learn", "evaluate", "loglinear", "neural", "parsing"},
     "automata": BASE | {"base", "evaluate"},
     "dependency": BASE | {"base", "trees", "automata", "evaluate", "loglinear"},
 }
 ON_TOP = {"cli", "web", "interop", "experiments", "__main__", "__init__"}
-HEAVY = ("numpy", "scipy", "numba", "sklearn", "nltk", "conllu", "safetensors", "rich")
+HEAVY = ("numpy", "scipy", "numba", "sklearn", "torch", "nltk", "conllu", "safetensors", "rich")
 
 
 def room(path: Path) -> str:

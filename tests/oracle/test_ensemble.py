@@ -241,7 +241,7 @@ def test_experts_of_labels_alone_leave_rules_as_they_are() -> None:
     chart = ChartParser(case.grammar, "sum", experts=experts)
     both = chart.forest(case.words, EXACT, tokens=words_of(case))
     np.testing.assert_array_equal(both.edge_posterior, alone.edge_posterior)
-    expected = 0.25 * alone.label_posterior + 0.5 * 0.25 + 0.25 * 0.75
+    expected = 0.75 * (0.5 * alone.label_posterior + 0.5 * 0.25) + 0.25 * 0.75
     np.testing.assert_allclose(both.label_posterior, expected, rtol=1e-5)
     batch = [ChartInput(case.words, None, words_of(case)), ChartInput(case.words)]
     together = chart.forests(batch, EXACT)

@@ -51,7 +51,7 @@ class Expert(Protocol):
 
 
 class WeightedExpert(NamedTuple):
-    """An expert and what it counts if it knows all words."""
+    """An expert and what it counts, beside the grammars and the experts before it, if it knows all words."""
 
     expert: Expert
     weight: float = EXPERT_WEIGHT
@@ -116,7 +116,7 @@ def _labels(
     voices: Sequence[Voice], opinions: Sequence[Opinion], base: Callable[..., Forest], combination: str
 ) -> Floats:
     """Return the posterior of each label over each span; `base` makes the forest that is to have them."""
-    tables = [_in_first_order(voice) for voice in voices]
+    tables = [in_order_of(voice.label_place, voice.forest.label_posterior) for voice in voices]
     if combination == "hierarchical":
         kinds = [voice.kind for voice in voices]
         tables = [
@@ -160,21 +160,29 @@ def _own_tree(base: Callable[..., Forest], table: Floats) -> Floats:
 
 
 def _weights(n: int, opinions: Sequence[Opinion]) -> Floats:
-    """Return the weights of `n` grammars and, behind them, of the experts."""
-    weights = [one.weight for one in opinions]
-    return np.array([(1 - sum(weights)) / n] * n + weights, np.float32)
+    """Return the weights of `n` grammars and, behind them, of the experts; all before an expert share what its weight leaves."""
+    weights: list[float] = []
+    left = 1.0
+    for one in reversed(opinions):
+        weights.insert(0, left * one.weight)
+        left *= 1 - one.weight
+    return np.array([left / n] * n + weights, np.float32)
 
 
 def label_places(first: LPCFG, grammar: LPCFG) -> npt.NDArray[np.int64] | None:
     """Return of each of the first grammar's labels its number in another, or -1; None if the labels of both are the same."""
     ours, theirs = (
-        [(place < table.n_phrase_labels, name) for place, name in enumerate(table.names)]
+        label_numbers(table.names, table.n_phrase_labels)
         for table in (label_table(one.symbols, one.n_phrases) for one in (first, grammar))
     )
-    number = {label: place for place, label in enumerate(theirs)}
-    return None if ours == theirs else np.array([number.get(label, -1) for label in ours])
+    return None if ours == theirs else np.array([theirs.get(label, -1) for label in ours])
 
 
-def _in_first_order(voice: Voice) -> Floats:
-    table, place = voice.forest.label_posterior, voice.label_place
+def label_numbers(names: Sequence[str], n_phrase_labels: int) -> dict[tuple[bool, str], int]:
+    """Return the number of each label by whether it is a phrase's, and its name."""
+    return {(place < n_phrase_labels, name): place for place, name in enumerate(names)}
+
+
+def in_order_of(place: npt.NDArray[np.int64] | None, table: Floats) -> Floats:
+    """Return a table of labels with the columns at some places, zeros for those at -1."""
     return table if place is None else np.where(place >= 0, table[:, place], np.float32(0))

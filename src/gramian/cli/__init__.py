@@ -24,7 +24,7 @@ from gramian.cli.parse import parse
 from gramian.cli.sample import sample
 from gramian.cli.serve import serve
 from gramian.cli.split import split
-from gramian.cli.train import train
+from gramian.cli.train import TrainCommand, train
 from gramian.cli.wfa import app as wfa
 from gramian.errors import GramianError, InputError
 from gramian.interruption import interruptible, was_interrupted
@@ -91,7 +91,8 @@ app.command()(inspect)
 app.command()(convert)
 app.command()(split)
 app.command("eval")(evaluate)
-for _command in (train, parse, sample, compress, experiment, serve, doctor):
+app.command(cls=TrainCommand)(train)
+for _command in (parse, sample, compress, experiment, serve, doctor):
     app.command()(_command)
 app.add_typer(dep)
 app.add_typer(wfa)

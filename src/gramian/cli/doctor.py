@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _NEEDED = ("numpy", "scipy", "numba", "safetensors", "conllu", "typer")
 _OPTIONAL = {
     "scikit-learn": "train",
+    "torch": "neural",
     "matplotlib": "plots",
     "nltk": "nltk",
     "spacy": "spacy",

@@ -46,7 +46,8 @@ def inspect_model(file: str, metadata: Mapping[str, str], label: str | None, top
 def _print_facts(facts: dict[str, Any], top: int) -> None:
     data, size, report = dict(facts["data"]), facts["size"], facts["report"]
     what = f"{size['grammars']} grammars" if size["grammars"] > 1 else "a grammar"
-    more = {"expert": " and a span CRF", "reranker": " and a reranker", "calibrated": ", calibrated"}
+    more = {"expert": " and a span CRF", "neural": " and a neural expert", "reranker": " and a reranker"}
+    more |= {"calibrated": ", calibrated"}
     what += "".join(text for name, text in more.items() if size[name])
     print(f"{facts['file']}: {what}, {facts['bytes'] / 1e6:,.1f} MB, written by gramian {facts['gramian']}")
     credit = data.pop("attribution", None)

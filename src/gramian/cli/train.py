@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args
 
 import typer
+from typer.core import TyperCommand
 
 from gramian.cli.options import FORCE, QUIET, check_replaced
 from gramian.cli.talk import say, showing_progress, telling_warnings
@@ -94,6 +95,19 @@ def _with_options_of_recipes() -> inspect.Signature:
                 inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=kind)
             )
     return own.replace(parameters=[*first, *more])
+
+
+class TrainCommand(TyperCommand):
+    """Takes ``--expert`` with none of its values behind it for ``--expert crf``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments."""
+        kinds = get_args(next(one.metadata["kind"] for one in fields(Recipe) if one.name == "expert"))
+        told = [
+            word if word != "--expert" or behind in kinds else "--expert=crf"
+            for word, behind in zip(args, [*args[1:], None], strict=True)
+        ]
+        return super().parse_args(ctx, told)
 
 
 train.__signature__ = _with_options_of_recipes()  # type: ignore[attr-defined]

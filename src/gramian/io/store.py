@@ -52,12 +52,13 @@ class Format(NamedTuple):
                 raise ValueError(f"{name} is not made of numbers to compute with")
 
 
-GRAMMAR: Format = Format("gramian", 3, "a grammar", "'gramian train'")
+GRAMMAR: Format = Format("gramian", 4, "a grammar", "'gramian train'")
 SEQUENCES: Format = Format(
     "gramian-automata", 2, "a model of sequences", "'gramian wfa train' or 'gramian dep train'",
     sealed=2, names_kind=True, largest=1e100,  # products of weights stay finite
 )  # fmt: skip
 SPAN_CRF: Format = Format("gramian-span-crf", 1, "a span CRF", "gramian.loglinear.save", seals_header=False)
+NEURAL: Format = Format("gramian-neural", 1, "a neural expert", "gramian.neural.save")
 
 UNUSABLE = (LookupError, TypeError, ValueError, OverflowError, AttributeError, RecursionError, OptionError)
 """What may be raised where a part is made from a header and tensors that stand for none."""
@@ -164,7 +165,7 @@ def _learning(text: str, path: AnyPath) -> str:
 def _header(path: AnyPath, metadata: Mapping[str, str], format: Format, hint: str) -> Header:
     """Return the header, if it is one of a version that can be read."""
     if format.key not in metadata:
-        known = [one.name for one in (GRAMMAR, SEQUENCES, SPAN_CRF) if one.key in metadata]
+        known = [one.name for one in (GRAMMAR, SEQUENCES, SPAN_CRF, NEURAL) if one.key in metadata]
         what = known[0] if known else "of another program"
         raise ModelFileError(f"{path}: this file is {what}, not {format.name}; try: {hint}")
     try:

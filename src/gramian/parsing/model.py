@@ -15,6 +15,7 @@ from gramian.trees.normalise import PRESETS
 
 if TYPE_CHECKING:
     from gramian.loglinear import RerankModel, SpanModel
+    from gramian.neural import NeuralModel
 
 METADATA = ("options", "data", "metrics", "report")
 """The fields of a model that steer nothing."""
@@ -41,6 +42,10 @@ class Model:
         A span CRF of the same treebank.
     expert_weight : float, optional
         What it counts beside the grammars, if that was tuned; see :data:`gramian.chart.combine.EXPERT_WEIGHT`.
+    neural : NeuralModel, optional
+        A span net of the same treebank.
+    neural_weight : float, optional
+        What it counts beside all these, if that was tuned; see :data:`gramian.neural.label_expert.NEURAL_WEIGHT`.
     calibration : mapping of str to Calibration
         How posteriors become confidences, for each way to combine grammars; without it they are the same.
     reranker : RerankModel, optional
@@ -61,6 +66,8 @@ class Model:
     others: tuple[LPCFG, ...] = ()
     expert: SpanModel | None = None
     expert_weight: float | None = None
+    neural: NeuralModel | None = None
+    neural_weight: float | None = None
     calibration: Mapping[str, Calibration] = field(default_factory=dict)
     reranker: RerankModel | None = None
     kinds: tuple[str, ...] = ()
@@ -77,15 +84,16 @@ class Model:
             raise OptionError(f"tokens must be one of {', '.join(get_args(Style))}, got {self.tokens!r}")
         if self.preset not in (None, *PRESETS):
             raise OptionError(f"preset must be one of {', '.join(PRESETS)}, got {self.preset!r}")
-        weight = self.expert_weight
-        if weight is not None and not (type(weight) in (int, float) and 0 <= weight <= 1):
-            raise OptionError(f"expert_weight must be between 0 and 1, got {weight!r}")
+        for name in ("expert_weight", "neural_weight"):
+            weight = getattr(self, name)
+            if weight is not None and not (type(weight) in (int, float) and 0 <= weight <= 1):
+                raise OptionError(f"{name} must be between 0 and 1, got {weight!r}")
 
     def __repr__(self) -> str:
         parts = [repr(self.grammar)]
         if self.others:
             parts.append(counted(len(self.others), "more grammar"))
-        parts += [name for name in ("expert", "reranker", "calibration") if getattr(self, name)]
+        parts += [name for name in ("expert", "neural", "reranker", "calibration") if getattr(self, name)]
         return f"<Model: {', '.join(parts)}>"
 
     @property

@@ -43,6 +43,8 @@ def model_facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[st
             "grammars": len(model.grammars),
             "expert": model.expert is not None,
             "expert weight": model.expert_weight,
+            "neural": model.neural is not None,
+            "neural weight": model.neural_weight,
             "reranker": model.reranker is not None,
             "calibrated": bool(model.calibration),
             "phrases": grammar.n_phrases,

@@ -1,7 +1,7 @@
 """Model files of grammars: what :class:`gramian.parsing.model.Model` holds, as the one store writes it.
 
-Every array of a grammar is a tensor, every tuple of strings a tensor of UTF-8 bytes, every number a number of the header; an expert and a
-reranker are stored as their room says (:mod:`gramian.loglinear.loglinear_store`). ``docs/models.md`` describes the format.
+Every array of a grammar is a tensor, every tuple of strings a tensor of UTF-8 bytes, every number a number of the header; experts and a
+reranker are stored as their rooms say (``loglinear_store``, ``neural_store``). ``docs/models.md`` describes the format.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ from gramian.parsing.model import METADATA, Model
 _SUM_TOLERANCE = 0.01  # half precision keeps numbers within 0.4 %
 # Fields of a model that the header keeps among its metadata, where version 0.1.0 looks for them.
 _PLACES = {"kinds": "report", "tokens": "options", "preset": "options"}
-_PARTS = {"expert": 2, "reranker": 3}  # with the first version of the format that has them
+_WEIGHTS = ("expert_weight", "neural_weight")
+_PARTS = {"expert": 2, "reranker": 3, "neural": 4}  # with the first version of the format that has them
 
 
 def save_model(model: Model, path: str | os.PathLike[str], *, half: bool = False) -> None:
@@ -93,8 +95,7 @@ def _pack(model: Model, half: bool = False) -> tuple[dict[str, Any], Tensors]:
             _, packed = _of_part(name, store.pack, part)
             header |= {"version": version, name: sorted(packed)}
             tensors |= {f"{name}/{key}": tensor for key, tensor in packed.items()}
-    if model.expert_weight is not None:
-        header["expert_weight"] = model.expert_weight
+    header |= {name: weight for name in _WEIGHTS if (weight := getattr(model, name)) is not None}
     if model.calibration:
         header["calibration"] = {name: asdict(one) for name, one in model.calibration.items()}
     return header, tensors
@@ -124,14 +125,13 @@ def _unpack(header: dict[str, Any], tensors: Tensors) -> Model:
         way: Calibration(**{kind: None if one is None else Curve(**one) for kind, one in found.items()})
         for way, found in header.get("calibration", {}).items()
     }
-    return Model(
-        grammar, others=tuple(others), expert_weight=header.get("expert_weight"), calibration=curves, **fields
-    )
+    fields |= {name: header.get(name) for name in _WEIGHTS}
+    return Model(grammar, others=tuple(others), calibration=curves, **fields)
 
 
 def _of_part(name: str, work: Callable[..., Any], *arguments: Any) -> Any:
     """Pack or unpack an expert or a reranker; what is wrong is said with its name."""
-    import gramian.loglinear.loglinear_store  # noqa: F401 - says how they are stored
+    import_module("gramian.neural.neural_store" if name == "neural" else "gramian.loglinear.loglinear_store")
 
     try:
         return work(name, *arguments)

@@ -99,12 +99,17 @@ class Parser:
         self.limits = Limits(max_length, max_seconds, max_memory)
         self.decoder = _known_decoder(decoder)
         self.pruning, self.splitter = pruning, splitter
-        experts = []
+        experts: list[WeightedExpert] = []
         if self.model.expert is not None:
             from gramian.loglinear import Expert
 
             weight = EXPERT_WEIGHT if self.model.expert_weight is None else self.model.expert_weight
-            experts = [WeightedExpert(Expert(self.model.expert, self.model.grammar), weight)]
+            experts.append(WeightedExpert(Expert(self.model.expert, self.model.grammar), weight))
+        if self.model.neural is not None:
+            from gramian.neural.label_expert import NEURAL_WEIGHT, LabelExpert
+
+            weight = NEURAL_WEIGHT if self.model.neural_weight is None else self.model.neural_weight
+            experts.append(WeightedExpert(LabelExpert(self.model.neural, self.model.grammar), weight))
         reranker = self.model.reranker if rerank else None
         chart = ChartParser(self.model.grammars, combination, kinds=self.model.kinds or None, experts=experts)
         table = WordTable(joined([one.lexicon for one in self.model.grammars]))

@@ -45,7 +45,8 @@ def calibrate(
         found = dict(zip(WEIGHTS, f1, strict=True))
         weight = max(WEIGHTS, key=lambda one: (found[one], -abs(one - EXPERT_WEIGHT)))
         report["F1 by weight of the expert"] = {f"{one}": round(value, 2) for one, value in found.items()}
-    ways = COMBINATIONS if model.others or model.expert is not None else COMBINATIONS[:1]
+    several = model.others or model.expert is not None or model.neural is not None
+    ways = COMBINATIONS if several else COMBINATIONS[:1]
     work = OutcomesTask(combinations=tuple(ways), expert_weight=weight)
     [outcomes] = held_out(work, members, [LAST], place, watch)
     curves = {

@@ -18,7 +18,7 @@ def train(
     dev: TreeSource | None = None,
     method: str = "best",
     n_states: int | None = None,
-    expert: bool = False,
+    expert: str | bool = False,
     rerank: bool = False,
     calibrate: bool = False,
     models: int | None = None,

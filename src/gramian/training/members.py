@@ -1,4 +1,4 @@
-"""Members of a model: grammars that differ by seed, by noise (Narayan and Cohen 2015) and by binarisation, and an expert; each a task.
+"""Members of a model: grammars that differ by seed, by noise (Narayan and Cohen 2015) and by binarisation, and experts; each a task.
 
 What a task returns is made of JSON values, so that finished ones can be kept in a folder; see :mod:`gramian.training.parallel`.
 """
@@ -22,6 +22,9 @@ from gramian.learn.cluster import LEVELS, Noise
 from gramian.loglinear import SpanCRF
 from gramian.loglinear.loglinear_store import load as load_expert
 from gramian.loglinear.loglinear_store import save as save_expert
+from gramian.neural import NeuralExpert
+from gramian.neural import load as load_neural
+from gramian.neural import save as save_neural
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.training.parallel import Outcome, run_tasks, task_key
@@ -30,7 +33,11 @@ from gramian.training.training_data import Fold, TrainingData
 from gramian.trees import Tree
 
 _Loaded = TypeVar("_Loaded")
-EXPERT = "expert"  # the method of a task that trains a span CRF
+EXPERT, NEURAL = "expert", "neural"  # the methods of tasks that train a span CRF, a net
+_EXPERTS: dict[str, tuple[Callable[..., Any], Callable[..., None], Callable[[Path], Any]]] = {
+    EXPERT: (SpanCRF, save_expert, load_expert),
+    NEURAL: (NeuralExpert, save_neural, load_neural),
+}
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ class MemberTask:
     """The training of one member; all that its result depends on."""
 
     data: str  # the key of what it is trained on
-    method: str  # of a recipe, or EXPERT
+    method: str  # of a recipe, or EXPERT or NEURAL
     parameters: Mapping[str, Any]  # of the learner
     member: Member
     compact: bool = True  # whether its rules become of low rank
@@ -84,14 +91,15 @@ class MemberTask:
     )  # where it may keep steps that are done
 
     def run(self, data: TrainingData) -> dict[str, Any]:
-        """Return the bytes of a model file in base 64 (``"model"`` or ``"expert"``), and what it took."""
+        """Return the bytes of a model file in base 64 (``"model"``, ``"expert"`` or ``"neural"``), and what it took."""
         seed, direction = self.member.seed, self.member.direction
-        if self.method == EXPERT:
+        if self.method in _EXPERTS:
             began = time.process_time()
-            crf = SpanCRF(random_state=seed, **self.parameters)
-            crf.fit(data.treebank(direction, self.fold))
+            make, save, _ = _EXPERTS[self.method]
+            learner = make(random_state=seed).set_params(**self.parameters)
+            learner.fit(data.treebank(direction, self.fold))
             took = time.process_time() - began
-            return {EXPERT: encoded(partial(save_expert, crf.model_)), "processor": took}
+            return {self.method: encoded(partial(save, learner.model_)), "processor": took}
         noise, level = self.member.noise, self.member.noise_level
         noisy = {"clustering__noise": noise, "clustering__noise_level": level} if noise else {}
         learner = make_learner(self.method, seed, dict(self.parameters) | noisy)
@@ -118,25 +126,34 @@ def learnt_model(
 
 
 def member_tasks(recipe: Recipe, data: TrainingData, folder: Path | None = None) -> list[MemberTask]:
-    """Return the tasks of a recipe's members, an expert's first, since it takes longest; `folder` as in a task."""
+    """Return the tasks of a recipe's members, those of experts first, since they take longest; `folder` as in a task."""
     kept = None if folder is None else str(folder)
     tasks = [
         MemberTask(data.key, recipe.method, recipe.learner_parameters(), member, not recipe.full, folder=kept)
         for member in plan_members(recipe.n_models, recipe.noise, recipe.directions, recipe.random_state)
     ]
-    expert = [replace(tasks[0], method=EXPERT, parameters={}, compact=True)] if recipe.expert else []
-    return expert + tasks
+    experts = {NEURAL: recipe.neural_parameters} if recipe.expert in ("neural", "both") else {}
+    experts |= {EXPERT: {}} if recipe.expert in ("crf", "both") else {}
+    return [
+        *(replace(tasks[0], method=name, parameters=own, compact=True) for name, own in experts.items()),
+        *tasks,
+    ]
 
 
 def whole_model(tasks: Sequence[MemberTask], results: Sequence[Mapping[str, Any]]) -> Model:
-    """Return one model of all that tasks made: grammars, and an expert if there is one."""
-    members = [task.member for task in tasks if task.method != EXPERT]
+    """Return one model of all that tasks made: grammars, and experts if there are some."""
+    members = [task.member for task in tasks if task.method not in _EXPERTS]
     models = [decoded(result["model"], load_model) for result in results if "model" in result]
-    expert = next((decoded(one[EXPERT], load_expert) for one in results if EXPERT in one), None)
+    experts = {
+        name: decoded(one[name], load)
+        for name, (_, _, load) in _EXPERTS.items()
+        for one in results
+        if name in one
+    }
     report = dict(models[0].report) | {"members": [asdict(member) for member in members]}
     others = tuple(one.grammar for one in models[1:])
     kinds = tuple(member.kind for member in members)
-    return Model(models[0].grammar, report=report, others=others, expert=expert, kinds=kinds)
+    return Model(models[0].grammar, report=report, others=others, kinds=kinds, **experts)
 
 
 @dataclass(frozen=True)

@@ -144,9 +144,11 @@ class Recipe:
         "With several models: what makes them differ besides their binarisation.",
         Literal["seeds", "dropout", "additive", "multiplicative", "mixed"],
     )
-    expert: bool = _option(
-        False,
-        "Also learn a span CRF, which looks at the words: more accurate, several times longer to learn, half as fast to parse with.",
+    expert: str | bool = _option(
+        "none",
+        "Also learn a span CRF (crf, or nothing behind the option), which looks at the words: more accurate, several times longer to "
+        "learn, half as fast to parse with; a neural net (neural), which needs torch and, to be quick, a GPU to learn; or both.",
+        Literal["none", "crf", "neural", "both"],
     )
     rerank: bool = _option(
         False,
@@ -166,6 +168,11 @@ class Recipe:
         False, "Keep whole rule tensors in 32 bits; by default they are of low rank, small and fast."
     )
     parameters: Mapping[str, Any] = field(default_factory=dict)  # further ones of the learner, by its names
+    neural_parameters: Mapping[str, Any] = field(default_factory=dict)  # those of a NeuralExpert
+
+    def __post_init__(self) -> None:
+        if isinstance(self.expert, bool):
+            object.__setattr__(self, "expert", "crf" if self.expert else "none")
 
     @property
     def n_models(self) -> int:
@@ -184,7 +191,7 @@ class Recipe:
     @property
     def is_bundle(self) -> bool:
         """Whether the model has several parts, each a task of its own."""
-        return self.n_models > 1 or self.expert or self.rerank or self.calibrate
+        return self.n_models > 1 or self.expert != "none" or self.rerank or self.calibrate
 
     @property
     def has_steps(self) -> bool:
@@ -267,12 +274,15 @@ class Recipe:
     def options(self) -> dict[str, Any]:
         """Return what a model file says about its options: the recipe's, and the learner's."""
         noted = (
-            "method n_states allocation growth features lexicon max_iter cycles merge horizontal vertical heads noise expert "
+            "method n_states allocation growth features lexicon max_iter cycles merge horizontal vertical heads noise "
             "calibrate random_state"
         )
         learner = self.learner().plain_params()
         return {
             **{name: getattr(self, name) for name in noted.split()},
+            "expert": {"none": False, "crf": True}.get(
+                str(self.expert), self.expert
+            ),  # as version 0.1.0 notes it
             "models": self.n_models,
             "direction": " ".join(self.directions),
             "rerank": self.folds if self.rerank else 0,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import numpy as np
 from gramian import __version__
 from gramian.chart.forest import Pruning
 from gramian.corpus.productions import Productions
+from gramian.errors import MissingExtraError
 from gramian.evaluate import GoldBrackets
 from gramian.grammar import LPCFG
 from gramian.io.lock import locked
@@ -138,6 +140,11 @@ class TrainingRun:
     def learn(self) -> Model:
         """Learn the model."""
         began = time.perf_counter()
+        has_net = self.recipe.expert in ("neural", "both")
+        if has_net and self.place.scheduler is None and find_spec("torch") is None:
+            raise MissingExtraError(
+                "torch", "neural", "learning a neural expert"
+            )  # before all others are learnt
         searched = {"search": self._search()} if self.recipe.search else {}
         recipe = self.recipe
         model = self._bundle() if recipe.is_bundle else self._single()
@@ -198,7 +205,7 @@ class TrainingRun:
         scoring = 0.0
         if self.gold is not None:  # each grammar alone, and all together; or after every step
             times = 2 * recipe.n_models if recipe.is_bundle else 1
-            times += (used.get("max_iter", 0) if recipe.keep_best else 0) + recipe.expert
+            times += (used.get("max_iter", 0) if recipe.keep_best else 0) + (recipe.expert != "none")
             rules = len(productions.binary)
             charts = sum(expected_seconds(Pruning(), len(tree.words), rules) for tree in self.gold)
             scoring = times * charts / self.n_jobs

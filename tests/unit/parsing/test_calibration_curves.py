@@ -122,6 +122,7 @@ def test_a_model_file_holds_them(calibrated, tmp_path):
         {"calibration": [1]},
         {"expert_weight": 2.0},
         {"expert_weight": "much"},
+        {"neural_weight": -0.1},
     ],
 )
 def test_curves_that_are_none_are_refused(calibrated, tmp_path, change):

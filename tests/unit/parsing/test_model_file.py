@@ -172,8 +172,8 @@ def test_several_grammars_share_what_is_equal(tmp_path):
 
 
 def test_newer_format(path):
-    rewrite(path, lambda header, tensors: header.update(version=4))
-    with pytest.raises(ModelFileError, match=r"format 4.* reads up to 3.*pip install"):
+    rewrite(path, lambda header, tensors: header.update(version=5))
+    with pytest.raises(ModelFileError, match=r"format 5.* reads up to 4.*pip install"):
         load_model(path)
 
 

@@ -1,0 +1,8 @@
+"""A small neural span model beside the grammars: learnt with torch, run without it.
+
+Names are imported when first used; ``__init__.pyi`` lists them.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

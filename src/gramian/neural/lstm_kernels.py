@@ -1,0 +1,113 @@
+"""Numba kernels of the net's forward pass: LSTM states in both directions, and the hidden layer of spans.
+
+A sentence's step is a product of a vector and a matrix that does not fit the first cache, so that reading the matrix is what takes
+time; rows are read four at a time. The hyperbolic tangent is a quotient of polynomials, right to 1e-6, since calls of the library's
+would not run in vectors.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from __future__ import annotations
+
+import numpy as np
+
+from gramian.jit import inlined_kernel, order_free_kernel
+
+_F = np.float32
+_LARGEST = _F(7.9)
+_A1, _A3, _A5, _A7 = (
+    _F(4.89352455891786e-3),
+    _F(6.37261928875436e-4),
+    _F(1.48572235717979e-5),
+    _F(5.12229709037114e-8),
+)
+_A9, _A11, _A13 = _F(-8.60467152213735e-11), _F(2.00018790482477e-13), _F(-2.76076847742355e-16)
+_B0, _B2, _B4, _B6 = (
+    _F(4.89352518554385e-3),
+    _F(2.26843463243900e-3),
+    _F(1.18534705686654e-4),
+    _F(1.19825839466702e-6),
+)
+_HALF = _F(0.5)
+
+
+@inlined_kernel
+def _tanh(x):
+    x = min(max(x, -_LARGEST), _LARGEST)
+    y = x * x
+    above = x * (_A1 + y * (_A3 + y * (_A5 + y * (_A7 + y * (_A9 + y * (_A11 + y * _A13))))))
+    return above / (_B0 + y * (_B2 + y * (_B4 + y * _B6)))
+
+
+@order_free_kernel
+def tanh(values):
+    """Return the hyperbolic tangent of an array of float32."""
+    out = np.empty_like(values)
+    for place in range(values.shape[0]):
+        out[place] = _tanh(values[place])
+    return out
+
+
+@order_free_kernel
+def lstm_states(gates, forward, backward):
+    """Return the states of a bidirectional LSTM, shape (n, 2 * units); gates in torch's order: in, forget, cell, out.
+
+    `gates` float32 (n, 8 * units) holds what the inputs add to the gates, both directions side by side, and is overwritten; `forward` and
+    `backward` float32 (units, 4 * units) are the weights between states.
+    """
+    n, units = gates.shape[0], forward.shape[0]
+    states = np.zeros((n, 2 * units), np.float32)
+    cell = np.empty(units, np.float32)
+    for side in range(2):
+        weights = forward if side == 0 else backward
+        cell[:] = 0
+        for step in range(n):
+            place = step if side == 0 else n - 1 - step
+            gate = gates[place, side * 4 * units : (side + 1) * 4 * units]
+            if step > 0:
+                before = states[place - 1 if side == 0 else place + 1, side * units : (side + 1) * units]
+                whole = units // 4 * 4
+                for unit in range(0, whole, 4):
+                    h0, h1, h2, h3 = before[unit], before[unit + 1], before[unit + 2], before[unit + 3]
+                    w0, w1, w2, w3 = weights[unit], weights[unit + 1], weights[unit + 2], weights[unit + 3]
+                    for column in range(4 * units):
+                        gate[column] += h0 * w0[column] + h1 * w1[column] + h2 * w2[column] + h3 * w3[column]
+                for unit in range(whole, units):
+                    for column in range(4 * units):
+                        gate[column] += before[unit] * weights[unit, column]
+            state = states[place, side * units : (side + 1) * units]
+            for unit in range(units):
+                enter = _HALF + _HALF * _tanh(_HALF * gate[unit])
+                keep = _HALF + _HALF * _tanh(_HALF * gate[units + unit])
+                leave = _HALF + _HALF * _tanh(_HALF * gate[3 * units + unit])
+                cell[unit] = keep * cell[unit] + enter * _tanh(gate[2 * units + unit])
+                state[unit] = leave * _tanh(cell[unit])
+    return states
+
+
+@order_free_kernel
+def span_hidden(left, right, scale, shift):
+    """Return what the hidden layer says about each span, by width, then start, shape (n_cells, hidden).
+
+    `left` and `right` float32 (n + 1, hidden) are of fenceposts; their sum is brought to mean 0 and variance 1, scaled, shifted,
+    and cut at 0.
+    """
+    n, hidden = left.shape[0] - 1, left.shape[1]
+    out = np.empty((n * (n + 1) // 2, hidden), np.float32)
+    place = 0
+    for width in range(1, n + 1):
+        for start in range(n - width + 1):
+            row, one, other = out[place], left[start], right[start + width]
+            total = _F(0)
+            for unit in range(hidden):
+                row[unit] = one[unit] + other[unit]
+                total += row[unit]
+            mean = total / _F(hidden)
+            squares = _F(0)
+            for unit in range(hidden):
+                squares += (row[unit] - mean) * (row[unit] - mean)
+            factor = _F(1) / np.sqrt(squares / _F(hidden) + _F(1e-5))
+            for unit in range(hidden):
+                row[unit] = max(_F(0), (row[unit] - mean) * factor * scale[unit] + shift[unit])
+            place += 1
+    return out

@@ -1,0 +1,301 @@
+"""The net in torch: words and characters, a BiLSTM, fenceposts, scores of labels over spans and of tags (Stern, Andreas and Klein 2017).
+
+The state before and behind each word makes a fencepost. The first layer over a span is linear in its two fenceposts, so it is applied
+to the ``n + 1`` fenceposts; a span adds two of their vectors, normalises, and one product with the labels is left.
+:mod:`gramian.neural.span_scores` runs the same weights without torch.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+from torch.nn.functional import dropout
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from gramian.neural.net_options import Learning, NetSize
+from gramian.neural.span_inventory import BOUNDARY, PADDING, Example, Inventory
+from gramian.neural.span_tree_crf import log_partition
+
+Ints = npt.NDArray[np.int64]
+
+
+class Batch(NamedTuple):
+    """Sentences side by side, filled up to the longest.
+
+    Attributes
+    ----------
+    words, vectors : Tensor of int64, shape (n_sentences, longest + 2)
+    forms : Tensor of int64, shape (n_sentences, longest + 2)
+        Of each word, its row in `characters`.
+    characters : Tensor of int64, shape (n_forms, longest_form)
+    form_lengths, lengths : Tensor of int64
+        Characters of forms and words of sentences; on the CPU.
+    tags : Tensor of int64, shape (n_sentences, longest)
+        -1 where there is none.
+    gold : Tensor of int64, shape (n_labels, 3)
+        Sentence, cell and chain of each span that has a label.
+    numbers : Tensor of int64, shape (n_sentences,)
+        Which examples these are; on the CPU.
+    """
+
+    words: torch.Tensor
+    vectors: torch.Tensor
+    forms: torch.Tensor
+    characters: torch.Tensor
+    form_lengths: torch.Tensor
+    lengths: torch.Tensor
+    tags: torch.Tensor
+    gold: torch.Tensor
+    numbers: torch.Tensor
+
+    def to(self, device: torch.device) -> Batch:
+        """Return the batch on a device; lengths stay on the CPU, where packing wants them."""
+        stay = ("form_lengths", "lengths", "numbers")
+        return Batch(
+            *(
+                getattr(self, name) if name in stay else getattr(self, name).to(device, non_blocking=True)
+                for name in self._fields
+            )
+        )
+
+
+class Sentences:
+    """Examples ready to be put side by side.
+
+    Parameters
+    ----------
+    examples : sequence of Example
+    inventory : Inventory
+    """
+
+    def __init__(self, examples: Sequence[Example], inventory: Inventory) -> None:
+        self.examples = examples
+        rows = {"": 0}  # the boundary
+        self._forms = [
+            np.array([0, *[rows.setdefault(form, len(rows)) for form in one.forms], 0]) for one in examples
+        ]
+        self._vectors = [inventory.vector_numbers(one.forms) for one in examples]
+        spelt = [[BOUNDARY], *(inventory.character_numbers(form) for form in list(rows)[1:])]
+        self._spelt_length = np.array([len(one) for one in spelt])
+        self._spelt = np.full((len(spelt), self._spelt_length.max()), PADDING)
+        for row, numbers in enumerate(spelt):
+            self._spelt[row, : len(numbers)] = numbers
+
+    def batch(self, numbers: Sequence[int], words: Sequence[Ints] | None = None) -> Batch:
+        """Return sentences as a batch, the longest first.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+        words : sequence of ndarray of int64, optional
+            Their words, some of them made unknown.
+        """
+        chosen = [self.examples[number] for number in numbers]
+        words = [one.words for one in chosen] if words is None else words
+        order = sorted(range(len(chosen)), key=lambda place: -chosen[place].n_words)
+        longest = chosen[order[0]].n_words
+        word_table = np.full((len(chosen), longest + 2), PADDING)
+        vector_table, form_table = np.zeros((2, len(chosen), longest + 2), np.int64)
+        tag_table = np.full((len(chosen), longest), -1)
+        gold = []
+        for row, place in enumerate(order):
+            one = chosen[place]
+            word_table[row, : one.n_words + 2] = words[place]
+            form_table[row, : one.n_words + 2] = self._forms[numbers[place]]
+            vector_table[row, : one.n_words + 2] = self._vectors[numbers[place]]
+            tag_table[row, : one.n_words] = one.tags
+            width = one.ends - one.starts
+            cells = (width - 1) * (2 * longest - width + 2) // 2 + one.starts
+            gold.append(np.stack([np.full(len(cells), row), cells, one.labels], 1))
+        forms, place_of = np.unique(form_table, return_inverse=True)
+        by_length = np.argsort(-self._spelt_length[forms], kind="stable")
+        rank = np.argsort(by_length)
+        forms = forms[by_length]
+        lengths = self._spelt_length[forms]
+        tables = (
+            word_table, vector_table, rank[place_of].reshape(form_table.shape), self._spelt[forms, : lengths[0]], lengths,
+            np.array([chosen[place].n_words for place in order]), tag_table, np.concatenate(gold), np.array(numbers)[order],
+        )  # fmt: skip
+        return Batch(*(torch.from_numpy(np.ascontiguousarray(table, np.int64)) for table in tables))
+
+
+class Scores(NamedTuple):
+    """What a net says about a batch.
+
+    Attributes
+    ----------
+    spans : Tensor, shape (n_sentences, n_cells, n_chains)
+        By width, then start, of the longest sentence; a span without a label scores 0.
+    tags : Tensor, shape (n_sentences, longest, n_tags)
+    """
+
+    spans: torch.Tensor
+    tags: torch.Tensor
+
+
+class SpanNet(nn.Module):  # type: ignore[misc]
+    """Scores of labels over spans and of tags.
+
+    Parameters
+    ----------
+    inventory : Inventory
+    size : NetSize
+    learning : Learning
+        For its dropouts.
+    vectors : ndarray of float32, shape (n_vector_words, any), optional
+        Fixed vectors of the inventory's `vector_words`.
+    """
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        size: NetSize,
+        learning: Learning,
+        vectors: npt.NDArray[np.float32] | None = None,
+    ) -> None:
+        super().__init__()
+        self.learning = learning
+        self.word = nn.Embedding(inventory.n_words, size.word, PADDING)
+        fixed = np.zeros((0, 0), np.float32) if vectors is None else vectors
+        self.vector = nn.Embedding.from_pretrained(torch.from_numpy(np.pad(fixed, ((1, 0), (0, 0)))))
+        self.char = nn.Embedding(inventory.n_characters, size.char, PADDING)
+        self.char_lstm = nn.LSTM(size.char, size.char_units, batch_first=True, bidirectional=True)
+        inputs = [size.word + fixed.shape[1] + 2 * size.char_units, *[2 * size.units] * (size.layers - 1)]
+        self.lstm = nn.ModuleList(
+            nn.LSTM(one, size.units, batch_first=True, bidirectional=True) for one in inputs
+        )
+        self.left = nn.Linear(2 * size.units, size.hidden, bias=False)
+        self.right = nn.Linear(2 * size.units, size.hidden)
+        self.norm = nn.LayerNorm(size.hidden)
+        self.label = nn.Linear(size.hidden, len(inventory.chains))
+        self.tag_hidden = nn.Linear(2 * size.units, size.tag_hidden)
+        self.tag = nn.Linear(size.tag_hidden, len(inventory.tags))
+        self._start()
+
+    def _start(self) -> None:
+        """Draw weights: orthogonal between states, so that gradients neither vanish nor grow; forget gates begin open."""
+        for name, weight in self.named_parameters():
+            if "lstm" in name:
+                units = weight.shape[0] // 4
+                if "bias" in name:
+                    nn.init.zeros_(weight)
+                    if "bias_ih" in name:
+                        nn.init.ones_(weight[units : 2 * units])
+                else:
+                    draw = nn.init.orthogonal_ if "weight_hh" in name else nn.init.xavier_uniform_
+                    for gate in range(4):
+                        draw(weight[gate * units : (gate + 1) * units])
+        for table in (self.word, self.char):
+            nn.init.normal_(table.weight, std=table.weight.shape[1] ** -0.5)
+            nn.init.zeros_(table.weight[PADDING])
+
+    def forward(self, batch: Batch) -> Scores:
+        """Score all spans and tags of a batch."""
+        learning = self.learning
+        inputs = self._inputs(batch)
+        packed_lengths = batch.lengths + 2
+        for layer in self.lstm:
+            inputs = self._locked(inputs, learning.dropout)
+            packed = pack_padded_sequence(inputs, packed_lengths, batch_first=True)
+            drop = learning.recurrent_dropout if self.training else 0.0
+            inputs, _ = pad_packed_sequence(_run(layer, packed, drop), batch_first=True)
+        inputs = self._locked(inputs, learning.dropout)
+        units = inputs.shape[-1] // 2
+        posts = torch.cat([inputs[:, :-1, :units], inputs[:, 1:, units:]], -1)
+        left, right = self.left(posts), self.right(posts)
+        # All pairs of fenceposts, then those that are spans: sums go back to fenceposts in a fixed order.
+        n = inputs.shape[1] - 2
+        pairs = (left.unsqueeze(2) + right.unsqueeze(1)).flatten(1, 2)
+        spans = self.norm(pairs.index_select(1, _span_pairs(n).to(pairs.device))).relu()
+        spans = dropout(spans, learning.hidden_dropout, self.training)
+        tags = self.tag_hidden(inputs[:, 1:-1]).relu()
+        return Scores(self.label(spans), self.tag(dropout(tags, learning.hidden_dropout, self.training)))
+
+    def _inputs(self, batch: Batch) -> torch.Tensor:
+        """Return the vectors of words, learnt and fixed, and of their characters, side by side."""
+        spelt = dropout(self.char(batch.characters), self.learning.word_dropout, self.training)
+        packed = pack_padded_sequence(spelt, batch.form_lengths, batch_first=True)
+        _, (last, _) = self.char_lstm(packed)
+        parts = [
+            self.word(batch.words),
+            self.vector(batch.vectors),
+            torch.cat([last[0], last[1]], -1)[batch.forms],
+        ]
+        if self.training and self.learning.word_dropout:
+            keep = torch.rand(3, *batch.words.shape, 1, device=spelt.device) >= self.learning.word_dropout
+            # What is left counts for all, so that a word is as loud with one vector as with three.
+            scale = keep * (3 / keep.sum(0).clamp(min=1))
+            parts = [part * one for part, one in zip(parts, scale, strict=True)]
+        return torch.cat(parts, -1)
+
+    def _locked(self, inputs: torch.Tensor, share: float) -> torch.Tensor:
+        """Leave out the same units in all words of a sentence (Gal and Ghahramani 2016)."""
+        if not self.training or share == 0:
+            return inputs
+        mask = torch.rand(inputs.shape[0], 1, inputs.shape[2], device=inputs.device) >= share
+        return inputs * mask / (1 - share)
+
+    def loss(self, batch: Batch) -> torch.Tensor:
+        """Return the negative log-likelihood of trees and of tags, a word."""
+        scores = self(batch)
+        tags = nn.functional.cross_entropy(
+            scores.tags.flatten(0, 1), batch.tags.flatten(), ignore_index=-1, reduction="sum"
+        )
+        trees = self.tree_loss(scores.spans, batch)
+        return (trees + self.learning.tag_share * tags) / int(batch.lengths.sum())
+
+    def tree_loss(self, spans: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """Return the negative log-likelihood of the trees of a batch, all binarisations of each together.
+
+        A span without a label scores 0, so that all binarisations of a tree score the same, and their number, a constant, is left out.
+        """
+        row, place, chain = batch.gold.T
+        total = log_partition(_any_label(spans), batch.lengths.to(spans.device)).sum()
+        return total - spans[row, place, chain].sum()
+
+    def posteriors(self, batch: Batch, temperature: float = 1.0) -> Scores:
+        """Return the probability of each chain over each span, and of each tag."""
+        scores = self(batch)
+        with torch.enable_grad():
+            spans = (scores.spans / temperature).detach().requires_grad_()
+            total = log_partition(_any_label(spans), batch.lengths.to(spans.device)).sum()
+            (marginals,) = torch.autograd.grad(total, spans)
+        return Scores(marginals, torch.softmax(scores.tags / temperature, -1))
+
+
+def _any_label(spans: torch.Tensor) -> torch.Tensor:
+    """Return the logarithm of the sum over all labels of a span, none included."""
+    return torch.logsumexp(nn.functional.pad(spans, (1, 0)), -1)
+
+
+@lru_cache(maxsize=512)
+def _span_pairs(n: int) -> torch.Tensor:
+    """Return where the spans of `n` words lie in a table of pairs of fenceposts, by width, then start."""
+    start = torch.cat([torch.arange(n - width + 1) for width in range(1, n + 1)])
+    width = torch.repeat_interleave(torch.arange(1, n + 1), torch.arange(n, 0, -1))
+    return start * (n + 1) + start + width
+
+
+def _run(layer: nn.LSTM, packed: PackedSequence, drop: float) -> PackedSequence:
+    """Run an LSTM, some of the weights between whose states are left out (Merity, Keskar and Socher 2018)."""
+    if drop == 0:
+        states: PackedSequence = layer(packed)[0]
+        return states
+    weights = [
+        dropout(weight, drop) if name.startswith("weight_hh") else weight
+        for name, weight in layer.named_parameters()
+    ]
+    zeros = packed.data.new_zeros(2, int(packed.batch_sizes[0]), layer.hidden_size)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that these weights do not lie in one piece
+        data = torch.lstm(packed.data, packed.batch_sizes, (zeros, zeros), weights, True, 1, 0.0, True, True)[
+            0
+        ]
+    return packed._replace(data=data)

@@ -1,0 +1,384 @@
+"""Learning a span net: batches by length, Adam, averaged weights, trees held out, and a file to go on from.
+
+What chance decides in a pass depends on the seed and the number of the pass only, so that learning that was stopped goes on as if it
+had not been, and the same seed gives the same bytes on a CPU (with the same number of threads).
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import logging
+import math
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from gramian.errors import OptionError
+from gramian.neural.net import Batch, Sentences, SpanNet
+from gramian.neural.net_options import Learning, NetSize
+from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Example, Inventory, cell, n_cells
+from gramian.neural.span_tree_crf import best_trees
+
+_log = logging.getLogger(__name__)
+
+Weights = dict[str, npt.NDArray[np.float32]]
+
+_MOST_CELLS = 30_000  # of a batch: long sentences have many spans
+_TEMPERATURES = tuple(0.6 * 1.1**step for step in range(20))
+_LAST_RATE = 0.01  # share of the rate at the end
+
+
+@dataclass
+class History:
+    """What happened, pass by pass.
+
+    Attributes
+    ----------
+    losses : list of float
+        Mean loss a word.
+    f1 : list of float
+        Of the labelled brackets of the held-out trees, in per cent, with the averaged weights.
+    seconds : float
+    temperature : float
+        Under which the held-out trees are most likely; 1 without such trees.
+    """
+
+    losses: list[float] = field(default_factory=list)
+    f1: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+    temperature: float = 1.0
+
+    @property
+    def best(self) -> int:
+        """The first pass with the best F1."""
+        return int(np.argmax(self.f1))
+
+
+def train_net(
+    examples: Sequence[Example],
+    held_out: Sequence[Example],
+    inventory: Inventory,
+    *,
+    size: NetSize,
+    learning: Learning,
+    max_iter: int,
+    random_state: int = 0,
+    n_jobs: int = 1,
+    device: str = "cpu",
+    checkpoint: str | Path | None = None,
+    vectors: npt.NDArray[np.float32] | None = None,
+) -> tuple[Weights, History]:
+    """Return the averaged weights of the pass that was best on held-out trees; without such trees, of the last.
+
+    Parameters
+    ----------
+    examples, held_out : sequence of Example
+    inventory : Inventory
+    size : NetSize
+    learning : Learning
+    max_iter : int
+        Passes at most.
+    random_state, n_jobs : int
+    device : str
+    checkpoint : path, optional
+        File that holds everything after each pass; if it is there and fits, learning goes on from it.
+    vectors : ndarray of float32, shape (n_vector_words, any), optional
+        Fixed vectors of the inventory's `vector_words`.
+    """
+    with _settings(n_jobs, device):
+        torch.manual_seed(random_state)
+        net = SpanNet(inventory, size, learning, vectors)
+        run = _Run(net.to(device), device, learning, max_iter, random_state, inventory)
+        saved = None
+        if checkpoint is not None:
+            mark = _mark(
+                (*examples, *held_out),
+                inventory,
+                vectors,
+                (size, learning, max_iter, random_state, len(held_out)),
+            )
+            saved = _Checkpoint(Path(checkpoint), mark)
+            saved.load(run)
+        chance = _unknown_chance(examples, inventory, learning.unknown)
+        sentences, judges = Sentences(examples, inventory), Sentences(held_out, inventory)
+        while len(run.history.losses) < max_iter and not run.is_stale():
+            began = time.perf_counter()
+            run.one_pass(sentences, chance)
+            if held_out:
+                run.judge(judges)
+            run.history.seconds += time.perf_counter() - began
+            if saved is not None:
+                saved.save(run)
+            run.tell()
+        if held_out:
+            run.averaged.load_state_dict(run.best)
+            run.history.temperature = best_temperature(run.averaged, judges, run.device)
+        if saved is not None:
+            saved.path.unlink(missing_ok=True)
+        chosen = run.averaged.state_dict()
+        return {name: value.cpu().float().numpy() for name, value in chosen.items()}, run.history
+
+
+class _Run:
+    """A net on its way: weights, their average, the best so far, and Adam's moments."""
+
+    def __init__(
+        self,
+        net: SpanNet,
+        device: str,
+        learning: Learning,
+        max_iter: int,
+        random_state: int,
+        inventory: Inventory,
+    ) -> None:
+        self.net, self.device, self.learning, self.max_iter = net, torch.device(device), learning, max_iter
+        self.random_state, self.inventory = random_state, inventory
+        self.averaged = copy.deepcopy(net).eval()
+        self.best: dict[str, torch.Tensor] = {}
+        self.history = History()
+        self.adam = torch.optim.Adam(
+            self._learnt(), learning.rate, betas=(0.9, 0.98), eps=1e-9, fused=self.device.type == "cuda"
+        )
+        self.steps = 0
+
+    def _learnt(self) -> list[torch.nn.Parameter]:
+        return [weight for weight in self.net.parameters() if weight.requires_grad]
+
+    def one_pass(self, sentences: Sentences, chance: npt.NDArray[np.float64]) -> None:
+        number = len(self.history.losses)
+        rng = np.random.default_rng([self.random_state, number])
+        torch.manual_seed(int(rng.integers(2**62)))
+        batches = _batches(sentences.examples, self.learning.batch_words, rng)
+        self.net.train()
+        losses, words = torch.zeros((), device=self.device), 0
+        with ThreadPoolExecutor(1) as ahead:
+            tables = ahead.map(lambda batch: _forgetful(sentences, batch, chance, rng), batches)
+            for place, cpu_table in enumerate(tables):
+                self._set_rate(number + place / len(batches))
+                table = cpu_table.to(self.device)
+                loss = self.net.loss(table)
+                self.adam.zero_grad(set_to_none=True)
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(self._learnt(), self.learning.clip)
+                self.adam.step()
+                self.steps += 1
+                self._average()
+                losses += loss.detach() * int(table.lengths.sum())
+                words += int(table.lengths.sum())
+        self.history.losses.append(float(losses) / words)
+
+    def _set_rate(self, done: float) -> None:
+        share = _LAST_RATE + (1 - _LAST_RATE) * (1 + math.cos(math.pi * done / self.max_iter)) / 2
+        rate = self.learning.rate * share * min(1.0, (self.steps + 1) / self.learning.warm_up)
+        for group in self.adam.param_groups:
+            group["lr"] = rate
+
+    def _average(self) -> None:
+        keep = min(self.learning.average, (1 + self.steps) / (10 + self.steps))
+        with torch.no_grad():
+            torch._foreach_lerp_(list(self.averaged.parameters()), list(self.net.parameters()), 1 - keep)
+
+    def judge(self, held_out: Sentences) -> None:
+        f1 = bracket_f1(self.averaged, held_out, self.inventory, self.device)
+        if not self.history.f1 or f1 > max(self.history.f1):
+            self.best = {name: value.clone() for name, value in self.averaged.state_dict().items()}
+        self.history.f1.append(f1)
+
+    def is_stale(self) -> bool:
+        return (
+            bool(self.history.f1) and len(self.history.f1) - 1 - self.history.best >= self.learning.patience
+        )
+
+    def tell(self) -> None:
+        history = self.history
+        done = len(history.losses)
+        left = history.seconds / done * (self.max_iter - done)
+        f1 = f"F1 of held-out trees {history.f1[-1]:.2f}, " if history.f1 else ""
+        _log.info(
+            "pass %d of %d: loss %.4f a word, %s%.0f s, at most %.0f s left",
+            done, self.max_iter, history.losses[-1], f1, history.seconds, left,
+        )  # fmt: skip
+
+
+def bracket_f1(net: SpanNet, sentences: Sentences, inventory: Inventory, device: torch.device) -> float:
+    """Return the F1 of labelled brackets, in per cent, of the trees with the most brackets to be expected right."""
+    right = found = there = 0
+    membership = torch.from_numpy(inventory.membership).to(device)
+    labels_of = [np.flatnonzero(row).tolist() for row in inventory.membership]
+    with torch.no_grad():
+        for batch in _batches(sentences.examples, 4000, None):
+            table = sentences.batch(batch).to(device)
+            labels = net.posteriors(table).spans @ membership
+            worth, chain = ((labels - 0.5) @ membership.T).max(-1)
+            trees = best_trees(worth.clamp(min=0), table.lengths)
+            longest = int(table.lengths.max())
+            is_worth, chains = (worth > 0).cpu().numpy(), chain.cpu().numpy()
+            for row, (number, tree) in enumerate(zip(table.numbers.tolist(), trees, strict=True)):
+                one = sentences.examples[number]
+                spans = zip(one.starts.tolist(), one.ends.tolist(), one.labels.tolist(), strict=True)
+                gold = {(start, end, label) for start, end, chain in spans for label in labels_of[chain]}
+                guess = {
+                    (start, end, label)
+                    for start, end in tree
+                    if is_worth[row, place := cell(longest, start, end)]
+                    for label in labels_of[chains[row, place]]
+                }
+                right, found, there = right + len(gold & guess), found + len(guess), there + len(gold)
+    return 200 * right / max(1, found + there)
+
+
+def best_temperature(net: SpanNet, sentences: Sentences, device: torch.device) -> float:
+    """Return what scores must be divided by for trees to be most likely (Guo and others 2017), among a few values."""
+    losses = torch.zeros(len(_TEMPERATURES), device=device)
+    with torch.no_grad():
+        for batch in _batches(sentences.examples, 4000, None):
+            table = sentences.batch(batch).to(device)
+            scores = net(table)
+            losses += torch.stack([net.tree_loss(scores.spans / one, table) for one in _TEMPERATURES])
+    return _TEMPERATURES[int(losses.argmin())]
+
+
+def best_device(device: str) -> str:
+    """Return the device that ``"auto"`` stands for, or the one named, if it is there."""
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cuda" and not torch.cuda.is_available():
+        raise OptionError("device must be cpu or auto where torch finds no GPU, got 'cuda'")
+    return device
+
+
+def _batches(examples: Sequence[Example], words: int, rng: np.random.Generator | None) -> list[list[int]]:
+    """Return numbers of sentences of about the same length, together; in another order in each pass."""
+    lengths = np.array([one.n_words for one in examples])
+    noise = np.ones(len(lengths)) if rng is None else rng.uniform(0.9, 1.1, len(lengths))
+    batches: list[list[int]] = []
+    many = longest = 0
+    for number in np.argsort(lengths * noise, kind="stable").tolist():
+        longest = max(longest, int(lengths[number]))
+        size = len(batches[-1]) + 1 if batches else 1
+        if not batches or many >= words or (size > 1 and size * n_cells(longest) > _MOST_CELLS):
+            batches.append([])
+            many, longest = 0, int(lengths[number])
+        batches[-1].append(number)
+        many += int(lengths[number])
+    if rng is not None:
+        rng.shuffle(batches)
+    return batches
+
+
+def _forgetful(
+    sentences: Sentences, batch: Sequence[int], chance: npt.NDArray[np.float64], rng: np.random.Generator
+) -> Batch:
+    """Return a batch in which some words are made unknown."""
+    words = [sentences.examples[number].words for number in batch]
+    return sentences.batch(
+        batch, [np.where(rng.random(len(one)) < chance[one], UNKNOWN, one) for one in words]
+    )
+
+
+def _unknown_chance(
+    examples: Sequence[Example], inventory: Inventory, unknown: float
+) -> npt.NDArray[np.float64]:
+    """Return with what probability each word is made unknown."""
+    count = np.bincount(np.concatenate([one.words for one in examples]), minlength=inventory.n_words)
+    chance = unknown / (unknown + np.maximum(count, 1))
+    chance[BOUNDARY] = 0
+    return chance
+
+
+@contextmanager
+def _settings(n_jobs: int, device: str) -> Iterator[None]:
+    """Set torch's threads, precision and chance for the time of learning."""
+    threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
+    devices = [torch.cuda.current_device()] if device.startswith("cuda") else []
+    with torch.random.fork_rng(devices):
+        torch.set_num_threads(n_jobs)
+        torch.set_float32_matmul_precision("high" if devices else "highest")
+        try:
+            yield
+        finally:
+            torch.set_num_threads(threads)
+            torch.set_float32_matmul_precision(precision)
+
+
+def _mark(
+    examples: Sequence[Example],
+    inventory: Inventory,
+    vectors: npt.NDArray[np.float32] | None,
+    options: object,
+) -> str:
+    digest = hashlib.sha256(repr((options, inventory)).encode())
+    digest.update(b"" if vectors is None else vectors.tobytes())
+    for one in examples:
+        digest.update(repr(one.forms).encode())
+        for column in (one.tags, one.starts, one.ends, one.labels):
+            digest.update(column.tobytes())
+    return digest.hexdigest()
+
+
+class _Checkpoint:
+    """A file with everything that the next pass needs; one made from other trees or options is not taken up."""
+
+    def __init__(self, path: Path, mark: str) -> None:
+        self.path, self.mark = path, mark
+
+    def save(self, run: _Run) -> None:
+        from safetensors.torch import save
+
+        tensors: dict[str, torch.Tensor] = {}
+        for part, state in self._parts(run).items():
+            tensors |= {f"{part}.{name}": value.contiguous() for name, value in state.items()}
+        for name, weight in self._named(run):
+            tensors |= {f"{kind}.{name}": value for kind, value in run.adam.state[weight].items()}
+        history = {"losses": run.history.losses, "f1": run.history.f1, "seconds": run.history.seconds}
+        head = {"mark": self.mark, "history": json.dumps(history), "steps": str(run.steps)}
+        partial = self.path.with_name(self.path.name + ".tmp")
+        partial.write_bytes(save(tensors, head))
+        partial.replace(self.path)
+
+    def load(self, run: _Run) -> None:
+        """Bring a run to where the file has it; do nothing if there is none that fits."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(self.path, "pt", device=str(run.device)) as file:
+                head = file.metadata() or {}
+                if head.get("mark") != self.mark:
+                    return
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        except (OSError, SafetensorError):
+            return
+        history = json.loads(head["history"])
+        run.history, run.steps = History(**history), int(head["steps"])
+        _log.info("going on after pass %d", len(run.history.losses))
+
+        def part(prefix: str) -> dict[str, torch.Tensor]:
+            return {
+                name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)
+            }
+
+        run.net.load_state_dict(part("net."))
+        run.averaged.load_state_dict(part("averaged."))
+        run.best = part("best.")
+        for name, weight in self._named(run):
+            run.adam.state[weight] = {
+                "step": tensors[f"step.{name}"], "exp_avg": tensors[f"exp_avg.{name}"],
+                "exp_avg_sq": tensors[f"exp_avg_sq.{name}"],
+            }  # fmt: skip
+
+    @staticmethod
+    def _parts(run: _Run) -> dict[str, dict[str, torch.Tensor]]:
+        return {"net": run.net.state_dict(), "averaged": run.averaged.state_dict(), "best": run.best}
+
+    @staticmethod
+    def _named(run: _Run) -> list[tuple[str, torch.nn.Parameter]]:
+        return [(name, weight) for name, weight in run.net.named_parameters() if weight.requires_grad]

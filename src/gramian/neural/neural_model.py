@@ -1,0 +1,161 @@
+"""What a neural expert has learnt, and its use: probabilities of labels over the spans of a sentence. Needs no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.neural import span_tree_kernels
+from gramian.neural.span_inventory import UNKNOWN, Inventory, cell
+from gramian.neural.span_scores import SpanScorer, weight_shapes
+from gramian.trees import Tree
+from gramian.trees.labels import split_chain
+from gramian.trees.tree import phrase, preterminal
+
+Tensors = dict[str, npt.NDArray[Any]]
+
+_TEXTS = tuple(field.name for field in fields(Inventory))
+_HOTTEST = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class NeuralModel:
+    """A span net, ready to run in NumPy and numba; safe to share between threads.
+
+    Attributes
+    ----------
+    inventory : Inventory
+        Words, characters, chains of labels, and tags.
+    weights : mapping of str to ndarray of float16
+        Named as in torch.
+    temperature : float
+        What scores are divided by; above 1 it takes confidence away.
+    """
+
+    inventory: Inventory
+    weights: Mapping[str, npt.NDArray[np.float16]]
+    temperature: float = 1.0
+
+    @cached_property
+    def _scorer(self) -> SpanScorer:
+        return SpanScorer(self.inventory, self.weights)
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """The columns of a table of labels: those of phrases, sorted, then the tags."""
+        return self.inventory.label_names
+
+    @property
+    def n_phrase_labels(self) -> int:
+        """How many of `label_names` are phrases'."""
+        return len(self.inventory.label_names) - len(self.inventory.tags)
+
+    def known_share(self, words: Sequence[str]) -> float:
+        """Return the share of the words that have a vector of their own."""
+        number = self.inventory.word_numbers(words)[1:-1]
+        return float(((number != UNKNOWN) | (self.inventory.vector_numbers(words)[1:-1] > 0)).mean())
+
+    def labels(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the probability of every label over every span.
+
+        A label inside a chain counts as a label of its span, as in :func:`gramian.chart.readout.label_posteriors`.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_cells, n_labels)
+            Spans by width, then start; labels in the order of `label_names`, tags over single words only.
+        """
+        spans, tags = self.chains(words)
+        table = np.zeros((len(spans), len(self.label_names)), np.float32)
+        table[:, : self.n_phrase_labels] = spans @ self.inventory.membership
+        table[: len(words), self.n_phrase_labels :] = tags
+        return table
+
+    def chains(self, words: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Return the probability of each chain over each span, and of each tag over each word."""
+        spans, tags = self._scorer.scores(words)
+        cold = np.float32(1 / self.temperature)
+        spans *= cold
+        most = np.maximum(spans.max(1, keepdims=True), 0)
+        chances = np.exp(spans - most)
+        total = chances.sum(1, keepdims=True) + np.exp(-most)
+        scores = (most + np.log(total))[:, 0].astype(np.float64)
+        _, marginals = span_tree_kernels.span_marginals(scores, len(words))
+        tags = np.exp(cold * (tags - tags.max(1, keepdims=True)))
+        return chances * (marginals[:, None] / total).astype(np.float32), tags / tags.sum(1, keepdims=True)
+
+    def parse(self, words: Sequence[str]) -> Tree:
+        """Return the tree with the most labels to be expected right, less those to be expected wrong."""
+        spans, tags = self.chains(words)
+        n, membership = len(words), self.inventory.membership
+        gain = (spans @ membership - 0.5) @ membership.T
+        chain = gain.argmax(1)
+        worth = gain[np.arange(len(gain)), chain]
+        chain[worth <= 0] = -1
+        top = cell(n, 0, n)
+        if chain[top] < 0 and n > 1:  # whatever there is, there is a root
+            chain[top] = gain[top].argmax()
+        built: list[list[Tree]] = []
+        for place in span_tree_kernels.best_spans(np.maximum(worth, 0).astype(np.float64), n)[::-1].tolist():
+            if place < n:
+                parts = [preterminal(self.inventory.tags[int(tags[place].argmax())], words[place])]
+            else:
+                parts = [*built.pop(), *built.pop()]
+            if chain[place] >= 0:
+                names = split_chain(self.inventory.chains[chain[place]])
+                for name in reversed(names):
+                    parts = [phrase(name, tuple(parts))]
+            built.append(parts)
+        [[tree]] = built
+        return tree
+
+    def pack(self) -> Tensors:
+        """Return the model as named arrays of few bytes; :meth:`unpack` is the inverse."""
+        tensors: Tensors = {"temperature": np.array([self.temperature], np.float32)}
+        for name in _TEXTS:
+            tensors[f"text.{name}"] = np.frombuffer(
+                "\0".join(getattr(self.inventory, name)).encode(), np.uint8
+            )
+        return tensors | {
+            f"weights.{name}": np.asarray(value, np.float16) for name, value in self.weights.items()
+        }
+
+    @classmethod
+    def unpack(cls, tensors: Mapping[str, npt.NDArray[Any]]) -> NeuralModel:
+        """Return the model that arrays stand for.
+
+        Raises
+        ------
+        LookupError, TypeError, ValueError
+            If they stand for none.
+        """
+        inventory = Inventory(
+            *(
+                tuple(bytes(tensors[name]).decode().split("\0")) if tensors[name].size else ()
+                for name in (f"text.{name}" for name in _TEXTS)
+            )
+        )
+        if not inventory.tags or not inventory.chains:
+            raise ValueError("a net without tags or labels")
+        (temperature,) = tensors["temperature"].tolist()
+        if not 1 / _HOTTEST <= temperature <= _HOTTEST:
+            raise ValueError(f"temperature {temperature}")
+        weights = {
+            name.removeprefix("weights."): value
+            for name, value in tensors.items()
+            if name.startswith("weights.")
+        }
+        shapes = weight_shapes(inventory, weights)
+        if odd := weights.keys() ^ shapes.keys():
+            raise ValueError(f"{min(odd)} is missing, or too much")
+        for name, shape in shapes.items():
+            if weights[name].shape != shape or weights[name].dtype != np.float16:
+                raise ValueError(f"{name} has shape {weights[name].shape}, not {shape}")
+            if not np.isfinite(weights[name]).all():
+                raise ValueError(f"{name} are not all numbers")
+        return cls(inventory, {name: weights[name] for name in shapes}, float(temperature))

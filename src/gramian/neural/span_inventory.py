@@ -1,0 +1,235 @@
+"""What a net knows by name, and treebanks in its numbers.
+
+A span's label is the whole unary chain over it, such as ``S|VP`` (:mod:`gramian.trees.labels`); spans without a label are those that a
+binarisation adds, and their score is fixed at zero. Words are lower-cased and their digits are all zeros; the characters show how they were
+written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.trees import Tree
+from gramian.trees.labels import chain_label, escape_label, split_chain
+
+PADDING, UNKNOWN, BOUNDARY = 0, 1, 2
+"""Numbers of what is no word, of words and characters never seen, and of the ends of sentences and words."""
+_FIRST = 3
+_DIGIT = re.compile(r"\d")
+_MOST_CHARACTERS = 24  # of a word; of longer ones the beginning and the end are read
+
+Ints = npt.NDArray[np.int64]
+
+
+def folded(word: str) -> str:
+    """Return a word as the inventory has it.
+
+    Examples
+    --------
+    >>> folded("U.S."), folded("1,234.5")
+    ('u.s.', '0,000.0')
+    """
+    return _DIGIT.sub("0", word.lower())
+
+
+def n_cells(n_words: int) -> int:
+    """Return how many spans a sentence has."""
+    return n_words * (n_words + 1) // 2
+
+
+def cell(n_words: int, start: int, end: int) -> int:
+    """Return the number of a span: spans are ordered by width, then start, as in the charts.
+
+    Examples
+    --------
+    >>> [cell(3, *span) for span in [(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (0, 3)]]
+    [0, 1, 2, 3, 4, 5]
+    """
+    width = end - start
+    return (width - 1) * (2 * n_words - width + 2) // 2 + start
+
+
+@dataclass(frozen=True)
+class Brackets:
+    """A tree as spans with chains of labels, and its tags.
+
+    Attributes
+    ----------
+    words, tags : tuple of str
+    spans : tuple of (int, int, str)
+        Start, end and chain of every node that has a label, each span once.
+    """
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    spans: tuple[tuple[int, int, str], ...]
+
+
+def brackets(tree: Tree) -> Brackets:
+    """Take a tree apart.
+
+    Examples
+    --------
+    >>> brackets(Tree.parse("(S (NP (PRP I)) (S (VP (VBP go) (ADVP (RB home)))))")).spans
+    ((0, 3, 'S'), (0, 1, 'NP'), (1, 3, 'S|VP'), (2, 3, 'ADVP'))
+    """
+    chains: dict[tuple[int, int], list[str]] = {}
+    for label, start, end in tree.spans(preterminals=False):
+        chains.setdefault((start, end), []).append(escape_label(label))
+    return Brackets(
+        tree.words, tree.tags, tuple((*span, chain_label(chain)) for span, chain in chains.items())
+    )
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence in numbers, between two boundaries; with its tree, if that is known.
+
+    Attributes
+    ----------
+    words : ndarray of int64, shape (n_words + 2,)
+        As if all were known; which are made unknown is decided anew in each pass.
+    forms : tuple of str
+        The words as written, without boundaries.
+    tags : ndarray of int64, shape (n_words,)
+    starts, ends, labels : ndarray of int64
+        Of the spans that have a label.
+    """
+
+    words: Ints
+    forms: tuple[str, ...]
+    tags: Ints
+    starts: Ints
+    ends: Ints
+    labels: Ints
+
+    @property
+    def n_words(self) -> int:
+        """How many words the sentence has."""
+        return len(self.forms)
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The words, characters, chains of labels and tags of a treebank.
+
+    Attributes
+    ----------
+    words : tuple of str
+        Folded; numbered from 3.
+    characters : tuple of str
+        Numbered from 3.
+    chains : tuple of str
+        Escaped and joined, from 0.
+    tags : tuple of str
+    vector_words : tuple of str
+        Folded words with fixed vectors, learnt from other text; numbered from 1.
+    """
+
+    words: tuple[str, ...]
+    characters: tuple[str, ...]
+    chains: tuple[str, ...]
+    tags: tuple[str, ...]
+    vector_words: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, treebank: Iterable[Brackets], min_count: int = 2, vector_words: Sequence[str] = ()
+    ) -> Inventory:
+        """Return what is in trees; words and characters must occur `min_count` times."""
+        words: Counter[str] = Counter()
+        characters: Counter[str] = Counter()
+        chains: Counter[str] = Counter()
+        tags: set[str] = set()
+        for one in treebank:
+            words.update(map(folded, one.words))
+            characters.update("".join(one.words))
+            chains.update(chain for _, _, chain in one.spans)
+            tags.update(one.tags)
+        return cls(
+            tuple(sorted(word for word, count in words.items() if count >= min_count)),
+            tuple(sorted(one for one, count in characters.items() if count >= min_count)),
+            tuple(sorted(chains)),
+            tuple(sorted(tags)),
+            tuple(vector_words),
+        )
+
+    @cached_property
+    def _word_number(self) -> dict[str, int]:
+        return {word: place for place, word in enumerate(self.words, _FIRST)}
+
+    @cached_property
+    def _character_number(self) -> dict[str, int]:
+        return {one: place for place, one in enumerate(self.characters, _FIRST)}
+
+    @cached_property
+    def _chain_number(self) -> dict[str, int]:
+        return {chain: place for place, chain in enumerate(self.chains)}
+
+    @cached_property
+    def _tag_number(self) -> dict[str, int]:
+        return {tag: place for place, tag in enumerate(self.tags)}
+
+    @cached_property
+    def _vector_number(self) -> dict[str, int]:
+        return {word: place for place, word in enumerate(self.vector_words, 1)}
+
+    @property
+    def n_words(self) -> int:
+        """How many numbers of words there are, those that are no words included."""
+        return len(self.words) + _FIRST
+
+    @property
+    def n_characters(self) -> int:
+        """How many numbers of characters there are, those that are none included."""
+        return len(self.characters) + _FIRST
+
+    @cached_property
+    def label_names(self) -> tuple[str, ...]:
+        """The treebank's labels of phrases, sorted, then its tags: the columns of a table of labels."""
+        labels = {label for chain in self.chains for label in split_chain(chain)}
+        return (*sorted(labels), *self.tags)
+
+    @cached_property
+    def membership(self) -> npt.NDArray[np.float32]:
+        """Which chain has which label of a phrase, shape (n_chains, n_phrase_labels)."""
+        labels = {name: place for place, name in enumerate(self.label_names[: -len(self.tags)])}
+        table = np.zeros((len(self.chains), len(labels)), np.float32)
+        for row, chain in enumerate(self.chains):
+            table[row, [labels[label] for label in split_chain(chain)]] = 1
+        return table
+
+    def word_numbers(self, words: Sequence[str]) -> Ints:
+        """Return a sentence between its boundaries, shape (n_words + 2,)."""
+        number = self._word_number
+        return np.array([BOUNDARY, *[number.get(folded(word), UNKNOWN) for word in words], BOUNDARY])
+
+    def vector_numbers(self, words: Sequence[str]) -> Ints:
+        """Return which fixed vectors the words of a sentence between its boundaries have, 0 for none."""
+        number = self._vector_number
+        return np.array([0, *[number.get(folded(word), 0) for word in words], 0])
+
+    def character_numbers(self, word: str) -> list[int]:
+        """Return the characters of a word between its boundaries."""
+        if len(word) > _MOST_CHARACTERS:
+            word = word[: _MOST_CHARACTERS // 2] + word[-_MOST_CHARACTERS // 2 :]
+        number = self._character_number
+        return [BOUNDARY, *[number.get(one, UNKNOWN) for one in word], BOUNDARY]
+
+    def example(self, tree: Brackets) -> Example:
+        """Return a tree in numbers; spans whose chain is not known are left out, unknown tags are -1."""
+        known = [
+            (start, end, number)
+            for start, end, chain in tree.spans
+            if (number := self._chain_number.get(chain)) is not None
+        ]
+        columns = np.array(known, np.int64).reshape(-1, 3).T
+        tags = np.array([self._tag_number.get(tag, -1) for tag in tree.tags], np.int64)
+        return Example(self.word_numbers(tree.words), tree.words, tags, *columns)

@@ -1,0 +1,217 @@
+"""A neural expert beside grammars: in the parser, in model files, and in training."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+
+import gramian
+from gramian.cli import main
+from gramian.corpus import Treebank
+from gramian.errors import MissingExtraError, ModelFileError, OptionError
+from gramian.learn import PCFG
+from gramian.neural import LabelExpert, NeuralModel, load, save
+from gramian.neural.label_expert import NEURAL_WEIGHT
+from gramian.neural.span_inventory import Inventory, brackets
+from gramian.neural.span_scores import weight_shapes
+from gramian.parsing.model import Model
+from gramian.parsing.model_store import load_model, save_model
+from gramian.parsing.parser import Parser
+from gramian.training import Recipe, TrainingData
+from gramian.training.members import member_tasks
+from gramian.trees import Tree
+
+TREES = [
+    Tree.parse(text)
+    for text in [
+        "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (NP (DT a) (NN dog)) (PP (IN in) (NP (NN town))))) (. .))",
+        "(S (NP (DT a) (NN dog)) (VP (VBZ sees) (NP (DT the) (NN cat)) (PP (IN in) (NP (NN town)))) (. .))",
+        "(S (NP (NN town)) (VP (VBZ sees)) (. .))",
+    ]
+] * 10
+WORDS = ["the", "dog", "sees", "a", "cat", "in", "town", "."]
+TINY = {
+    "size__word": 8, "size__char": 4, "size__char_units": 4, "size__layers": 1, "size__units": 8,
+    "size__hidden": 8, "size__tag_hidden": 8, "learning__rate": 0.02, "learning__warm_up": 5,
+    "max_iter": 2, "device": "cpu",
+}  # fmt: skip
+
+
+def drawn_net(seed=0):
+    """A net of drawn weights, without torch."""
+    inventory = Inventory.of([brackets(tree) for tree in TREES], 1, ())
+    sizes = {"word.weight": 5, "vector.weight": 0, "char.weight": 3, "right.bias": 6, "tag_hidden.bias": 4}
+    sizes |= {"char_lstm.weight_hh_l0": 2, "lstm.0.weight_hh_l0": 4, "lstm.0.weight_ih_l0": 9}
+    rng = np.random.default_rng(seed)
+    shapes = weight_shapes(inventory, {name: np.empty((1, size)) for name, size in sizes.items()})
+    return NeuralModel(
+        inventory, {name: rng.normal(size=shape).astype(np.float16) for name, shape in shapes.items()}
+    )
+
+
+@pytest.fixture(scope="module")
+def model():
+    return Model(PCFG().fit(Treebank.from_trees(TREES)).model_, neural=drawn_net())
+
+
+class HandMade:
+    """A net that says what it is told to; it knows a phrase and a tag of one name, and a label that no grammar has."""
+
+    label_names = ("NN", "S", "X", "DT", "NN")
+    n_phrase_labels = 3
+
+    def labels(self, words):
+        n_cells = len(words) * (len(words) + 1) // 2
+        return np.arange(n_cells * 5, dtype=np.float32).reshape(n_cells, 5) / 1000
+
+    def known_share(self, words):
+        return 0.5
+
+
+def test_labels_go_by_kind_and_name(model):
+    forest = Parser(model.grammar).forest(WORDS)
+    judged = LabelExpert(HandMade(), model.grammar).forest(WORDS, forest)
+    labels, told = forest.labels, HandMade().labels(WORDS)
+    assert judged.label_posterior.shape == forest.label_posterior.shape
+    assert judged.label_posterior.dtype == np.float32
+    known = {("S", True): 1, ("DT", False): 3, ("NN", False): 4}
+    for place, name in enumerate(labels.names):
+        column = known.get((name, place < labels.n_phrase_labels))
+        expected = np.zeros(len(told)) if column is None else told[:, column]
+        np.testing.assert_array_equal(judged.label_posterior[:, place], expected)
+    np.testing.assert_array_equal(judged.edge_posterior, forest.edge_posterior)
+
+
+def test_what_it_says_counts_for_half_less_for_unknown_words(model):
+    net, grammar = model.neural, model.grammar
+    alone = Parser(grammar).forest(WORDS)
+    judged = LabelExpert(net, grammar).forest(WORDS, alone)
+    assert net.known_share(WORDS) == 1
+    assert NEURAL_WEIGHT == 0.5
+    both = Parser(model, combination="sum").forest(WORDS)
+    np.testing.assert_allclose(
+        both.label_posterior, (alone.label_posterior + judged.label_posterior) / 2, atol=1e-6
+    )
+    told = Parser(replace(model, neural_weight=0.25), combination="sum").forest(WORDS)
+    expected = 0.75 * alone.label_posterior + 0.25 * judged.label_posterior
+    np.testing.assert_allclose(told.label_posterior, expected, atol=1e-6)
+    strange = ["the", "okapi", *WORDS[2:]]
+    alone = Parser(grammar).forest(strange)
+    weight = 0.5 * (7 / 8) ** 4
+    judged = LabelExpert(net, grammar).forest(strange, alone)
+    found = Parser(model, combination="sum").forest(strange)
+    expected = (1 - weight) * alone.label_posterior + weight * judged.label_posterior
+    np.testing.assert_allclose(found.label_posterior, expected, atol=1e-6)
+    for weight in (2.0, "much"):
+        with pytest.raises(OptionError, match="neural_weight must be between 0 and 1"):
+            replace(model, neural_weight=weight)
+
+
+def header_of(path):
+    with safe_open(path, "numpy") as file:
+        return json.loads(file.metadata()["gramian"])
+
+
+def test_a_model_file_holds_it(model, tmp_path, capsys, monkeypatch):
+    path, again = tmp_path / "one.model", tmp_path / "two.model"
+    save_model(replace(model, neural_weight=0.4), path)
+    found = load_model(path)
+    assert found.neural_weight == 0.4
+    assert header_of(path)["version"] == 4
+    save_model(found, again)
+    assert again.read_bytes() == path.read_bytes()
+    np.testing.assert_array_equal(found.neural.labels(WORDS), model.neural.labels(WORDS))
+    one, two = (Parser(replace(each, neural_weight=None)).parse(WORDS) for each in (model, found))
+    assert (one.tree, one.confidences) == (two.tree, two.confidences)
+    save_model(replace(found, neural=None, neural_weight=None), again)
+    save_model(Model(model.grammar), path)
+    assert again.read_bytes() == path.read_bytes()
+    assert header_of(path)["version"] == 1
+    save_model(model, path)
+    monkeypatch.setattr(sys, "argv", ["gramian", "inspect", str(path)])
+    with pytest.raises(SystemExit):
+        main()
+    assert "a grammar and a neural expert" in capsys.readouterr().out
+
+
+def test_what_could_not_be_loaded_is_not_saved(model, tmp_path):
+    net = model.neural
+    damaged = replace(net, weights={**net.weights, "tag.bias": net.weights["tag.bias"][:-1]})
+    with pytest.raises(OptionError, match=r"of its neural, tag\.bias has shape"):
+        save_model(replace(model, neural=damaged), tmp_path / "damaged.model")
+    with pytest.raises(OptionError, match=r"tag\.bias has shape"):
+        save(damaged, tmp_path / "damaged.net")
+    assert not list(tmp_path.iterdir())
+    save(net, tmp_path / "net")
+    np.testing.assert_array_equal(load(tmp_path / "net").labels(WORDS), net.labels(WORDS))
+    with pytest.raises(ModelFileError, match="this file is a neural expert, not a grammar"):
+        load_model(tmp_path / "net")
+
+
+def test_which_experts_a_recipe_has():
+    for given, expected, noted in [
+        (False, [], False),
+        (True, ["expert"], True),
+        ("crf", ["expert"], True),
+        ("neural", ["neural"], "neural"),
+        ("both", ["neural", "expert"], "both"),
+    ]:
+        recipe = Recipe(expert=given)
+        tasks = member_tasks(recipe, TrainingData.read(TREES, recipe))
+        assert [task.method for task in tasks] == [*expected, "best", "best"]
+        assert recipe.options()["expert"] == noted
+    with pytest.raises(OptionError, match="expert must be one of none, crf, neural, both, got 'neurl'"):
+        Recipe(expert="neurl").check()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], False),
+        (["--expert"], True),
+        (["--expert", "--seed", "1"], True),
+        (["--expert", "crf"], True),
+        (["--expert=neural"], "neural"),
+        (["--expert", "both"], "both"),
+    ],
+)
+def test_the_option_of_the_command(arguments, expected, tmp_path, capsys, monkeypatch):
+    file = tmp_path / "trees.mrg"
+    file.write_text("\n".join(map(str, TREES)))
+    command = ["gramian", "train", "-q", "--dry-run", "-o", str(tmp_path / "a.model")]
+    for order in ([str(file), *arguments], [*arguments, str(file)]):
+        monkeypatch.setattr(sys, "argv", [*command, *order])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert not stop.value.code
+        assert json.loads(capsys.readouterr().out)["options"]["expert"] == expected
+
+
+def test_without_torch_nothing_is_learnt(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtraError, match=r"torch.*gramian\[neural\]"):
+        gramian.train(TREES, expert="neural")
+
+
+def test_from_trees_to_a_parser(tmp_path):
+    pytest.importorskip("torch")
+    options = {"n_states": 2, "max_iter": 1, "models": 1, "neural_parameters": TINY}
+    parser = gramian.train(TREES, expert="neural", **options)
+    assert parser.model.expert is None
+    parser.save(tmp_path / "a.model")
+    found = gramian.load(tmp_path / "a.model")
+    tree = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ sees)) (. .))")
+    one, two = (each.parse(list(tree.words)) for each in (parser, found))
+    assert (one.tree, two.tree) == (tree, tree)
+    np.testing.assert_allclose(one.confidences, two.confidences, atol=1e-3)  # the grammar is rounded
+    again = gramian.train(TREES, expert="neural", **options)
+    again.save(tmp_path / "b.model")
+    assert (tmp_path / "b.model").read_bytes() == (tmp_path / "a.model").read_bytes()
+    without = gramian.train(TREES, **options)
+    assert without.model.neural is None
+    assert without.parse(WORDS).confidences != parser.parse(WORDS).confidences
