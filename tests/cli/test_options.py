@@ -54,7 +54,6 @@ def test_a_seed_is_not_below_zero(name):
         ("sample",),
         ("convert", "none.mrg", "--to", "tokens"),
         ("parse", "none.txt"),
-        ("train", "none.mrg"),
         ("compress", "none.grammar"),
         ("wfa", "train", "none.txt"),
         ("wfa", "draw", "none.wfa"),
