@@ -84,7 +84,16 @@ def main() -> None:
     scores = {}
     for method in METHODS:
         command(
-            "train", "train.mrg", "--method", method, "--states", "8", "-o", f"{method}.grammar", "--quiet"
+            "train",
+            "train.mrg",
+            "--method",
+            method,
+            "--states",
+            "8",
+            "-o",
+            f"{method}.grammar",
+            "--force",
+            "--quiet",
         )
         command("parse", "test.txt", "--tokens", "-m", f"{method}.grammar", save=f"{method}.mrg")
         scores[method] = json.loads(command("eval", "test.mrg", f"{method}.mrg", "--json", show=False))["all"]

@@ -45,7 +45,7 @@ def main() -> None:
 
     scores = {}
     for method in METHODS:
-        command("dep", "train", "train.conllu", "--method", method, "-o", f"{method}.dep")
+        command("dep", "train", "train.conllu", "--method", method, "-o", f"{method}.dep", "--force")
         command("dep", "parse", "-m", f"{method}.dep", "test.conllu", save=f"{method}.conllu")
         scores[method] = json.loads(command("dep", "eval", "test.conllu", f"{method}.conllu", "--json"))
 

@@ -50,15 +50,16 @@ def test_a_seed_is_not_below_zero(name):
 @pytest.mark.parametrize(
     "command",
     [
+        ("train", "none.mrg"),
         ("sample",),
         ("convert", "none.mrg", "--to", "tokens"),
         ("parse", "none.txt"),
-        ("train", "none.mrg"),
         ("compress", "none.grammar"),
         ("wfa", "train", "none.txt"),
         ("wfa", "draw", "none.wfa"),
         ("dep", "train", "none.conllu"),
         ("dep", "parse", "none.conllu", "-m", "none.dep"),
+        ("dep", "draw", "NN", "left", "-m", "none.dep"),
     ],
     ids=" ".join,
 )
@@ -98,6 +99,7 @@ def test_every_command_with_an_output_is_among_these():
     writing = {name for name, option in OPTIONS if option.name in ("output", "out")}
     assert writing == {
         *(
+            "gramian train",
             "gramian sample",
             "gramian convert",
             "gramian parse",

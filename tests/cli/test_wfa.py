@@ -110,7 +110,7 @@ def test_tags_of_treebanks(run: Run, tmp_path: Path) -> None:
         outputs.append((tmp_path / "m").read_bytes())
     assert outputs[0] == outputs[1]
     for column, tag in (("xpos", "DT"), ("upos", "DET"), ("universal", "DET")):
-        options = ("--method", "ngram", "--states", "2", "--tags", column)
+        options = ("--method", "ngram", "--states", "2", "--tags", column, "--force")
         run("train", dependencies, "-o", tmp_path / "m", *options)
         (tmp_path / "empty").write_text("\n")
         assert run("predict", tmp_path / "m", tmp_path / "empty", "--top", "1")[1].startswith(tag)
