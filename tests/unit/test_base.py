@@ -42,7 +42,11 @@ NOT_LIBRARIES = ("gramian.web", "gramian.cli", "gramian.interop", "gramian.__mai
 def estimator_classes() -> list[type[Estimator]]:
     for module in pkgutil.walk_packages(gramian.__path__, "gramian."):
         if not module.name.startswith(NOT_LIBRARIES):
-            importlib.import_module(module.name)
+            try:
+                importlib.import_module(module.name)
+            except ModuleNotFoundError as error:
+                if error.name not in ("torch", "triton"):  # of the extra for learning neural experts
+                    raise
     found, new = set(), {Estimator}
     while new:
         new = {
