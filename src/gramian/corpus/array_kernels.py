@@ -10,7 +10,10 @@ Codes: ``2 * label`` opens a bracket, ``2 * word + 1`` is a word, ``-1`` closes.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from gramian.jit import kernel
 
@@ -21,6 +24,32 @@ UNBALANCED, NOT_A_TREE = -1, -2
 
 # What a label map says besides the new label: the node goes, but its children stay; or all of it goes.
 SPLICE, DROP = -1, -2
+
+
+class LabelMaps(NamedTuple):
+    """What becomes of each label: of a phrase, of a tag (DROP: the element is empty), and whether it goes at the root."""
+
+    phrase_map: npt.NDArray[np.int32]
+    tag_map: npt.NDArray[np.int32]
+    is_wrapper: npt.NDArray[np.bool_]
+
+
+class BinarisedNodes(NamedTuple):
+    """Binarised trees; `left` and `right` are -1 where there is none."""
+
+    key: npt.NDArray[
+        np.int64
+    ]  # of a node: kind; label or chain from bit 2; nearest siblings + 1 from bits 22 and 42
+    left: npt.NDArray[np.int32]
+    right: npt.NDArray[np.int32]
+    parent: npt.NDArray[np.int32]
+    word: npt.NDArray[np.int32]
+    start: npt.NDArray[np.int32]
+    end: npt.NDArray[np.int32]
+    tree_start: npt.NDArray[np.int32]  # of a tree
+    tree_of: npt.NDArray[np.int32]  # the number of the tree that was read
+    chain_head: npt.NDArray[np.int32]  # of a chain: its first label, and the chain that follows
+    chain_tail: npt.NDArray[np.int32]
 
 
 @kernel
@@ -65,13 +94,13 @@ def find_nodes(codes, nameless, starts_anew, label, word, parent, tree_start):
 
 
 @kernel
-def keep_nodes(label, word, parent, phrase_map, tag_map, is_wrapper, merge_same, new_label, kept_parent):
+def keep_nodes(label, word, parent, maps, merge_same, new_label, kept_parent):
     """Decide which nodes survive normalisation.
 
-    `phrase_map`, `tag_map` give new labels (DROP: the element is empty); `is_wrapper` marks labels that go at the root.
     OUT: `new_label` (mapped label of a survivor, else SPLICE or DROP) and `kept_parent` (nearest surviving ancestor or -1).
     Returns the numbers of (empty leaves dropped, phrases emptied, same-label unaries merged, wrappers dropped).
     """
+    phrase_map, tag_map, is_wrapper = maps
     n_nodes = label.shape[0]
     children = np.zeros(n_nodes, np.int32)  # surviving direct children, splices resolved
     only_child = np.full(n_nodes, -1, np.int32)
@@ -141,17 +170,12 @@ def _intern(table_key, table_value, key, next_value):
 
 
 @kernel
-def binarise_nodes(
-    new_label, word, kept_parent, tree_start, n_labels, lean_left, horizontal,
-    key, left, right, out_parent, out_word, start, end, out_tree_start, tree_of, chain_head, chain_tail,
-):  # fmt: skip
-    """Write the binarised trees, children before parents, leaves first; return (nodes, trees, chains) or -1 if chains overflow.
+def binarise_nodes(new_label, word, kept_parent, tree_start, n_labels, lean_left, horizontal, out):
+    """Write the binarised trees to `out`, children before parents, leaves first; return (nodes, trees, chains), -1 if chains overflow.
 
-    OUT per node: `key` (kind; label or chain from bit 2; nearest siblings + 1 from bits 22 and 42),
-    `left`, `right` (-1 where absent), `out_parent`, `out_word`, `start`, `end`.
-    OUT per tree: `out_tree_start`, `tree_of` (number of the input tree). OUT per chain: `chain_head` (label), `chain_tail` (chain).
     Chain numbers below `n_labels` are single labels; the rest index `chain_head`/`chain_tail` from zero.
     """
+    key, left, right, out_parent, out_word, start, end, out_tree_start, tree_of, chain_head, chain_tail = out
     size = 1
     while size < 4 * chain_head.shape[0]:
         size *= 2

@@ -231,7 +231,13 @@ class Treebank:
         new_label, kept_parent = np.empty(n_nodes, np.int32), np.empty(n_nodes, np.int32)
         merge = options is not None and options.same_unaries
         empty, emptied, merged, wrappers = kernels.keep_nodes(
-            label, word, parent, phrase_map, tag_map, is_wrapper, merge, new_label, kept_parent
+            label,
+            word,
+            parent,
+            kernels.LabelMaps(phrase_map, tag_map, is_wrapper),
+            merge,
+            new_label,
+            kept_parent,
         )
         unnamed = np.flatnonzero((kept_parent < 0) & (new_label == names.number("")))
         if len(unnamed):  # roots that could not be dropped
@@ -243,11 +249,12 @@ class Treebank:
         left, right, out_parent, out_word, start, end = (np.empty(room, np.int32) for _ in range(6))
         out_start, tree_of = np.empty(n_trees + 1, np.int32), np.empty(n_trees, np.int32)
         chain_head, chain_tail = np.empty(1 << 16, np.int32), np.empty(1 << 16, np.int32)
+        nodes = (key, left, right, out_parent, out_word, start, end)
+        out = kernels.BinarisedNodes(*nodes, out_start, tree_of, chain_head, chain_tail)
+        starts, horizontal = tree_start[: n_trees + 1], shape.horizontal if options is not None else 0
         n_out, n_kept, n_chains = kernels.binarise_nodes(
-            new_label, word, kept_parent, tree_start[: n_trees + 1], len(names), shape.direction == "right",
-            shape.horizontal if options is not None else 0,
-            key, left, right, out_parent, out_word, start, end, out_start, tree_of, chain_head, chain_tail,
-        )  # fmt: skip
+            new_label, word, kept_parent, starts, len(names), shape.direction == "right", horizontal, out
+        )
         if n_out < 0:
             raise InputError(
                 "more than 65,536 different unary chains", hint="check the labels with: gramian inspect"
