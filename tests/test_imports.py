@@ -16,7 +16,7 @@ BASE = {"errors", "interruption", "io", "jit", "progress", "threads"}
 GRAMMARS = BASE | {"trees", "corpus", "grammar", "chart"}
 MAY_IMPORT = {
     "errors": set(),
-    "base": {"errors", "io"},
+    "base": {"errors", "io", "progress"},
     "interruption": set(),
     "jit": set(),
     "progress": set(),

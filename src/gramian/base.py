@@ -21,6 +21,7 @@ import numpy as np
 
 from gramian.errors import MissingExtraError, OptionError
 from gramian.io.machine import peak_megabytes
+from gramian.progress import handled
 
 try:
     from sklearn.base import BaseEstimator
@@ -237,15 +238,8 @@ def progress_shown(verbose: bool = True) -> Iterator[None]:
     if not verbose or logger.hasHandlers():
         yield
         return
-    handler, level = logging.StreamHandler(), logger.level
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
+    with handled(logging.StreamHandler(), logging.INFO):
         yield
-    finally:
-        logger.setLevel(level)
-        logger.removeHandler(handler)
 
 
 class Report:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 def tell_progress(log: logging.Logger, what: str, done: float, total: float) -> None:
@@ -14,3 +16,17 @@ def tell_progress(log: logging.Logger, what: str, done: float, total: float) -> 
     """
     if log.isEnabledFor(logging.DEBUG):
         log.debug("%s: %d of %d", what, done, total, extra={"progress": (what, done, total)})
+
+
+@contextmanager
+def handled(handler: logging.Handler, level: int) -> Iterator[None]:
+    """Let `handler` have what is logged under ``"gramian"`` meanwhile, from `level` on."""
+    logger = logging.getLogger("gramian")
+    usual = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.setLevel(usual)
+        logger.removeHandler(handler)

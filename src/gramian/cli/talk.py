@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from gramian.progress import handled
+
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
@@ -110,15 +112,11 @@ def showing_progress(quiet: bool) -> Iterator[None]:
     if quiet:
         yield
         return
-    logger, handler = logging.getLogger("gramian"), _Teller()
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.DEBUG)
+    handler = _Teller()
     try:
-        yield
+        with handled(handler, logging.DEBUG):
+            yield
     finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
         if handler.bars is not None:
             handler.bars.close()
 
