@@ -6,9 +6,10 @@ What each relation demands is data: tables in the format that ``universal.relati
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
+from typing import NamedTuple
 
 from gramian.chart.constraints import Constraints, Span
 from gramian.errors import InputError
@@ -16,10 +17,13 @@ from gramian.io.files import Source, open_text
 from gramian.parsing.sentences import Constrained
 from gramian.trees import Sentence
 
-_TABLES = ("universal", "penn")
+_TABLES = ("universal", "french", "phrases")
 _WORDS = ("whole", "after", "before")
 _DEMANDS = ("nothing", "uncrossed", "required")
+_SETS = ("punctuation", "coordination", "ends", "copulas")
 _SUBTYPE = re.compile(r"(?<=.)[-=|:].*")
+_PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"), ("``", "''"))
+_NO_SPAN = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,8 @@ class RelationTable:
     ----------
     demands : dict of (str, str) to Demand
         By relation (with or without subtype, or ``*``) and by which words are meant: ``whole``, ``after`` or ``before``.
-    punctuation : frozenset of str
-        Relations of words that are cut off at both ends.
+    punctuation, coordination, ends, copulas : frozenset of str
+        Relations with a part in which words are meant; ``universal.relations`` says which.
     tags : dict of str to str
         Tags of the dependencies that the treebank calls otherwise.
 
@@ -47,16 +51,19 @@ class RelationTable:
     --------
     >>> table = RelationTable.named("universal")
     >>> table.find("nsubj:pass", "whole")
-    Demand(kind='uncrossed', label=None)
+    Demand(kind='required', label=None)
     """
 
     demands: dict[tuple[str, str], Demand] = field(default_factory=dict)
     punctuation: frozenset[str] = frozenset()
+    coordination: frozenset[str] = frozenset()
+    ends: frozenset[str] = frozenset()
+    copulas: frozenset[str] = frozenset()
     tags: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def named(cls, name: str) -> RelationTable:
-        """Return the table called ``universal`` or ``penn``, or else that in the file `name`."""
+        """Return the table called ``universal``, ``french`` or ``phrases``, or else that in the file `name`."""
         if name in _TABLES:
             text = files("gramian.parsing").joinpath(f"{name}.relations").read_text("utf-8")
             return cls.from_text(text, f"{name}.relations")
@@ -78,7 +85,7 @@ class RelationTable:
         Demand(kind='required', label='NP')
         """
         demands: dict[tuple[str, str], Demand] = {}
-        punctuation: set[str] = set()
+        sets: dict[str, frozenset[str]] = {}
         tags: dict[str, str] = {}
         for number, line in enumerate(text.split("\n"), 1):
             match line.split():
@@ -86,8 +93,8 @@ class RelationTable:
                     continue
                 case [first, *_] if first.startswith("#"):
                     continue
-                case ["*", "punctuation", *relations]:
-                    punctuation.update(relations)
+                case ["*", name, *relations] if name in _SETS:
+                    sets[name] = frozenset(relations)
                 case ["*", "tag", tag, another]:
                     tags[tag] = another
                 case [relation, words, kind] if words in _WORDS and kind in _DEMANDS:
@@ -102,7 +109,7 @@ class RelationTable:
                         excerpt=line,
                         hint=f"write lines such as: nsubj whole required NP (one of {', '.join(_WORDS)}, one of {', '.join(_DEMANDS)})",
                     )
-        return cls(demands, frozenset(punctuation), tags)
+        return cls(demands, tags=tags, **sets)
 
     def find(self, relation: str, words: str) -> Demand | None:
         """Return what a relation demands of ``whole``, ``after`` or ``before``, None for nothing."""
@@ -126,7 +133,7 @@ def dependency_constraints(sentence: Sentence, table: RelationTable) -> Constrai
     --------
     >>> from gramian.trees import HeadRules, Tree, to_dependencies
     >>> tree = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks) (PP (IN at) (NP (PRP me)))))")
-    >>> known = dependency_constraints(to_dependencies(tree, HeadRules.collins()), RelationTable.named("penn"))
+    >>> known = dependency_constraints(to_dependencies(tree, HeadRules.collins()), RelationTable.named("phrases"))
     >>> known.sentence[:2], *map(str, known.constraints.required)
     ([('the', 'DT'), ('dog', 'NN')], 'NP 0-2', 'PP 3-5')
     """
@@ -135,8 +142,8 @@ def dependency_constraints(sentence: Sentence, table: RelationTable) -> Constrai
         form, tag = token.form.replace(" ", "_"), token.xpos if token.xpos != "_" else token.upos
         words.append(form if tag == "_" else (form, table.tags.get(tag, tag)))
     found: dict[tuple[int, int], set[Demand]] = {}
-    for _, _, start, end, demand in demanded(sentence, table):
-        found.setdefault((start, end), set()).add(demand)
+    for one in demanded(sentence, table):
+        found.setdefault((one.start, one.end), set()).add(one.demand)
     spans = [Span(*span) for span in sorted(found)]
     agreeing = [one for one in spans if not any(one.crosses(other) for other in spans)]
     uncrossed, required = [], []
@@ -152,62 +159,82 @@ def dependency_constraints(sentence: Sentence, table: RelationTable) -> Constrai
     return Constrained(words, Constraints(tuple(uncrossed), tuple(required)))
 
 
-def demanded(sentence: Sentence, table: RelationTable) -> Iterator[tuple[str, str, int, int, Demand]]:
-    """Go through the words of which something is demanded: relation, which words (``whole``, ...), start, end and demand."""
-    heads = sentence.heads
+class Demanded(NamedTuple):
+    """The words ``start .. end - 1``, what is demanded of them, and why: a relation and which words of it."""
+
+    start: int
+    end: int
+    demand: Demand
+    relation: str
+    words: str
+
+
+def demanded(sentence: Sentence, table: RelationTable) -> Iterator[Demanded]:
+    """Go through the words of which something is demanded."""
     relations = [token.deprel for token in sentence.tokens]
-    is_outer = [relation in table.punctuation for relation in relations]
-    wholes = _wholes(heads)
-    n_words = len(heads)
-
-    def trimmed(start: int, end: int) -> tuple[int, int] | None:
-        while start < end and is_outer[start]:
+    for start, end, word, words in _groups(sentence, relations, table):
+        while start < end and relations[start] in table.punctuation:
             start += 1
-        while start < end and is_outer[end - 1]:
+        while start < end and relations[end - 1] in table.punctuation:
             end -= 1
-        return (start, end) if 1 < end - start < n_words else None
+        demand = table.find(relations[word], words)
+        if demand is not None and 1 < end - start < len(sentence):
+            if demand.kind == "required" and not _is_balanced(sentence.words[start:end]):
+                demand = Demand("uncrossed")  # the other half was cut off
+            yield Demanded(start, end, demand, relations[word], words)
 
-    # Where the words of a head begin that are left when what `after` lines cut off is gone.
-    inner = [start for start, _ in wholes]
-    first_behind: dict[int, int] = {}
-    for word, head in enumerate(heads):
-        start, end = wholes[word]
-        head -= 1
-        if head < 0 or end < 0 or wholes[head][1] < 0:
+
+def _groups(
+    sentence: Sentence, relations: list[str], table: RelationTable
+) -> Iterator[tuple[int, int, int, str]]:
+    """Go through the groups of words that lines may speak of: start, end, the word with the relation, and which words they are."""
+    wholes = _wholes(sentence.heads)
+    left: list[list[int]] = [[] for _ in wholes]  # of each word, what depends on it and stands before it
+    right: list[list[int]] = [[] for _ in wholes]  # and behind it
+    for word, head in enumerate(sentence.heads):
+        if head and wholes[word] != _NO_SPAN:
+            (left if word < head - 1 else right)[head - 1].append(word)
+    peeled = [[word for word in words if table.find(relations[word], "after")] for words in left]
+
+    def is_clause(word: int) -> bool:
+        """Whether nothing that stands before a conjunct is shared with what it is coordinated with."""
+        return any(relations[other] not in table.coordination for other in peeled[word])
+
+    for head, (start, end) in enumerate(wholes):
+        if start == end:
             continue
-        if word < head and (
-            is_outer[word] and end <= inner[head] + 1 or table.find(relations[word], "after")
-        ):
-            inner[head] = max(inner[head], end)
+        yield start, end, head, "whole"
+        for word in right[head]:
+            if relations[word] in table.ends or (relations[word] in table.coordination and is_clause(word)):
+                end, _ = wholes[word]
+                break
+        for word in peeled[head]:
+            _, start = wholes[word]
+            yield start, end, word, "after"
+            if relations[word] in table.copulas:
+                break
+        for word in right[head]:
+            if table.find(relations[word], "before"):
+                yield start, wholes[word][0], word, "before"
+                break
+
+
+def _is_balanced(words: Sequence[str]) -> bool:
+    """Whether quotation marks and brackets have both halves."""
+    text = "".join(words)
+    return text.count('"') % 2 == 0 and all(text.count(one) == text.count(other) for one, other in _PAIRS)
+
+
+def _wholes(heads: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the span of each word with all that depends on it, an empty one where these are no span."""
+    first, last, size = list(range(len(heads))), list(range(len(heads))), [1] * len(heads)
     for word, head in enumerate(heads):
-        relation, (start, end) = relations[word], wholes[word]
-        if end < 0:
-            continue
-        head -= 1
-        ranges = {"whole": (start, end)}
-        if head >= 0 and wholes[head][1] > 0:
-            if word < head:
-                ranges["after"] = end, wholes[head][1]
-            elif inner[head] <= head:
-                ranges["before"] = inner[head], start
-        for which, span in ranges.items():
-            demand = table.find(relation, which)
-            cut = trimmed(*span)
-            if demand and cut:
-                yield relation, which, *cut, demand
-
-
-def _wholes(heads: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Return the span of each word with all that depends on it, ``(-1, -1)`` where these are no span."""
-    n_words = len(heads)
-    first, last, size = list(range(n_words)), list(range(n_words)), [1] * n_words
-    for word in range(n_words):
-        above = heads[word] - 1
-        while above >= 0:
+        while head:
+            above = head - 1
             first[above], last[above] = min(first[above], word), max(last[above], word)
             size[above] += 1
-            above = heads[above] - 1
+            head = heads[above]
     return [
-        (first[word], last[word] + 1) if last[word] + 1 - first[word] == size[word] else (-1, -1)
-        for word in range(n_words)
+        (start, end + 1) if end + 1 - start == n_words else _NO_SPAN
+        for start, end, n_words in zip(first, last, size, strict=True)
     ]
