@@ -46,6 +46,8 @@ class RelationTable:
         Relations with a part in which words are meant; ``universal.relations`` says which.
     tags : dict of str to str
         Tags of the dependencies that the treebank calls otherwise.
+    joined : bool
+        Whether words of a multiword range (``3-4 du``) are one word of the treebank.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class RelationTable:
     ends: frozenset[str] = frozenset()
     copulas: frozenset[str] = frozenset()
     tags: dict[str, str] = field(default_factory=dict)
+    joined: bool = False
 
     @classmethod
     def named(cls, name: str) -> RelationTable:
@@ -87,6 +90,7 @@ class RelationTable:
         demands: dict[tuple[str, str], Demand] = {}
         sets: dict[str, frozenset[str]] = {}
         tags: dict[str, str] = {}
+        joined = False
         for number, line in enumerate(text.split("\n"), 1):
             match line.split():
                 case []:
@@ -97,6 +101,8 @@ class RelationTable:
                     sets[name] = frozenset(relations)
                 case ["*", "tag", tag, another]:
                     tags[tag] = another
+                case ["*", "ranges", "joined"]:
+                    joined = True
                 case [relation, words, kind] if words in _WORDS and kind in _DEMANDS:
                     demands[relation, words] = Demand(kind)
                 case [relation, words, "required", label] if words in _WORDS:
@@ -109,7 +115,7 @@ class RelationTable:
                         excerpt=line,
                         hint=f"write lines such as: nsubj whole required NP (one of {', '.join(_WORDS)}, one of {', '.join(_DEMANDS)})",
                     )
-        return cls(demands, tags=tags, **sets)
+        return cls(demands, tags=tags, joined=joined, **sets)
 
     def find(self, relation: str, words: str) -> Demand | None:
         """Return what a relation demands of ``whole``, ``after`` or ``before``, None for nothing."""
@@ -137,6 +143,8 @@ def dependency_constraints(sentence: Sentence, table: RelationTable) -> Constrai
     >>> known.sentence[:2], *map(str, known.constraints.required)
     ([('the', 'DT'), ('dog', 'NN')], 'NP 0-2', 'PP 3-5')
     """
+    if table.joined:
+        sentence = sentence.surface()
     words: list[str | tuple[str, str]] = []
     for token in sentence.tokens:
         form, tag = token.form.replace(" ", "_"), token.xpos if token.xpos != "_" else token.upos
@@ -208,11 +216,12 @@ def _groups(
             if relations[word] in table.ends or (relations[word] in table.coordination and is_clause(word)):
                 end, _ = wholes[word]
                 break
+        has_copula = False
         for word in peeled[head]:
             _, start = wholes[word]
-            yield start, end, word, "after"
-            if relations[word] in table.copulas:
-                break
+            if not has_copula:
+                yield start, end, word, "after"
+            has_copula |= relations[word] in table.copulas
         for word in right[head]:
             if table.find(relations[word], "before"):
                 yield start, wholes[word][0], word, "before"

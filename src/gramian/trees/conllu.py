@@ -22,6 +22,7 @@ from gramian.trees.records import Tally
 
 _COLUMNS = 10
 _NUMBER = re.compile("[0-9]{1,9}")
+_RANGE = re.compile("[0-9]{1,9}-([0-9]{1,9})")
 
 
 class ConlluError(InputError):
@@ -124,6 +125,55 @@ class Sentence:
             for token, head, name in zip(self.tokens, heads, names, strict=True)
         )
         return replace(self, tokens=tokens)
+
+    def joined(self, forms: Sequence[str], sizes: Sequence[int]) -> Sentence:
+        """Return the sentence with neighbouring words put together: `sizes` words at a time, which are called `forms`.
+
+        What was several words has the arc of the one nearest to the root, and neither lemma, tag nor features.
+
+        Examples
+        --------
+        >>> words = ("le", "chat", "de", "le", "voisin")
+        >>> tokens = [Token(n, word, head=head) for n, (word, head) in enumerate(zip(words, (2, 0, 5, 5, 2)), 1)]
+        >>> joined = Sentence(tuple(tokens)).joined(["le", "chat", "du", "voisin"], [1, 1, 2, 1])
+        >>> joined.words, joined.heads
+        (('le', 'chat', 'du', 'voisin'), (2, 0, 4, 2))
+        """
+        heads = self.heads
+        place = [0] + [number for number, size in enumerate(sizes, 1) for _ in range(size)]
+
+        def depth(token: Token) -> int:
+            above, steps = heads[token.id - 1], 0
+            while above:
+                above, steps = heads[above - 1], steps + 1
+            return steps
+
+        tokens: list[Token] = []
+        start = 0
+        for form, size in zip(forms, sizes, strict=True):
+            top = min(self.tokens[start : start + size], key=depth)
+            arc = len(tokens) + 1, place[heads[top.id - 1]]
+            tokens.append(
+                replace(top, id=arc[0], form=form, head=arc[1])
+                if size == 1
+                else Token(arc[0], form, head=arc[1], deprel=top.deprel)
+            )
+            start += size
+        return Sentence(tuple(tokens), self.comments, (), self.line)
+
+    def surface(self) -> Sentence:
+        """Return the sentence with the words of each multiword range (``3-4 du``) put together."""
+        forms, sizes, done = [], [], 0
+        for before, line in self.extras:
+            number, form, *_ = line.split("\t")
+            found = _RANGE.fullmatch(number)
+            end = int(found[1]) if found else 0
+            if done <= before < end <= len(self):
+                forms += [*self.words[done:before], form]
+                sizes += [1] * (before - done) + [end - before]
+                done = end
+        rest = self.words[done:]
+        return self.joined([*forms, *rest], [*sizes, *[1] * len(rest)])
 
     def __str__(self) -> str:
         """Return the sentence as CoNLL-U, ending in a newline, without the blank line after it."""
