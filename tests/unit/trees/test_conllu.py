@@ -176,3 +176,22 @@ def test_arcs_can_be_left_unread():
     assert list(read_conllu(io.StringIO("\n\n"), arcs=False)) == []
     with pytest.raises(ConlluError, match="4 columns"):
         list(read_conllu(io.StringIO("1\ta\t_\tX\n"), arcs=False))
+
+
+def test_words_of_a_range_are_put_together():
+    first, second = (one.surface() for one in read(TEXT))
+    assert (first.words, first.heads) == (("du", "chat", "."), (2, 0, 2))
+    assert (first.tokens[0].deprel, first.tokens[0].upos) == ("case", "_")
+    assert first.tokens[1].upos == "NOUN"
+    assert second.words == ("Oui",)
+    assert read(f"{first}\n")[0].heads == first.heads
+
+
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=8), st.randoms())
+def test_words_put_together_are_a_tree_again(sizes, random):
+    order = list(range(1, sum(sizes) + 1))
+    random.shuffle(order)
+    heads = {order[0]: 0} | {word: random.choice(order[:place]) for place, word in enumerate(order) if place}
+    [whole] = read(sentence([heads[word] for word in sorted(heads)]))
+    joined = whole.joined([f"w{number}" for number in range(len(sizes))], sizes)
+    assert len(read(f"{joined}\n")[0]) == len(sizes)  # whose arcs are checked
