@@ -10,6 +10,7 @@ import numpy.typing as npt
 from gramian.corpus.arrays import Treebank
 
 Ints = npt.NDArray[np.int32]
+Counts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Productions:
         Phrase and the tag below it.
     lexical : ndarray of int32, shape (L, 2)
         Tag and word.
-    binary_count, unary_count, lexical_count : ndarray of int64
+    binary_count, unary_count, lexical_count : ndarray of int64, or of float64 if trees have weights
     node_production : ndarray of int32, shape (n_nodes,)
         Row of the table that fits the node: `binary`, `unary` or `lexical`.
     """
@@ -32,9 +33,9 @@ class Productions:
     binary: Ints
     unary: Ints
     lexical: Ints
-    binary_count: npt.NDArray[np.int64]
-    unary_count: npt.NDArray[np.int64]
-    lexical_count: npt.NDArray[np.int64]
+    binary_count: Counts
+    unary_count: Counts
+    lexical_count: Counts
     node_production: Ints
 
     @classmethod
@@ -44,12 +45,12 @@ class Productions:
         is_leaf, is_binary = bank.word >= 0, bank.right >= 0
         n_symbols, n_words = bank.n_symbols, len(bank.words)
 
-        def table(
-            nodes: npt.NDArray[np.bool_], columns: list[Ints], sizes: list[int]
-        ) -> tuple[Ints, npt.NDArray[np.int64]]:
+        def table(nodes: npt.NDArray[np.bool_], columns: list[Ints], sizes: list[int]) -> tuple[Ints, Counts]:
             key = np.ravel_multi_index(tuple(columns), sizes)
-            distinct, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
+            distinct, inverse = np.unique(key, return_inverse=True)
             production[nodes] = inverse
+            weight = None if bank.node_weight is None else bank.node_weight[nodes]
+            count = np.bincount(inverse, weight, len(distinct))
             return np.stack(np.unravel_index(distinct, sizes), axis=1).astype(np.int32), count
 
         is_unary = ~is_leaf & ~is_binary

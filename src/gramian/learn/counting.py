@@ -26,9 +26,12 @@ def count_states(bank: Treebank, layout: Layout, state: npt.NDArray[np.int32]) -
         cell = states[nodes]
         for child in children:
             cell = cell * layout.n_states[label[child[nodes]]] + states[child[nodes]]
-        table[:] = np.bincount(start[production[nodes]] + cell, minlength=len(table))
+        weight = None if bank.node_weight is None else bank.node_weight[nodes]
+        table[:] = np.bincount(start[production[nodes]] + cell, weight, len(table))
     roots = bank.tree_start[1:] - 1
-    counts.root[:] = np.bincount(layout.root_start[label[roots]] + states[roots], minlength=len(counts.root))
+    counts.root[:] = np.bincount(
+        layout.root_start[label[roots]] + states[roots], bank.weight, len(counts.root)
+    )
     return counts
 
 
@@ -36,16 +39,20 @@ def count_soft_states(
     seen: Observations, layout: Layout, weights: list[npt.NDArray[np.float32]], n_jobs: int = 1
 ) -> LatentTables:
     """Count productions when every node belongs to its symbol's states by weights; one array (n_nodes, m) per symbol."""
-    bank = seen.bank
+    bank, node_weight = seen.bank, seen.bank.node_weight
     offset = node_offsets(seen, [weight.shape[1] for weight in weights])
-    flat = np.concatenate([weight.ravel() for weight in weights])
-    counts = seen.trees.outer_counts(layout, offset, flat, n_jobs)
+    flat = heavy = np.concatenate([weight.ravel() for weight in weights])
+    if node_weight is not None:
+        each = node_weight.astype(flat.dtype)
+        weights = [one * each[seen.nodes(symbol), None] for symbol, one in enumerate(weights)]
+        heavy = np.concatenate([weight.ravel() for weight in weights])
+    counts = seen.trees.outer_counts(layout, offset, flat, heavy, n_jobs)
     for symbol in range(bank.n_phrases, bank.n_symbols):
         first = layout.lexical_start[layout.productions.node_production[seen.nodes(symbol)]]
         np.add.at(counts.lexical, first[:, None] + np.arange(layout.n_states[symbol]), weights[symbol])
     for root in bank.tree_start[1:] - 1:
         size = layout.n_states[bank.label[root]]
-        counts.root_block(bank.label[root])[:] += flat[offset[root] : offset[root] + size]
+        counts.root_block(bank.label[root])[:] += heavy[offset[root] : offset[root] + size]
     return counts
 
 

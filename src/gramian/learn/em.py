@@ -141,7 +141,7 @@ class _Iterated(Learner):
             for step in range(len(likelihoods) + 1, self.max_iter + 1):
                 expectation = seen.trees.expect(model.tables(counts), self._threads)
                 counts = expectation.counts
-                likelihoods.append(float(expectation.log_likelihood.sum()))
+                likelihoods.append(expectation.total)
                 report.say(f"step {step}: log-likelihood {likelihoods[-1]:.1f}")
                 if watch is not None:
                     value = watch.score(step, lambda held=counts: model.grammar(held))  # type: ignore[misc]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.corpus import Treebank
-from gramian.corpus.productions import Productions
+from gramian.corpus.productions import Counts, Productions
 from gramian.corpus.tagged import TaggedWords
 from gramian.corpus.vocab import Vocabulary, suffix_chain
 from gramian.features import INSIDE, OUTSIDE, SETS, Features, NodeView
@@ -36,7 +36,8 @@ def head_rules(heads: str | None, bank: Treebank | LPCFG) -> HeadRules | None:
 def treebank_digest(bank: Treebank, *others: object) -> str:
     """Return a hash of a treebank, and of others that have a complete ``repr``."""
     total = hashlib.sha256(repr((bank.symbols, bank.n_phrases, bank.words, bank.shape, *others)).encode())
-    for column in (bank.label, bank.left, bank.right, bank.word, bank.tree_start):
+    weight = () if bank.weight is None else (bank.weight,)
+    for column in (bank.label, bank.left, bank.right, bank.word, bank.tree_start, *weight):
         total.update(np.ascontiguousarray(column).tobytes())
     return total.hexdigest()
 
@@ -70,14 +71,15 @@ class Observations:
         return cls(trees if isinstance(trees, Treebank) else Treebank.from_trees(trees))
 
     @cached_property
-    def label_count(self) -> npt.NDArray[np.int64]:
+    def label_count(self) -> Counts:
         """How often each symbol occurs."""
-        return np.bincount(self.bank.label, minlength=self.bank.n_symbols)
+        return np.bincount(self.bank.label, self.bank.node_weight, self.bank.n_symbols)
 
     @cached_property
-    def root_count(self) -> npt.NDArray[np.int64]:
+    def root_count(self) -> Counts:
         """How many trees have each symbol at the top."""
-        return np.bincount(self.bank.label[self.bank.tree_start[1:] - 1], minlength=self.bank.n_symbols)
+        roots = self.bank.label[self.bank.tree_start[1:] - 1]
+        return np.bincount(roots, self.bank.weight, self.bank.n_symbols)
 
     @cached_property
     def digest(self) -> str:
@@ -147,7 +149,7 @@ class Observations:
             tag = view.label[neighbour][:-1]
             tag = np.where(tag < 0, edge, tag - bank.n_phrases)
             count = np.zeros((bank.n_symbols, edge + 1))
-            np.add.at(count, (bank.label, tag), 1)
+            np.add.at(count, (bank.label, tag), 1 if bank.node_weight is None else bank.node_weight)
             overall = count.sum(axis=0) / count.sum()
             tables.append((count + 5 * overall) / (count.sum(axis=1, keepdims=True) + 5))
         share = self.label_count / self.label_count.sum()

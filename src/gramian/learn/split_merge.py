@@ -107,7 +107,7 @@ class SplitMerge(Learner):
             for _ in range(steps):
                 expectation = seen.trees.expect(model.tables(counts), self._threads)
                 counts = expectation.counts
-                likelihoods.append(round(float(expectation.log_likelihood.sum()), 2))
+                likelihoods.append(round(expectation.total, 2))
                 tell_progress(_log, "steps of EM", len(likelihoods), all_steps)
             return counts
 
