@@ -22,6 +22,7 @@ from gramian.errors import InputError, OptionError
 from gramian.io.files import Source, open_text, source_name
 from gramian.learn.observations import head_rules, treebank_digest
 from gramian.training.recipe import Recipe
+from gramian.training.silver_trees import SilverTrees
 from gramian.trees import HeadRules, Tree, normalise, read_trees
 from gramian.trees import preset as named_preset
 from gramian.trees.labels import split_chain
@@ -72,6 +73,8 @@ class TrainingData:
         Of binarisation from heads outward.
     tagged : TaggedWords, optional
         Further words with their tags.
+    silver : SilverTrees, optional
+        Further trees, which a parser made.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class TrainingData:
     preset: str = "penn"
     heads: HeadRules | None = None
     tagged: TaggedWords | None = None
+    silver: SilverTrees | None = None
 
     def __post_init__(self) -> None:
         # Members of one binarisation that are trained one after the other share the treebank and what learners derive from it.
@@ -94,7 +98,7 @@ class TrainingData:
         self.observations = lru_cache(maxsize=2)(self._observations)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TrainingData, (self.bank, self.source, self.preset, self.heads, self.tagged)
+        return TrainingData, (self.bank, self.source, self.preset, self.heads, self.tagged, self.silver)
 
     @classmethod
     def read(cls, trees: TreeSource, recipe: Recipe) -> TrainingData:
@@ -133,7 +137,8 @@ class TrainingData:
     def key(self) -> str:
         """A hash of the content, so that work on other data is not taken for finished."""
         counts = () if self.tagged is None else (self.tagged.count, self.tagged.initial)
-        return treebank_digest(self.bank, *(sorted(one.items()) for one in counts))[:24]
+        silver = () if self.silver is None else (self.silver.key,)
+        return treebank_digest(self.bank, *(sorted(one.items()) for one in counts), *silver)[:24]
 
     def trees(self, fold: Fold) -> list[Tree]:
         """Return the trees of a fold, normalised."""
@@ -156,7 +161,17 @@ class TrainingData:
 
     def _observations(self, direction: Any = None, fold: Fold | None = None) -> learn.Observations:
         bank = self.treebank(direction or self.bank.shape.direction, fold)
-        return learn.Observations(bank, tagged=self.tagged)
+        return learn.Observations(self._with_silver(bank), tagged=self.tagged)
+
+    def _with_silver(self, bank: Treebank) -> Treebank:
+        """Return a treebank with the silver trees behind its own."""
+        if self.silver is None:
+            return bank
+        weights, lines = zip(*self.silver.trees(), strict=True)
+        text = io.StringIO("\n".join((*map(str, bank.trees()), *lines)))
+        heads = self.heads if bank.shape.direction == "head" else None
+        both = Treebank.read(text, options=named_preset("whole"), shape=bank.shape, heads=heads)
+        return both.weighted(np.concatenate([np.ones(bank.n_trees), weights]))
 
 
 def tree_source_name(trees: Any) -> str:

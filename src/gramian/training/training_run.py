@@ -49,6 +49,7 @@ from gramian.training.members import (
 from gramian.training.parallel import Outcome, TaskFolder
 from gramian.training.recipe import Recipe
 from gramian.training.reranking import add_reranker
+from gramian.training.self_training import with_silver
 from gramian.training.state_search import StateSearch
 from gramian.training.training_data import TrainingData, TreeSource, normal_trees, tree_source_name
 from gramian.trees import Tree
@@ -145,6 +146,9 @@ class TrainingRun:
             raise MissingExtraError(
                 "torch", "neural", "learning a neural expert"
             )  # before all others are learnt
+        if self.recipe.text:
+            self.data = with_silver(self.data, self.recipe, self.place, self._tell_teacher)
+            self.place = replace(self.place, data=self.data)
         searched = {"search": self._search()} if self.recipe.search else {}
         recipe = self.recipe
         model = self._bundle() if recipe.is_bundle else self._single()
@@ -179,6 +183,7 @@ class TrainingRun:
         """Return what a model file says of what it was learnt from."""
         about = {"source": self.data.source, "trees": self.data.bank.n_trees, "words": self.data.n_words}
         about |= {"tagged text": self.recipe.tagged} if self.recipe.tagged else {}
+        about |= {"text": list(self.recipe.text)} if self.recipe.text else {}
         return about | ({"attribution": self.recipe.attribution} if self.recipe.attribution else {})
 
     def clean(self) -> None:
@@ -215,6 +220,9 @@ class TrainingRun:
             **({} if self.gold is None else {"seconds of these for scoring": round(scoring, 3)}),
             "megabytes": round(300 + 20 * cells / 1e6 + nodes / 1e6),
         }
+
+    def _tell_teacher(self, outcome: Outcome) -> None:
+        _log.info("part of the teacher: %s", outcome.how)
 
     def _beside(self, what: str) -> Path | None:
         return None if self._checkpoint is None else Path(f"{self._checkpoint}.{what}")
