@@ -20,7 +20,7 @@ from gramian.base import Constraint, InstanceOf, Number, OneOf, Report, Whole, o
 from gramian.features import feature_matrix
 from gramian.features.matrices import Features as Features
 from gramian.grammar import LPCFG
-from gramian.learn.counting import count_soft_states, count_states
+from gramian.learn.counting import count_soft_states, count_states, spread_unseen
 from gramian.learn.learner import Learner, Maximisation
 from gramian.learn.lexicon_counts import LexiconChoice
 from gramian.learn.observations import Columns, Observations
@@ -181,8 +181,12 @@ class SpectralClustering(Learner):
         layout = Layout.of(seen.productions, n_states)
         with report.stage("counts"):
             if self.clustering.soft is None:
-                return count_states(seen.bank, layout, self.states_)
-            return count_soft_states(seen, layout, weights, self._threads)
+                counts = count_states(seen.bank, layout, self.states_)
+            else:
+                counts = count_soft_states(seen, layout, weights, self._threads)
+            if seen.further is not None:
+                spread_unseen(seen, counts)
+            return counts
 
     def _cluster(
         self,

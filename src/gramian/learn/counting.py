@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.corpus import Treebank
 from gramian.learn.observations import Observations
+from gramian.learn.smoothing import state_shares
 from gramian.learn.tables import LatentTables, Layout
 
 
@@ -33,6 +35,42 @@ def count_states(bank: Treebank, layout: Layout, state: npt.NDArray[np.int32]) -
         layout.root_start[label[roots]] + states[roots], bank.weight, len(counts.root)
     )
     return counts
+
+
+def count_productions(seen: Observations) -> LatentTables:
+    """Count productions when every symbol has one state."""
+    layout = Layout.of(seen.productions, np.ones(seen.bank.n_symbols, np.int32))
+    binary, unary, lexical = (count.astype(np.float32) for _, count in seen.productions.tables)
+    return LatentTables(layout, binary, unary, lexical, seen.root_count.astype(np.float32))
+
+
+def spread_unseen(seen: Observations, counts: LatentTables) -> None:
+    """Give rules that only further trees have their counts, by the shares of states; the states of a word are guessed by its form."""
+    layout = counts.layout
+    shares = np.split(state_shares(counts), layout.root_start[1:-1])
+    for rows, total, table, start, block in (
+        (
+            layout.productions.binary,
+            layout.productions.binary_count,
+            counts.binary,
+            layout.binary_start,
+            counts.binary_block,
+        ),
+        (
+            layout.productions.unary,
+            layout.productions.unary_count,
+            counts.unary,
+            layout.unary_start,
+            counts.unary_block,
+        ),
+    ):
+        if not len(rows):
+            continue
+        counted = np.add.reduceat(table, start[:-1])
+        for rule in np.flatnonzero((counted == 0) & (total > 0)).tolist():
+            block(rule)[:] = total[rule] * reduce(
+                np.multiply.outer, [shares[symbol] for symbol in rows[rule]]
+            )
 
 
 def count_soft_states(

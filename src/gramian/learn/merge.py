@@ -57,7 +57,7 @@ def merge_cheapest(
     Returns the counts and, for each symbol, the new state of each old one.
     """
     tables = model.tables(counts)
-    counts = model.seen.trees.expect(tables, n_jobs).counts
+    counts = model.seen.expect(tables, n_jobs).counts
     pairs = pairs or nearest_pairs(counts)
     losses = merge_losses(model.seen, tables, counts, pairs, n_jobs)
     everything = np.concatenate(losses)

@@ -5,7 +5,7 @@ The trees are known and only the states are hidden, so one pass costs the number
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -34,6 +34,17 @@ class Expectation:
     def total(self) -> float:
         """The log-likelihood of all trees, each as often as it counts."""
         return float(self.log_likelihood.sum() if self.weight is None else self.log_likelihood @ self.weight)
+
+    def with_further(self, others: Iterable[Expectation]) -> Expectation:
+        """Return what was found in these and other trees; the counts of these are added to."""
+        logs = [self.log_likelihood]
+        weights = [np.ones(len(logs[0])) if self.weight is None else self.weight]
+        for other in others:
+            for name in ("binary", "unary", "lexical", "root"):
+                getattr(self.counts, name)[:] += getattr(other.counts, name)
+            logs.append(other.log_likelihood)
+            weights.append(np.ones(len(logs[-1])) if other.weight is None else other.weight)
+        return Expectation(self.counts, np.concatenate(logs), np.concatenate(weights))
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+
+_TOGETHER = 10  # shards that are looked at together, once they are not all in memory
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,20 @@ class SilverTrees:
         for shard in self.shards:
             total.update(hashlib.sha256(shard).digest())
         return total.hexdigest()[:24]
+
+    def parted(self, most: int) -> tuple[SilverTrees, list[SilverTrees]]:
+        """Return shards from everywhere with about `most` trees in all, and the others, some at a time."""
+        step = max(1, -(-len(self) // most))
+        near = [place for place in range(len(self.shards)) if place % step == 0]
+        far = [place for place in range(len(self.shards)) if place % step]
+        return self._some(near), [
+            self._some(far[first : first + _TOGETHER]) for first in range(0, len(far), _TOGETHER)
+        ]
+
+    def _some(self, places: Sequence[int]) -> SilverTrees:
+        return SilverTrees(
+            tuple([self.shards[place] for place in places]), tuple([self.sizes[place] for place in places])
+        )
 
     def trees(self) -> Iterator[tuple[float, str]]:
         """Yield weights and trees."""

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,6 +31,8 @@ from gramian.trees.scheme import detect_preset
 
 TreeSource: TypeAlias = "Source | Iterable[Tree] | Treebank"
 """A file, a folder, ``"-"``, a stream, a treebank, or the trees themselves."""
+
+_IN_MEMORY = 20_000  # silver trees whose nodes are clustered with those of the treebank; expectations see all
 
 _log = logging.getLogger(__name__)
 
@@ -161,17 +164,22 @@ class TrainingData:
 
     def _observations(self, direction: Any = None, fold: Fold | None = None) -> learn.Observations:
         bank = self.treebank(direction or self.bank.shape.direction, fold)
-        return learn.Observations(self._with_silver(bank), tagged=self.tagged)
-
-    def _with_silver(self, bank: Treebank) -> Treebank:
-        """Return a treebank with the silver trees behind its own."""
         if self.silver is None:
-            return bank
-        weights, lines = zip(*self.silver.trees(), strict=True)
-        text = io.StringIO("\n".join((*map(str, bank.trees()), *lines)))
-        heads = self.heads if bank.shape.direction == "head" else None
-        both = Treebank.read(text, options=named_preset("whole"), shape=bank.shape, heads=heads)
-        return both.weighted(np.concatenate([np.ones(bank.n_trees), weights]))
+            return learn.Observations(bank, tagged=self.tagged)
+        near, far = self.silver.parted(_IN_MEMORY)
+        gold = ((1.0, str(tree)) for tree in bank.trees())
+        both = self._weighted(chain(gold, near.trees()), bank.shape)
+        further = (self._weighted(part.trees(), bank.shape) for part in far) if far else None
+        return learn.Observations(both, tagged=self.tagged, further=further)
+
+    def _weighted(self, trees: Iterable[tuple[float, str]], shape: Shape) -> Treebank:
+        """Return a treebank of trees in normal form, as brackets, with their weights."""
+        weights, lines = zip(*trees, strict=True)
+        heads = self.heads if shape.direction == "head" else None
+        bank = Treebank.read(
+            io.StringIO("\n".join(lines)), options=named_preset("whole"), shape=shape, heads=heads
+        )
+        return bank.weighted(weights)
 
 
 def tree_source_name(trees: Any) -> str:
