@@ -149,11 +149,13 @@ class TrainingRun:
         if self.recipe.text:
             self.data = with_silver(self.data, self.recipe, self.place, self._tell_teacher)
             self.place = replace(self.place, data=self.data)
+        parsed = time.perf_counter() - began
         searched = {"search": self._search()} if self.recipe.search else {}
         recipe = self.recipe
         model = self._bundle() if recipe.is_bundle else self._single()
         options = recipe.options() | searched
         model = replace(model, options=options, data=self._about_data(), preset=recipe.preset)
+        self.costs["seconds"] |= {"text": round(parsed, 3)} if recipe.text else {}
         self.costs["seconds"]["all"] = round(time.perf_counter() - began, 3)
         return model
 
