@@ -17,7 +17,6 @@ from gramian.trees import read_conllu
 from gramian.trees.token_lines import split_pairs, split_tokens
 
 Kind: TypeAlias = Literal["text", "tokens", "tagged", "conllu"]
-Known: TypeAlias = Literal["all", "tags", "words"]
 
 _LOOKED_AT = 200  # lines that tell the kind of a file
 _ENDINGS = frozenset(".?!…。？！")
@@ -54,7 +53,7 @@ class RawText:
 
     paths: tuple[str, ...]
     kind: str = "auto"
-    known: Known = "all"
+    known: str = "all"
     relations: str = "universal"
     max_length: int = 60
     style: Style = "penn"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from gramian.errors import OptionError
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.training.members import Workplace, encoded, member_tasks, whole_model
@@ -29,6 +30,7 @@ _KEPT = (
     "neural_parameters",
 )
 _MODELS = 4
+_A_TREE, _A_SENTENCE = 0.04, 0.016  # processor seconds of learning a teacher, and of its parsing
 
 _log = logging.getLogger(__name__)
 
@@ -44,10 +46,25 @@ def teacher_recipe(recipe: Recipe, data: TrainingData) -> Recipe:
     return Recipe(models=max(_MODELS, recipe.n_models), expert=expert, **own)
 
 
+def text_of(recipe: Recipe) -> RawText:
+    """Return the text that a recipe names."""
+    if "-" in recipe.text:
+        raise OptionError("text is read more than once, which stdin cannot be; try: a file")
+    return RawText(tuple(recipe.text), recipe.text_kind, recipe.known, recipe.relations, recipe.text_length)
+
+
+def seconds_for_text(recipe: Recipe, data: TrainingData) -> float:
+    """Guess how long a teacher is learnt and parses; rather too long than too short."""
+    taught = recipe.rounds - (recipe.teacher is not None)
+    return taught * _A_TREE * data.bank.n_trees + recipe.rounds * _A_SENTENCE * text_of(recipe).count()
+
+
 def with_silver(
     data: TrainingData, recipe: Recipe, place: Workplace, watch: Callable[[Outcome], None] | None = None
 ) -> TrainingData:
     """Return the treebank with silver trees of the recipe's text beside it; after several rounds, those of the last."""
+    text = text_of(recipe)
+    total = text.count()  # what cannot be read is told before a teacher is learnt
     for number in range(recipe.rounds):
         if number == 0 and recipe.teacher is not None:
             model = load_model(recipe.teacher)
@@ -55,18 +72,11 @@ def with_silver(
             _log.info("a teacher is learnt from %s", "trees" if data.silver is None else "trees and text")
             model = _taught(teacher_recipe(recipe, data), replace(place, data=data), watch)
         teacher = Teacher(encoded(partial(save_model, model)), _labels(data))
-        text = RawText(
-            tuple(recipe.text),
-            recipe.text_kind,
-            recipe.known,  # type: ignore[arg-type]
-            recipe.relations,
-            recipe.text_length,
-            model.tokens,
-        )
         silver = parse_text(
-            text,
+            replace(text, style=model.tokens),
             teacher,
             place,
+            total=total,
             weight=recipe.silver_weight,
             least_confidence=recipe.least_confidence,
             best_trees=recipe.best_trees,

@@ -114,12 +114,13 @@ def parse_text(
     teacher: Teacher,
     place: Workplace,
     *,
+    total: int,
     weight: float,
     least_confidence: float,
     best_trees: int,
 ) -> SilverTrees:
-    """Return the trees that a teacher makes of a text: `weight` times their confidence is what they count."""
-    total, done, kept = text.count(), 0, 0
+    """Return the trees that a teacher makes of a text of about `total` sentences; they count `weight` times their confidence."""
+    done = kept = 0
     left_out: Counter[str] = Counter()
     parts: list[SilverTrees] = []
     tell_progress(_log, "sentences of text", 0, total)

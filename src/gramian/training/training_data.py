@@ -32,7 +32,8 @@ from gramian.trees.scheme import detect_preset
 TreeSource: TypeAlias = "Source | Iterable[Tree] | Treebank"
 """A file, a folder, ``"-"``, a stream, a treebank, or the trees themselves."""
 
-_IN_MEMORY = 20_000  # silver trees whose nodes are clustered with those of the treebank; expectations see all
+IN_MEMORY = 20_000
+"""Silver trees whose nodes are clustered with those of the treebank; expectations see all."""
 
 _log = logging.getLogger(__name__)
 
@@ -166,7 +167,7 @@ class TrainingData:
         bank = self.treebank(direction or self.bank.shape.direction, fold)
         if self.silver is None:
             return learn.Observations(bank, tagged=self.tagged)
-        near, far = self.silver.parted(_IN_MEMORY)
+        near, far = self.silver.parted(IN_MEMORY)
         gold = ((1.0, str(tree)) for tree in bank.trees())
         both = self._weighted(chain(gold, near.trees()), bank.shape)
         further = (self._weighted(part.trees(), bank.shape) for part in far) if far else None

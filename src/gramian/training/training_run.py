@@ -49,9 +49,9 @@ from gramian.training.members import (
 from gramian.training.parallel import Outcome, TaskFolder
 from gramian.training.recipe import Recipe
 from gramian.training.reranking import add_reranker
-from gramian.training.self_training import with_silver
+from gramian.training.self_training import seconds_for_text, text_of, with_silver
 from gramian.training.state_search import StateSearch
-from gramian.training.training_data import TrainingData, TreeSource, normal_trees, tree_source_name
+from gramian.training.training_data import IN_MEMORY, TrainingData, TreeSource, normal_trees, tree_source_name
 from gramian.trees import Tree
 
 _log = logging.getLogger(__name__)
@@ -208,7 +208,11 @@ class TrainingRun:
         models = recipe.n_models * (1 + recipe.calibrate) * (recipe.folds if recipe.rerank else 1)
         step = 1e-6 * len(bank.label) + 3 * work / 1e10
         nodes = len(bank.label) * (400 + 12 * float(n_states[bank.label].mean()))
-        seconds = models * (2 + features + used.get("max_iter", 0) * step)
+        silver = (
+            text_of(recipe).count() / bank.n_trees if recipe.text else 0.0
+        )  # as many times as there are trees
+        features *= 1 + min(silver, IN_MEMORY / bank.n_trees)
+        seconds = models * (2 + features + used.get("max_iter", 0) * step * (1 + silver))
         scoring = 0.0
         if self.gold is not None:  # each grammar alone, and all together; or after every step
             times = 2 * recipe.n_models if recipe.is_bundle else 1
@@ -216,9 +220,11 @@ class TrainingRun:
             rules = len(productions.binary)
             charts = sum(expected_seconds(Pruning(), len(tree.words), rules) for tree in self.gold)
             scoring = times * charts / self.n_jobs
+        text = seconds_for_text(recipe, self.data) / self.n_jobs if recipe.text else 0.0
         return {
             "cells": cells,
-            "seconds": round(seconds + scoring, 1),
+            "seconds": round(seconds + scoring + text, 1),
+            **({"seconds of these for text": round(text, 1)} if recipe.text else {}),
             **({} if self.gold is None else {"seconds of these for scoring": round(scoring, 3)}),
             "megabytes": round(300 + 20 * cells / 1e6 + nodes / 1e6),
         }
