@@ -11,7 +11,7 @@ from gramian.errors import InputError
 from gramian.io.files import TextLines, open_text, peek_text
 from gramian.parsing.dependency_constraints import RelationTable, dependency_constraints
 from gramian.parsing.sentence_splitter import SentenceSplitter
-from gramian.parsing.sentences import Sentence
+from gramian.parsing.sentences import Sentence, read_sentence
 from gramian.parsing.tokenise import Style, tokenise
 from gramian.trees import read_conllu
 from gramian.trees.token_lines import split_pairs, split_tokens
@@ -86,15 +86,14 @@ class RawText:
         for sentence in read_conllu(path, broken="skip", arcs=self.known == "all"):
             if len(sentence) > self.max_length:
                 continue
-            if self.known == "words":
-                yield [form.replace(" ", "_") for form in sentence.words]
-            elif self.known == "tags" or any(token.head is None for token in sentence.tokens):
-                forms = [form.replace(" ", "_") for form in sentence.words]
-                tags = [one.xpos if one.xpos != "_" else one.upos for one in sentence.tokens]
-                pairs = zip(forms, tags, strict=True)
-                yield [form if tag == "_" else (form, table.tags.get(tag, tag)) for form, tag in pairs]
+            has_arcs = sentence.tokens[0].head is not None
+            known = dependency_constraints(
+                sentence if has_arcs else sentence.with_heads([0] * len(sentence)), table
+            )
+            if self.known == "all" and has_arcs:
+                yield known
             else:
-                yield dependency_constraints(sentence, table)
+                yield read_sentence(known.sentence).tokens if self.known == "words" else known.sentence
 
     def _from_pairs(self, path: str) -> Iterator[Sentence]:
         with open_text(path) as lines:

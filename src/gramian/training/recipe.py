@@ -144,7 +144,7 @@ class Recipe:
     )
     relations: str = _option(
         "universal",
-        "With CoNLL-U as text: what dependencies demand of trees; universal, penn, or a file of such a table.",
+        "With CoNLL-U as text: what dependencies demand of trees; universal, french, phrases, or a file of such a table.",
     )
     text_length: int = _option(60, "With text: sentences of more words are left out.", least=1)
     teacher: str | None = _option(

@@ -20,7 +20,7 @@ from gramian.errors import InputError, counted
 from gramian.parsing.model_store import load_model
 from gramian.parsing.parser import Parser
 from gramian.parsing.result import ParseResult
-from gramian.parsing.sentences import Sentence
+from gramian.parsing.sentences import Constrained, Sentence
 from gramian.progress import tell_progress
 from gramian.training.members import Workplace, decoded
 from gramian.training.parallel import Outcome, run_tasks
@@ -70,7 +70,11 @@ class ShardTask:
         """Return confidences, shares and trees, and of how many sentences nothing is kept, by the reason."""
         rows: list[tuple[float, float, str]] = []
         left_out: Counter[str] = Counter()
-        for result in teacher.parser.parse_many(self.sentences, k=self.best_trees):
+        for sentence in self.sentences:
+            result = teacher.parser.parse(sentence, k=self.best_trees)
+            if result.status not in _TREES and isinstance(sentence, Constrained):
+                loose = sentence.constraints.loosened()
+                result = teacher.parser.parse(sentence.sentence, k=self.best_trees, constraints=loose)
             found = list(_shared(result))
             if result.status not in _TREES:
                 left_out[f"no tree of the grammar ({result.status})"] += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from gramian.errors import InputError, OptionError
 from gramian.parsing.result import ParseResult
 from gramian.parsing.sentences import Constrained
 from gramian.training import Recipe, TrainingData, TrainingRun, parallel, teacher
+from gramian.training.members import Workplace, encoded
 from gramian.training.raw_text import RawText, kind_of
 from gramian.training.silver_trees import SilverTrees
 from gramian.training.teacher import confidence
@@ -187,6 +189,20 @@ def test_trees_with_other_labels_are_left_out(text, tmp_path, caplog):
         gramian.train(TREES, models=1, text=text, teacher=str(other))
 
 
+def test_constraints_that_no_tree_meets_are_loosened(tmp_path, model):
+    """The sentence has an NP where the dependencies want one, but no phrase over "sees the"."""
+    from gramian.chart.constraints import Constraints, Span
+    from gramian.training.teacher import ShardTask, Teacher
+
+    content = encoded(lambda file: file.write_bytes(Path(model).read_bytes()))
+    labels = frozenset(("S", "NP", "VP", "DT", "NN", "PRP", "VBZ", "."))
+    words = ["it", "sees", "the", "dog", "."]
+    for required, trees in ((Span(2, 4), 1), (Span(1, 4), 1), (Span(0, 4), 1), (Span(1, 3), 0)):
+        sentence = Constrained(words, Constraints(required=(required,)))
+        found = ShardTask("key", "digest", 1, (sentence,)).run(Teacher(content, labels))
+        assert len(found["trees"]) == trees, required
+
+
 def test_the_best_trees_share_the_weight(tmp_path):
     """Where the teacher has two trees for a sentence, both are learnt from, by their probability."""
     high, low = (
@@ -199,7 +215,6 @@ def test_the_best_trees_share_the_weight(tmp_path):
     path = tmp_path / "some.tok"
     path.write_text("it sees town in time\n")
     data = TrainingData.read(trees, Recipe())
-    from gramian.training.members import Workplace
     from gramian.training.self_training import with_silver
 
     for number, sizes in ((1, 1), (5, 2)):
