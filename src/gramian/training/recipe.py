@@ -158,7 +158,9 @@ class Recipe:
         least=1,
     )
     silver_weight: float = _option(
-        0.1, "With text: how much a tree of it counts, times the teacher's confidence in it.", least=0.0
+        0.5,
+        "With text: how much its trees count together, as a multiple of the treebank's; each by the teacher's confidence in it.",
+        least=1e-6,
     )
     least_confidence: float = _option(
         0.0, "With text: trees of a lower mean confidence are left out.", least=0.0, most=1.0

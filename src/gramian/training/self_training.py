@@ -77,11 +77,10 @@ def with_silver(
             teacher,
             place,
             total=total,
-            weight=recipe.silver_weight,
             least_confidence=recipe.least_confidence,
             best_trees=recipe.best_trees,
         )
-        data = replace(data, silver=silver)
+        data = replace(data, silver=silver.scaled(recipe.silver_weight * data.bank.n_trees))
     return data
 
 

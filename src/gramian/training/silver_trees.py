@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+_TINY = 1e-9
 _TOGETHER = 10  # shards that are looked at together, once they are not all in memory
 
 
@@ -27,6 +28,7 @@ class SilverTrees:
 
     shards: tuple[bytes, ...] = field(repr=False)
     sizes: tuple[int, ...]  # trees of each
+    scale: float = 1.0  # of all weights
 
     @classmethod
     def of(cls, trees: Iterable[tuple[float, str]]) -> SilverTrees:
@@ -50,7 +52,7 @@ class SilverTrees:
         total = hashlib.sha256()
         for shard in self.shards:
             total.update(hashlib.sha256(shard).digest())
-        return total.hexdigest()[:24]
+        return f"{total.hexdigest()[:24]} {self.scale!r}"
 
     def parted(self, most: int) -> tuple[SilverTrees, list[SilverTrees]]:
         """Return shards from everywhere with about `most` trees in all, and the others, some at a time."""
@@ -63,7 +65,9 @@ class SilverTrees:
 
     def _some(self, places: Sequence[int]) -> SilverTrees:
         return SilverTrees(
-            tuple([self.shards[place] for place in places]), tuple([self.sizes[place] for place in places])
+            tuple([self.shards[place] for place in places]),
+            tuple([self.sizes[place] for place in places]),
+            self.scale,
         )
 
     def trees(self) -> Iterator[tuple[float, str]]:
@@ -71,4 +75,18 @@ class SilverTrees:
         for shard in self.shards:
             for line in zlib.decompress(shard).decode().split("\n"):
                 weight, _, tree = line.partition(" ")
-                yield float(weight), tree
+                yield float(weight) * self.scale, tree
+
+    def scaled(self, total: float) -> SilverTrees:
+        """Return the same trees, which count `total` together, but none more than once.
+
+        Examples
+        --------
+        >>> silver = SilverTrees.of([(0.5, "(X (A a) (B b))"), (0.25, "(X (A a))")])
+        >>> [weight for weight, _ in silver.scaled(0.375).trees()]
+        [0.25, 0.125]
+        """
+        weights = [weight for weight, _ in self.trees()]
+        return replace(
+            self, scale=self.scale * min(total / max(sum(weights), _TINY), 1 / max(*weights, _TINY))
+        )

@@ -119,11 +119,10 @@ def parse_text(
     place: Workplace,
     *,
     total: int,
-    weight: float,
     least_confidence: float,
     best_trees: int,
 ) -> SilverTrees:
-    """Return the trees that a teacher makes of a text of about `total` sentences; they count `weight` times their confidence."""
+    """Return the trees that a teacher makes of a text of about `total` sentences; they count as much as the teacher is sure."""
     done = kept = 0
     left_out: Counter[str] = Counter()
     parts: list[SilverTrees] = []
@@ -142,7 +141,7 @@ def parse_text(
         ):  # fmt: skip
             left_out.update(outcome.value["left out"])
             rows = outcome.value["trees"]
-            sure = [(weight * one * share, tree) for one, share, tree in rows if one >= least_confidence]
+            sure = [(one * share, tree) for one, share, tree in rows if one >= least_confidence]
             left_out["not sure enough"] += len(rows) - len(sure)
             parts.append(SilverTrees.of(sure))
     tell_progress(_log, "sentences of text", total, total)
