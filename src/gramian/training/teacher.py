@@ -16,7 +16,7 @@ from itertools import islice
 from math import exp
 from typing import Any
 
-from gramian.errors import InputError, counted
+from gramian.errors import InputError, OptionError, counted
 from gramian.parsing.model_store import load_model
 from gramian.parsing.parser import Parser
 from gramian.parsing.result import ParseResult
@@ -71,10 +71,11 @@ class ShardTask:
         rows: list[tuple[float, float, str]] = []
         left_out: Counter[str] = Counter()
         for sentence in self.sentences:
-            result = teacher.parser.parse(sentence, k=self.best_trees)
-            if result.status not in _TREES and isinstance(sentence, Constrained):
-                loose = sentence.constraints.loosened()
-                result = teacher.parser.parse(sentence.sentence, k=self.best_trees, constraints=loose)
+            try:
+                result = self._parsed(sentence, teacher.parser)
+            except (InputError, OptionError):  # a token with a space in it, a label that the grammar lacks
+                left_out["not to be parsed"] += 1
+                continue
             found = list(_shared(result))
             if result.status not in _TREES:
                 left_out[f"no tree of the grammar ({result.status})"] += 1
@@ -84,6 +85,14 @@ class ShardTask:
                 sure = confidence(result)
                 rows += [(round(sure, 6), round(share, 6), tree) for share, tree in found]
         return {"trees": rows, "left out": dict(left_out)}
+
+    def _parsed(self, sentence: Sentence, parser: Parser) -> ParseResult:
+        """Parse a sentence; if no tree has what is required, only let nothing cross it."""
+        result = parser.parse(sentence, k=self.best_trees)
+        if result.status not in _TREES and isinstance(sentence, Constrained):
+            loose = sentence.constraints.loosened()
+            result = parser.parse(sentence.sentence, k=self.best_trees, constraints=loose)
+        return result
 
 
 def _shared(result: ParseResult) -> Iterator[tuple[float, str]]:

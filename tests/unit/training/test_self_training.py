@@ -204,6 +204,9 @@ def test_constraints_that_no_tree_meets_are_loosened(tmp_path, model):
         sentence = Constrained(words, Constraints(required=(required,)))
         found = ShardTask("key", "digest", 1, (sentence,)).run(Teacher(content, labels))
         assert len(found["trees"]) == trees, required
+    broken = ["it", "sees\u0000", "the", "dog", "."]
+    found = ShardTask("key", "digest", 1, (broken, words)).run(Teacher(content, labels))
+    assert (len(found["trees"]), found["left out"]) == (1, {"not to be parsed": 1})
 
 
 def test_the_best_trees_share_the_weight(tmp_path):
