@@ -438,3 +438,38 @@ def test_confidences_are_calibrated_on_trees_held_out(train, capsys, monkeypatch
         code, _, err = train("trees.mrg", "-o", "no.model", "--models", "1", "--calibrate", *more)
         assert code == 2
         assert "--calibrate goes without" in err
+
+
+def test_text_without_trees(train, tmp_path):
+    assert train("trees.mrg", "-o", "teacher.grammar", "--method", "pcfg")[0] == 0
+    (tmp_path / "some.tok").write_text("the gnu runs .\nit sees the gnu .\n" * 20)
+    (tmp_path / "more.txt").write_text("The zebra runs. It sees the zebra.\n")
+    command = [
+        "trees.mrg",
+        "-o",
+        "my.grammar",
+        "--models",
+        "1",
+        "--states",
+        "2",
+        "--teacher",
+        "teacher.grammar",
+    ]
+    command += ["--text", "some.tok", "--text", "more.txt", "--silver-weight", "0.5"]
+    code, out, _ = train(*command, "--dry-run")
+    estimate = json.loads(out)["estimate"]
+    assert code == 0
+    assert 0 < estimate["seconds of these for text"] < estimate["seconds"]
+    code, _, err = train(*command)
+    assert code == 0, err
+    assert "sentences of text" in err
+    model = load_model("my.grammar")
+    assert model.data["text"] == ["some.tok", "more.txt"]
+    assert model.options["silver_weight"] == 0.5
+    assert {"gnu", "zebra"} <= set(model.grammar.lexicon.words)
+    assert not list(tmp_path.glob("*.members"))
+    for file, told in (("-", "stdin"), ("nothing", "cannot be opened")):
+        code, _, err = train(*command[:-2], "--text", file, "--force")
+        assert (code, told in err) == (2, True)
+    code, _, err = train("trees.mrg", "-o", "my.grammar", "--rounds", "2", "--force")
+    assert (code, "--rounds goes with --text" in err) == (2, True)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from gramian.corpus import array_kernels as kernels
 from gramian.corpus.encode import TokenCodes
-from gramian.errors import InputError, counted
+from gramian.errors import InputError, OptionError, counted
 from gramian.io.files import Source, open_text, source_name
 from gramian.trees import (
     PRESETS,
@@ -75,6 +75,8 @@ class Treebank:
         What normalisation took away.
     shape : Shape
         How the trees were binarised.
+    weight : ndarray of float64, shape (n_trees,), optional
+        How often each tree counts, in fractions too; without it, once.
 
     Examples
     --------
@@ -100,6 +102,7 @@ class Treebank:
     tree_start: Ints
     removed: Removed = field(default_factory=Removed)
     shape: Shape = field(default_factory=Shape)
+    weight: npt.NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         """Say how much there is."""
@@ -121,6 +124,11 @@ class Treebank:
     def lengths(self) -> npt.NDArray[np.int64]:
         """Words of each tree."""
         return self.end[self.tree_start[1:] - 1].astype(np.int64)
+
+    @cached_property
+    def node_weight(self) -> npt.NDArray[np.float64] | None:
+        """How often each node counts; None if all count once."""
+        return None if self.weight is None else np.repeat(self.weight, np.diff(self.tree_start))
 
     @cached_property
     def by_label(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -296,6 +304,21 @@ class Treebank:
         """Yield all trees in their normalised, original shape."""
         return (self.tree(number) for number in range(self.n_trees))
 
+    def weighted(self, weight: npt.ArrayLike) -> Treebank:
+        """Return the same trees, each of which counts so often.
+
+        Examples
+        --------
+        >>> from gramian.corpus.productions import Productions
+        >>> bank = Treebank.from_trees([Tree.parse("(X (A a) (B b))"), Tree.parse("(X (A a) (B c))")])
+        >>> Productions.of(bank.weighted([2, 0.5])).binary_count
+        array([2.5])
+        """
+        found = np.asarray(weight, np.float64)
+        if found.shape != (self.n_trees,) or not np.isfinite(found).all() or (found < 0).any():
+            raise OptionError(f"weight must be {self.n_trees:,} finite numbers, none below 0")
+        return replace(self, weight=found)
+
     def subset(self, trees: npt.ArrayLike) -> Treebank:
         """Return a treebank of some of the trees, with the same symbols; of the words, those that occur in them.
 
@@ -321,6 +344,7 @@ class Treebank:
             word=np.where(word >= 0, np.searchsorted(occurring, word), -1).astype(np.int32),
             words=tuple([self.words[number] for number in occurring.tolist()]),
             start=self.start[nodes], end=self.end[nodes], tree_start=starts.astype(np.int32),
+            weight=None if self.weight is None else self.weight[chosen],
         )  # fmt: skip
 
 

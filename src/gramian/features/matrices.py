@@ -39,11 +39,13 @@ class Features:
 
 
 def feature_matrix(
-    columns: Sequence[npt.NDArray[np.int64]], features: Features = Features()
+    columns: Sequence[npt.NDArray[np.int64]],
+    features: Features = Features(),
+    weight: npt.NDArray[np.float64] | None = None,
 ) -> sparse.csr_array:
     """Return the matrix, of shape (n, d), whose row i holds the features of node i.
 
-    `columns` have one value per node and template, -1 where it says nothing.
+    `columns` have one value per node and template, -1 where it says nothing; `weight` says how often a node counts, by default once.
     """
     n_rows = len(columns[0]) if columns else 0
     rows, ids, values = [], [], []
@@ -52,15 +54,16 @@ def feature_matrix(
         said = np.flatnonzero(column >= 0)
         if not len(said):
             continue
-        _, number, count = np.unique(column[said], return_inverse=True, return_counts=True)
+        number = np.unique(column[said], return_inverse=True)[1]
+        count = np.bincount(number, None if weight is None else weight[said])
         rare = count < features.min_count
         if rare.any():
             number = np.where(rare, 0, np.cumsum(~rare))[number]
             count = np.concatenate([[count[rare].sum()], count[~rare]])
-        weight = 1 / np.sqrt(count + features.kappa) if features.scaling else np.ones(len(count))
+        value = 1 / np.sqrt(count + features.kappa) if features.scaling else np.ones(len(count))
         rows.append(said)
         ids.append(number + width)
-        values.append(weight[number])
+        values.append(value[number])
         width += len(count)
     if not rows:
         return sparse.csr_array((n_rows, 0), dtype=np.float32)

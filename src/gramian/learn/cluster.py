@@ -20,7 +20,7 @@ from gramian.base import Constraint, InstanceOf, Number, OneOf, Report, Whole, o
 from gramian.features import feature_matrix
 from gramian.features.matrices import Features as Features
 from gramian.grammar import LPCFG
-from gramian.learn.counting import count_soft_states, count_states
+from gramian.learn.counting import count_soft_states, count_states, spread_unseen
 from gramian.learn.learner import Learner, Maximisation
 from gramian.learn.lexicon_counts import LexiconChoice
 from gramian.learn.observations import Columns, Observations
@@ -174,18 +174,26 @@ class SpectralClustering(Learner):
                 tell_progress(_log, "labels clustered", symbol, len(n_states))
                 nodes = seen.nodes(symbol)
                 self.states_[nodes], weight, spectra[seen.name(symbol)] = self._cluster(
-                    nodes, columns, states
+                    nodes, columns, states, seen.bank.node_weight
                 )
                 weights.append(weight)
             tell_progress(_log, "labels clustered", len(n_states), len(n_states))
         layout = Layout.of(seen.productions, n_states)
         with report.stage("counts"):
             if self.clustering.soft is None:
-                return count_states(seen.bank, layout, self.states_)
-            return count_soft_states(seen, layout, weights, self._threads)
+                counts = count_states(seen.bank, layout, self.states_)
+            else:
+                counts = count_soft_states(seen, layout, weights, self._threads)
+            if seen.further is not None:
+                spread_unseen(seen, counts)
+            return counts
 
     def _cluster(
-        self, nodes: npt.NDArray[np.int64], columns: tuple[Columns, Columns], n_states: int
+        self,
+        nodes: npt.NDArray[np.int64],
+        columns: tuple[Columns, Columns],
+        n_states: int,
+        node_weight: npt.NDArray[np.float64] | None,
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], list[float]]:
         """Return the nearest state of each of a symbol's nodes, with soft clusters the weight of every state, and singular values."""
         state = np.zeros(len(nodes), np.int32)
@@ -193,35 +201,51 @@ class SpectralClustering(Learner):
         weight[:, 0] = 1
         svd = None
         if n_states > 1:
-            vectors, svd = self.project(nodes, columns, self.clustering.rank or n_states)
+            mass = None if node_weight is None else node_weight[nodes]
+            vectors, svd = self.project(nodes, columns, self.clustering.rank or n_states, mass)
         if svd is None:
             return state, weight, []
-        model = self.k_means(vectors, n_states, sample=_SAMPLE)
+        model = self.k_means(vectors, n_states, mass, sample=_SAMPLE)
         if self.clustering.soft is not None:
             distance = np.maximum(model.transform(vectors), 1e-6) ** 2
             near = (distance.min(axis=1, keepdims=True) / distance) ** self.clustering.soft
             weight[:, : near.shape[1]] = near / near.sum(axis=1, keepdims=True)
         return model.predict(vectors), weight, [round(float(value), 5) for value in svd.singular_values]
 
-    def k_means(self, vectors: npt.NDArray[np.float32], n_clusters: int, sample: int | None = None) -> KMeans:
+    def k_means(
+        self,
+        vectors: npt.NDArray[np.float32],
+        n_clusters: int,
+        weight: npt.NDArray[np.float64] | None = None,
+        *,
+        sample: int | None = None,
+    ) -> KMeans:
         """Return a fitted k-means with at most `n_clusters` clusters, fewer if there are not as many different vectors."""
         from sklearn.cluster import KMeans
 
         if sample is not None and len(vectors) > sample:
             rng = np.random.default_rng(self.random_state)
-            vectors = vectors[np.sort(rng.choice(len(vectors), sample, replace=False))]
+            chosen = np.sort(rng.choice(len(vectors), sample, replace=False))
+            vectors, weight = vectors[chosen], None if weight is None else weight[chosen]
         distinct = len(np.unique(vectors[: 50 * n_clusters], axis=0))
         if distinct < n_clusters:  # a treebank may be sorted
             distinct = len(np.unique(vectors, axis=0))
         restarts, number = self.clustering.restarts, min(n_clusters, distinct)
-        return KMeans(number, n_init=restarts, max_iter=50, random_state=self.random_state).fit(vectors)
+        model = KMeans(number, n_init=restarts, max_iter=50, random_state=self.random_state)
+        return model.fit(vectors, sample_weight=weight)
 
     def project(
-        self, nodes: npt.NDArray[np.int64], columns: tuple[Columns, Columns], rank: int
+        self,
+        nodes: npt.NDArray[np.int64],
+        columns: tuple[Columns, Columns],
+        rank: int,
+        weight: npt.NDArray[np.float64] | None = None,
     ) -> tuple[npt.NDArray[np.float32], CrossSVD | None]:
         """Return the projections of a symbol's nodes, inside and outside halves side by side, and the decomposition, if any."""
         how = self.clustering
-        phi, psi = (feature_matrix([column[nodes] for column in side], self.features) for side in columns)
+        phi, psi = (
+            feature_matrix([column[nodes] for column in side], self.features, weight) for side in columns
+        )
         nothing = np.zeros((len(nodes), 0), np.float32), None
         if not phi.shape[1] or not psi.shape[1]:
             return nothing
@@ -229,7 +253,7 @@ class SpectralClustering(Learner):
         drop = how.noise_level if how.noise == "dropout" else 0
         left, right = (thinned(side, drop, random) if drop else side for side in (phi, psi))
         weighted = how.projection == "weighted"
-        svd = cross_svd(left, right, rank, centre=weighted, random_state=self.random_state)
+        svd = cross_svd(left, right, rank, weight=weight, centre=weighted, random_state=self.random_state)
         kept = svd.singular_values > 1e-6 * max(svd.singular_values[0], 1e-30)
         if not kept.any():
             return nothing
@@ -238,11 +262,21 @@ class SpectralClustering(Learner):
             half = matrix @ vectors[:, kept] - mean @ vectors[:, kept]
             if weighted:
                 strength = svd.singular_values[kept] / svd.singular_values[0]
-                half *= strength / np.maximum(half.std(axis=0), 1e-12)
+                half *= strength / np.maximum(_deviation(half, weight), 1e-12)
             if how.noise in ("additive", "multiplicative"):
                 half = disturbed(half, how.noise, how.noise_level, random)
             halves.append(half)
         return np.concatenate(halves, axis=1).astype(np.float32), svd
+
+
+def _deviation(
+    values: npt.NDArray[np.floating], weight: npt.NDArray[np.float64] | None
+) -> npt.NDArray[np.floating]:
+    """Return the standard deviation of each column."""
+    if weight is None:
+        return np.asarray(values.std(axis=0))
+    mean = np.average(values, axis=0, weights=weight)
+    return np.asarray(np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight)))
 
 
 def thinned(matrix: sparse.csr_array, level: float, random: np.random.Generator) -> sparse.csr_array:

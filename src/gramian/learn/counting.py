@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.corpus import Treebank
 from gramian.learn.observations import Observations
+from gramian.learn.smoothing import state_shares
 from gramian.learn.tables import LatentTables, Layout
 
 
@@ -26,26 +28,69 @@ def count_states(bank: Treebank, layout: Layout, state: npt.NDArray[np.int32]) -
         cell = states[nodes]
         for child in children:
             cell = cell * layout.n_states[label[child[nodes]]] + states[child[nodes]]
-        table[:] = np.bincount(start[production[nodes]] + cell, minlength=len(table))
+        weight = None if bank.node_weight is None else bank.node_weight[nodes]
+        table[:] = np.bincount(start[production[nodes]] + cell, weight, len(table))
     roots = bank.tree_start[1:] - 1
-    counts.root[:] = np.bincount(layout.root_start[label[roots]] + states[roots], minlength=len(counts.root))
+    counts.root[:] = np.bincount(
+        layout.root_start[label[roots]] + states[roots], bank.weight, len(counts.root)
+    )
     return counts
+
+
+def count_productions(seen: Observations) -> LatentTables:
+    """Count productions when every symbol has one state."""
+    layout = Layout.of(seen.productions, np.ones(seen.bank.n_symbols, np.int32))
+    binary, unary, lexical = (count.astype(np.float32) for _, count in seen.productions.tables)
+    return LatentTables(layout, binary, unary, lexical, seen.root_count.astype(np.float32))
+
+
+def spread_unseen(seen: Observations, counts: LatentTables) -> None:
+    """Give rules that only further trees have their counts, by the shares of states; the states of a word are guessed by its form."""
+    layout = counts.layout
+    shares = np.split(state_shares(counts), layout.root_start[1:-1])
+    for rows, total, table, start, block in (
+        (
+            layout.productions.binary,
+            layout.productions.binary_count,
+            counts.binary,
+            layout.binary_start,
+            counts.binary_block,
+        ),
+        (
+            layout.productions.unary,
+            layout.productions.unary_count,
+            counts.unary,
+            layout.unary_start,
+            counts.unary_block,
+        ),
+    ):
+        if not len(rows):
+            continue
+        counted = np.add.reduceat(table, start[:-1])
+        for rule in np.flatnonzero((counted == 0) & (total > 0)).tolist():
+            block(rule)[:] = total[rule] * reduce(
+                np.multiply.outer, [shares[symbol] for symbol in rows[rule]]
+            )
 
 
 def count_soft_states(
     seen: Observations, layout: Layout, weights: list[npt.NDArray[np.float32]], n_jobs: int = 1
 ) -> LatentTables:
     """Count productions when every node belongs to its symbol's states by weights; one array (n_nodes, m) per symbol."""
-    bank = seen.bank
+    bank, node_weight = seen.bank, seen.bank.node_weight
     offset = node_offsets(seen, [weight.shape[1] for weight in weights])
-    flat = np.concatenate([weight.ravel() for weight in weights])
-    counts = seen.trees.outer_counts(layout, offset, flat, n_jobs)
+    flat = heavy = np.concatenate([weight.ravel() for weight in weights])
+    if node_weight is not None:
+        each = node_weight.astype(flat.dtype)
+        weights = [one * each[seen.nodes(symbol), None] for symbol, one in enumerate(weights)]
+        heavy = np.concatenate([weight.ravel() for weight in weights])
+    counts = seen.trees.outer_counts(layout, offset, flat, heavy, n_jobs)
     for symbol in range(bank.n_phrases, bank.n_symbols):
         first = layout.lexical_start[layout.productions.node_production[seen.nodes(symbol)]]
         np.add.at(counts.lexical, first[:, None] + np.arange(layout.n_states[symbol]), weights[symbol])
     for root in bank.tree_start[1:] - 1:
         size = layout.n_states[bank.label[root]]
-        counts.root_block(bank.label[root])[:] += flat[offset[root] : offset[root] + size]
+        counts.root_block(bank.label[root])[:] += heavy[offset[root] : offset[root] + size]
     return counts
 
 

@@ -139,9 +139,9 @@ class _Iterated(Learner):
         with report.stage("expectation-maximisation"):
             tell_progress(_log, "steps of EM", len(likelihoods), self.max_iter)
             for step in range(len(likelihoods) + 1, self.max_iter + 1):
-                expectation = seen.trees.expect(model.tables(counts), self._threads)
+                expectation = seen.expect(model.tables(counts), self._threads)
                 counts = expectation.counts
-                likelihoods.append(float(expectation.log_likelihood.sum()))
+                likelihoods.append(expectation.total)
                 report.say(f"step {step}: log-likelihood {likelihoods[-1]:.1f}")
                 if watch is not None:
                     value = watch.score(step, lambda held=counts: model.grammar(held))  # type: ignore[misc]
@@ -233,7 +233,7 @@ class EM(_Iterated):
                 return random_counts(seen, Layout.of(seen.productions, n_states), self.random_state)
             with report.stage("start"):
                 tables = tables_of(self.start, seen.bank, seen.productions)
-                return seen.trees.expect(tables, self._threads).counts
+                return seen.expect(tables, self._threads).counts
 
         return self._iterate(Maximisation(seen, self.smoothing, self.lexicon), start, report)
 
@@ -295,7 +295,7 @@ class SpectralEM(_Iterated, SpectralClustering):
             if self.merge > 0:
                 with report.stage("merging"):
                     for _ in range(2):
-                        counts = seen.trees.expect(model.tables(counts), self._threads).counts
+                        counts = seen.expect(model.tables(counts), self._threads).counts
                     counts, _ = merge_cheapest(model, counts, self.merge, n_jobs=self._threads)
                 report.say(f"{int(counts.layout.n_states.sum())} states after merging")
             return counts

@@ -13,12 +13,12 @@ from gramian.corpus import Shape, Treebank
 from gramian.errors import InputError
 from gramian.features import Features
 from gramian.grammar import LPCFG
-from gramian.learn.counting import count_states
+from gramian.learn.counting import count_productions
 from gramian.learn.lexicon_counts import LEXICON, LexiconChoice, StateScores
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing, estimate_rules, state_shares
 from gramian.learn.states import STATE_CONSTRAINTS
-from gramian.learn.tables import LatentTables, Layout, tables_of
+from gramian.learn.tables import LatentTables, tables_of
 from gramian.trees import HeadRules, Tree
 
 
@@ -140,7 +140,7 @@ class Learner(Estimator):
 def mean_log_likelihood(grammar: LPCFG, seen: Observations, n_jobs: int = 1) -> float:
     """Return the mean log-likelihood of observed trees under a grammar."""
     tables = tables_of(grammar, seen.bank, seen.productions)
-    return float(seen.trees.expect(tables, n_jobs).log_likelihood.mean())
+    return float(seen.expect(tables, n_jobs).log_likelihood.mean())
 
 
 class PCFG(Learner):
@@ -166,7 +166,6 @@ class PCFG(Learner):
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         with report.stage("counts"):
-            layout = Layout.of(seen.productions, np.ones(seen.bank.n_symbols, np.int32))
-            counts = count_states(seen.bank, layout, np.zeros(len(seen.bank.label), np.int32))
+            counts = count_productions(seen)
         with report.stage("grammar"):
             return Maximisation(seen, NO_SMOOTHING, self.lexicon).grammar(counts)

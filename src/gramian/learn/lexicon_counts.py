@@ -121,7 +121,7 @@ class LexicalModel:
         self.n_tags = bank.n_symbols - bank.n_phrases
         self._tag = productions.lexical[:, 0] - bank.n_phrases
         self._word = productions.lexical[:, 1]
-        self.word_count = np.bincount(self._word, productions.lexical_count, len(bank.words)).astype(np.int64)
+        self.word_count = np.bincount(self._word, productions.lexical_count, len(bank.words))
         self.tag_count = np.bincount(self._tag, productions.lexical_count, self.n_tags)
         self._is_rare = self.word_count[self._word] <= options.rare
 
@@ -286,14 +286,14 @@ class LexicalModel:
     def _form_examples(self) -> Iterator[tuple[str, int, bool, float]]:
         """Yield rare words with their tag, whether they begin a sentence, and how often: of the treebank, then of tagged text."""
         bank = self.bank
-        initial = np.zeros(len(self._tag), np.int64)
         leaves = np.flatnonzero((bank.word >= 0) & (bank.start == 0))
-        np.add.at(initial, self.productions.node_production[leaves], 1)
+        weight = None if bank.node_weight is None else bank.node_weight[leaves]
+        initial = np.bincount(self.productions.node_production[leaves], weight, len(self._tag))
         rare = np.flatnonzero(self._is_rare) if self._is_rare.any() else np.arange(len(self._tag))
         for pair in rare.tolist():
             word, tag = bank.words[self._word[pair]], int(self._tag[pair])
-            yield word, tag, False, int(self.productions.lexical_count[pair] - initial[pair])
-            yield word, tag, True, int(initial[pair])
+            yield word, tag, False, self.productions.lexical_count[pair] - initial[pair]
+            yield word, tag, True, initial[pair]
         words, counts, at_start = self._further
         total = counts.sum(axis=1)
         for word in np.flatnonzero((total > 0) & (total <= self.options.rare)).tolist():

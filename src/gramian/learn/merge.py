@@ -23,13 +23,14 @@ def merge_losses(
     in `counts`, and whose outside value is their sum.
     """
     shares = state_shares(counts)
-    layout = tables.layout
+    layout, weight = tables.layout, seen.bank.node_weight
     found = seen.trees.posteriors(tables, n_jobs)
     losses = []
     for symbol, symbol_pairs in enumerate(pairs):
         loss = np.zeros(len(symbol_pairs))
         if len(symbol_pairs):
-            cells = found.offset[seen.nodes(symbol)][:, None] + np.arange(layout.n_states[symbol])
+            nodes = seen.nodes(symbol)
+            cells = found.offset[nodes][:, None] + np.arange(layout.n_states[symbol])
             below, above = found.inside[cells].astype(np.float64), found.outside[cells].astype(np.float64)
             product = below * above
             total = product.sum(axis=1)
@@ -38,7 +39,8 @@ def merge_losses(
                 mean = (share[i] * below[:, i] + share[j] * below[:, j]) / max(share[i] + share[j], 1e-300)
                 after = total - product[:, i] - product[:, j] + mean * (above[:, i] + above[:, j])
                 fine = (total > 0) & (after > 0)
-                loss[place] = np.log(total[fine] / after[fine]).sum()
+                lost = np.log(total[fine] / after[fine])
+                loss[place] = lost.sum() if weight is None else lost @ weight[nodes[fine]]
         losses.append(loss)
     return losses
 
@@ -55,7 +57,7 @@ def merge_cheapest(
     Returns the counts and, for each symbol, the new state of each old one.
     """
     tables = model.tables(counts)
-    counts = model.seen.trees.expect(tables, n_jobs).counts
+    counts = model.seen.expect(tables, n_jobs).counts
     pairs = pairs or nearest_pairs(counts)
     losses = merge_losses(model.seen, tables, counts, pairs, n_jobs)
     everything = np.concatenate(losses)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.base import Constraint, Number, Report, Whole
+from gramian.errors import OptionError
 from gramian.features import Features, feature_matrix
 from gramian.grammar import LPCFG
 from gramian.learn.counting import node_offsets
@@ -87,6 +88,10 @@ class SpectralMoments(Learner):
         self.lexicon, self.random_state, self.n_jobs, self.verbose = lexicon, random_state, n_jobs, verbose
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
+        if seen.bank.weight is not None:
+            raise OptionError(
+                "moments are taken of trees that all count once; try: SpectralEM for trees with weights"
+            )
         ranks = seen.allocate(self.n_states, self.allocation, self.growth)
         with report.stage("features"):
             columns = seen.feature_columns(self.features, self.lexicon)

@@ -10,15 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.corpus import Treebank
-from gramian.corpus.productions import Productions
+from gramian.corpus.productions import Counts, Productions
 from gramian.corpus.tagged import TaggedWords
 from gramian.corpus.vocab import Vocabulary, suffix_chain
 from gramian.features import INSIDE, OUTSIDE, SETS, Features, NodeView
 from gramian.features.head_words import head_leaves
 from gramian.grammar import LPCFG
+from gramian.learn.further_trees import FurtherTrees
 from gramian.learn.lexicon_counts import LexicalModel, LexiconChoice, LexiconOptions, is_penn_english
 from gramian.learn.states import Allocation, States, allocate_states
-from gramian.learn.tree_inference import TreeInference
+from gramian.learn.tables import LatentTables
+from gramian.learn.tree_inference import Expectation, TreeInference
 from gramian.trees import HeadRules, Tree
 
 Columns = list[npt.NDArray[np.int64]]
@@ -36,7 +38,8 @@ def head_rules(heads: str | None, bank: Treebank | LPCFG) -> HeadRules | None:
 def treebank_digest(bank: Treebank, *others: object) -> str:
     """Return a hash of a treebank, and of others that have a complete ``repr``."""
     total = hashlib.sha256(repr((bank.symbols, bank.n_phrases, bank.words, bank.shape, *others)).encode())
-    for column in (bank.label, bank.left, bank.right, bank.word, bank.tree_start):
+    weight = () if bank.weight is None else (bank.weight,)
+    for column in (bank.label, bank.left, bank.right, bank.word, bank.tree_start, *weight):
         total.update(np.ascontiguousarray(column).tobytes())
     return total.hexdigest()
 
@@ -49,15 +52,27 @@ class Observations:
     bank : Treebank
     tagged : TaggedWords, optional
         Further words with their tags, for the lexicon.
+    further : iterable of Treebank, optional
+        Trees that are not kept in memory: what learners derive from nodes they derive from those of `bank`, but counts and expectations
+        are of all.
     keep_features : bool
         Whether the values of features are kept for the next learner; they take some 200 bytes a node.
     """
 
     def __init__(
-        self, bank: Treebank, *, tagged: TaggedWords | None = None, keep_features: bool = False
+        self,
+        bank: Treebank,
+        *,
+        tagged: TaggedWords | None = None,
+        further: Iterable[Treebank] | None = None,
+        keep_features: bool = False,
     ) -> None:
+        self.further = None if further is None else FurtherTrees(bank, further)
         self.bank, self.tagged, self.keep_features = bank, tagged, keep_features
-        self.productions = Productions.of(bank)
+        if self.further is None:
+            self.productions = Productions.of(bank)
+        else:
+            self.bank, self.productions = self.further.bank, self.further.productions
         self._lexical: dict[LexiconOptions, LexicalModel] = {}
         self._views: dict[tuple[str | None, bool], NodeView] = {}
         self._columns: dict[tuple[str, str | None, bool], tuple[Columns, Columns]] = {}
@@ -70,24 +85,41 @@ class Observations:
         return cls(trees if isinstance(trees, Treebank) else Treebank.from_trees(trees))
 
     @cached_property
-    def label_count(self) -> npt.NDArray[np.int64]:
+    def label_count(self) -> Counts:
         """How often each symbol occurs."""
-        return np.bincount(self.bank.label, minlength=self.bank.n_symbols)
+        parts = [
+            np.bincount(rows[:, 0], count, self.bank.n_symbols) for rows, count in self.productions.tables
+        ]
+        total = parts[0] + parts[1] + parts[2]
+        return total if self.is_weighted else total.astype(np.int64)
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether trees may count in fractions."""
+        return self.bank.weight is not None or self.further is not None
 
     @cached_property
-    def root_count(self) -> npt.NDArray[np.int64]:
+    def root_count(self) -> Counts:
         """How many trees have each symbol at the top."""
-        return np.bincount(self.bank.label[self.bank.tree_start[1:] - 1], minlength=self.bank.n_symbols)
+        roots = self.bank.label[self.bank.tree_start[1:] - 1]
+        count = np.bincount(roots, self.bank.weight, self.bank.n_symbols)
+        return count if self.further is None else count + self.further.root_count
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the trees."""
-        return treebank_digest(self.bank)
+        """A hash of the trees; of further ones, of their counts."""
+        further = () if self.further is None else [count.tobytes() for _, count in self.productions.tables]
+        return treebank_digest(self.bank, *further)
 
     @cached_property
     def trees(self) -> TreeInference:
-        """Inside-outside over the observed trees."""
+        """Inside-outside over the observed trees that are in memory."""
         return TreeInference(self.bank, self.productions)
+
+    def expect(self, tables: LatentTables, n_jobs: int = 1) -> Expectation:
+        """Return expected counts over all trees."""
+        own = self.trees.expect(tables, n_jobs)
+        return own if self.further is None else own.with_further(self.further.expect(tables, n_jobs))
 
     def name(self, symbol: int) -> str:
         """Return what reports call a symbol: tags begin with a slash, since a phrase may have the same label."""
@@ -147,7 +179,7 @@ class Observations:
             tag = view.label[neighbour][:-1]
             tag = np.where(tag < 0, edge, tag - bank.n_phrases)
             count = np.zeros((bank.n_symbols, edge + 1))
-            np.add.at(count, (bank.label, tag), 1)
+            np.add.at(count, (bank.label, tag), 1 if bank.node_weight is None else bank.node_weight)
             overall = count.sum(axis=0) / count.sum()
             tables.append((count + 5 * overall) / (count.sum(axis=1, keepdims=True) + 5))
         share = self.label_count / self.label_count.sum()

@@ -74,7 +74,8 @@ class ClusterCache:
             return Maximisation(seen, own.smoothing, own.lexicon).grammar(counts)
 
     def _project(self, symbol: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.floating]]:
-        vectors, svd = self.learner.project(self.seen.nodes(symbol), self._columns, self.largest)
+        nodes = self.seen.nodes(symbol)
+        vectors, svd = self.learner.project(nodes, self._columns, self.largest, self._weight(nodes))
         return vectors, np.zeros(0) if svd is None else svd.singular_values
 
     def _cluster(self, symbol: int, number: int) -> npt.NDArray[np.int32]:
@@ -84,8 +85,13 @@ class ClusterCache:
             return np.zeros(len(vectors), np.int32)
         used = min(rank, number)
         both = np.concatenate([vectors[:, :used], vectors[:, rank : rank + used]], axis=1)
-        found: npt.NDArray[np.int32] = self.learner.k_means(both, number).predict(both)
+        model = self.learner.k_means(both, number, self._weight(self.seen.nodes(symbol)))
+        found: npt.NDArray[np.int32] = model.predict(both)
         return found
+
+    def _weight(self, nodes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
+        weight = self.seen.bank.node_weight
+        return None if weight is None else weight[nodes]
 
 
 def states_by_singular_values(cache: ClusterCache, least: float = 0.2) -> Assignment:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gramian.base import Constraint, Number, Report, Whole
 from gramian.grammar import LPCFG
-from gramian.learn.counting import count_states
+from gramian.learn.counting import count_productions
 from gramian.learn.learner import Learner, Maximisation
 from gramian.learn.lexicon_counts import LexiconChoice
 from gramian.learn.merge import merge_cheapest
@@ -95,8 +95,7 @@ class SplitMerge(Learner):
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         rough, smooth = (Maximisation(seen, how, self.lexicon) for how in (NO_SMOOTHING, self.smoothing))
         rng = np.random.default_rng(self.random_state)
-        layout = Layout.of(seen.productions, np.ones(seen.bank.n_symbols, np.int32))
-        counts = count_states(seen.bank, layout, np.zeros(len(seen.bank.label), np.int32))
+        counts = count_productions(seen)
         room = np.minimum(self.n_states, np.maximum(1, seen.label_count // 10))
         self.history_: list[list[npt.NDArray[np.int64]]] = []
         report.facts["log-likelihood"] = likelihoods = []
@@ -105,9 +104,9 @@ class SplitMerge(Learner):
 
         def polish(counts: LatentTables, steps: int, model: Maximisation) -> LatentTables:
             for _ in range(steps):
-                expectation = seen.trees.expect(model.tables(counts), self._threads)
+                expectation = seen.expect(model.tables(counts), self._threads)
                 counts = expectation.counts
-                likelihoods.append(round(float(expectation.log_likelihood.sum()), 2))
+                likelihoods.append(round(expectation.total, 2))
                 tell_progress(_log, "steps of EM", len(likelihoods), all_steps)
             return counts
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.base import Constraint, Either, MappingOf, Number, OneOf, Whole, check_value
+from gramian.corpus.productions import Counts
 
 Allocation: TypeAlias = Literal["root", "frequency", "all"]
 
@@ -24,7 +25,7 @@ STATE_CONSTRAINTS: dict[str, Constraint] = {
 
 
 def allocate_states(
-    counts: npt.NDArray[np.int64], n_states: int, allocation: Allocation = "root", growth: float = 0.25
+    counts: Counts, n_states: int, allocation: Allocation = "root", growth: float = 0.25
 ) -> npt.NDArray[np.int32]:
     """Return the number of states of each symbol, at most `n_states`, given how often it occurs.
 

@@ -30,6 +30,7 @@ def cross_svd(
     y: sparse.csr_array,
     rank: int,
     *,
+    weight: Floats | None = None,
     centre: bool = True,
     power_iterations: int = 4,
     random_state: int = 0,
@@ -37,14 +38,17 @@ def cross_svd(
     """Decompose the cross-covariance of the rows of `x` and `y` without forming it.
 
     Randomised subspace iteration (Halko, Martinsson and Tropp 2011) with the products ``x' (y v)``; the rank is cut to what the shapes
-    (n, d) and (n, e) allow.
+    (n, d) and (n, e) allow. A row counts as often as its `weight` says.
     """
-    n, d = x.shape
-    e = y.shape[1]
-    rank = min(rank, d, e, n)
-    x_mean = np.asarray(x.sum(axis=0)).ravel() / n if centre else np.zeros(d)
-    y_mean = np.asarray(y.sum(axis=0)).ravel() / n if centre else np.zeros(e)
+    (rows, d), e = x.shape, y.shape[1]
+    rank = min(rank, d, e, rows)
     x_columns, y_columns = x.T.tocsr(), y.T.tocsr()
+    n: float = rows
+    if weight is not None:
+        n, each = float(weight.sum()), sparse.diags_array(weight.astype(x.dtype))
+        x_columns, y_columns = (x_columns @ each).tocsr(), (y_columns @ each).tocsr()
+    x_mean = np.asarray(x_columns.sum(axis=1)).ravel() / n if centre else np.zeros(d)
+    y_mean = np.asarray(y_columns.sum(axis=1)).ravel() / n if centre else np.zeros(e)
 
     def orthonormal_forward(block: Floats) -> Floats:
         return np.linalg.qr(x_columns @ (y @ block) / n - np.outer(x_mean, y_mean @ block))[0]

@@ -5,7 +5,7 @@ The trees are known and only the states are hidden, so one pass costs the number
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -28,6 +28,23 @@ class Expectation:
 
     counts: LatentTables
     log_likelihood: npt.NDArray[np.float64]
+    weight: npt.NDArray[np.float64] | None = None  # of each tree
+
+    @property
+    def total(self) -> float:
+        """The log-likelihood of all trees, each as often as it counts."""
+        return float(self.log_likelihood.sum() if self.weight is None else self.log_likelihood @ self.weight)
+
+    def with_further(self, others: Iterable[Expectation]) -> Expectation:
+        """Return what was found in these and other trees; the counts of these are added to."""
+        logs = [self.log_likelihood]
+        weights = [np.ones(len(logs[0])) if self.weight is None else self.weight]
+        for other in others:
+            for name in ("binary", "unary", "lexical", "root"):
+                getattr(self.counts, name)[:] += getattr(other.counts, name)
+            logs.append(other.log_likelihood)
+            weights.append(np.ones(len(logs[-1])) if other.weight is None else other.weight)
+        return Expectation(self.counts, np.concatenate(logs), np.concatenate(weights))
 
 
 @dataclass(frozen=True)
@@ -76,6 +93,8 @@ class TreeInference:
             root_mass[trees] = mass
             share = np.zeros((len(trees), len(prior)), inside.dtype)
             outside[cells] = np.divide(prior, mass[:, None], where=mass[:, None] > 0, out=share)
+            if bank.weight is not None:  # what is counted is linear in the outside of the root
+                outside[cells] *= bank.weight[trees][:, None]
         for level in reversed(slices):
             _in_threads(kernels.outside_groups, level, groups, _rules(tables), inside, scale, outside)
         with np.errstate(divide="ignore"):
@@ -90,17 +109,25 @@ class TreeInference:
         for symbol, (_, roots) in self._trees_by_root.items():
             cells = found.offset[roots][:, None] + np.arange(tables.layout.n_states[symbol])
             counts.root_block(symbol)[:] = (found.inside[cells] * found.outside[cells]).sum(axis=0)
-        return Expectation(counts, found.log_likelihood)
+        return Expectation(counts, found.log_likelihood, self.bank.weight)
 
     def outer_counts(
-        self, layout: Layout, offset: npt.NDArray[np.int64], weights: npt.NDArray[np.float32], n_jobs: int = 1
+        self,
+        layout: Layout,
+        offset: npt.NDArray[np.int64],
+        weights: npt.NDArray[np.float32],
+        heavy: npt.NDArray[np.float32],
+        n_jobs: int = 1,
     ) -> LatentTables:
-        """Count rules when every node's states have given, independent weights; words and roots are left at zero."""
+        """Count rules when every node's states have given, independent weights; words and roots are left at zero.
+
+        In `heavy` they are times the weight of the node's tree.
+        """
         ones = layout.zeros(weights.dtype)
         ones.binary[:] = 1
         ones.unary[:] = 1
         scale = np.ones(len(self.bank.label), weights.dtype)
-        counts = self._counted(ones, Posteriors(offset, weights, weights, scale, np.zeros(0)), n_jobs)
+        counts = self._counted(ones, Posteriors(offset, weights, heavy, scale, np.zeros(0)), n_jobs)
         counts.lexical[:] = 0
         return counts
 

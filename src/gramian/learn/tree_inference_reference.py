@@ -36,6 +36,7 @@ def expect(bank: Treebank, tables: LatentTables) -> Expectation:
             likelihood[tree] = np.log(probability)
         if probability == 0:
             continue
+        prior = prior * (1 if bank.weight is None else bank.weight[tree])
         outside = {root: prior}
         counts.root_block(bank.label[root])[:] += prior * inside[root] / probability
         for node in reversed(nodes):
@@ -52,4 +53,4 @@ def expect(bank: Treebank, tables: LatentTables) -> Expectation:
                 outside[right] = np.einsum("ijk,i,j", block, above, inside[left])
                 product = np.einsum("ijk,i,j,k->ijk", block, above, inside[left], inside[right])
                 counts.binary_block(rule)[:] += product / probability
-    return Expectation(counts, likelihood)
+    return Expectation(counts, likelihood, bank.weight)

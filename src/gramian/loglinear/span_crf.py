@@ -49,12 +49,13 @@ _RIGHT_TAG = 1e-3  # least probability of the right tag of a word seen once
 
 
 class _Example(NamedTuple):
-    """A training sentence: its forest, and the items and edges of its tree."""
+    """A training sentence: its forest, the items and edges of its tree, and how often it counts."""
 
     views: Views
     forest: Skeleton
     items: Ints
     edges: Ints
+    weight: float = 1.0
 
 
 class Gradients(NamedTuple):
@@ -193,7 +194,9 @@ class SpanCRF(Estimator):
                 (pool.map if number_of_jobs(self.n_jobs) > 1 else map)(forest_of, range(bank.n_trees))
             )
         with report.stage("weights"):
-            examples = [_Example(view, *made) for view, made in zip(views, forests, strict=True)]
+            weight = np.ones(bank.n_trees) if bank.weight is None else bank.weight
+            rows = zip(views, forests, weight.tolist(), strict=True)
+            examples = [_Example(view, *made, each) for view, made, each in rows]
             weights = self._climb(examples, bank)
         self.model_ = SpanModel(bank.symbols, bank.n_phrases, forms.frequent, tagger.weights, weights)
 
@@ -215,7 +218,7 @@ class SpanCRF(Estimator):
             return views
 
         def gradient(views: Views, example: _Example) -> tuple[float, States, Gradients]:
-            _, forest, items, edges = example
+            _, forest, items, edges, weight = example
             states = contexts.states(forest)
             state_score, pair_score = kernels.score_forest(
                 SPANS, views, forest, states, n_phrases, tables.weights
@@ -230,7 +233,8 @@ class SpanCRF(Estimator):
             for posterior, own in ((item, items), (edge, edges), (state, own_states), (pair, own_pairs)):
                 posterior *= -1
                 posterior[own] += 1
-            return tree_score - log_total, states, Gradients(item, edge, state, pair)
+                posterior *= weight
+            return weight * (tree_score - log_total), states, Gradients(item, edge, state, pair)
 
         def climb(
             views: Views, example: _Example, found: tuple[float, States, Gradients], step: float

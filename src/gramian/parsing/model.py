@@ -10,7 +10,7 @@ from gramian.errors import OptionError, counted
 from gramian.grammar.lpcfg import LPCFG
 from gramian.parsing.calibration import Calibration
 from gramian.parsing.tokenise import Style
-from gramian.trees.labels import is_intermediate, split_chain
+from gramian.trees.labels import treebank_labels
 from gramian.trees.normalise import PRESETS
 
 if TYPE_CHECKING:
@@ -104,13 +104,5 @@ class Model:
     @property
     def labels(self) -> dict[str, list[str]]:
         """The treebank's labels of phrases and of words, free of the marks of binarisation."""
-        grammar = self.grammar
-        phrases: set[str] = set()
-        tags: set[str] = set()
-        for number, symbol in enumerate(grammar.symbols):
-            if not is_intermediate(symbol):
-                chain = split_chain(symbol)
-                if number >= grammar.n_phrases:
-                    tags.add(chain.pop())
-                phrases.update(chain)
+        phrases, tags = treebank_labels(self.grammar.symbols, self.grammar.n_phrases)
         return {"phrases": sorted(phrases), "tags": sorted(tags)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ def train(
     rerank: bool = False,
     calibrate: bool = False,
     models: int | None = None,
+    text: str | Sequence[str] = (),
     random_state: int = 0,
     n_jobs: int = 1,
     scheduler: str | None = None,
@@ -37,7 +39,7 @@ def train(
         A file or folder of bracketed trees, or the trees themselves.
     dev : path, stream or sequence of Tree, optional
         Trees to score the model on; its F1 is stored in the model.
-    method, n_states, expert, rerank, calibrate, models, random_state
+    method, n_states, expert, rerank, calibrate, models, text, random_state
         What to learn, and how; see :class:`gramian.training.Recipe`.
     n_jobs : int
         Threads, or processes where the model has several parts; the model does not depend on it.
@@ -64,7 +66,7 @@ def train(
     (S (NP (DT the) (NN cat)) (VP (VBZ runs)))
     """
     recipe = Recipe(
-        method=method, n_states=n_states, expert=expert, rerank=rerank, calibrate=calibrate, models=models,
+        method=method, n_states=n_states, expert=expert, rerank=rerank, calibrate=calibrate, models=models, text=text,
         random_state=random_state, **options,
     )  # fmt: skip
     with progress_shown(verbose):

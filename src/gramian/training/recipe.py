@@ -9,10 +9,11 @@ line makes its own from these. Nothing heavy is imported before a learner is ask
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from gramian import learn
 from gramian.errors import OptionError
@@ -47,8 +48,12 @@ _METHODS_WITH = {
     "max_iter": (*_POLISHED, "em"),
     "start": ("em",),
     "cycles": ("split-merge",),
+    "text": (*_CLUSTERED, "em", "split-merge", "pcfg"),
 }
-_PARTNERS = {"budget": "search", "judge": "search", "folds": "rerank"}
+_TEXT_OPTIONS = (
+    "text_kind", "known", "relations", "text_length", "teacher", "rounds", "silver_weight", "least_confidence", "best_trees",
+)  # fmt: skip
+_PARTNERS = {"budget": "search", "judge": "search", "folds": "rerank", **dict.fromkeys(_TEXT_OPTIONS, "text")}
 _PARAMETERS = {"features": "features__templates"}  # where a learner has another name
 _NOT_NOTED = ("n_jobs", "verbose", "watch", "start", "checkpoint")  # of the learner's parameters
 
@@ -121,6 +126,50 @@ class Recipe:
         "Tagged text (CoNLL-U, trees, or token/TAG pairs) whose words and tags the lexicon is to know.",
         str,
     )
+    text: Sequence[str] = _option(
+        (),
+        "Text without trees that a teacher parses, to learn from its trees too: plain text, tokens, token/TAG pairs or CoNLL-U; may be "
+        "given several times.",
+        list[str],
+    )
+    text_kind: str = _option(
+        "auto",
+        "With text: what its files hold; auto tells each by its name and first lines.",
+        Literal["auto", "text", "tokens", "tagged", "conllu"],
+    )
+    known: str = _option(
+        "all",
+        "With text: what its trees must agree with: all, tags and dependencies; tags; or nothing but the words.",
+        Literal["all", "tags", "words"],
+    )
+    relations: str = _option(
+        "universal",
+        "With CoNLL-U as text: what dependencies demand of trees; universal, french, phrases, or a file of such a table.",
+    )
+    text_length: int = _option(60, "With text: sentences of more words are left out.", least=1)
+    teacher: str | None = _option(
+        None,
+        "With text: model file that parses it; by default four grammars and a span CRF of the trees.",
+        str,
+    )
+    rounds: int = _option(
+        1,
+        "With text: how often it is parsed; each further teacher has learnt from the trees and the text.",
+        least=1,
+    )
+    silver_weight: float = _option(
+        0.5,
+        "With text: how much its trees count together, as a multiple of the treebank's; each by the teacher's confidence in it.",
+        least=1e-6,
+    )
+    least_confidence: float = _option(
+        0.0, "With text: trees of a lower mean confidence are left out.", least=0.0, most=1.0
+    )
+    best_trees: int = _option(
+        1,
+        "With text: how many of the best trees of a sentence share its weight, by their probability.",
+        least=1,
+    )
     keep_best: bool = _option(
         False, "With development trees and EM: keep the step with the best F1, and stop when it falls."
     )
@@ -173,6 +222,8 @@ class Recipe:
     def __post_init__(self) -> None:
         if isinstance(self.expert, bool):
             object.__setattr__(self, "expert", "crf" if self.expert else "none")
+        text = (self.text,) if isinstance(self.text, str | os.PathLike) else self.text
+        object.__setattr__(self, "text", tuple(map(str, text or ())))
 
     @property
     def n_models(self) -> int:
@@ -220,7 +271,10 @@ class Recipe:
         """Return what is wrong, with names of options in braces."""
         for one in fields(self):
             value, least, most = getattr(self, one.name), one.metadata.get("least"), one.metadata.get("most")
-            choices = tuple(METHODS) if one.name == "method" else get_args(one.metadata.get("kind"))
+            kind = one.metadata.get("kind")
+            choices = (
+                tuple(METHODS) if one.name == "method" else get_args(kind) * (get_origin(kind) is Literal)
+            )
             if choices and value is not one.default and value not in choices:
                 return f"{{{one.name}}} must be one of {', '.join(choices)}, got {value!r}"
             if least is not None and isinstance(value, int | float) and value < least:
@@ -237,8 +291,8 @@ class Recipe:
             return "{noise} goes with {models} 2 or more"
         if self.n_models == 1 and self.direction == "both":
             return "{direction} both goes with {models} 2 or more"
-        if scheduler and not (self.is_bundle or self.search):
-            return "{scheduler} goes with {models} 2 or more, {expert}, {search}, {rerank} or {calibrate}"
+        if scheduler and not (self.is_bundle or self.search or self.text):
+            return "{scheduler} goes with {models} 2 or more, {expert}, {search}, {rerank}, {calibrate} or {text}"
         if self.calibrate and (self.keep_best or self.start is not None or self.method == "pcfg"):
             return "{calibrate} goes without {keep_best} and {start}, and with other methods than pcfg"
         if self.keep_best and not (dev and self.has_steps and not self.is_bundle):
@@ -260,7 +314,7 @@ class Recipe:
             best = _BEST_STATES if self.method == "best" else None
             found["n_states"] = best if self.n_states is None else self.n_states
         for name, methods in _METHODS_WITH.items():
-            if self.method in methods and name not in ("search", "start"):
+            if self.method in methods and name not in ("search", "start", "text"):
                 found[_PARAMETERS.get(name, name)] = getattr(self, name)
         if self.method in _SPECTRAL:
             found["features__heads"] = self.heads
@@ -286,6 +340,7 @@ class Recipe:
             "models": self.n_models,
             "direction": " ".join(self.directions),
             "rerank": self.folds if self.rerank else 0,
+            **({name: getattr(self, name) for name in _TEXT_OPTIONS} if self.text else {}),
             **{name: value for name, value in learner.items() if name not in _NOT_NOTED},
         }
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +23,7 @@ from gramian.errors import InputError, OptionError
 from gramian.io.files import Source, open_text, source_name
 from gramian.learn.observations import head_rules, treebank_digest
 from gramian.training.recipe import Recipe
+from gramian.training.silver_trees import SilverTrees
 from gramian.trees import HeadRules, Tree, normalise, read_trees
 from gramian.trees import preset as named_preset
 from gramian.trees.labels import split_chain
@@ -29,6 +31,9 @@ from gramian.trees.scheme import detect_preset
 
 TreeSource: TypeAlias = "Source | Iterable[Tree] | Treebank"
 """A file, a folder, ``"-"``, a stream, a treebank, or the trees themselves."""
+
+IN_MEMORY = 20_000
+"""Silver trees whose nodes are clustered with those of the treebank; expectations see all."""
 
 _log = logging.getLogger(__name__)
 
@@ -72,6 +77,8 @@ class TrainingData:
         Of binarisation from heads outward.
     tagged : TaggedWords, optional
         Further words with their tags.
+    silver : SilverTrees, optional
+        Further trees, which a parser made.
 
     Examples
     --------
@@ -87,6 +94,7 @@ class TrainingData:
     preset: str = "penn"
     heads: HeadRules | None = None
     tagged: TaggedWords | None = None
+    silver: SilverTrees | None = None
 
     def __post_init__(self) -> None:
         # Members of one binarisation that are trained one after the other share the treebank and what learners derive from it.
@@ -94,7 +102,7 @@ class TrainingData:
         self.observations = lru_cache(maxsize=2)(self._observations)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TrainingData, (self.bank, self.source, self.preset, self.heads, self.tagged)
+        return TrainingData, (self.bank, self.source, self.preset, self.heads, self.tagged, self.silver)
 
     @classmethod
     def read(cls, trees: TreeSource, recipe: Recipe) -> TrainingData:
@@ -133,7 +141,8 @@ class TrainingData:
     def key(self) -> str:
         """A hash of the content, so that work on other data is not taken for finished."""
         counts = () if self.tagged is None else (self.tagged.count, self.tagged.initial)
-        return treebank_digest(self.bank, *(sorted(one.items()) for one in counts))[:24]
+        silver = () if self.silver is None else (self.silver.key,)
+        return treebank_digest(self.bank, *(sorted(one.items()) for one in counts), *silver)[:24]
 
     def trees(self, fold: Fold) -> list[Tree]:
         """Return the trees of a fold, normalised."""
@@ -156,7 +165,22 @@ class TrainingData:
 
     def _observations(self, direction: Any = None, fold: Fold | None = None) -> learn.Observations:
         bank = self.treebank(direction or self.bank.shape.direction, fold)
-        return learn.Observations(bank, tagged=self.tagged)
+        if self.silver is None:
+            return learn.Observations(bank, tagged=self.tagged)
+        near, far = self.silver.parted(IN_MEMORY)
+        gold = ((1.0, str(tree)) for tree in bank.trees())
+        both = self._weighted(chain(gold, near.trees()), bank.shape)
+        further = (self._weighted(part.trees(), bank.shape) for part in far) if far else None
+        return learn.Observations(both, tagged=self.tagged, further=further)
+
+    def _weighted(self, trees: Iterable[tuple[float, str]], shape: Shape) -> Treebank:
+        """Return a treebank of trees in normal form, as brackets, with their weights."""
+        weights, lines = zip(*trees, strict=True)
+        heads = self.heads if shape.direction == "head" else None
+        bank = Treebank.read(
+            io.StringIO("\n".join(lines)), options=named_preset("whole"), shape=shape, heads=heads
+        )
+        return bank.weighted(weights)
 
 
 def tree_source_name(trees: Any) -> str:

@@ -49,8 +49,9 @@ from gramian.training.members import (
 from gramian.training.parallel import Outcome, TaskFolder
 from gramian.training.recipe import Recipe
 from gramian.training.reranking import add_reranker
+from gramian.training.self_training import seconds_for_text, text_of, with_silver
 from gramian.training.state_search import StateSearch
-from gramian.training.training_data import TrainingData, TreeSource, normal_trees, tree_source_name
+from gramian.training.training_data import IN_MEMORY, TrainingData, TreeSource, normal_trees, tree_source_name
 from gramian.trees import Tree
 
 _log = logging.getLogger(__name__)
@@ -145,11 +146,16 @@ class TrainingRun:
             raise MissingExtraError(
                 "torch", "neural", "learning a neural expert"
             )  # before all others are learnt
+        if self.recipe.text:
+            self.data = with_silver(self.data, self.recipe, self.place, self._tell_teacher)
+            self.place = replace(self.place, data=self.data)
+        parsed = time.perf_counter() - began
         searched = {"search": self._search()} if self.recipe.search else {}
         recipe = self.recipe
         model = self._bundle() if recipe.is_bundle else self._single()
         options = recipe.options() | searched
         model = replace(model, options=options, data=self._about_data(), preset=recipe.preset)
+        self.costs["seconds"] |= {"text": round(parsed, 3)} if recipe.text else {}
         self.costs["seconds"]["all"] = round(time.perf_counter() - began, 3)
         return model
 
@@ -179,6 +185,7 @@ class TrainingRun:
         """Return what a model file says of what it was learnt from."""
         about = {"source": self.data.source, "trees": self.data.bank.n_trees, "words": self.data.n_words}
         about |= {"tagged text": self.recipe.tagged} if self.recipe.tagged else {}
+        about |= {"text": list(self.recipe.text)} if self.recipe.text else {}
         return about | ({"attribution": self.recipe.attribution} if self.recipe.attribution else {})
 
     def clean(self) -> None:
@@ -201,7 +208,11 @@ class TrainingRun:
         models = recipe.n_models * (1 + recipe.calibrate) * (recipe.folds if recipe.rerank else 1)
         step = 1e-6 * len(bank.label) + 3 * work / 1e10
         nodes = len(bank.label) * (400 + 12 * float(n_states[bank.label].mean()))
-        seconds = models * (2 + features + used.get("max_iter", 0) * step)
+        silver = (
+            text_of(recipe).count() / bank.n_trees if recipe.text else 0.0
+        )  # as many times as there are trees
+        features *= 1 + min(silver, IN_MEMORY / bank.n_trees)
+        seconds = models * (2 + features + used.get("max_iter", 0) * step * (1 + silver))
         scoring = 0.0
         if self.gold is not None:  # each grammar alone, and all together; or after every step
             times = 2 * recipe.n_models if recipe.is_bundle else 1
@@ -209,12 +220,17 @@ class TrainingRun:
             rules = len(productions.binary)
             charts = sum(expected_seconds(Pruning(), len(tree.words), rules) for tree in self.gold)
             scoring = times * charts / self.n_jobs
+        text = seconds_for_text(recipe, self.data) / self.n_jobs if recipe.text else 0.0
         return {
             "cells": cells,
-            "seconds": round(seconds + scoring, 1),
+            "seconds": round(seconds + scoring + text, 1),
+            **({"seconds of these for text": round(text, 1)} if recipe.text else {}),
             **({} if self.gold is None else {"seconds of these for scoring": round(scoring, 3)}),
             "megabytes": round(300 + 20 * cells / 1e6 + nodes / 1e6),
         }
+
+    def _tell_teacher(self, outcome: Outcome) -> None:
+        _log.info("part of the teacher: %s", outcome.how)
 
     def _beside(self, what: str) -> Path | None:
         return None if self._checkpoint is None else Path(f"{self._checkpoint}.{what}")

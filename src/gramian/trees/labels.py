@@ -57,3 +57,22 @@ def chain_label(labels: Sequence[str]) -> str:
 def split_chain(label: str) -> list[str]:
     """Return the treebank's labels in a binarised label, top-down, without vertical context."""
     return [unescape_label(part) for part in label.partition("^")[0].split("|")]
+
+
+def treebank_labels(symbols: Sequence[str], n_phrases: int) -> tuple[set[str], set[str]]:
+    """Return the labels of phrases and of words that binarised symbols, phrases first, are made of.
+
+    Examples
+    --------
+    >>> treebank_labels(["@NP", "S|NP", "NP|NN"], 2) == ({"S", "NP"}, {"NN"})
+    True
+    """
+    phrases: set[str] = set()
+    tags: set[str] = set()
+    for number, symbol in enumerate(symbols):
+        if not is_intermediate(symbol):
+            chain = split_chain(symbol)
+            if number >= n_phrases:
+                tags.add(chain.pop())
+            phrases.update(chain)
+    return phrases, tags

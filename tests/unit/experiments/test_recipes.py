@@ -76,6 +76,7 @@ TINY = {
         "ways": ["same", "root", "singular", "likelihood", "beam"],
     },
     "tensor": {"states": [4], "ranks": [2], "gates": [1e-8, 10.0], "iterations": 2},
+    "self-training": {"trees": 60, "amounts": [0, 40], "weight": 0.5},
     "wfa": {"states": [1, 3], "bases": ["symbols", "20"], "em_states": [2], "em_iterations": 5},
     "shag": {"variants": ["DET", "symbols, mass 0", "EM, 10 steps"], "states": [1, 3], "clusters": 4},
     "noise": {"models": [1, 2], "states": 4, "schemes": ["seeds", "dropout"]},

@@ -1,0 +1,138 @@
+"""Amount of text without trees against F1, for the product that parses it, the model that learns from both, and one grammar of that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from gramian.experiments.data import Data, find_treebank, split_trees, tree_counts
+from gramian.experiments.measure import (
+    chosen,
+    expected_seconds,
+    parse_and_score,
+    recipe_of,
+    trained,
+    training_data,
+)
+from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.results import Figure, Results, Section, Table
+from gramian.parsing.model import Model
+from gramian.parsing.model_store import save_model
+from gramian.training import TrainingData
+from gramian.training.self_training import teacher_recipe
+
+LABELS = {
+    "teacher_f1": "teacher: four grammars and a span CRF",
+    "student_f1": "student: the default of gramian train",
+    "f1": "one grammar",
+}
+
+
+def cells(data: Data, options: Options) -> list[Cell]:
+    """Return a cell for each amount of text."""
+    _, tested = tree_counts(data, {**options, "train": 0})
+    names = ("trees", "weight", "known", "confidence", "best_trees", "text", "preset")
+    shared = {name: options[name] for name in names} | {"test": tested}
+    costs = [
+        expected_seconds("best", 32, 4 * options["trees"] + 2 * amount, 3 * tested)
+        for amount in options["amounts"]
+    ]
+    return [
+        Cell(f"text/{amount}", shared | {"amount": amount}, 2 * seconds)
+        for amount, seconds in zip(options["amounts"], costs, strict=True)
+    ]
+
+
+def measure(task: Task) -> dict[str, Any]:
+    """Learn from some trees and from sentences: the words of the treebank's other trees, or of a text that is named."""
+    settings, seed = task["settings"], task["seed"]
+    scheme, recipe = settings["preset"], recipe_of({"method": "best"}, seed)
+    test = split_trees(task["files"], scheme)[1][: settings["test"]]
+    data, others, teacher, teaching = _taught(tuple(task["files"].items()), scheme, settings["trees"], seed)
+    with TemporaryDirectory() as folder:
+        model, words = Path(folder) / "teacher.grammar", Path(folder) / "text.tok"
+        save_model(teacher, model)
+        lines = Path(settings["text"]).read_text("utf-8").splitlines() if settings["text"] else others
+        words.write_text("".join(f"{line}\n" for line in lines[: settings["amount"]]), encoding="utf-8")
+        if settings["amount"]:
+            recipe = replace(
+                recipe,
+                text=(str(words),),
+                text_kind="tokens",
+                teacher=str(model),
+                known=settings["known"],
+                silver_weight=settings["weight"],
+                least_confidence=settings["confidence"],
+                best_trees=settings["best_trees"],
+            )
+        student, learning = trained(data, recipe)
+    single = replace(student, others=(), kinds=())
+    found = parse_and_score(single, test, scheme=scheme)
+    for name, one in (("teacher", teacher), ("student", student)):
+        scores = parse_and_score(one, test, scheme=scheme)
+        found |= {f"{name}_f1": scores["f1"], f"{name}_milliseconds": scores["milliseconds"]}
+    return found | {"training_seconds": round(teaching + learning, 3), "trees": data.bank.n_trees}
+
+
+@lru_cache(maxsize=1)
+def _taught(
+    files: tuple[tuple[str, str], ...], scheme: str, trees: int, seed: int
+) -> tuple[TrainingData, list[str], Model, float]:
+    """Return trees drawn at random, the words of the others, and the teacher that was learnt in so many seconds."""
+    train, _ = split_trees(dict(files), scheme)
+    drawn, others = chosen(train, min(trees, len(train)), seed)
+    recipe = recipe_of({"method": "best"}, seed)
+    data = training_data(drawn, recipe)
+    teacher, seconds = trained(data, teacher_recipe(recipe, data))
+    return data, [" ".join(tree.normal.words) for tree in others], teacher, seconds
+
+
+def sections(results: Results) -> list[Section]:
+    """Return F1 and time by amount."""
+    amounts = sorted(int(cell.split("/")[1]) for cell in results.cells())
+    rows = [[number, *(results.value(f"text/{number}", name, 2) for name in LABELS)] for number in amounts]
+    lines = [
+        results.line(label, [(number, f"text/{number}") for number in amounts], name)
+        for name, label in LABELS.items()
+    ]
+    table = Table("f1", "F1 by sentences of text", ["sentences", *LABELS.values()], rows)
+    figure = Figure("f1", "F1 by sentences of text", "sentences of text", "F1", lines)
+    speed = [
+        [
+            label,
+            results.value(
+                f"text/{amounts[-1]}",
+                name.replace("f1", "milliseconds") if "_" in name else "milliseconds",
+                1,
+            ),
+        ]
+        for name, label in LABELS.items()
+    ]
+    price = Table("speed", "Milliseconds per sentence", ["model", "milliseconds"], speed)
+    text = "The teacher never sees text; the others learn from the same trees, and from what it makes of the text."
+    return [
+        Section("Accuracy", text, [table, figure]),
+        Section("Speed", "Each sentence parsed alone, on one core.", [price]),
+    ]
+
+
+TITLE = "Self-training: text without trees against F1"
+ABOUT = (
+    "Some trees of a treebank, and the words of its other trees as text without trees, or another text (tokens, a sentence a line). "
+    "The one grammar is the first of the student's."
+)
+SETTINGS = {
+    "preset": Setting("auto"),
+    "trees": Setting(840, quick=100),
+    "amounts": Setting([0, 500, 1000, 2000], quick=[0, 100]),
+    "weight": Setting(0.5),
+    "known": Setting("words", choices=("all", "tags", "words")),
+    "confidence": Setting(0.0),
+    "best_trees": Setting(1),
+    "text": Setting(""),
+    "test_sentences": Setting(500, quick=40),
+}
+RECIPE = Recipe("self-training", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)

@@ -1,0 +1,92 @@
+"""Silver trees: those that a parser made of text, to be learnt from beside those of a treebank.
+
+They are kept as compressed brackets, some 150 bytes a sentence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+_TINY = 1e-9
+_TOGETHER = 10  # shards that are looked at together, once they are not all in memory
+
+
+@dataclass(frozen=True)
+class SilverTrees:
+    """Trees that a parser made, with their weights, in compressed shards.
+
+    Examples
+    --------
+    >>> silver = SilverTrees.of([(0.5, "(X (A a) (B b))"), (0.25, "(X (A a))")])
+    >>> len(silver), list(silver.trees())[1]
+    (2, (0.25, '(X (A a))'))
+    """
+
+    shards: tuple[bytes, ...] = field(repr=False)
+    sizes: tuple[int, ...]  # trees of each
+    scale: float = 1.0  # of all weights
+
+    @classmethod
+    def of(cls, trees: Iterable[tuple[float, str]]) -> SilverTrees:
+        """Compress trees in one shard."""
+        lines = [f"{weight:.6g} {tree}" for weight, tree in trees]
+        return cls((zlib.compress("\n".join(lines).encode()),), (len(lines),))
+
+    @classmethod
+    def joined(cls, parts: Iterable[SilverTrees]) -> SilverTrees:
+        """Put shards side by side, those without trees left out."""
+        found = [part for part in parts if len(part)]
+        shards = [shard for part in found for shard in part.shards]
+        return cls(tuple(shards), tuple([size for part in found for size in part.sizes]))
+
+    def __len__(self) -> int:
+        return sum(self.sizes)
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of the content."""
+        total = hashlib.sha256()
+        for shard in self.shards:
+            total.update(hashlib.sha256(shard).digest())
+        return f"{total.hexdigest()[:24]} {self.scale!r}"
+
+    def parted(self, most: int) -> tuple[SilverTrees, list[SilverTrees]]:
+        """Return shards from everywhere with about `most` trees in all, and the others, some at a time."""
+        step = max(1, -(-len(self) // most))
+        near = [place for place in range(len(self.shards)) if place % step == 0]
+        far = [place for place in range(len(self.shards)) if place % step]
+        return self._some(near), [
+            self._some(far[first : first + _TOGETHER]) for first in range(0, len(far), _TOGETHER)
+        ]
+
+    def _some(self, places: Sequence[int]) -> SilverTrees:
+        return SilverTrees(
+            tuple([self.shards[place] for place in places]),
+            tuple([self.sizes[place] for place in places]),
+            self.scale,
+        )
+
+    def trees(self) -> Iterator[tuple[float, str]]:
+        """Yield weights and trees."""
+        for shard in self.shards:
+            for line in zlib.decompress(shard).decode().split("\n"):
+                weight, _, tree = line.partition(" ")
+                yield float(weight) * self.scale, tree
+
+    def scaled(self, total: float) -> SilverTrees:
+        """Return the same trees, which count `total` together, but none more than once.
+
+        Examples
+        --------
+        >>> silver = SilverTrees.of([(0.5, "(X (A a) (B b))"), (0.25, "(X (A a))")])
+        >>> [weight for weight, _ in silver.scaled(0.375).trees()]
+        [0.25, 0.125]
+        """
+        weights = [weight for weight, _ in self.trees()]
+        return replace(
+            self, scale=self.scale * min(total / max(sum(weights), _TINY), 1 / max(*weights, _TINY))
+        )
