@@ -102,6 +102,8 @@ def _places(line: Line) -> tuple[list[float], list[float], list[float] | None]:
 def _looks(number: int, line: Line) -> dict[str, Any]:
     looks: dict[str, Any] = {"linestyle": "-", "label": line.label, "markersize": 5}
     looks |= {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKS[number % len(_MARKS)]}
+    if line.is_level:
+        return looks | {"linestyle": ":", "marker": "", "linewidth": 1.6}
     return looks | {"linestyle": "--", "alpha": 0.55, "markerfacecolor": "none"} if line.published else looks
 
 

@@ -67,16 +67,24 @@ class Table:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a figure: points with their spread; published figures are drawn dashed and pale."""
+    """One line of a figure: points with their spread. Published figures are drawn dashed and pale; baselines that were computed here,
+    which are the same everywhere, as lines without marks.
+    """
 
     label: str
     points: Sequence[tuple[float, Spread]]
     published: bool = False
+    is_level: bool = False
 
     @classmethod
     def of(cls, label: str, points: Iterable[tuple[float, Spread | None]]) -> Line:
         """Return a line through the points that there are."""
         return cls(label, [(x, spread) for x, spread in points if spread is not None])
+
+    @classmethod
+    def level(cls, label: str, ends: Sequence[float], value: float) -> Line:
+        """Return a baseline that was computed here: one value from one end of the axis to the other."""
+        return cls(label, [(x, Spread(value)) for x in ends], is_level=True)
 
     @classmethod
     def printed(cls, label: str, points: Iterable[tuple[float, float]]) -> Line:
