@@ -94,7 +94,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot of the report. With `categories`, x counts these, points stand beside their names; `reference` is a line to compare with."""
+    """A plot of the report. With `categories`, x counts these, points stand beside their names; `reference` is a line to compare with.
+
+    With `twin`, these lines have a scale of their own at the right, `y_twin`.
+    """
 
     name: str
     caption: str
@@ -105,6 +108,8 @@ class Figure:
     log_y: bool = False
     categories: Sequence[str] = ()
     reference: float | None = None
+    twin: Sequence[Line] = ()
+    y_twin: str = ""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from gramian.automata import PDFA, WFA, Mixture, NGram, Sequences, load_sequence_model
-from gramian.automata.automaton_picture import to_svg
+from gramian.automata.automaton_picture import layered_svg, to_svg
 from gramian.automata.dfa import dfa_approximation
 from gramian.automata.export import to_dot, to_openfst
 from gramian.automata.mixture import mixture_weights
@@ -260,3 +261,22 @@ def test_pictures_are_svg() -> None:
     assert any("<s>" in (node.text or "") for node in root.iter())
     with pytest.raises(OptionError, match="too many"):
         to_svg(WFA(np.ones(41), np.ones(41), np.zeros((1, 41, 41)), ("a",)))
+
+
+@pytest.mark.parametrize("n_states", [1, 4, 12])
+def test_no_label_of_a_picture_is_cut(n_states: int) -> None:
+    """Long symbols on loops at all sides: every text, six pixels a letter, lies within the frame."""
+    names = tuple(f"A-LONG-SYMBOL-{number}" for number in range(3))
+    moves = np.full((3, n_states, n_states), 0.9 / (3 * n_states))
+    model = WFA(np.full(n_states, 1 / n_states), np.full(n_states, 0.1), moves, names)
+    machine = PDFA([[0, 0, 0]], [[0.3, 0.3, 0.3, 0.1]], names)
+    for picture in (to_svg(model, 0.0), layered_svg(machine, 0.0)):
+        left, top, width, height = map(float, re.search(r'viewBox="([^"]+)"', picture)[1].split())
+        texts = re.findall(r'<text [^>]*?x="([-0-9.]+)" y="([-0-9.]+)"[^>]*>([^<]*)</text>', picture)
+        assert any("A-LONG-SYMBOL" in text for _, _, text in texts)
+        for x, y, text in texts:
+            half = 3.0 * len(text)
+            assert left <= float(x) - half
+            assert float(x) + half <= left + width
+            assert top <= float(y) - 11
+            assert float(y) <= top + height
