@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gramian.parsing.result import ParseResult
     from gramian.parsing.sentences import Sentence
 
-Combination: TypeAlias = Literal["product", "sum", "coverage", "hierarchical"]
+Combination: TypeAlias = Literal["product", "sum", "coverage", "coverage-dynamic", "hierarchical"]
 Decoder: TypeAlias = Literal[
     "max-recall", "max-marginal-sum", "max-rule-product", "max-rule-sum", "variational", "viterbi"
 ]

@@ -22,7 +22,7 @@ from gramian.chart.constraints import Constraints
 from gramian.chart.decode import DECODERS, RECALL_PENALTY
 from gramian.chart.derivations import log_probabilities, sample
 from gramian.chart.forest import Forest, Pruning
-from gramian.chart.readout import to_tree
+from gramian.chart.readout import Decoded, to_tree
 from gramian.errors import OptionError
 from gramian.grammar.lexicon import joined
 from gramian.grammar.lpcfg import LPCFG
@@ -32,7 +32,7 @@ from gramian.parsing.fallbacks import Attempts, Request
 from gramian.parsing.limits import Deadline, Limits
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
-from gramian.parsing.result import Alternative, ParseResult
+from gramian.parsing.result import Alternative, ParseResult, Reranker
 from gramian.parsing.sentence_splitter import SentenceSplitter
 from gramian.parsing.sentences import Constrained, ReadSentence, Sentence, read_sentence
 from gramian.parsing.words import WordTable
@@ -117,7 +117,13 @@ class Parser:
             weight = NEURAL_WEIGHT if self.model.neural_weight is None else self.model.neural_weight
             experts.append(WeightedExpert(LabelExpert(self.model.neural, self.model.grammar), weight))
         reranker = self.model.reranker if rerank else None
-        chart = ChartParser(self.model.grammars, combination, kinds=self.model.kinds or None, experts=experts)
+        choose = None
+        if (
+            combination == "hierarchical" and reranker is not None
+        ):  # it chooses within kinds, coverage across them
+            choose, reranker = partial(_first_choice, reranker), None
+        kinds = self.model.kinds or None
+        chart = ChartParser(self.model.grammars, combination, kinds=kinds, experts=experts, choose=choose)
         table = WordTable(joined([one.lexicon for one in self.model.grammars]))
         self._attempts = Attempts(chart, table, pruning, reranker)
         if not (self.model.others or experts):
@@ -310,6 +316,10 @@ class Parser:
         deadline = Deadline.of(self.limits)
         what = read.tokens, read.given, self.limits, deadline, decoder, k, constraints
         return Request(*what, self.recall_penalty), read
+
+
+def _first_choice(reranker: Reranker, forest: Forest, words: Sequence[str]) -> Decoded | None:
+    return next(iter(reranker.ranked(forest, words, 1)), None)
 
 
 def _known_decoder(decoder: str) -> str:
