@@ -151,3 +151,43 @@ def test_several_grammars_and_no_model(gramian, model, tmp_path):
     assert len(small.grammars) == 2
     code, _, err = gramian("compress", tmp_path / "none", "-o", tmp_path / "smaller.grammar")
     assert (code, "no such model file" in err) == (2, True)
+
+
+def test_a_gate_is_kept_or_told(gramian, model, tmp_path):
+    """In 32 bits no rule is beyond the gate; rounding to 16 bits takes rules beyond it, and the command says by how much."""
+    gated = ("--gate", "1e-5", "--measure", "absolute")
+    code, out, _ = gramian("compress", model, "-o", tmp_path / "full", *gated, "--full", "--json")
+    about = json.loads(out)
+    assert code == 0
+    assert about["gamma"] <= 1e-5
+    assert about["gate"]["rules beyond"] == 0
+    assert about["gate"]["largest error"] == about["gamma"]
+    code, out, _ = gramian("compress", model, "-o", tmp_path / "half", *gated, "--json")
+    about = json.loads(out)
+    measured = compared(load_model(model).grammar, load_model(tmp_path / "half").grammar)
+    assert about["gate"]["rules beyond"] == (measured.frobenius > 1e-5).sum() > 0
+    np.testing.assert_allclose(about["gate"]["largest error"], measured.gamma, rtol=1e-6)
+    out = gramian("compress", model, "-o", tmp_path / "again", *gated)[1]
+    assert f"{about['gate']['rules beyond']} rules are beyond 1e-05 after rounding to 16 bits" in out
+    assert "all rules are within" in gramian("compress", model, "-o", tmp_path / "wide", "--gate", "10")[1]
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--rank", "3"), ("--gate", "1e-9"), ("--rank", "64", "--gate", "0.001")]
+)
+def test_what_is_of_low_rank_never_grows(gramian, model, tmp_path, options):
+    small = tmp_path / "small"
+    gramian("compress", model, "-o", small, "--rank", "2")
+    code, out, _ = gramian("compress", small, "-o", tmp_path / "again", "--json", *options)
+    assert code == 0
+    numbers = json.loads(out)["rule parameters"]
+    assert numbers["after"] <= numbers["before"] < load_model(model).grammar.binary.size
+    assert (tmp_path / "again").stat().st_size <= 1.02 * small.stat().st_size
+
+
+def test_one_decomposition_for_all_rules_never_grows(gramian, model, tmp_path):
+    gramian("compress", model, "-o", tmp_path / "shared", "--shared", "--rank", "6")
+    numbers = json.loads(gramian("compress", tmp_path / "shared", "-o", tmp_path / "again", "--json")[1])[
+        "rule parameters"
+    ]
+    assert numbers["after"] <= numbers["before"]

@@ -16,6 +16,7 @@ from gramian.errors import OptionError
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
 from gramian.training.members import MemberTask
+from gramian.training.recipe import GROUPS
 from gramian.trees import Tree
 
 SUBJECTS = ("(NP (PRP it))", "(NP (DT the) (NN cat))", "(NP (DT a) (JJ big) (NN dog))", "(NP (NNS cats))")
@@ -473,3 +474,101 @@ def test_text_without_trees(train, tmp_path):
         assert (code, told in err) == (2, True)
     code, _, err = train("trees.mrg", "-o", "my.grammar", "--rounds", "2", "--force")
     assert (code, "--rounds goes with --text" in err) == (2, True)
+
+
+def test_help_lists_options_under_headings(train):
+    code, out, _ = train("--help")
+    assert code == 0
+    places = [out.index(f"\n{heading}:\n") for heading in ("Usual options", *GROUPS.values())]
+    assert places == sorted(places)
+    usual = out[places[0] : places[1]]
+    assert "--method" in usual
+    assert "--svd-rank" not in usual
+    assert "--preset-paper" in out[places[-1] :]
+
+
+def test_every_parameter_of_a_paper_is_an_option(train):
+    told = ("--svd-rank", "2", "--no-scaling", "--projection", "raw", "--k-means-start", "random")
+    told += (
+        "--k-means-restarts",
+        "2",
+        "--rare-words",
+        "20",
+        "--rule-smoothing",
+        "0.5",
+        "--state-smoothing",
+        "0",
+    )
+    told += (
+        "--sister-share",
+        "0.1",
+        "--word-smoothing",
+        "1.5",
+        "--noise",
+        "additive",
+        "--noise-level",
+        "0.3",
+    )
+    told += ("--models", "2", "--method", "spectral-cluster", "--states", "3", "--features", "thesis")
+    assert train("trees.mrg", "-o", "model", *told)[0] == 0
+    model = load_model("model")
+    noted = model.options
+    wanted = {"features__scaling": False, "clustering__rank": 2, "clustering__projection": "raw"}
+    wanted |= {
+        "clustering__start": "random",
+        "clustering__restarts": 2,
+        "lexicon__rare": 19,
+        "features__rare_words": 20,
+    }
+    wanted |= {
+        "smoothing__rule": 0.5,
+        "smoothing__state": 0.0,
+        "smoothing__sister_share": 0.1,
+        "lexicon__shrinkage": 1.5,
+    }
+    assert {name: noted[name] for name in wanted} == wanted
+    assert [member["noise_level"] for member in model.report["members"]] == [0.3, 0.3]
+    told = (
+        "--method",
+        "spectral-moments",
+        "--moment-backoff",
+        "12",
+        "--moment-unsmoothed",
+        "5",
+        "--least-singular",
+        "0.1",
+    )
+    assert train("trees.mrg", "-o", "moments", *told, "--states", "2")[0] == 0
+    noted = load_model("moments").options
+    assert (noted["backoff"], noted["unsmoothed"], noted["least"]) == (12, 5, 0.1)
+
+
+def test_the_setting_of_a_paper_and_what_is_given_beside_it(train):
+    assert (
+        train(
+            "trees.mrg", "-o", "model", "--preset-paper", "thesis", "--states", "2", "--allocation", "root"
+        )[0]
+        == 0
+    )
+    model = load_model("model")
+    noted = model.options
+    assert (noted["features__templates"], noted["allocation"], noted["n_states"]) == ("thesis", "root", 2)
+    tags = model.grammar.symbols[model.grammar.n_phrases :]
+    assert {"NP|PRP", "NP|NNS", "VP|VBZ", "PRP"} & set(tags) == {"NP|PRP", "NP|NNS", "VP|VBZ"}
+    tree = Tree.parse("(S (NP (PRP it)) (VP (VBZ sees) (NP (NNS cats))) (. .))")
+    parser = Parser(model, decoder="max-marginal-sum")
+    pairs = list(zip(tree.words, tree.tags, strict=True))
+    assert [parser.parse(pairs).tree, parser.parse(list(tree.words)).tree] == [tree, tree]
+    code, _, err = train("trees.mrg", "-o", "other", "--preset-paper", "thesis", "--method", "pcfg")
+    assert code == 2
+    assert "goes with method" in err
+
+
+def test_several_models_with_collapsed_tags(train):
+    told = ("--collapse-tags", "--states", "2", "--iterations", "1")
+    assert train("trees.mrg", "-o", "model", *told)[0] == 0
+    model = load_model("model")
+    assert len(model.grammars) == 2
+    assert all("NP|PRP" in grammar.symbols[grammar.n_phrases :] for grammar in model.grammars)
+    tree = Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .))")
+    assert Parser(model).parse(list(tree.words)).tree == tree

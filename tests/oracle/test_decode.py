@@ -97,6 +97,8 @@ class Enumeration:
         if objective == "variational":
             parts = [self.edge[each] / self.item[each[0]] for each in edges] + [self.root[tree[0]]]
             return float(np.log(parts).sum())
+        if objective == "max-marginal-sum":
+            return sum(self.item[each] for each in tree)
         entries = [entry for node in tree for entry in labels_of(self.grammar, node)]
         return sum(self.label[entry] - PENALTY * (entry[0] == "phrase") for entry in entries)
 

@@ -132,6 +132,78 @@ def test_one_grammar_twice_is_that_grammar(case: Case) -> None:
             assert confidences(found, answer).min() == 1
 
 
+def own_trees(members: list[Case], words: list[str]) -> list[Tree]:
+    forests = [ChartParser(member.grammar).forest(member.words, EXACT) for member in members]
+    assume(all(forest is not None for forest in forests))
+    return [to_tree(forest, decode(forest), words) for forest in forests]
+
+
+def brackets(tree: Tree) -> set[tuple]:
+    """Labels over spans, those of tags among them."""
+    found, position = set(), 0
+
+    def walk(node: Tree) -> None:
+        nonlocal position
+        start = position
+        if node.is_preterminal:
+            position += 1
+        for child in node.children:
+            walk(child)
+        found.add((node.is_preterminal, node.label, start, position))
+
+    walk(tree)
+    return found
+
+
+@settings(max_examples=30)
+@given(cases(max_words=4), st.integers(0, 1000))
+def test_coverage_chooses_among_the_grammars_own_trees(case: Case, seed: int) -> None:
+    """By counting: of all own trees the one whose labels occur most often in all of them."""
+    coarse = case.grammar.coarse
+    can_be_root = [not symbol.startswith("@") for symbol in case.grammar.symbols]
+    assume(coarse.binary.all() and coarse.unary.all() and coarse.root[can_be_root].all())
+    members = [case, *(with_other_states(case, seed + each) for each in range(3))]
+    words = words_of(case)
+    trees = own_trees(members, words)
+    votes = [sum(len(brackets(tree) & brackets(other)) for other in trees) for tree in trees]
+    forest = ChartParser([member.grammar for member in members], "coverage").forest(
+        joint_words(members), EXACT
+    )
+    found = to_tree(forest, decode(forest), words)
+    assert found in trees
+    assert max(vote for vote, tree in zip(votes, trees, strict=True) if tree == found) == max(votes)
+    # One kind each is coverage; one kind for all is the sum.
+    kinds = [str(place) for place in range(4)]
+    grammars = [member.grammar for member in members]
+    forest = ChartParser(grammars, "hierarchical", kinds=kinds).forest(joint_words(members), EXACT)
+    assert to_tree(forest, decode(forest), words) == found
+    summed, single = (
+        ChartParser(grammars, way, kinds=["all"] * 4).forest(joint_words(members), EXACT)
+        for way in ("sum", "hierarchical")
+    )
+    assert to_tree(single, decode(single), words) == to_tree(summed, decode(summed), words)
+
+
+def test_hierarchical_decoding_lets_a_reranker_choose_within_kinds() -> None:
+    """A reranker that takes the second best tree of each kind: two kinds agree on it, and so it is the answer."""
+    case = ambiguous_case(4)
+    words = words_of(case)
+    twice = joint_words([case, case])
+    asked = []
+
+    def second(forest: Forest, tokens: Sequence[str]):
+        asked.append(list(tokens))
+        return k_best(forest, 2)[1]
+
+    grammars = [case.grammar, case.grammar]
+    chart = ChartParser(grammars, "hierarchical", kinds=["dropout", "additive"], choose=second)
+    forest = chart.forest(twice, EXACT, tokens=words)
+    alone = ChartParser(case.grammar).forest(case.words, EXACT)
+    ranked = [to_tree(alone, one, words) for one in k_best(alone, 2)]
+    assert asked == [words, words]
+    assert to_tree(forest, decode(forest), words) == ranked[1] != ranked[0]
+
+
 def test_grammars_of_another_binarisation_have_a_say() -> None:
     right, left, words = ambiguous_grammars()
     single = [chart.forest(words, EXACT).label_posterior for chart in map(ChartParser, (right, left))]

@@ -2,11 +2,14 @@ from .baselines import NGram as NGram
 from .basis import Basis as Basis
 from .basis import BasisOptions as BasisOptions
 from .best import BestModel as BestModel
+from .completion import Completion as Completion
+from .convex import ConvexWFA as ConvexWFA
 from .hankel import HankelBlocks as HankelBlocks
 from .hankel import hankel_blocks as hankel_blocks
 from .mixture import Mixture as Mixture
 from .pdfa import PDFA as PDFA
 from .pnfa_em import PNFAEM as PNFAEM
+from .quadratic import QuadraticWFA as QuadraticWFA
 from .sequence_model import SequenceModel as SequenceModel
 from .sequence_model import load_sequence_model as load_sequence_model
 from .spectral import SpectralWFA as SpectralWFA

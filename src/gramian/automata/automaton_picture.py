@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import cmath
 import math
+import re
 from collections.abc import Iterable, Sequence
-from html import escape
+from html import escape, unescape
 
 from gramian.automata.export import Edge, edges
 from gramian.automata.pdfa import PDFA
@@ -19,6 +20,9 @@ _RADIUS = 26.0
 _MOST = 40
 _COLUMN, _ROW, _MARGIN = 170.0, 96.0, 84.0
 _TOP = 112.0  # room for the labels of a loop
+_TEXT = re.compile(r'<text [^>]*?x="([-0-9.]+)" y="([-0-9.]+)"[^>]*>([^<]*)</text>')
+_LETTER = 6.6  # width of a letter of a label, at most about
+_EDGE = 4.0
 _STYLE = (
     "text{font:11px sans-serif;text-anchor:middle}"
     ".state{fill:#fff;stroke:#345;stroke-width:1.5}"
@@ -33,10 +37,21 @@ _HEAD = (
 
 
 def svg(width: float, height: float, drawn: Iterable[str]) -> str:
-    """Return a picture of what was drawn, with the styles and the arrow head that all pictures share."""
+    """Return a picture of what was drawn, with the styles and the arrow head that all pictures share.
+
+    It is so wide and high as asked, and more where a text would be cut at the edge.
+    """
+    content = "".join(drawn)
+    left, top, right, bottom = 0.0, 0.0, width, height
+    for x, y, text in _TEXT.findall(content):
+        half = _LETTER * len(unescape(text)) / 2 + _EDGE
+        left, right = min(left, float(x) - half), max(right, float(x) + half)
+        top, bottom = min(top, float(y) - 11.0 - _EDGE), max(bottom, float(y) + 3.0 + _EDGE)
+    frame = f"{left:.0f} {top:.0f} {right - left:.0f} {bottom - top:.0f}"
+    size = f'width="{right - left:.0f}" height="{bottom - top:.0f}"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}"><style>{_STYLE}</style>{_HEAD}{"".join(drawn)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{frame}" {size}>'
+        f"<style>{_STYLE}</style>{_HEAD}{content}</svg>"
     )
 
 
@@ -106,7 +121,8 @@ def _arc(edge: Edge, places: Sequence[complex], middle: complex, labels: int) ->
         out = _RADIUS * (_unit(start - middle) or -1j)
         begin, finish = start + out * (0.8 + 0.6j), start + out * (0.8 - 0.6j)
         path = f"M{_at(begin)} C{_at(start + out * (2.6 + 1.1j))} {_at(start + out * (2.6 - 1.1j))} {_at(finish)}"
-        place = start + 2.5 * out
+        # A long label of a loop at the side stands beside it, not over its state.
+        place = start + 2.5 * out + _LETTER / 2 * max(0, len(text) - 4) * _unit(out).real
     else:
         # Nearer to where the arc begins: in the middle of the picture labels would lie over each other.
         path, place = _curve(start, end, 0.18j * (end - start), 0.3)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.wfa import Statistic
-from gramian.base import Constraint, Either, OneOf, Whole
+from gramian.base import Boolean, Constraint, Either, OneOf, Whole
 from gramian.errors import OptionError
 
 
@@ -157,10 +157,14 @@ class BasisOptions:
         the number of states too, and is 500 otherwise.
     max_length : int
         The longest string of the basis.
+    empty : bool
+        Whether the basis of symbols has the empty string too; published experiments with automata leave it out.
 
     Examples
     --------
     >>> sample = Sequences.from_strings(["ab", "abab"])
+    >>> list(BasisOptions("symbols", empty=False).choose(sample, 3).prefixes)
+    [('a',), ('b',)]
     >>> list(BasisOptions("ends").choose(sample, 3).suffixes)
     [(), ('b',), ('a', 'b')]
     """
@@ -169,15 +173,17 @@ class BasisOptions:
         "kind": OneOf("frequent", "ends", "symbols", "matching"),
         "size": Either(Whole(1), OneOf("auto")),
         "max_length": Whole(0),
+        "empty": Boolean(),
     }
     kind: Literal["frequent", "ends", "symbols", "matching"] = "frequent"
     size: int | Literal["auto"] = "auto"
     max_length: int = 4
+    empty: bool = True
 
     def choose(self, sample: Sequences, size: int, statistic: Statistic = "substring") -> Basis:
         """Return the basis of `size` strings."""
         if self.kind == "symbols":
-            return Basis.symbols(sample.alphabet)
+            return Basis.symbols(sample.alphabet, empty=self.empty)
         if self.kind == "matching":
             return Basis.matching(sample, size, statistic=statistic, max_length=self.max_length)
         place: Literal["anywhere", "ends"] = "ends" if self.kind == "ends" else "anywhere"

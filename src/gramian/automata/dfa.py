@@ -1,11 +1,21 @@
-"""A small deterministic automaton that shows what a learnt one has found (Balle et al. 2014, section 7).
+"""A small deterministic automaton that shows what a learnt one has found (Balle et al. 2014, section 7.3).
 
-The state vectors of frequent prefixes are clustered by group-average linkage under cosine distance; clusters
-are states, the training strings draw the transitions between them, and targets of one symbol are merged until
-the automaton is deterministic. Probabilities are relative frequencies of the moves.
+State vectors of prefixes are clustered by group-average linkage under cosine distance; clusters are states, strings draw the
+transitions between them, and targets of one symbol are merged until the automaton is deterministic. Probabilities are relative
+frequencies of the moves. There are two ways:
+
+``published``  The most frequent prefixes alone are clustered and draw transitions, and all targets of a symbol are merged. Strings that
+               leave these transitions are not followed further.
+``own``        All strings draw transitions, clusters of outliers do not count, and a target of few of the moves does not force a merge: its
+               moves are redirected to the most frequent target. More states are left, and all strings can be followed.
+
+How many moves go elsewhere than the model's own state vectors do is told with the automaton.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +24,47 @@ from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_model import SequenceModel
 from gramian.automata.strings import Array, Sequences
 from gramian.automata.wfa import WFA
+from gramian.base import OneOf, check_value
 from gramian.errors import OptionError
 
 Ints = npt.NDArray[np.int64]
+Way = Literal["own", "published"]
 
 _LEAST_SHARE = 0.01  # of all prefixes in a cluster that becomes a state
+
+
+@dataclass(frozen=True, eq=False)
+class DFAApproximation:
+    """A deterministic automaton, and how faithful it is.
+
+    Attributes
+    ----------
+    machine : PDFA
+    merged : int
+        How many clusters were merged into others.
+    redirected : float
+        Share of the strings' moves that go to another state than that of the state vector they lead to.
+    uncovered : float
+        Share of the strings' moves for which there is no transition.
+    """
+
+    machine: PDFA
+    merged: int
+    redirected: float
+    uncovered: float
+
+    def __str__(self) -> str:
+        told = f"{self.machine.n_states} states, {self.merged} merged, {100 * self.redirected:.1f} % of moves redirected"
+        return f"{told}, {100 * self.uncovered:.1f} % without a transition"
+
+
+class _Prefixes(NamedTuple):
+    """The distinct prefixes of some strings, the empty one first, parents before children."""
+
+    of_cut: Ints  # the prefix of every cut
+    parent: Ints
+    symbol: Ints  # the last symbol
+    times: Array  # in how many strings
 
 
 def dfa_approximation(
@@ -26,9 +72,10 @@ def dfa_approximation(
     sample: Sequences,
     n_clusters: int = 10,
     *,
+    way: Way = "own",
     n_prefixes: int = 1000,
     minimum_share: float = 0.5,
-) -> PDFA:
+) -> DFAApproximation:
     """Return a deterministic automaton with at most `n_clusters` states that behaves much as `model` does.
 
     Parameters
@@ -39,44 +86,115 @@ def dfa_approximation(
         Strings that draw the transitions, over the model's alphabet.
     n_clusters : int
         Clusters before merging.
+    way : {"own", "published"}
+        What draws transitions, and what is merged; see :mod:`gramian.automata.dfa`.
     n_prefixes : int
         How many frequent prefixes are clustered; all others join the nearest cluster.
     minimum_share : float
-        A target of less than this share of a state's moves with a symbol does not force a merge; such moves are counted for the most
-        frequent target. 0 merges all targets, as published: of automata that learnt natural language little is then left.
+        With ``own``: a target of less than this share of a state's moves with a symbol does not force a merge; such moves are counted for
+        the most frequent target.
 
     Examples
     --------
     >>> from gramian.automata.pnfa_em import PNFAEM
     >>> sample = Sequences.from_strings(["ab" * (i % 4) for i in range(100)])
     >>> learnt = PNFAEM(2, random_state=1).fit(sample)
-    >>> dfa_approximation(learnt.model_, sample, 2).successor
+    >>> found = dfa_approximation(learnt.model_, sample, 2, way="published")
+    >>> found.machine.successor
     array([[ 1, -1],
            [-1,  0]], dtype=int32)
+    >>> print(found)
+    2 states, 0 merged, 0.0 % of moves redirected, 0.0 % without a transition
     """
     if n_clusters < 1 or len(sample) == 0:
         raise OptionError("DFA approximation: needs at least one cluster and one string; try: n_clusters=10")
-    distinct, weights = sample.recode(model.alphabet).distinct()
+    check_value("way", way, OneOf("own", "published"))
+    strings = sample.recode(model.alphabet)
+    known = [
+        number
+        for number, string in enumerate(np.split(strings.symbols, strings.offsets[1:-1]))
+        if (string >= 0).all()
+    ]
+    if not known:
+        raise OptionError(
+            "DFA approximation: all strings have symbols that the model lacks; try: strings of its own"
+        )
+    distinct, weights = strings.take(known).distinct()
     vectors = model.state_vectors(distinct) if isinstance(model, WFA) else model.next_scores(distinct)
-    cluster = _clusters(_unit(vectors), distinct, weights, n_clusters, n_prefixes)
-    k = len(model.alphabet)
-    before = distinct.inner_cuts
+    unit = _unit(vectors)
+    before, share = distinct.inner_cuts, np.repeat(weights, distinct.lengths)
+    drawing: tuple[Ints, npt.NDArray[np.signedinteger], Ints, Array]
+    if way == "own":
+        cluster = _clusters(unit, distinct, weights, n_clusters, n_prefixes)
+        drawing = cluster[before], distinct.symbols, cluster[before + 1], share
+    else:
+        prefixes = _distinct_prefixes(distinct, weights)
+        cluster, drawing = _clusters_of_frequent(unit, prefixes, n_clusters, n_prefixes)
+        minimum_share = 0.0
     n = int(cluster.max()) + 1
-    moves = np.zeros((n, k, n))
-    share = np.repeat(weights, distinct.lengths)
-    np.add.at(moves, (cluster[before], distinct.symbols, cluster[before + 1]), share)
-    stops = np.bincount(cluster[distinct.last_cuts], weights, n).astype(np.float64)
-    moves, stops, start = _made_deterministic(moves, stops, int(cluster[0]), minimum_share)
-    used = moves.sum(axis=2)
-    successor = np.where(used > 0, moves.argmax(axis=2), -1)
-    table = np.column_stack([used, stops])
-    table[table.sum(axis=1) == 0, -1] = 1.0
-    machine = PDFA(successor, table / table.sum(axis=1, keepdims=True), model.alphabet).started_at(start)
-    return _reachable(machine)
+    moves = np.zeros((n, len(model.alphabet), n))
+    np.add.at(moves, drawing[:3], drawing[3])
+    moves, name = _made_deterministic(moves, minimum_share)
+    successor = np.where(moves.sum(axis=2) > 0, moves.argmax(axis=2), -1)
+    start = int(name[cluster[0]])
+    own = name[cluster]
+    target = successor[own[before], distinct.symbols]
+    total = max(float(share.sum()), 1.0)
+    redirected = float(share[(target >= 0) & (target != own[before + 1])].sum()) / total
+    uncovered = float(share[target < 0].sum()) / total
+    blank = PDFA(successor, np.zeros((len(successor), len(model.alphabet) + 1)), model.alphabet)
+    if way == "published":  # strings are followed as far as they go
+        swapped = blank.started_at(start)
+        own = np.asarray(swapped.states(distinct), np.int64)
+        own = np.where(own == 0, start, np.where(own == start, 0, own))
+    machine = _reachable(_counted(blank, own, distinct, weights).started_at(start))
+    return DFAApproximation(machine, int(n - len(successor)), redirected, uncovered)
 
 
 def _unit(vectors: Array) -> Array:
     return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300))
+
+
+def _distinct_prefixes(distinct: Sequences, weights: Array) -> _Prefixes:
+    """Number the prefixes of strings."""
+    number: dict[tuple[int, int], int] = {}
+    parent, symbol = [-1], [-1]
+    of_cut = np.zeros(distinct.n_cuts, np.int64)
+    cut = 0
+    for first, last in zip(distinct.offsets[:-1].tolist(), distinct.offsets[1:].tolist(), strict=True):
+        node, cut = 0, cut + 1
+        for one in distinct.symbols[first:last].tolist():
+            child = number.setdefault((node, one), len(parent))
+            if child == len(parent):
+                parent.append(node)
+                symbol.append(one)
+            node = of_cut[cut] = child
+            cut += 1
+    times = np.bincount(of_cut, np.repeat(weights, distinct.lengths + 1), len(parent)).astype(np.float64)
+    return _Prefixes(of_cut, np.array(parent), np.array(symbol), times)
+
+
+def _clusters_of_frequent(
+    unit: Array, prefixes: _Prefixes, n_clusters: int, n_prefixes: int
+) -> tuple[Ints, tuple[Ints, Ints, Ints, Array]]:
+    """Return a cluster for every cut, the nearest, and the moves between frequent prefixes."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    frequent = np.sort(np.argsort(-prefixes.times, kind="stable")[:n_prefixes])  # parents are as frequent
+    first = np.unique(prefixes.of_cut, return_index=True)[1]
+    points = unit[first[frequent]]
+    label = np.arange(len(frequent))
+    if len(frequent) > n_clusters:
+        label = fcluster(linkage(points, "average", "cosine"), n_clusters, "maxclust") - 1
+    centres = np.zeros((int(label.max()) + 1, points.shape[1]))
+    np.add.at(centres, label, points)
+    nearest = (unit @ _unit(centres).T).argmax(axis=1)
+    place = np.full(len(prefixes.parent), -1)
+    place[frequent] = label
+    known = place[prefixes.of_cut]
+    inner = frequent[frequent > 0]
+    moves = place[prefixes.parent[inner]], prefixes.symbol[inner], place[inner], prefixes.times[inner]
+    return np.where(known >= 0, known, nearest), moves
 
 
 def _clusters(unit: Array, distinct: Sequences, weights: Array, n_clusters: int, n_prefixes: int) -> Ints:
@@ -106,25 +224,38 @@ def _clusters(unit: Array, distinct: Sequences, weights: Array, n_clusters: int,
     return np.asarray(nearest[place], np.int64)
 
 
-def _made_deterministic(
-    moves: Array, stops: Array, start: int, minimum_share: float
-) -> tuple[Array, Array, int]:
-    """Merge states that are targets of one state and symbol, until there are none."""
+def _made_deterministic(moves: Array, minimum_share: float) -> tuple[Array, Ints]:
+    """Merge states that are targets of one state and symbol, until there are none; return also the new state of each old one."""
+    final = np.arange(len(moves))
     while True:
         total = moves.sum(axis=2, keepdims=True)
-        heavy = moves >= minimum_share * total
-        several = np.argwhere((heavy & (moves > 0)).sum(axis=2) > 1)
+        heavy = (moves >= minimum_share * total) & (moves > 0)
+        several = np.argwhere(heavy.sum(axis=2) > 1)
         if len(several) == 0:
-            return moves, stops, start
+            return moves, final
         # The pair that carries most moves first, since a merge may settle the others.
         state, symbol = several[total[several[:, 0], several[:, 1], 0].argmax()]
         keep, drop = sorted(np.argsort(-moves[state, symbol], kind="stable")[:2].tolist())
-        name = np.arange(len(stops))
+        name = np.arange(len(moves))
         name[drop] = keep
         name[name > drop] -= 1
-        member = np.eye(len(stops) - 1)[name]  # old state by new state
+        member = np.eye(len(moves) - 1)[name]  # old state by new state
         moves = np.einsum("an,asb,bm->nsm", member, moves, member)
-        stops, start = stops @ member, int(name[start])
+        final = name[final]
+
+
+def _counted(blank: PDFA, states: Ints, distinct: Sequences, weights: Array) -> PDFA:
+    """Return an automaton with probabilities, given the state of every cut, -1 for none: how often each move and stop is used."""
+    n, k = blank.successor.shape
+    table = np.zeros((n, k + 1))
+    before, after = states[distinct.inner_cuts], states[distinct.inner_cuts + 1]
+    able = (before >= 0) & (after >= 0)
+    np.add.at(table, (before[able], distinct.symbols[able]), np.repeat(weights, distinct.lengths)[able])
+    last = states[distinct.last_cuts]
+    np.add.at(table[:, k], last[last >= 0], weights[last >= 0])
+    table[table.sum(axis=1) == 0, -1] = 1.0
+    used = np.where(table[:, :k] > 0, blank.successor, -1)
+    return PDFA(used, table / table.sum(axis=1, keepdims=True), blank.alphabet)
 
 
 def _reachable(machine: PDFA) -> PDFA:

@@ -3,27 +3,107 @@
 from __future__ import annotations
 
 import logging
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from gramian.automata.baselines import NGram
+from gramian.automata.basis import BasisOptions
 from gramian.automata.best import BestModel, best_order
+from gramian.automata.completion import Completion
+from gramian.automata.convex import ConvexWFA
 from gramian.automata.mixture import Mixture
 from gramian.automata.pdfa import PDFA
 from gramian.automata.pnfa_em import PNFAEM
+from gramian.automata.quadratic import QuadraticWFA
 from gramian.automata.spectral import SpectralWFA
 from gramian.automata.strings import Sequences
-from gramian.automata.wfa import WFA
+from gramian.automata.wfa import WFA, Statistic
 from gramian.errors import OptionError
 from gramian.progress import tell_progress
 
-Method = Literal["spectral", "em", "spectral-em", "ngram", "best"]
-METHODS: tuple[Method, ...] = ("spectral", "em", "spectral-em", "ngram", "best")
+Method = Literal["spectral", "em", "spectral-em", "quadratic", "convex", "ngram", "best"]
+METHODS: tuple[Method, ...] = ("spectral", "em", "spectral-em", "quadratic", "convex", "ngram", "best")
 
 _log = logging.getLogger(__name__)
 
 _LADDER = (4, 8, 16, 32, 64)
+
+
+@dataclass(frozen=True)
+class MethodOptions:
+    """What the methods have beside a number of states; None is the method's own.
+
+    Attributes
+    ----------
+    basis, basis_size, basis_length, empty : str, int, int, bool
+        See :class:`gramian.automata.BasisOptions`.
+    statistic : "substring", "prefix" or "string"
+    scaled : bool
+        Whether rows and columns are divided by the square root of their frequency.
+    mass : float
+        Directions whose singular value is a smaller share of the sum are dropped.
+    complete : int
+        Cells of strings that were seen less often are filled in; see :class:`gramian.automata.Completion`.
+    penalty : float
+        Of completion, or of convex learning.
+    repair : "em", "cluster", "clip" or "none"
+        How a distribution is made of a spectral automaton.
+    max_iter, restarts : int
+        Of EM; steps of the convex solver.
+    """
+
+    of: ClassVar[dict[str, tuple[str, ...]]] = {
+        **dict.fromkeys(
+            ("basis", "basis_size", "basis_length"), ("spectral", "spectral-em", "quadratic", "convex")
+        ),
+        **dict.fromkeys(("empty", "scaled", "mass", "complete"), ("spectral", "spectral-em")),
+        "statistic": ("spectral", "spectral-em", "convex"),
+        "penalty": ("spectral", "spectral-em", "convex"),
+        "repair": ("spectral-em",),
+        "max_iter": ("em", "convex"),
+        "restarts": ("em",),
+    }  # which methods have an option
+    basis: Literal["frequent", "ends", "symbols", "matching"] | None = None
+    basis_size: int | None = None
+    basis_length: int | None = None
+    empty: bool | None = None
+    statistic: Statistic | None = None
+    scaled: bool | None = None
+    mass: float | None = None
+    complete: int | None = None
+    penalty: float | None = None
+    repair: Literal["em", "cluster", "clip", "none"] | None = None
+    max_iter: int | None = None
+    restarts: int | None = None
+
+    def problem(self, method: str) -> str | None:
+        """Return what is wrong with the options for a method, with names of options in braces, if anything."""
+        for name, methods in self.of.items():
+            if getattr(self, name) is not None and method not in methods:
+                return f"{{{name}}} goes with {{method}} {' or '.join(methods)}, not {method}"
+        if self.penalty is not None and self.complete is None and method != "convex":
+            return "{penalty} goes with {complete}, or with {method} convex"
+        return None
+
+    def chosen_basis(self, own: BasisOptions) -> BasisOptions:
+        """Return a method's own basis as these options change it."""
+        given = {
+            "kind": self.basis,
+            "size": self.basis_size,
+            "max_length": self.basis_length,
+            "empty": self.empty,
+        }
+        return replace(own, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+
+    @property
+    def completion(self) -> Completion | None:
+        """How Hankel blocks are completed, if at all."""
+        if self.complete is None:
+            return None
+        return Completion(self.complete) if self.penalty is None else Completion(self.complete, self.penalty)
 
 
 def learn(
@@ -31,41 +111,80 @@ def learn(
     method: Method = "best",
     n_states: int | Literal["auto"] = "auto",
     *,
+    options: MethodOptions = MethodOptions(),
     n_jobs: int | None = None,
     random_state: int = 0,
 ) -> WFA | PDFA | Mixture:
     """Learn a sequence model; what is "auto" is chosen on a slice of the strings.
 
     Methods: a mixture of what predicts held-out strings best; a spectral automaton as it comes, which need not be a distribution; EM from a
-    clustered spectral start, or from a random one; an n-gram model with smoothing, whose order is `n_states`.
+    clustered spectral start, or from a random one; the square of a spectral automaton; convex optimisation of operators, which has no
+    number of states but a penalty; an n-gram model with smoothing, whose order is `n_states`.
     """
+    if method not in METHODS:
+        raise OptionError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if (problem := options.problem(method)) is not None:
+        raise OptionError(problem.replace("{", "").replace("}", ""))
     if method == "best":
         return BestModel(n_states, n_jobs=n_jobs, random_state=random_state).fit(sample).model_
-    if method == "spectral":
-        fitted = SpectralWFA(n_states, repair=None, random_state=random_state).fit(sample)
+    if method in ("spectral", "spectral-em"):
+        return _spectral(sample, method, n_states, options, n_jobs, random_state)
+    if method == "quadratic":
+        basis = options.chosen_basis(QuadraticWFA().basis)
+        return QuadraticWFA(n_states, basis=basis, random_state=random_state).fit(sample).model_
+    if method == "convex":
+        convex = ConvexWFA("auto" if options.penalty is None else options.penalty, random_state=random_state)
+        given = {"statistic": options.statistic, "max_iter": options.max_iter}
+        convex.set_params(basis=options.chosen_basis(convex.basis), **_given(given))
+        return convex.fit(sample).model_
+    if method == "em":
+        return _em(sample, n_states, options, n_jobs, random_state)
+    order = best_order(*sample.split(0.1, seed=random_state))[0] if n_states == "auto" else n_states
+    return NGram(order).fit(sample).model_
+
+
+def _given(values: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _spectral(
+    sample: Sequences,
+    method: str,
+    n_states: int | Literal["auto"],
+    options: MethodOptions,
+    n_jobs: int | None,
+    random_state: int,
+) -> WFA:
+    raw = method == "spectral" or options.repair == "none"
+    learner = SpectralWFA(n_states, repair=None if raw else "em", n_jobs=n_jobs, random_state=random_state)
+    given: dict[str, object] = {"statistic": options.statistic, "scaled": options.scaled}
+    given |= {"minimum_mass": options.mass, "completion": options.completion}
+    given |= {"repair": None if raw else options.repair}
+    learner.set_params(basis=options.chosen_basis(BasisOptions()), **_given(given))
+    fitted = learner.fit(sample)
+    if raw:
         found = fitted.diagnostics_
         _log.info("%d states; total mass %.4f", found.n_states, found.total_mass)
         _log.info("%.1f %% of the training strings score below zero", 100 * found.negative_share)
-        return fitted.model_
-    if method == "spectral-em":
-        return SpectralWFA(n_states, n_jobs=n_jobs, random_state=random_state).fit(sample).model_
-    if method == "em":
-        return _em(sample, n_states, n_jobs, random_state)
-    if method == "ngram":
-        order = best_order(*sample.split(0.1, seed=random_state))[0] if n_states == "auto" else n_states
-        return NGram(order).fit(sample).model_
-    raise OptionError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    return fitted.model_
 
 
-def _em(sample: Sequences, n_states: int | Literal["auto"], n_jobs: int | None, random_state: int) -> WFA:
-    estimator = PNFAEM(n_restarts=2, pseudo_count=1e-3, n_jobs=n_jobs, random_state=random_state)
+def _em(
+    sample: Sequences,
+    n_states: int | Literal["auto"],
+    options: MethodOptions,
+    n_jobs: int | None,
+    random_state: int,
+) -> WFA:
+    restarts, steps = options.restarts or 2, options.max_iter or 100
+    estimator = PNFAEM(n_restarts=restarts, pseudo_count=1e-3, n_jobs=n_jobs, random_state=random_state)
     if n_states == "auto":
         kept, judges = sample.split(0.1, seed=random_state)
         values: list[float] = []
         for n in _LADDER:
             tell_progress(_log, "numbers of states tried", len(values), len(_LADDER))
-            values.append(estimator.set_params(n_states=n, max_iter=50).fit(kept).score(judges))
+            values.append(estimator.set_params(n_states=n, max_iter=min(50, steps)).fit(kept).score(judges))
             _log.info("EM with %d states: held-out log-probability %.4f", n, values[-1])
         tell_progress(_log, "numbers of states tried", len(values), len(_LADDER))
         n_states = _LADDER[int(np.argmax(values))]
-    return estimator.set_params(n_states=n_states, max_iter=100).fit(sample).model_
+    return estimator.set_params(n_states=n_states, max_iter=steps).fit(sample).model_

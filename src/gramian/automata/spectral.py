@@ -16,11 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.automata.basis import Basis, BasisOptions
+from gramian.automata.completion import Completion, completed_blocks
 from gramian.automata.hankel import HankelBlocks, hankel_blocks, hankel_blocks_of
 from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.wfa import WFA, DivergenceError, Statistic
-from gramian.base import Boolean, Constraint, Either, InstanceOf, Number, OneOf
+from gramian.base import Boolean, Constraint, Either, InstanceOf, Number, OneOf, or_none
 
 Solver = Literal["auto", "dense", "sparse", "randomised"]
 
@@ -102,6 +103,8 @@ class SpectralWFA(SequenceLearner):
         What is counted; long strings and short basis strings want substrings.
     basis : BasisOptions or Basis
         How the basis is chosen; or any basis.
+    completion : Completion, optional
+        Fill in what was seen too rarely so that the blocks are nearly of low rank; see :mod:`gramian.automata.completion`.
     scaled : bool
         Divide rows and columns by the square root of their frequency; helps next-symbol prediction.
     minimum_mass : float
@@ -141,6 +144,7 @@ class SpectralWFA(SequenceLearner):
     _constraints: ClassVar[dict[str, Constraint]] = {
         "statistic": OneOf("substring", "prefix", "string"),
         "basis": Either(InstanceOf(BasisOptions), InstanceOf(Basis)),
+        "completion": or_none(InstanceOf(Completion)),
         "scaled": Boolean(),
         "minimum_mass": Number(0, 1),
         "repair": OneOf("em", "cluster", "clip", None),
@@ -154,6 +158,7 @@ class SpectralWFA(SequenceLearner):
         *,
         statistic: Statistic = "substring",
         basis: BasisOptions | Basis = BasisOptions(),
+        completion: Completion | None = None,
         scaled: bool = False,
         minimum_mass: float = 0.0,
         repair: Literal["clip", "cluster", "em"] | None = "em",
@@ -165,7 +170,7 @@ class SpectralWFA(SequenceLearner):
         random_state: int = 0,
     ) -> None:
         self.n_states, self.held_out, self.alphabet = n_states, held_out, alphabet
-        self.statistic, self.basis, self.scaled = statistic, basis, scaled
+        self.statistic, self.basis, self.completion, self.scaled = statistic, basis, completion, scaled
         self.minimum_mass, self.repair, self.solver = minimum_mass, repair, solver
         self.n_jobs, self.verbose, self.random_state = n_jobs, verbose, random_state
 
@@ -184,6 +189,8 @@ class SpectralWFA(SequenceLearner):
             self.basis if isinstance(self.basis, Basis) else self.basis.choose(sample, size, self.statistic)
         )
         blocks = hankel_blocks(sample, basis, self.statistic)
+        if self.completion is not None:
+            blocks = completed_blocks(blocks, len(sample), self.completion)
         return spectral_factors(blocks, rank, scaled=self.scaled, solver=self.solver, seed=self.random_state)
 
     def _choose(self, sample: Sequences) -> tuple[int, int]:
@@ -197,14 +204,14 @@ class SpectralWFA(SequenceLearner):
         tried = {size: self._factors(kept, size, _RANKS[-1]) for size in (_SIZES if several else (size,))}
         if several or self.repair is None:
             found = [
-                (_likelihood(raw, judges), size, raw.n_states)
+                (held_out_likelihood(raw, judges), size, raw.n_states)
                 for size, factors in tried.items()
                 for raw in self._cut(factors, _RANKS)
             ]
             _, size, rank = max(found, key=lambda trial: trial[0])
         if self.repair is not None:
             automata = self._cut(tried[size], _REPAIRED_RANKS)
-            values = [_likelihood(self._repaired(raw, kept), judges) for raw in automata]
+            values = [held_out_likelihood(self._repaired(raw, kept), judges) for raw in automata]
             rank = automata[int(np.argmax(values))].n_states
         _log.info("chosen on held-out strings: a basis of %d, %d states", size, rank)
         return size, rank
@@ -232,7 +239,7 @@ _RANKS = (*range(1, 21), *range(22, 41, 2), *range(44, 65, 4))
 _REPAIRED_RANKS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # each costs a run of EM
 
 
-def _likelihood(model: WFA, judges: Sequences, least: float = 1e-4) -> float:
+def held_out_likelihood(model: WFA, judges: Sequences, least: float = 1e-4) -> float:
     """Return the log-probability of strings under a distribution, or under next-symbol scores made into one.
 
     Scores of a raw spectral automaton are raised to `least` and normalised; their own product would reward large errors of either sign.

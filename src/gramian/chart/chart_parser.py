@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from gramian.chart.backend import BackendFactory, ChartInput, NumbaBackend, PlacedGrammar
 from gramian.chart.combine import COMBINATIONS, Voice, WeightedExpert, combined, label_places
 from gramian.chart.forest import Allowed, Forest, Pruning
+from gramian.chart.readout import Decoded
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
@@ -19,8 +21,8 @@ class ChartParser:
 
     The forest of a sentence is that of the first grammar, its posteriors those of all; state vectors are the first grammar's own. If that
     one gives the sentence no probability, the first with the same rules that does takes its place. `combination` is one of
-    :data:`gramian.chart.combine.COMBINATIONS`, `kinds` of grammars are for ``hierarchical`` (by default their binarisation); experts
-    read the forests of the first grammar's binarisation.
+    :data:`gramian.chart.combine.COMBINATIONS`, `kinds` of grammars are for ``hierarchical`` (by default their binarisation), and so is
+    `choose`, which picks a tree of each kind's forest; experts read the forests of the first grammar's binarisation.
     """
 
     def __init__(
@@ -30,6 +32,7 @@ class ChartParser:
         *,
         kinds: Sequence[str] | None = None,
         experts: Sequence[WeightedExpert] = (),
+        choose: Callable[[Forest, Sequence[str]], Decoded | None] | None = None,
         backend: BackendFactory = NumbaBackend,
     ) -> None:
         grammars = (grammars,) if isinstance(grammars, LPCFG) else tuple(grammars)
@@ -39,7 +42,7 @@ class ChartParser:
         if kinds is not None and not (named and len(kinds) == len(grammars)):
             raise OptionError("kinds is a list with a name for each grammar")
         self.grammar = first = grammars[0]
-        self.combination, self._experts = combination, tuple(experts)
+        self.combination, self._experts, self._choose = combination, tuple(experts), choose
         offset = np.zeros(first.n_symbols - first.n_phrases, np.int64)
         families: list[list[int]] = []  # numbers of grammars with the same rules
         placed = []
@@ -86,7 +89,12 @@ class ChartParser:
         voices = [Voice(forest, *about) for forest, about in pairs if forest is not None]
         n_same = sum(forest is not None for forest in found[: self._n_first])
         said = () if tokens is None else [one.opinion(tokens, voices[0].forest) for one in self._experts]
-        return combined(voices, n_same, [one for one in said if one is not None], self.combination)
+        choose = None if self._choose is None or tokens is None else partial(self._chosen, tokens)
+        return combined(voices, n_same, [one for one in said if one is not None], self.combination, choose)
+
+    def _chosen(self, tokens: Sequence[str], forest: Forest) -> Decoded | None:
+        assert self._choose is not None
+        return self._choose(forest, tokens)
 
     def forest(
         self,
@@ -98,14 +106,6 @@ class ChartParser:
         """Return the forest of one sentence; see :meth:`forests`."""
         [forest] = self.forests([ChartInput(words, allowed, tokens)], pruning)
         return forest
-
-
-def _names_each(kinds: object, grammars: Sequence[LPCFG]) -> bool:
-    return (
-        isinstance(kinds, list | tuple)
-        and len(kinds) == len(grammars)
-        and all(isinstance(kind, str) for kind in kinds)
-    )
 
 
 def _same_rules(one: LPCFG, other: LPCFG) -> bool:

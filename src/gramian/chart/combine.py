@@ -3,12 +3,13 @@
 Grammars with the same rules have the same items and edges. Those of another binarisation have forests of their own; what they say about
 labels still counts, since a label over a span means the same to all. Ways to combine:
 
-================  ======================================================================================
-``product``       mean of the log-odds of labels, geometric mean of the posteriors of rules; the default
-``sum``           mean of the posteriors
-``coverage``      share of the grammars whose own best tree has the label (Narayan and Cohen 2015)
-``hierarchical``  sum within grammars of one kind, then coverage across kinds
-================  ======================================================================================
+====================  ==================================================================================
+``product``           mean of the log-odds of labels, geometric mean of the posteriors of rules; the default
+``sum``               mean of the posteriors
+``coverage``          of the grammars' own best trees the one whose labels most others have too (Narayan and Cohen 2015)
+``coverage-dynamic``  the tree, of all in the forest, with most labels of the grammars' best trees under its rules
+``hierarchical``      within grammars of one kind the sum's best tree, or a reranker's choice; then coverage across kinds
+====================  ==================================================================================
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,16 +25,20 @@ import numpy.typing as npt
 from gramian.chart.decode import best_tree, scores
 from gramian.chart.forest import Forest
 from gramian.chart.label_table import label_table
-from gramian.chart.readout import tree_labels
+from gramian.chart.readout import Decoded, tree_labels
 from gramian.grammar import LPCFG
 
-COMBINATIONS = ("product", "sum", "coverage", "hierarchical")
+COMBINATIONS = ("product", "sum", "coverage", "coverage-dynamic", "hierarchical")
 EXPERT_WEIGHT = 0.45
 """What an expert says counts for this share, what all grammars say for the rest, if the expert knows all words."""
 _DISTRUST = 4  # power of the share of known words, by which the weight falls where there are others
 _LEAST = 1e-4  # least posterior of a label or rule in a product
 
 Floats = npt.NDArray[np.float32]
+
+
+Choose: TypeAlias = "Callable[[Forest], Decoded | None]"
+"""Picks the best tree of a forest."""
 
 
 class Expert(Protocol):
@@ -80,11 +85,16 @@ class Voice(NamedTuple):
 
 
 def combined(
-    voices: Sequence[Voice], n_same: int, opinions: Sequence[Opinion], combination: str = "product"
+    voices: Sequence[Voice],
+    n_same: int,
+    opinions: Sequence[Opinion],
+    combination: str = "product",
+    choose: Choose | None = None,
 ) -> Forest:
     """Return the first forest with the posteriors of all; the first `n_same` have the same rules, and `opinions` are about them.
 
-    State vectors stay its own, and :attr:`Forest.members` has the forests of all grammars.
+    State vectors stay its own, and :attr:`Forest.members` has the forests of all grammars. `choose` picks the tree of a kind for
+    ``hierarchical``; by default the one with the most expected brackets.
     """
     members = tuple([voice.forest for voice in voices])
     with_rules = [one for one in opinions if one.forest.labels_over_spans is None]
@@ -100,6 +110,9 @@ def combined(
         root_posterior=_mean([one.root_posterior for one in same], weights, combination),
         members=members,
     )
+    if combination in ("coverage", "hierarchical"):
+        within = choose if combination == "hierarchical" else None
+        return base(labels_over_spans=_most_covered(voices, opinions, combination, within))
     return base(labels_over_spans=_labels(voices, opinions, base, combination))
 
 
@@ -117,15 +130,9 @@ def _labels(
 ) -> Floats:
     """Return the posterior of each label over each span; `base` makes the forest that is to have them."""
     tables = [in_order_of(voice.label_place, voice.forest.label_posterior) for voice in voices]
-    if combination == "hierarchical":
-        kinds = [voice.kind for voice in voices]
-        tables = [
-            np.mean([table for table, own in zip(tables, kinds, strict=True) if own == kind], 0)
-            for kind in sorted(set(kinds))
-        ]
     weights = _weights(len(tables), opinions)
     tables += [one.forest.label_posterior for one in opinions]
-    if combination in ("coverage", "hierarchical"):
+    if combination == "coverage-dynamic":
         tables = [_own_tree(base, table) for table in tables]
     if combination == "product":
         return _product(tables, weights)
@@ -133,6 +140,56 @@ def _labels(
     for weight, table in zip(weights, tables, strict=True):
         result += weight * table
     return result
+
+
+def _most_covered(
+    voices: Sequence[Voice], opinions: Sequence[Opinion], combination: str, choose: Choose | None
+) -> Floats:
+    """Return a table under which the best tree is that own tree, of a grammar or kind, whose labels have the most votes.
+
+    Its labels stand above one half, by how many share them, and all others below.
+    """
+    pick = choose or _best
+    groups = [[voice] for voice in voices]
+    if combination == "hierarchical":
+        kinds = sorted({voice.kind for voice in voices})
+        groups = [[one for one in voices if one.kind == kind] for kind in kinds]
+    votes = []
+    for group in groups:
+        forest = _of_kind([voice.forest for voice in group])
+        tree = pick(forest)
+        if tree is not None:
+            votes.append(in_order_of(group[0].label_place, tree_labels(forest, tree)))
+    weights = _weights(max(1, len(votes)), opinions)
+    for one in opinions:
+        tree = _best(one.forest)
+        votes.append(
+            np.zeros_like(one.forest.label_posterior) if tree is None else tree_labels(one.forest, tree)
+        )
+    share = sum(weight * vote for weight, vote in zip(weights, votes, strict=True))
+    covered = [float((vote * share).sum()) for vote in votes]
+    chosen = votes[int(np.argmax(covered))]
+    return np.asarray(np.where(chosen > 0, 0.5 + share / 2, share / 2), np.float32)
+
+
+def _best(forest: Forest) -> Decoded | None:
+    return best_tree(forest, scores(forest, "max-recall"))
+
+
+def _of_kind(forests: Sequence[Forest]) -> Forest:
+    """Return the first forest with the mean posteriors of all; those of other rules have a say about labels alone."""
+    first = forests[0]
+    if len(forests) == 1:
+        return first
+    same = [one for one in forests if one.edge_left is first.edge_left]
+    tables = [in_order_of(label_places(first.grammar, one.grammar), one.label_posterior) for one in forests]
+    return replace(
+        first,
+        item_posterior=np.mean([one.item_posterior for one in same], axis=0),
+        edge_posterior=np.mean([one.edge_posterior for one in same], axis=0),
+        root_posterior=np.mean([one.root_posterior for one in same], axis=0),
+        labels_over_spans=np.mean(tables, axis=0),
+    )
 
 
 def _product(tables: list[Floats], weights: Floats) -> Floats:

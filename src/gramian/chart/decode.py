@@ -5,6 +5,8 @@ Tsujii 2005; Petrov & Klein 2007):
 
 ====================  =================================================================================
 ``max-recall``        expected number of correct labelled brackets, less a constant for each bracket; the default
+``max-marginal-sum``  sum of the posteriors of all symbols of the binarised tree, intermediate ones and tags among them, and no
+                      constant: Goodman's criterion as Cohen et al. (2012, 2013) and Cohen and Collins (2012) have it
 ``max-rule-product``  product of the posteriors of the tree's edges, tags and root
 ``max-rule-sum``      sum of the same: the expected number of correct rules
 ``variational``       probability under the PCFG of this sentence nearest to the model: edge given parent
@@ -25,7 +27,7 @@ from gramian.chart.forest import Forest
 from gramian.chart.readout import Decoded
 from gramian.errors import OptionError
 
-DECODERS = ("max-recall", "max-rule-product", "max-rule-sum", "variational", "viterbi")
+DECODERS = ("max-recall", "max-marginal-sum", "max-rule-product", "max-rule-sum", "variational", "viterbi")
 RECALL_PENALTY = 0.5
 
 
@@ -64,6 +66,9 @@ def scores(forest: Forest, decoder: str = "max-recall", *, recall_penalty: float
         found = kernels.recall_scores(recall_penalty, forest.item_symbol, forest.item_cell, *posteriors)
         return Scores(*found)
     item, edge, root = map(np.abs, (forest.item_posterior, forest.edge_posterior, forest.root_posterior))
+    if decoder == "max-marginal-sum":
+        edge, root = (np.where(x > 0, np.float32(0), -np.inf).astype(np.float32) for x in (edge, root))
+        return Scores(item, edge, root)
     is_tag = forest.item_symbol >= forest.grammar.n_phrases
     if decoder == "max-rule-sum":
         return Scores(np.where(is_tag, item, 0), *(np.where(x > 0, x, -np.inf) for x in (edge, root)))

@@ -84,6 +84,15 @@ def _print(output: str, is_probabilistic: bool, about: dict[str, Any]) -> None:
     )
     loss = f"{about['loss']:.3g} nats a sentence" if is_probabilistic else f"{about['loss']:.3g}"
     print(f"  error      expected loss {loss}; largest error of a rule (gamma) {about['gamma']:.3g}")
+    if gate := about.get("gate"):
+        told = f"all rules are within {gate['limit']:g}"
+        if beyond := gate["rules beyond"]:
+            share = gate["largest error"] / gate["limit"] if gate["limit"] else float("inf")
+            told = (
+                f"{beyond:,} rules are beyond {gate['limit']:g} after rounding to 16 bits, at most {gate['largest error']:.3g}, "
+                f"{share:.3g} times the gate; try: --full"
+            )
+        print(f"  gate       {told}")
     if sure := about["guarantee"]:
         within = f"trees up to depth {sure['depth']}, sentences up to {sure['length']} words"
         within = within if sure["depth"] else "nothing, the bound is loose"

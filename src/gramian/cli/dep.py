@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
@@ -17,6 +17,7 @@ from gramian.cli.options import (
     QUIET,
     SEED,
     TEXT_OUTPUT,
+    GroupedCommand,
     new_model,
 )
 from gramian.cli.talk import count_lines, counting, print_json, say, showing_progress
@@ -37,7 +38,11 @@ _NONE_LEFT_OUT = "mend the sentence; none can be left out, or the sentences woul
 _MODEL = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train' wrote.")
 
 
-@app.command()
+_AUTOMATA = "Automata: basis, statistics, smoothing"
+_RESEARCH = "Research: symbols"
+
+
+@app.command(cls=GroupedCommand)
 def train(
     treebank: str = typer.Argument(help="CoNLL-U with arcs: a file, a folder, or - for stdin."),
     output: str = MODEL_OUTPUT,
@@ -47,19 +52,39 @@ def train(
     ),
     states: int = typer.Option(10, min=1, help="The most states an automaton gets."),
     iterations: int = typer.Option(40, min=1, help="Steps of EM."),
-    start: Literal["spectral", "random"] = typer.Option("spectral", help="Where EM begins."),
-    basis: Literal["extended", "symbols"] = typer.Option("extended", help="Basis of the spectral method."),
-    cut_factor: float = typer.Option(10.0, help="Size of the extended basis, in alphabets."),
-    mass: float = typer.Option(0.0, help="Singular values below this share of their sum are dropped."),
-    smoothing: float = typer.Option(
-        0.1, help="Share of each state for modifiers it never saw (conditional)."
-    ),
     epochs: int = typer.Option(5, min=1, help="Passes over the treebank to learn the factors (conditional)."),
+    start: Literal["spectral", "random"] = typer.Option(
+        "spectral", help="Where EM begins; random as published.", rich_help_panel=_AUTOMATA
+    ),
+    basis: Literal["extended", "symbols"] = typer.Option(
+        "extended", help="Basis of the spectral method.", rich_help_panel=_AUTOMATA
+    ),
+    cut_factor: float = typer.Option(
+        10.0, help="Size of the extended basis, in alphabets.", rich_help_panel=_AUTOMATA
+    ),
+    basis_length: int = typer.Option(
+        4, min=1, help="The longest string of the extended basis.", rich_help_panel=_AUTOMATA
+    ),
+    statistic: Literal["substring", "prefix", "string"] = typer.Option(
+        "substring", help="What the spectral method counts.", rich_help_panel=_AUTOMATA
+    ),
+    mass: float = typer.Option(
+        0.0, help="Singular values below this share of their sum are dropped.", rich_help_panel=_AUTOMATA
+    ),
+    smoothing: float = typer.Option(
+        0.1,
+        help="Share of each state for modifiers it never saw (conditional).",
+        rich_help_panel=_AUTOMATA,
+    ),
     symbols: Literal["auto", "upos", "xpos"] = typer.Option(
         "auto", help="Tags that the automata read; auto takes XPOS if there are 2 to 100 of them."
     ),
-    frequent_words: int = typer.Option(0, min=0, help="So many words become symbols of their own."),
-    buckets: int = typer.Option(0, min=0, help="Refine tags by a hash of the word with so many values."),
+    frequent_words: int = typer.Option(
+        0, min=0, help="So many words become symbols of their own.", rich_help_panel=_RESEARCH
+    ),
+    buckets: int = typer.Option(
+        0, min=0, help="Refine tags by a hash of the word with so many values.", rich_help_panel=_RESEARCH
+    ),
     nonprojective: Literal["lift", "skip"] = typer.Option("lift", help="What to do about crossing arcs."),
     single_root: bool = typer.Option(True, help="Attach exactly one word of a sentence to the root."),
     skip_broken: bool = typer.Option(False, help="Leave out broken sentences, and say how many."),
@@ -80,7 +105,7 @@ def train(
         n_states=states,
         max_iter=iterations,
         start=start,
-        basis=HeadBasis(basis, cut_factor, mass),
+        basis=HeadBasis(basis, cut_factor, mass, basis_length, statistic),
         smoothing=smoothing,
         epochs=epochs,
         symbols=SymbolOptions(symbols, frequent_words, buckets),
@@ -120,6 +145,10 @@ def parse(
     max_length: int = typer.Option(
         400, min=1, help="Longer sentences are parsed in pieces of so many words."
     ),
+    backoff: bool = typer.Option(
+        True,
+        help="Let a smoothed grammar help where marginals are no distribution; published results do without.",
+    ),
     strict: bool = typer.Option(False, help="Exit with 1 if a sentence was backed off or cut."),
 ) -> None:
     """Parse tagged words; order, comments, multiword ranges and the other columns stay as they are."""
@@ -133,7 +162,8 @@ def parse(
     ways: Counter[str] = Counter()
     hint = "mend the line: ten columns with tabs between them, and _ where there is nothing"
     sentences = _sentences(words, hint, arcs=False)
-    parses = parser.parse_many(sentences, n_jobs=jobs, decoder=decoder, max_length=max_length)
+    how: dict[str, Any] = {"decoder": decoder, "max_length": max_length, "backoff": backoff}
+    parses = parser.parse_many(sentences, n_jobs=jobs, **how)
     with writing(output) as out:
         for result in counting(
             parses, "sentences parsed", count_lines(words, lambda line: line.startswith("1\t"))
@@ -142,7 +172,8 @@ def parse(
             ways[result.status] += 1
     seconds, count = time.perf_counter() - began, sum(ways.values())
     troubled = len(ways) > 1 or not ways["parsed"]
-    others = f", {ways['backed off']} backed off, {ways['cut']} cut" if troubled else ""
+    helped = "backed off" if backoff else "improper"
+    others = f", {ways[helped]} {helped}, {ways['cut']} cut" if troubled else ""
     say(f"{counted(count, 'sentence')}{others}: {seconds:.1f} s, {count / seconds:,.0f} a second")
     if strict and count > ways["parsed"]:
         raise typer.Exit(1)
@@ -159,6 +190,11 @@ def draw(
     output: str = TEXT_OUTPUT,
     picture: Literal["svg", "dot"] = typer.Option("svg", "--format", help="SVG picture or DOT text."),
     clusters: int = typer.Option(10, min=1, help="States before those are merged that must be."),
+    way: Literal["own", "published"] = typer.Option(
+        "own",
+        help="All strings draw the picture and rare moves are redirected, or frequent prefixes alone and all is merged.",
+    ),
+    prefixes: int = typer.Option(30, min=1, help="How many frequent prefixes are clustered."),
     threshold: float = typer.Option(0.03, min=0.0, help="Leave out transitions up to this probability."),
 ) -> None:
     """Draw what an automaton has found: a small deterministic one, with probabilities of moves and stops."""
@@ -176,20 +212,20 @@ def draw(
     if treebank is not None:
         trees = projective([*_sentences(treebank)])
         symbols = [parser.symbols(sentence.tokens) for sentence in trees.sentences]
-        found = head_sequences(parser.symbols.names, symbols, trees.heads).samples
-        if (symbol, side) not in found:
+        samples = head_sequences(parser.symbols.names, symbols, trees.heads).samples
+        if (symbol, side) not in samples:
             raise OptionError(f"{treebank} has no word with the symbol {head!r}")
-        sample = found[symbol, side]
+        sample = samples[symbol, side]
     elif automaton.is_probabilistic(1e-6):
         sample = automaton.sample(5000)
     else:
         what = f"the automaton of {head!r} is not a distribution"
         raise OptionError(f"{what}; try: --treebank, to draw by its trees")
     # Modifier sequences are short: few prefixes are frequent, and rare ones would merge all states into one.
-    machine = dfa_approximation(automaton, sample, clusters, n_prefixes=30, minimum_share=0.5)
+    found = dfa_approximation(automaton, sample, clusters, way=way, n_prefixes=prefixes)
     with writing(output) as file:
-        print((to_dot if picture == "dot" else layered_svg)(machine, threshold), file=file)
-    say(f"{head} {direction}: {automaton.n_states} states, drawn as {machine.n_states}")
+        print((to_dot if picture == "dot" else layered_svg)(found.machine, threshold), file=file)
+    say(f"{head} {direction}: {automaton.n_states} states, drawn as {found}")
 
 
 @app.command("eval")

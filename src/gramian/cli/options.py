@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
+from typer.core import TyperCommand
 
 from gramian.errors import OptionError
 
@@ -35,6 +36,23 @@ def new_model(output: str, force: bool) -> Iterator[None]:
     check_replaced(output, force)
     with locked(output):
         yield
+
+
+class GroupedCommand(TyperCommand):
+    """Lists options under the headings they were declared with (``rich_help_panel``); the usual ones, without one, come first."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, heading by heading."""
+        groups: dict[str, list[Any]] = {"Arguments": [], "Usual options": []}
+        for one in self.get_params(ctx):
+            usual = "Usual options" if one.param_type_name == "option" else "Arguments"
+            record = one.get_help_record(ctx)
+            if record is not None:
+                groups.setdefault(getattr(one, "rich_help_panel", None) or usual, []).append(record)
+        for heading, records in groups.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
 
 
 MODEL: Any = typer.Option(None, "--model", "-m", help="Model file; without it, the bundled one.")

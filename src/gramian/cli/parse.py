@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from gramian.parsing.result import ParseResult
     from gramian.parsing.sentences import Sentence
 
-Combination: TypeAlias = Literal["product", "sum", "coverage", "hierarchical"]
-Decoder: TypeAlias = Literal["max-recall", "max-rule-product", "max-rule-sum", "variational", "viterbi"]
+Combination: TypeAlias = Literal["product", "sum", "coverage", "coverage-dynamic", "hierarchical"]
+Decoder: TypeAlias = Literal[
+    "max-recall", "max-marginal-sum", "max-rule-product", "max-rule-sum", "variational", "viterbi"
+]
 
 _FALLBACKS = {
     "narrow": "with a narrower beam",
@@ -59,6 +61,9 @@ def parse(
     ),
     k: int = typer.Option(1, "--k", min=1, help="Write the best k trees, an empty line after each sentence."),
     decoder: Decoder = typer.Option("max-recall", help="What makes a tree the best."),
+    recall_penalty: float = typer.Option(
+        0.5, min=0.0, help="With max-recall: what a bracket costs; 0 is Goodman's criterion over labels."
+    ),
     combination: Combination = typer.Option(
         "product", help="How the grammars of a model that holds several are combined."
     ),
@@ -88,6 +93,7 @@ def parse(
 
     options: dict[str, Any] = {
         "decoder": decoder,
+        "recall_penalty": recall_penalty,
         "combination": combination,
         "rerank": rerank,
         "max_length": max_length,

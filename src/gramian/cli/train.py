@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import fields
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import typer
-from typer.core import TyperCommand
 
-from gramian.cli.options import FORCE, QUIET, check_replaced
+from gramian.cli.options import FORCE, QUIET, GroupedCommand, check_replaced
 from gramian.cli.talk import say, showing_progress, telling_warnings
 from gramian.errors import counted
-from gramian.training.recipe import Recipe
+from gramian.training.recipe import GROUPS, Recipe
 
 # Options that do not have the name of the recipe's field.
 _CALLED = {"n_states": "states", "max_iter": "iterations", "random_state": "seed"}
@@ -34,6 +33,12 @@ def train(
     dry_run: bool = typer.Option(
         False, help="Print what would be done, with an estimate of time and memory; learn nothing."
     ),
+    preset_paper: Literal["thesis", "clustering", "moments"] | None = typer.Option(
+        None,
+        help="Set all options as a paper has them, but for those that are given: a thesis; clustering as in Narayan and Cohen "
+        "(2016); moments as in Cohen et al. (2013).",
+        rich_help_panel=GROUPS["research"],
+    ),
     force: bool = FORCE,
     quiet: bool = QUIET,
     **options: Any,
@@ -52,7 +57,7 @@ def train(
     began = time.perf_counter()
     if not dry_run:
         check_output(output)
-    recipe = _recipe(context, options)
+    recipe = _recipe(context, options, preset_paper)
     with showing_progress(quiet):
         with telling_warnings(quiet):
             data = TrainingData.read(trees, recipe)
@@ -88,16 +93,26 @@ def _with_options_of_recipes() -> inspect.Signature:
     more = []
     for one in fields(Recipe):
         if about := one.metadata:
-            option = typer.Option(one.default, help=about["help"], min=about["least"], max=about["most"])
+            heading = GROUPS.get(about["group"])
+            option = typer.Option(
+                one.default,
+                help=about["help"],
+                min=about["least"],
+                max=about["most"],
+                rich_help_panel=heading,
+            )
             kind = about["kind"] if one.default is not None else about["kind"] | None
             name = _CALLED.get(one.name, one.name)
             more.append(
                 inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=kind)
             )
-    return own.replace(parameters=[*first, *more])
+    order = [None, *GROUPS.values()]
+    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*first, *more)]
+    parameters = sorted(named, key=lambda one: order.index(getattr(one.default, "rich_help_panel", None)))
+    return own.replace(parameters=parameters)
 
 
-class TrainCommand(TyperCommand):
+class TrainCommand(GroupedCommand):
     """Takes ``--expert`` with none of its values behind it for ``--expert crf``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -113,18 +128,24 @@ class TrainCommand(TyperCommand):
 train.__signature__ = _with_options_of_recipes()  # type: ignore[attr-defined]
 
 
-def _recipe(context: typer.Context, options: dict[str, Any]) -> Recipe:
+def _recipe(context: typer.Context, options: dict[str, Any], paper: str | None) -> Recipe:
     """Return the recipe that options stand for, if they go together."""
     from gramian.parsing.model_store import load_model
+    from gramian.training.papers import paper_recipe
 
     fields_of = {called: name for name, called in _CALLED.items()}
     if options["start"] is not None:
         options["start"] = load_model(options["start"]).grammar
-    recipe = Recipe(**{fields_of.get(name, name): value for name, value in options.items()})
+    values = {fields_of.get(name, name): value for name, value in options.items()}
     sources = {name: context.get_parameter_source(name) for name in context.params}
-    given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    told = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    given = [fields_of.get(name, name) for name in told]
+    if paper is None:
+        recipe = Recipe(**values)
+    else:
+        recipe = paper_recipe(paper, **{name: value for name, value in values.items() if name in given})
     recipe.check(
-        [fields_of.get(name, name) for name in given],
+        given,
         dev=context.params["dev"] is not None,
         scheduler=context.params["scheduler"] is not None,
         spell=lambda name: f"--{_CALLED.get(name, name).replace('_', '-')}",

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
-from gramian.cli.options import ALL_JOBS, AS_JSON, FORCE, MODEL_OUTPUT, QUIET, SEED, TEXT_OUTPUT, new_model
+from gramian.cli.options import (
+    ALL_JOBS,
+    AS_JSON,
+    FORCE,
+    MODEL_OUTPUT,
+    QUIET,
+    SEED,
+    TEXT_OUTPUT,
+    GroupedCommand,
+    new_model,
+)
 from gramian.cli.talk import say, showing_progress
 from gramian.errors import OptionError
 
@@ -23,7 +33,7 @@ app = typer.Typer(
 )
 
 
-Method: TypeAlias = Literal["best", "spectral", "em", "spectral-em", "ngram"]
+Method: TypeAlias = Literal["best", "spectral", "em", "spectral-em", "quadratic", "convex", "ngram"]
 Layout: TypeAlias = Literal["auto", "strings", "brackets", "conllu"]
 Tags: TypeAlias = Literal["xpos", "upos", "universal"]
 
@@ -36,9 +46,13 @@ _TAGS = typer.Option(
     "xpos", help="Tags of a treebank: a column of CoNLL-U, or universal: Penn tags reduced to twelve."
 )
 _STOP = "<stop>"
+_HANKEL = "Basis and statistics (spectral, spectral-em, quadratic, convex)"
+_EM = "EM"
+_RESEARCH = "Research"
+_CALLED = {"max_iter": "--iterations"}
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 def train(
     file: str = _FILE,
     output: str = MODEL_OUTPUT,
@@ -50,22 +64,74 @@ def train(
     jobs: int | None = ALL_JOBS,
     force: bool = FORCE,
     quiet: bool = QUIET,
+    basis: Literal["frequent", "ends", "symbols", "matching"] | None = typer.Option(
+        None,
+        help="Prefixes and suffixes: frequent substrings, frequent beginnings and endings, the symbols, or a matching.",
+        rich_help_panel=_HANKEL,
+    ),
+    basis_size: int | None = typer.Option(None, min=1, help="How many of each.", rich_help_panel=_HANKEL),
+    basis_length: int | None = typer.Option(
+        None, min=0, help="The longest string of the basis.", rich_help_panel=_HANKEL
+    ),
+    empty: bool | None = typer.Option(
+        None,
+        help="Whether the basis of symbols has the empty string; published ones do not.",
+        rich_help_panel=_HANKEL,
+    ),
+    statistic: Literal["substring", "prefix", "string"] | None = typer.Option(
+        None, help="What is counted; substrings by default.", rich_help_panel=_HANKEL
+    ),
+    scaled: bool | None = typer.Option(
+        None, help="Divide rows and columns by the root of their frequency.", rich_help_panel=_HANKEL
+    ),
+    mass: float | None = typer.Option(
+        None,
+        min=0.0,
+        max=1.0,
+        help="Drop directions with less of the singular values' sum.",
+        rich_help_panel=_HANKEL,
+    ),
+    repair: Literal["em", "cluster", "clip", "none"] | None = typer.Option(
+        None, help="How spectral-em makes a distribution of its automaton.", rich_help_panel=_EM
+    ),
+    iterations: int | None = typer.Option(
+        None, min=1, help="Steps of EM (100), or of convex.", rich_help_panel=_EM
+    ),
+    restarts: int | None = typer.Option(None, min=1, help="Random starts of EM (2).", rich_help_panel=_EM),
+    complete: int | None = typer.Option(
+        None, min=0, help="Fill in Hankel cells of strings seen less often.", rich_help_panel=_RESEARCH
+    ),
+    penalty: float | None = typer.Option(
+        None,
+        min=0.0,
+        help="What singular values cost: with --complete, or convex.",
+        rich_help_panel=_RESEARCH,
+    ),
 ) -> None:
     """Learn a sequence model; what is left open is chosen on a slice of the strings."""
+    import re
     from time import monotonic
 
-    from gramian.automata.methods import learn
+    from gramian.automata.methods import MethodOptions, learn
 
     if states != "auto" and not (states.isdigit() and int(states)):
         raise OptionError(f"--states must be auto or at least 1, got {states!r}; try: auto")
     n_states: Any = states if states == "auto" else int(states)
+    options = MethodOptions(
+        basis, basis_size, basis_length, empty, statistic, scaled, mass, complete, penalty, repair, iterations, restarts
+    )  # fmt: skip
+    if (problem := options.problem(method)) is not None:
+        spelt = re.sub(
+            r"{(\w+)}", lambda name: _CALLED.get(name[1], f"--{name[1].replace('_', '-')}"), problem
+        )
+        raise OptionError(spelt)
     with new_model(output, force):
         sample = _read(file, layout, tags)
         started = monotonic()
         if not quiet:
             say(f"{len(sample):,} strings, {len(sample.symbols):,} symbols of {len(sample.alphabet)} kinds")
         with showing_progress(quiet):
-            model = learn(sample, method, n_states, n_jobs=jobs or -1, random_state=seed)
+            model = learn(sample, method, n_states, options=options, n_jobs=jobs or -1, random_state=seed)
         model.save(output)
     if not quiet:
         say(f"{_words(model)}; {monotonic() - started:.1f} s; written to {output}")
@@ -146,6 +212,10 @@ def draw(
     clusters: int | None = typer.Option(
         None, min=1, help="Draw a deterministic approximation with at most so many states."
     ),
+    way: Literal["own", "published"] = typer.Option(
+        "own",
+        help="Approximation: all strings draw it and rare moves are redirected, or frequent prefixes alone and all is merged.",
+    ),
     strings: str | None = typer.Option(
         None, help="Strings that draw the approximation; without them, the model's own random strings."
     ),
@@ -170,7 +240,9 @@ def draw(
         say("a large model: drawing a deterministic approximation of 10 clusters (see --clusters)")
     if clusters is not None:
         drawn = loaded.sample(5000) if strings is None else _read(strings, "auto", tags)
-        loaded = dfa_approximation(loaded, drawn, clusters)
+        found = dfa_approximation(loaded, drawn, clusters, way=way)
+        say(f"approximation: {found}")
+        loaded = found.machine
     machine: Any = loaded
     if picture == "openfst":
         compiled = to_openfst(machine)

@@ -47,11 +47,13 @@ class Shape:
     direction: Direction = "right"
     horizontal: int | None = 0
     vertical: int = 1
+    collapse_tags: bool = field(default=False, repr=False)  # symbols tell: ``NP|NN`` is a tag then
 
     @property
     def is_plain(self) -> bool:
         """Whether the compiled binariser knows this shape."""
-        return self.direction != "head" and self.vertical == 1 and self.horizontal in (0, 1, 2)
+        known = self.direction != "head" and self.vertical == 1 and self.horizontal in (0, 1, 2)
+        return known and not self.collapse_tags
 
 
 @dataclass(frozen=True, repr=False)

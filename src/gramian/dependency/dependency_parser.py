@@ -25,7 +25,7 @@ from gramian.errors import OptionError
 from gramian.threads import in_order
 from gramian.trees import Sentence, Token
 
-Status = Literal["parsed", "backed off", "cut"]
+Status = Literal["parsed", "backed off", "improper", "cut"]
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,9 @@ class DependencyParse:
         Relation of each word to its head.
     confidences : tuple of float
         Marginal of each word's arc, between 0 and 1; where arcs cross, of the arc before it was let down.
-    status : "parsed", "backed off" or "cut"
-        Whether the grammar gave the parse, or needed the help of the back-off grammar, or parsed pieces.
+    status : "parsed", "backed off", "improper" or "cut"
+        Whether the grammar gave the parse, or needed the help of the back-off grammar, or had no distribution and no help, or parsed
+        pieces.
     """
 
     words: Sentence
@@ -102,7 +103,12 @@ class DependencyParser:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def parse(
-        self, sentence: Sentence, *, decoder: Decoder = "mbr", max_length: int = 400
+        self,
+        sentence: Sentence,
+        *,
+        decoder: Decoder = "mbr",
+        max_length: int = 400,
+        backoff: bool = True,
     ) -> DependencyParse:
         """Parse one sentence; its arcs, if it has any, are not looked at.
 
@@ -114,30 +120,32 @@ class DependencyParser:
             The tree with the most certain arcs, or the best tree with its best state sequences.
         max_length : int
             A longer sentence is parsed in pieces of so many words, whose tops hang on the first piece's.
+        backoff : bool
+            Whether a smoothed grammar helps where the grammar's marginals are no distribution; published experiments go without.
         """
         if decoder not in ("mbr", "viterbi"):
             raise OptionError(f"decoder must be one of mbr, viterbi, got {decoder!r}")
         if max_length < 1:
             raise OptionError(f"max_length must be at least 1, got {max_length}")
         if len(sentence) <= max_length:
-            return self._parse(sentence, decoder)
-        first = self._parse(Sentence(sentence.tokens[:max_length]), decoder)
+            return self._parse(sentence, decoder, backoff)
+        first = self._parse(Sentence(sentence.tokens[:max_length]), decoder, backoff)
         top = first.heads.index(0) + 1
         rows = [*zip(first.heads, first.relations, first.confidences, strict=True)]
         for start in range(max_length, len(sentence), max_length):
-            piece = self._parse(Sentence(sentence.tokens[start : start + max_length]), decoder)
+            tokens = sentence.tokens[start : start + max_length]
+            piece = self._parse(Sentence(tokens), decoder, backoff)
             for head, relation, value in zip(piece.heads, piece.relations, piece.confidences, strict=True):
                 rows.append((head + start, relation, value) if head else (top, relation, 0.0))
         heads, relations, confidences = zip(*rows, strict=True)
         return DependencyParse(sentence, heads, relations, confidences, "cut")
 
-    def _parse(self, sentence: Sentence, decoder: Decoder) -> DependencyParse:
+    def _parse(self, sentence: Sentence, decoder: Decoder, backoff: bool) -> DependencyParse:
         tokens = self.table.encode(sentence.tokens)
         factors = self.scorer.factors(tokens) if self.scorer is not None else None
         symbols = self.grammar.encode(self.symbols(sentence.tokens))
-        found = decode(
-            self.grammar, self.backoff, symbols, factors, decoder=decoder, single_root=self.single_root
-        )
+        helper = self.backoff if backoff else None
+        found = decode(self.grammar, helper, symbols, factors, decoder=decoder, single_root=self.single_root)
         with_root: Symbols = np.concatenate([np.full(1, -1, np.int32), found.heads])
         heads, relations = restored(found.heads.tolist(), self.labeller.label(tokens, with_root))
         return DependencyParse(
@@ -145,7 +153,7 @@ class DependencyParser:
             heads,
             relations,
             tuple(found.confidences.tolist()),
-            "backed off" if found.backed_off else "parsed",
+            "parsed" if found.is_distribution else "backed off" if backoff else "improper",
         )
 
     def parse_many(
@@ -155,9 +163,11 @@ class DependencyParser:
         n_jobs: int = 1,
         decoder: Decoder = "mbr",
         max_length: int = 400,
+        backoff: bool = True,
     ) -> Iterator[DependencyParse]:
         """Parse sentences as they come, in order; `n_jobs` threads give the same results. See :meth:`parse` for the other parameters."""
-        return in_order(partial(self.parse, decoder=decoder, max_length=max_length), sentences, n_jobs)
+        parse = partial(self.parse, decoder=decoder, max_length=max_length, backoff=backoff)
+        return in_order(parse, sentences, n_jobs)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file: safetensors with a JSON header."""

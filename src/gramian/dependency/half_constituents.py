@@ -2,7 +2,8 @@
 
 The minimum Bayes risk tree maximises the sum of the logarithms of its arcs' marginals (Balle, Carreras, Luque & Quattoni 2014, equation
 2); the Viterbi tree is the best one together with its state sequences. Spectral automata may have marginals that are no distribution, or
-a partition that is not positive. Then `decode` takes the mean of their marginals, cut to 0..1, and of those of a smoothed DET+F grammar.
+a partition that is not positive. Then `decode` takes the mean of their marginals, cut to 0..1, and of those of a smoothed DET+F grammar;
+without such a grammar it takes them as they are, as published.
 """
 
 from __future__ import annotations
@@ -74,26 +75,29 @@ def viterbi_tree(
 
 
 class DecodedHeads(NamedTuple):
-    """The head of each word, the marginal of its arc, cut to 0..1, and whether the back-off grammar had to help."""
+    """The head of each word, the marginal of its arc, cut to 0..1, and whether the grammar's own marginals were a distribution."""
 
     heads: Symbols
     confidences: Array
-    backed_off: bool
+    is_distribution: bool
 
 
 def decode(
     grammar: SHAG,
-    backoff: SHAG,
+    backoff: SHAG | None,
     sentence: Symbols,
     factors: Array | None = None,
     *,
     decoder: Decoder = "mbr",
     single_root: bool = True,
 ) -> DecodedHeads:
-    """Find the tree of the most certain arcs (mbr), or the best with its states; `backoff` gives all projective trees a positive weight."""
+    """Find the tree of the most certain arcs (mbr), or the best with its states.
+
+    `backoff`, which gives all projective trees a positive weight, helps where the marginals are no distribution; None is no help.
+    """
     found = marginals(grammar, sentence, factors, single_root=single_root)
-    arcs, backed_off = found.arcs, not found.is_distribution
-    if backed_off:
+    arcs, is_distribution = found.arcs, found.is_distribution
+    if not is_distribution and backoff is not None:
         grammar = backoff
         arcs = marginals(backoff, sentence, factors, single_root=single_root).arcs
         if found.sign != 0.0:
@@ -103,7 +107,7 @@ def decode(
     else:
         heads, _ = viterbi_tree(grammar, sentence, factors, single_root=single_root)
     confidences = np.clip(arcs[heads, np.arange(1, len(sentence))], 0.0, 1.0)
-    return DecodedHeads(heads, confidences, backed_off)
+    return DecodedHeads(heads, confidences, is_distribution)
 
 
 def _arguments(grammar: SHAG, sentence: Symbols, weights: Array | None) -> tuple[npt.NDArray[Any], ...]:

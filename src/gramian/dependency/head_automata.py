@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from gramian.automata import PNFAEM, WFA, BasisOptions, Sequences, SpectralWFA
 from gramian.automata.strings import Symbol
-from gramian.base import Constraint, Number, OneOf, check_options
+from gramian.automata.wfa import Statistic
+from gramian.base import Constraint, Number, OneOf, Whole, check_options
 from gramian.dependency.modifiers import HeadSequences
 from gramian.dependency.shag import LEFT, RIGHT, SHAG
 from gramian.progress import tell_progress
@@ -29,9 +30,13 @@ class HeadBasis:
     Parameters
     ----------
     kind : "extended" or "symbols"
-        The most frequent substrings of up to four modifiers, or the modifiers and the empty string.
+        The most frequent substrings of modifiers, or the modifiers and the empty string.
     cut_factor : float
         Size of the extended basis, as a multiple of the number of modifiers.
+    max_length : int
+        The longest string of the extended basis.
+    statistic : "substring", "prefix" or "string"
+        What is counted.
     mass : float
         Directions are dropped whose singular value is a smaller share of the sum of those kept at first.
     """
@@ -40,10 +45,14 @@ class HeadBasis:
         "kind": OneOf("extended", "symbols"),
         "cut_factor": Number(above=0),
         "mass": Number(0, below=1),
+        "max_length": Whole(1),
+        "statistic": OneOf("substring", "prefix", "string"),
     }
     kind: Literal["extended", "symbols"] = "extended"
     cut_factor: float = 10.0
     mass: float = 0.0
+    max_length: int = 4
+    statistic: Statistic = "substring"
 
 
 def deterministic(sequences: HeadSequences, *, first: bool = False) -> SHAG:
@@ -64,10 +73,11 @@ def spectral(sequences: HeadSequences, *, n_states: int, basis: HeadBasis = Head
     for head, sample in sequences.samples.items():
         size = len(sample.alphabet)
         if basis.kind == "extended":
-            options = BasisOptions("frequent", 1 + round(basis.cut_factor * size))
+            options = BasisOptions("frequent", 1 + round(basis.cut_factor * size), basis.max_length)
         else:
             options = BasisOptions("symbols")
-        learner = SpectralWFA(min(n_states, size), basis=options, minimum_mass=basis.mass, repair=None)
+        how: dict[str, Any] = {"statistic": basis.statistic, "minimum_mass": basis.mass, "repair": None}
+        learner = SpectralWFA(min(n_states, size), basis=options, **how)
         automata[head] = learner.fit(sample).model_ if size else _deterministic(sample, False)
     return SHAG.from_automata(sequences.symbols, automata, _defaults(sequences))
 
@@ -77,17 +87,21 @@ def expectation_maximisation(
     *,
     n_states: int,
     max_iter: int = 40,
-    start: Literal["random", "spectral"] = "random",
+    start: Literal["random", "spectral"] | SHAG = "random",
     random_state: int = 0,
 ) -> SHAG:
-    """Climb the likelihood of each automaton's sequences; an automaton has no more states than modifiers."""
+    """Climb the likelihood of each automaton's sequences, from where another grammar stopped if `start` is one.
+
+    An automaton has no more states than modifiers.
+    """
     automata = {}
-    learner = PNFAEM(start=start, max_iter=max_iter, tolerance=0.0)
+    learner = PNFAEM(max_iter=max_iter, tolerance=0.0)
     by_name = sorted(sequences.samples.items(), key=lambda item: (item[0][0] or "", item[0][1]))
     for number, (head, sample) in enumerate(by_name):
         tell_progress(_log, "automata", number, len(by_name))
         size = len(sample.alphabet)
-        learner.set_params(n_states=min(n_states, size), random_state=random_state + number)
+        begun = start.automaton(*head) if isinstance(start, SHAG) else start
+        learner.set_params(start=begun, n_states=min(n_states, size), random_state=random_state + number)
         automata[head] = learner.fit(sample).model_ if size else _deterministic(sample, False)
     tell_progress(_log, "automata", len(by_name), len(by_name))
     return SHAG.from_automata(sequences.symbols, automata, _defaults(sequences))

@@ -13,6 +13,7 @@ from gramian.io.files import write_bytes
 # Colours that people with colour blindness can tell apart (Okabe and Ito), and marks for those who print in grey.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f")
 _MARKS = "osD^vPX*"
+_LEVELS: tuple[Any, ...] = (":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
 _STYLE: Any = {
     "figure.figsize": (5.1, 3.5),
     "figure.constrained_layout.use": True,
@@ -39,15 +40,13 @@ def draw(figure: Figure, folder: Path) -> str:
         canvas = Canvas()
         FigureCanvasAgg(canvas)
         axes = canvas.add_subplot()
-        (_draw_categories if figure.categories else _draw_lines)(axes, figure)
+        (_draw_categories if figure.categories else _draw_twin if figure.twin else _draw_lines)(axes, figure)
         axes.set_xlabel(figure.x)
         axes.set_ylabel(figure.y)
-        shown = sum(len(line.points) > 0 for line in figure.lines)
-        if shown > 2:  # it would cover the lines
-            canvas.set_figheight(canvas.get_figheight() + 0.12 * shown)
+        shown = sum(len(line.points) > 0 for line in (*figure.lines, *figure.twin))
+        if shown > 1:  # below the axes, where it covers no line
+            canvas.set_figheight(canvas.get_figheight() + 0.12 * shown + 0.15)
             canvas.legend(loc="outside lower center", ncols=2, fontsize=9.5)
-        elif shown > 1:
-            axes.legend(fontsize=9.5)
         svg, png = io.BytesIO(), io.BytesIO()
         canvas.savefig(svg, format="svg", metadata={"Date": None})
         canvas.savefig(png, format="png", dpi=160)
@@ -61,18 +60,54 @@ def _draw_lines(axes: Any, figure: Figure) -> None:
     for number, line in enumerate(shown):
         xs, ys, bars = _places(line)
         axes.errorbar(xs, ys, yerr=bars, capsize=3, **_looks(number, line))
-    if figure.log_x:
-        axes.set_xscale("log", base=10)
-        places: list[float] = []
-        found = sorted({x for line in shown for x, _ in line.points})
-        apart = max(1.6, (found[-1] / found[0]) ** (1 / 7.5)) if found else 1.6
-        for place in found:
-            if not places or place > apart * places[-1]:  # nearer ones would be written over each other
-                places.append(place)
-        axes.set_xticks(places, [f"{float(f'{place:.3g}'):,g}" for place in places])
-        axes.minorticks_off()
+    _mark_places(axes, figure)
     if figure.log_y:
         axes.set_yscale("log")
+
+
+def _draw_twin(axes: Any, figure: Figure) -> None:
+    """Draw lines of two scales: the first in red with circles, the others in blue with squares, by an axis at the right."""
+    other = axes.twinx()
+    other.spines["right"].set_visible(True)
+    other.grid(visible=False)
+    other.set_ylabel(figure.y_twin)
+    for where, lines, colour, mark in (
+        (axes, figure.lines, _COLOURS[1], "o"),
+        (other, figure.twin, _COLOURS[0], "s"),
+    ):
+        for number, line in enumerate(lines):
+            xs, ys, bars = _places(line)
+            looks = {
+                "color": colour,
+                "marker": mark,
+                "markersize": 5,
+                "linestyle": ("-", "--", ":")[number % 3],
+            }
+            where.errorbar(xs, ys, yerr=bars, capsize=3, label=line.label, **looks)
+        where.tick_params(axis="y", colors=colour)
+    _mark_places(axes, figure)
+
+
+def _mark_places(axes: Any, figure: Figure) -> None:
+    """Put the marks of the x axis where points stand; those too near to be written beside each other are left out, not the ends."""
+    found = sorted({x for line in (*figure.lines, *figure.twin) for x, _ in line.points if not line.is_level})
+    if not found:
+        return
+    if figure.log_x:
+        axes.set_xscale("log", base=10)
+
+    def far(one: float, other: float) -> bool:
+        if figure.log_x:
+            return other / one > max(1.6, (found[-1] / found[0]) ** (1 / 7.5))
+        return other - one > (found[-1] - found[0]) / 14
+
+    places = [found[0]]
+    for place in found[1:-1]:
+        if far(places[-1], place) and far(place, found[-1]):
+            places.append(place)
+    places += found[-1:] if found[-1] != found[0] else []
+    axes.set_xticks(places, [f"{float(f'{place:.3g}'):,g}" for place in places])
+    axes.minorticks_off()
 
 
 def _draw_categories(axes: Any, figure: Figure) -> None:
@@ -100,7 +135,10 @@ def _places(line: Line) -> tuple[list[float], list[float], list[float] | None]:
 
 
 def _looks(number: int, line: Line) -> dict[str, Any]:
+    """Return how a line is drawn: measured ones whole with marks, published ones dashed and pale, levels grey without marks."""
     looks: dict[str, Any] = {"linestyle": "-", "label": line.label, "markersize": 5}
+    if line.is_level:
+        return looks | {"linestyle": _LEVELS[number % len(_LEVELS)], "color": "#555555", "linewidth": 1.4}
     looks |= {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKS[number % len(_MARKS)]}
     return looks | {"linestyle": "--", "alpha": 0.55, "markerfacecolor": "none"} if line.published else looks
 

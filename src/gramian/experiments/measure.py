@@ -18,6 +18,7 @@ from gramian.learn.trials import FoundStates
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.training import Recipe, TrainingData, TrainingRun, train
+from gramian.training.papers import PAPERS, paper_recipe
 from gramian.trees import Tree
 from gramian.trees.tree import phrase, preterminal
 
@@ -40,21 +41,17 @@ LABELS = {
 def recipe_of(settings: dict[str, Any], seed: int) -> Recipe:
     """Return the recipe of some settings of an experiment; each of its seeds has seeds of its own for its models.
 
-    Settings are ``method``, ``states``, ``models`` of several, ``options`` (of the learner), and ``shape`` (direction, horizontal,
-    vertical).
+    Settings are ``method``, which may be the name of a paper; ``states``, ``models`` of several, ``options`` (of the learner),
+    ``recipe`` (further options of a recipe), and ``shape`` (direction, horizontal, vertical).
     """
     models = settings.get("models", 2 if settings["method"] == "best" else 1)
     shape = dict(zip(("direction", "horizontal", "vertical"), settings.get("shape", ()), strict=False))
-    return Recipe(
-        method=settings["method"],
-        n_states=settings.get("states"),
-        models=models,
-        parameters=settings.get("options", {}),
-        full=settings["method"] == "thesis",
-        random_state=seed * models,
-        preset="whole",
-        **shape,
-    )
+    given = {"n_states": settings.get("states"), "models": models, "parameters": settings.get("options", {})}
+    given |= {"random_state": seed * models, "preset": "whole"} | shape | settings.get("recipe", {})
+    method = settings["method"]
+    if method in PAPERS:
+        return paper_recipe(method, **{name: value for name, value in given.items() if value is not None})
+    return Recipe(method=method, **given)
 
 
 def training_data(trees: Sequence[GoldTree], recipe: Recipe = Recipe(preset="whole")) -> TrainingData:
@@ -93,14 +90,15 @@ def train_and_score(
 ) -> dict[str, Any]:
     """Learn, parse and score; TrainingData are for trainings that share what learners derive from the trees.
 
-    Settings are those of :func:`recipe_of`, and ``tags``: "gold" gives the parser the words' tags; with "both" it also parses words
-    alone, for figures that begin with ``words_``. `scheme` tells the habits of the treebank; Penn's are scored without punctuation.
+    Settings are those of :func:`recipe_of`, ``decoder``, and ``tags``: "gold" gives the parser the words' tags; with "both" it also
+    parses words alone, for figures that begin with ``words_``. `scheme` tells the habits of the treebank; Penn's are scored without
+    punctuation.
     """
     model, learnt = trained(train, recipe_of(settings, seed))
-    tags = settings.get("tags")
-    result = parse_and_score(model, test, gold_tags=tags in ("gold", "both"), scheme=scheme)
+    tags, how = settings.get("tags"), {"scheme": scheme, "decoder": settings.get("decoder", "max-recall")}
+    result = parse_and_score(model, test, gold_tags=tags in ("gold", "both"), **how)
     if tags == "both":
-        words = parse_and_score(model, test, scheme=scheme)
+        words = parse_and_score(model, test, **how)
         result |= {f"words_{name}": words[name] for name in (*METRICS, "tagging", "fallback", "milliseconds")}
     return result | {
         "training_seconds": round(learnt, 3),
@@ -145,7 +143,9 @@ def parse_and_score(
         "parsing_seconds": round(parsed, 3),
         "milliseconds": round(1000 * parsed / len(test), 3),
         "sentences_parsed": len(test),
-        "signature": scores.signature("f1").replace("tags:predicted", "tags:gold"),
+        "signature": scores.signature("f1")
+        .replace("tags:predicted", "tags:gold")
+        .replace("failures:empty", "failures:fallback trees, which count"),
         "sentences": {
             name: [[round(part, 5) for part in pair] for pair in scores.statistics(name)] for name in METRICS
         },

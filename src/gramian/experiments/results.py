@@ -67,16 +67,24 @@ class Table:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a figure: points with their spread; published figures are drawn dashed and pale."""
+    """One line of a figure: points with their spread. Published figures are drawn dashed and pale; baselines that were computed here,
+    which are the same everywhere, as lines without marks.
+    """
 
     label: str
     points: Sequence[tuple[float, Spread]]
     published: bool = False
+    is_level: bool = False
 
     @classmethod
     def of(cls, label: str, points: Iterable[tuple[float, Spread | None]]) -> Line:
         """Return a line through the points that there are."""
         return cls(label, [(x, spread) for x, spread in points if spread is not None])
+
+    @classmethod
+    def level(cls, label: str, ends: Sequence[float], value: float) -> Line:
+        """Return a baseline that was computed here: one value from one end of the axis to the other."""
+        return cls(label, [(x, Spread(value)) for x in ends], is_level=True)
 
     @classmethod
     def printed(cls, label: str, points: Iterable[tuple[float, float]]) -> Line:
@@ -86,7 +94,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot of the report. With `categories`, x counts these, points stand beside their names; `reference` is a line to compare with."""
+    """A plot of the report. With `categories`, x counts these, points stand beside their names; `reference` is a line to compare with.
+
+    With `twin`, these lines have a scale of their own at the right, `y_twin`.
+    """
 
     name: str
     caption: str
@@ -97,6 +108,8 @@ class Figure:
     log_y: bool = False
     categories: Sequence[str] = ()
     reference: float | None = None
+    twin: Sequence[Line] = ()
+    y_twin: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Word error rate against the number of states: the data of figures 3 to 5 of Balle et al. (2014).
 
-Figure 3 has the basis of symbols beside the n-gram baselines, figure 4 bases of frequent substrings, figure 5
-EM; each for twelve and for 45 tags. Every function takes the strings to learn from and the strings to
-predict, and returns the points of a curve.
+Figure 3 has bases of symbols, as published without the empty string, and of frequent substrings beside the n-gram baselines; figure 4
+EM, against states and against iterations; figure 5 the best of each; for twelve and for 45 tags. Every function takes the strings to
+learn from and the strings to predict, and returns the points of a curve.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def spectral_curve(
     test: Sequences,
     states: Iterable[int],
     *,
-    basis_size: int | Literal["symbols"] = 500,
+    basis_size: int | Literal["symbols", "symbols and empty"] = 500,
     max_length: int = 4,
     scaled: bool = False,
     repair: Literal["em"] | None = None,
@@ -55,8 +55,8 @@ def spectral_curve(
 ) -> list[CurvePoint]:
     """Return the error of spectral automata of several ranks, cut from one decomposition; higher ranks than it has are left out.
 
-    The basis is of so many frequent substrings, or of the symbols and the empty string; `repair` makes automata into
-    distributions by clustering and EM.
+    The basis is of so many frequent substrings, or of the symbols, as published, or of these and the empty string; `repair` makes
+    automata into distributions by clustering and EM.
 
     Examples
     --------
@@ -66,8 +66,9 @@ def spectral_curve(
     """
     began = process_time()
     ranks = sorted(set(states))
-    if basis_size == "symbols":
-        name, basis = "symbols", Basis.symbols(train.alphabet)
+    name: str
+    if isinstance(basis_size, str):
+        name, basis = basis_size, Basis.symbols(train.alphabet, empty=basis_size != "symbols")
     else:
         name, basis = f"{basis_size} substrings", Basis.frequent(train, basis_size, max_length=max_length)
     name = f"spectral, {name}{', scaled' if scaled else ''}{', EM' if repair else ''}"
@@ -103,6 +104,34 @@ def em_curve(
         model = PNFAEM(n, pseudo_count=1e-3, **options).fit(train).model_
         points.append(_point(f"EM, {max_iter} iterations", model, test, process_time() - began))
     return points
+
+
+def em_convergence(
+    train: Sequences,
+    test: Sequences,
+    n_states: int,
+    steps: Iterable[int],
+    *,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> dict[int, float]:
+    """Return the word error rate after each of some numbers of EM iterations from one random start.
+
+    Examples
+    --------
+    >>> strings = Sequences.from_strings(["ab" * (i % 4) for i in range(40)])
+    >>> list(em_convergence(strings, strings, 4, [1, 10, 5], random_state=1))
+    [1, 5, 10]
+    """
+    found: dict[int, float] = {}
+    learner = PNFAEM(n_states, pseudo_count=1e-3, tolerance=0.0, n_jobs=n_jobs, random_state=random_state)
+    done = 0
+    for step in sorted(set(steps)):
+        model = learner.set_params(max_iter=step - done).fit(train).model_
+        found[step] = next_symbol_scores(model, test).word_error_rate
+        learner.set_params(start=model)
+        done = step
+    return found
 
 
 def _point(curve: str, model: WFA | PDFA, test: Sequences, seconds: float) -> CurvePoint:

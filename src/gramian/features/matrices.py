@@ -18,8 +18,10 @@ class Features:
 
     Attributes
     ----------
-    templates : {"plain", "paper", "rich"}
+    templates : {"thesis", "plain", "paper", "rich"}
         Name of a set of templates; see :data:`gramian.features.SETS`.
+    rare_words : int
+        Words seen less often are told apart by their class alone, as the lexicon has it.
     min_count : int
         Values seen less often within a symbol share one feature per template.
     scaling : bool
@@ -32,6 +34,7 @@ class Features:
     """
 
     templates: str = option(OneOf(*SETS), default="rich")
+    rare_words: int = option(Whole(1), default=6)
     min_count: int = option(Whole(1), default=1)
     scaling: bool = option(Boolean(), default=True)
     kappa: float = option(Number(0), default=5.0)

@@ -1,8 +1,8 @@
 """Inside and outside feature templates, each one vectorised over all nodes of a treebank.
 
 A template maps a :class:`NodeView` to one integer per node: equal integers mean equal feature values, -1 means that the template says
-nothing about that node. The sets follow Cohen et al. (2013) and, for the ``plain`` sets, the four-plus-four features of a
-simpler reimplementation; ``rich`` adds words and neighbouring tags.
+nothing about that node. The set ``paper`` follows Cohen et al. (2013), ``thesis`` the four-plus-four features of a plainer
+reimplementation, ``plain`` the same with outside features joined to those below them; ``rich`` adds words and neighbouring tags.
 """
 
 from __future__ import annotations
@@ -188,6 +188,9 @@ OUTSIDE: dict[str, Template] = {
     ),
     "parent": lambda v: v.label[v.parent],
     "parent-grandparent": lambda v: combine(v.label[v.parent], v.label[v.parent[v.parent]]),
+    "grandparent": lambda v: v.label[v.parent[v.parent]],
+    "rule-above": lambda v: _if_any(v.rule[v.parent], v.parent >= 0),
+    "rule-two-above": lambda v: _if_any(v.rule[v.parent[v.parent]], v.parent[v.parent] >= 0),
     "outer-head-tag": lambda v: v.label[v.outer_head],
     "words-left": lambda v: v.start,
     "words-right": lambda v: v._leaf_at[2] - v.end,
@@ -208,6 +211,7 @@ _RICH_OUT = "outer-head-word sibling-head-word tag-before tag-after word-before 
 SETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     name: (tuple(inside.split()), tuple(outside.split()))
     for name, inside, outside in (
+        ("thesis", "rule left right width", "parent grandparent rule-above rule-two-above"),
         ("plain", "rule left right width", "parent parent-grandparent above above-two"),
         ("paper", _PAPER_IN, _PAPER_OUT),
         ("rich", f"{_PAPER_IN} {_RICH_IN}", f"{_PAPER_OUT} {_RICH_OUT}"),

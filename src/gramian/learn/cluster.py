@@ -10,7 +10,7 @@ the whole features, projected by what the thinned ones gave. Gaussian noise dist
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from gramian.learn.counting import count_soft_states, count_states, spread_unsee
 from gramian.learn.learner import Learner, Maximisation
 from gramian.learn.lexicon_counts import LexiconChoice
 from gramian.learn.observations import Columns, Observations
-from gramian.learn.smoothing import NO_SMOOTHING, Smoothing
+from gramian.learn.smoothing import Smoothing
 from gramian.learn.states import Allocation, States
 from gramian.learn.svd import CrossSVD, cross_svd
 from gramian.learn.tables import LatentTables, Layout
@@ -53,6 +53,8 @@ class Clustering:
     projection : {"weighted", "raw"}
         ``"weighted"``: centred, every coordinate scaled to unit variance and weighted by its singular value. ``"raw"``: plain projections,
         as in the paper.
+    start : {"k-means++", "random"}
+        Where k-means begins: at nodes far from each other, or at random ones, as in the paper.
     restarts : int
         How many times k-means starts anew; the best result is kept.
     soft : float, optional
@@ -63,6 +65,7 @@ class Clustering:
 
     rank: int | None = option(or_none(Whole(1)), default=None)
     projection: Literal["weighted", "raw"] = option(OneOf("weighted", "raw"), default="weighted")
+    start: Literal["k-means++", "random"] = option(OneOf("k-means++", "random"), default="k-means++")
     restarts: int = option(Whole(1), default=1)
     soft: float | None = option(or_none(Number(above=0)), default=None)
     noise: Noise | None = option(or_none(OneOf(*get_args(Noise))), default=None)
@@ -136,25 +139,6 @@ class SpectralClustering(Learner):
         self.features, self.clustering = features, clustering
         self.smoothing, self.lexicon = smoothing, lexicon
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
-
-    @classmethod
-    def thesis_setting(cls, n_states: int = 8, **options: Any) -> Self:
-        """Return the learner of a plain reimplementation, for comparison: four features a side without scaling, raw projections, the
-        same number of states for every symbol, nothing smoothed, and rare words told apart by their tag alone.
-
-        Examples
-        --------
-        >>> SpectralClustering.thesis_setting(8).clustering.projection
-        'raw'
-        """
-        plain: dict[str, Any] = {
-            "allocation": "all",
-            "features": Features("plain", scaling=False, heads=None),
-            "clustering": Clustering(projection="raw", restarts=10),
-            "smoothing": NO_SMOOTHING,
-            "lexicon": "pos",
-        }
-        return cls(n_states, **(plain | options))
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         counts = self._clustered_counts(seen, report)
@@ -230,8 +214,10 @@ class SpectralClustering(Learner):
         distinct = len(np.unique(vectors[: 50 * n_clusters], axis=0))
         if distinct < n_clusters:  # a treebank may be sorted
             distinct = len(np.unique(vectors, axis=0))
-        restarts, number = self.clustering.restarts, min(n_clusters, distinct)
-        model = KMeans(number, n_init=restarts, max_iter=50, random_state=self.random_state)
+        how, number = self.clustering, min(n_clusters, distinct)
+        model = KMeans(
+            number, init=how.start, n_init=how.restarts, max_iter=50, random_state=self.random_state
+        )
         return model.fit(vectors, sample_weight=weight)
 
     def project(
@@ -264,7 +250,7 @@ class SpectralClustering(Learner):
                 strength = svd.singular_values[kept] / svd.singular_values[0]
                 half *= strength / np.maximum(_deviation(half, weight), 1e-12)
             if how.noise in ("additive", "multiplicative"):
-                half = disturbed(half, how.noise, how.noise_level, random)
+                half = disturbed(half, how.noise, how.noise_level, random, by_mean=not weighted)
             halves.append(half)
         return np.concatenate(halves, axis=1).astype(np.float32), svd
 
@@ -289,15 +275,21 @@ def thinned(matrix: sparse.csr_array, level: float, random: np.random.Generator)
 
 
 def disturbed(
-    vectors: npt.NDArray[np.float64], noise: str, level: float, random: np.random.Generator
+    vectors: npt.NDArray[np.float64],
+    noise: str,
+    level: float,
+    random: np.random.Generator,
+    *,
+    by_mean: bool = False,
 ) -> npt.NDArray[np.float64]:
     """Return projections with Gaussian noise.
 
-    ``additive``: each coordinate gets noise whose variance is `level` times the coordinate's mean square (the paper has its absolute
-    mean, which is zero once projections are centred). ``multiplicative``: each number is multiplied by one plus noise of variance
-    `level`.
+    ``additive``: each coordinate gets noise whose variance is `level` times the coordinate's mean square; `by_mean`: times its absolute
+    mean, as in the paper, which is zero once projections are centred. ``multiplicative``: each number is multiplied by one plus noise of
+    variance `level`.
     """
     drawn = random.standard_normal(vectors.shape) * np.sqrt(level)
     if noise == "multiplicative":
         return vectors * (1 + drawn)
-    return vectors + drawn * np.sqrt((vectors**2).mean(axis=0))
+    spread = np.abs(vectors.mean(axis=0)) if by_mean else (vectors**2).mean(axis=0)
+    return vectors + drawn * np.sqrt(spread)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.base import Boolean, Either, InstanceOf, Number, OneOf, Whole, option, options
+from gramian.base import Boolean, Either, InstanceOf, Number, OneOf, Whole, option, options, or_none
 from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
 from gramian.corpus.tagged import TaggedWords
@@ -48,26 +49,37 @@ class LexiconOptions:
         Weight of the coarser distribution of states, in counts.
     tag_shrinkage : float
         Weight of the tags that a word's form suggests, in counts.
-    suffixes : bool
-        If false, rare words are told apart by their tag alone: all rare words of a tag share its states.
+    suffixes : bool, optional
+        If false, rare words are told apart by their tag alone: all rare words of a tag share its states. None is true for Penn-style
+        English and false for all others, as measured to be better.
     """
 
     rare: int = option(Whole(0), default=10)
     shrinkage: float = option(Number(0), default=3.0)
     tag_shrinkage: float = option(Number(0), default=0.5)
-    suffixes: bool = option(Boolean(), default=True)
+    suffixes: bool | None = option(or_none(Boolean()), default=True)
+
+    @classmethod
+    def called(cls, name: LexiconName, **changes: Any) -> LexiconOptions:
+        """Return the options of a name, some of them changed.
+
+        ``"suffix"``: rare words are told apart by their shape and suffix; ``"tag"``: by their tag alone, with whatever morphology it
+        holds; ``"pos"``: likewise, words seen less than five times only, and nothing is smoothed; ``"auto"``: ``"suffix"`` for Penn-style
+        English, ``"tag"`` for all others.
+
+        Examples
+        --------
+        >>> LexiconOptions.called("pos", rare=19)
+        LexiconOptions(rare=19, shrinkage=0.0, tag_shrinkage=0.0, suffixes=False)
+        """
+        named = {"suffix": cls(), "tag": cls(suffixes=False), "pos": cls(4, 0.0, 0.0, suffixes=False)}
+        return replace(named.get(name, cls(suffixes=None)), **changes)
 
     @classmethod
     def named(cls, lexicon: LexiconChoice, bank: Treebank) -> LexiconOptions:
-        """Return the options called ``"suffix"``: rare words are told apart by their shape and suffix; ``"tag"``: by their tag alone,
-        with whatever morphology it holds; ``"pos"``: likewise, words seen up to five times only, and nothing is smoothed; or ``"auto"``:
-        ``"suffix"`` for Penn-style English, ``"tag"`` for all others, as measured to be better.
-        """
-        if isinstance(lexicon, LexiconOptions):
-            return lexicon
-        if lexicon == "auto":
-            lexicon = "suffix" if is_penn_english(bank.symbols) else "tag"
-        return {"suffix": cls(), "tag": cls(suffixes=False), "pos": cls(5, 0.0, 0.0, suffixes=False)}[lexicon]
+        """Return the options that a choice stands for, given the labels of a treebank."""
+        found = lexicon if isinstance(lexicon, LexiconOptions) else cls.called(lexicon)
+        return found if found.suffixes is not None else replace(found, suffixes=is_penn_english(bank.symbols))
 
 
 LexiconChoice: TypeAlias = LexiconName | LexiconOptions

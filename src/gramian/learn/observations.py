@@ -25,8 +25,6 @@ from gramian.trees import HeadRules, Tree
 
 Columns = list[npt.NDArray[np.int64]]
 
-_FEATURE_WORD = 6  # words seen less often are replaced by their class in features
-
 
 def head_rules(heads: str | None, bank: Treebank | LPCFG) -> HeadRules | None:
     """Return the head rules that an option `heads` stands for, given the labels of a treebank or grammar."""
@@ -74,8 +72,8 @@ class Observations:
         else:
             self.bank, self.productions = self.further.bank, self.further.productions
         self._lexical: dict[LexiconOptions, LexicalModel] = {}
-        self._views: dict[tuple[str | None, bool], NodeView] = {}
-        self._columns: dict[tuple[str, str | None, bool], tuple[Columns, Columns]] = {}
+        self._views: dict[tuple[str | None, bool, int], NodeView] = {}
+        self._columns: dict[tuple[str, str | None, int, bool], tuple[Columns, Columns]] = {}
 
     @classmethod
     def of(cls, trees: Observations | Treebank | Iterable[Tree]) -> Observations:
@@ -148,26 +146,28 @@ class Observations:
 
     def feature_columns(self, features: Features, lexicon: LexiconChoice = "auto") -> tuple[Columns, Columns]:
         """Return the values of all inside and outside templates over all nodes; rare words look as the lexicon sees them."""
-        key = features.templates, features.heads, LexiconOptions.named(lexicon, self.bank).suffixes
+        suffixes = bool(LexiconOptions.named(lexicon, self.bank).suffixes)
+        key = features.templates, features.heads, features.rare_words, suffixes
         if key in self._columns:
             return self._columns[key]
         inside, outside = SETS[features.templates]
-        view = self.view(features.heads, key[2])
+        view = self.view(features.heads, suffixes, features.rare_words)
         columns = [INSIDE[name](view) for name in inside], [OUTSIDE[name](view) for name in outside]
         if self.keep_features:
             self._columns[key] = columns
         return columns
 
-    def view(self, heads: str | None, suffixes: bool) -> NodeView:
+    def view(self, heads: str | None, suffixes: bool, rare_words: int = Features().rare_words) -> NodeView:
         """Return the nodes, as feature templates see them."""
-        if (heads, suffixes) not in self._views:
+        key = heads, suffixes, rare_words
+        if key not in self._views:
             word_class = Vocabulary.of(self.bank).classes(
-                _FEATURE_WORD, lambda word: suffix_chain(word, longest=2)[-1] if suffixes else ""
+                rare_words, lambda word: suffix_chain(word, longest=2)[-1] if suffixes else ""
             )
             rules = head_rules(heads, self.bank)
             head = None if rules is None else head_leaves(self.bank, rules)
-            self._views[heads, suffixes] = NodeView(self.bank, word_class, head)
-        return self._views[heads, suffixes]
+            self._views[key] = NodeView(self.bank, word_class, head)
+        return self._views[key]
 
     @cached_property
     def boundaries(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:

@@ -114,7 +114,8 @@ def search_states(
     *,
     method: Literal["beam", "greedy"] = "beam",
     together: bool = True,
-    symbols: int = 20,
+    by_count: bool = True,
+    symbols: int | None = 20,
     beam: int = 5,
     step: int = 5,
     reach: int = 4,
@@ -131,16 +132,19 @@ def search_states(
     The `score` of a grammar is the higher the better. ``"beam"`` keeps a queue of the `beam` best assignments (Narayan and Cohen
     2016, figure 2); with ``"greedy"`` only the best goes on, and the grid has a tenth of the most states, which depend on the
     symbol's frequency (their released program). The grid of a beam has the width `step`, and up to `reach` from a number of it is
-    looked. Only so many `symbols` are searched over, until `budget` candidates are scored; the result does not depend on `n_jobs` threads.
+    looked. Only so many `symbols` are searched over (all, if None), until `budget` candidates are scored; the result does not depend
+    on `n_jobs` threads. `by_count`: a symbol seen less than 500 times gets fewer states at most than `cache.largest`.
 
     `together`: before single symbols, try fewer and more states of all symbols, then of all intermediate ones, all phrases and all
-    tags: such steps are large enough for a few hundred sentences to tell, and a small budget gets somewhere.
+    tags: such steps are large enough for a few hundred sentences to tell, and a small budget gets somewhere. The paper has neither
+    this nor `by_count`, and searches over all symbols.
 
     `elsewhere` scores assignments in its own way, on a cluster say, in the same order; instead of `score`. The file `log` has a line
     for every candidate, and one that is there is not scored again; a log of another `judge`, what the score depends on, is refused.
     """
     check_value("method", method, OneOf("beam", "greedy"))
-    for name, value in zip(("symbols", "beam", "step", "reach"), (symbols, beam, step, reach), strict=True):
+    given = {"beam": beam, "step": step, "reach": reach} | ({} if symbols is None else {"symbols": symbols})
+    for name, value in given.items():
         check_value(name, value, Whole(1))
     check_value("n_jobs", n_jobs, Jobs())
     if elsewhere is None:
@@ -152,7 +156,7 @@ def search_states(
     about = hashlib.sha256(about.encode()).hexdigest()[:16]
     search = Trials(elsewhere, budget, log, {"search": f"{about} {judge}".strip(), "symbols": names})
     count = cache.seen.label_count
-    most = allocate_states(count, cache.largest, "frequency").tolist()
+    most = allocate_states(count, cache.largest, "frequency" if by_count else "all").tolist()
     places = _groups(cache) if together else []
     places += [(names[symbol], [symbol]) for symbol in np.argsort(-count, kind="stable")[:symbols].tolist()]
     start = search.run("", [cache.start], range(len(names)))[0]

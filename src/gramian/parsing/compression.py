@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal
 
+import numpy as np
+
 from gramian.errors import OptionError
 from gramian.grammar.compress import lowrank
 from gramian.grammar.compress.bound import guarantee
@@ -25,7 +27,8 @@ def compress_model(
     """Return a model whose rules are of low rank; its report tells how many, and the error, under ``"low rank"``.
 
     If `shared`, all rules have one decomposition, which takes no `options` of :func:`~gramian.grammar.compress.lowrank.compress`; if
-    `half`, the error is that of a file of 16-bit numbers.
+    `half`, the error is that of a file of 16-bit numbers. With a gate, ``"gate"`` tells how many rules are beyond it, which rounding
+    alone brings about, and the largest error.
     """
     if shared and (options.get("signed") or options.get("gate") is not None or rank == "auto"):
         raise OptionError("--shared takes a --rank such as 256, and neither --gate nor --signed")
@@ -38,6 +41,11 @@ def compress_model(
             one = lowrank.compress(grammar, rank, **{**options, "signed": signed})
         found.append(lowrank.compared(grammar, rounded(Model(one.grammar)).grammar) if half else one)
     facts = _together([one.summary() for one in found])
+    if (gate := options.get("gate")) is not None:
+        measure = options.get("measure", "relative")
+        errors = np.concatenate([one.error(measure) for one in found])
+        facts["gate"] = {"limit": gate, "measure": measure, "rules beyond": int((errors > gate).sum())}
+        facts["gate"]["largest error"] = float(errors.max(initial=0.0))
     # The error of what the model came from adds to that of what was done to it now.
     facts["gamma"] += model.report.get("low rank", {}).get("gamma", 0.0)
     first, *others = (one.grammar for one in found)

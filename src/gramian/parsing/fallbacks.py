@@ -17,7 +17,7 @@ from typing import NamedTuple
 from gramian.chart.backend import ChartInput
 from gramian.chart.chart_parser import ChartParser
 from gramian.chart.constraints import Constraints
-from gramian.chart.decode import DECODERS
+from gramian.chart.decode import DECODERS, RECALL_PENALTY
 from gramian.chart.forest import Allowed, Forest, Pruning
 from gramian.grammar.glue import END, end_scores, glued, root_label
 from gramian.grammar.lpcfg import LPCFG
@@ -42,6 +42,7 @@ class Request(NamedTuple):
     decoder: str
     k: int = 1
     constraints: Constraints | None = None
+    recall_penalty: float = RECALL_PENALTY
 
     def allowed(self, grammar: LPCFG, n_words: int) -> Allowed | None:
         """Return what the constraints allow in charts of a grammar."""
@@ -53,7 +54,9 @@ class Request(NamedTuple):
         share = seconds and seconds * len(tokens) / len(self.tokens)
         given, limits = self.given and self.given[part], replace(self.limits, seconds=share)
         constraints = self.constraints and self.constraints.within(part.start, part.stop)
-        return Request(tokens, given, limits, self.deadline, self.decoder, 1, constraints)
+        return Request(
+            tokens, given, limits, self.deadline, self.decoder, 1, constraints, self.recall_penalty
+        )
 
 
 class Attempts:
@@ -100,8 +103,8 @@ class Attempts:
         if forest is None:
             return None, None
         reranker = self._reranker if request.decoder == DECODERS[0] else None
-        log_words = _log_words(words)
-        result = read_result(forest, request.tokens, log_words, status, request.k, request.decoder, reranker)
+        about = request.tokens, _log_words(words), status, request.k, request.decoder, reranker
+        result = read_result(forest, *about, request.recall_penalty)
         return result, forest
 
     def _wide(self, request: Request, words: list[Word]) -> ParseResult | None:
@@ -122,7 +125,9 @@ class Attempts:
         if forest is None:
             return None
         tokens = [*request.tokens, END]
-        result = read_result(forest, tokens, _log_words(words), "glued", request.k, request.decoder)
+        glued: Status = "glued"
+        about = tokens, _log_words(words), glued, request.k, request.decoder, None
+        result = read_result(forest, *about, request.recall_penalty)
         return result and without_end(result)
 
     def _in_parts(self, request: Request) -> ParseResult:

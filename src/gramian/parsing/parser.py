@@ -19,10 +19,10 @@ from gramian.chart.backend import ChartInput
 from gramian.chart.chart_parser import ChartParser
 from gramian.chart.combine import EXPERT_WEIGHT, WeightedExpert
 from gramian.chart.constraints import Constraints
-from gramian.chart.decode import DECODERS
+from gramian.chart.decode import DECODERS, RECALL_PENALTY
 from gramian.chart.derivations import log_probabilities, sample
 from gramian.chart.forest import Forest, Pruning
-from gramian.chart.readout import to_tree
+from gramian.chart.readout import Decoded, to_tree
 from gramian.errors import OptionError
 from gramian.grammar.lexicon import joined
 from gramian.grammar.lpcfg import LPCFG
@@ -32,7 +32,7 @@ from gramian.parsing.fallbacks import Attempts, Request
 from gramian.parsing.limits import Deadline, Limits
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
-from gramian.parsing.result import Alternative, ParseResult
+from gramian.parsing.result import Alternative, ParseResult, Reranker
 from gramian.parsing.sentence_splitter import SentenceSplitter
 from gramian.parsing.sentences import Constrained, ReadSentence, Sentence, read_sentence
 from gramian.parsing.words import WordTable
@@ -52,6 +52,8 @@ class Parser:
     model : Model or LPCFG
     decoder : str
         What makes a tree the best: one of :data:`gramian.chart.decode.DECODERS`.
+    recall_penalty : float
+        What a bracket costs under the decoder ``max-recall``; with 0 every bracket that has any probability is worth having.
     combination : str
         How the grammars of a model that holds several are combined: one of
         :data:`gramian.chart.combine.COMBINATIONS`.
@@ -87,6 +89,7 @@ class Parser:
         model: Model | LPCFG,
         *,
         decoder: str = "max-recall",
+        recall_penalty: float = RECALL_PENALTY,
         combination: str = "product",
         pruning: Pruning = Pruning(),
         rerank: bool = True,
@@ -98,6 +101,9 @@ class Parser:
         self.model = model if isinstance(model, Model) else Model(model)
         self.limits = Limits(max_length, max_seconds, max_memory)
         self.decoder = _known_decoder(decoder)
+        if not recall_penalty >= 0:
+            raise OptionError(f"recall_penalty must be at least 0, got {recall_penalty}")
+        self.recall_penalty = float(recall_penalty)
         self.pruning, self.splitter = pruning, splitter
         experts: list[WeightedExpert] = []
         if self.model.expert is not None:
@@ -111,7 +117,13 @@ class Parser:
             weight = NEURAL_WEIGHT if self.model.neural_weight is None else self.model.neural_weight
             experts.append(WeightedExpert(LabelExpert(self.model.neural, self.model.grammar), weight))
         reranker = self.model.reranker if rerank else None
-        chart = ChartParser(self.model.grammars, combination, kinds=self.model.kinds or None, experts=experts)
+        choose = None
+        if (
+            combination == "hierarchical" and reranker is not None
+        ):  # it chooses within kinds, coverage across them
+            choose, reranker = partial(_first_choice, reranker), None
+        kinds = self.model.kinds or None
+        chart = ChartParser(self.model.grammars, combination, kinds=kinds, experts=experts, choose=choose)
         table = WordTable(joined([one.lexicon for one in self.model.grammars]))
         self._attempts = Attempts(chart, table, pruning, reranker)
         if not (self.model.others or experts):
@@ -302,7 +314,12 @@ class Parser:
         read = read_sentence(sentence, self.model.tokens)
         decoder = self.decoder if decoder is None else _known_decoder(decoder)
         deadline = Deadline.of(self.limits)
-        return Request(read.tokens, read.given, self.limits, deadline, decoder, k, constraints), read
+        what = read.tokens, read.given, self.limits, deadline, decoder, k, constraints
+        return Request(*what, self.recall_penalty), read
+
+
+def _first_choice(reranker: Reranker, forest: Forest, words: Sequence[str]) -> Decoded | None:
+    return next(iter(reranker.ranked(forest, words, 1)), None)
 
 
 def _known_decoder(decoder: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, Literal, Protocol
 
-from gramian.chart.decode import decode
+from gramian.chart.decode import RECALL_PENALTY, decode
 from gramian.chart.derivations import log_probabilities
 from gramian.chart.forest import Forest
 from gramian.chart.k_best import k_best
@@ -150,13 +150,14 @@ def read_result(
     k: int,
     decoder: str,
     reranker: Reranker | None = None,
+    recall_penalty: float = RECALL_PENALTY,
 ) -> ParseResult | None:
     """Return the best tree or trees of a forest, or None if none has a probability."""
     if k == 1 and reranker is None:
-        best = decode(forest, decoder)
+        best = decode(forest, decoder, recall_penalty=recall_penalty)
         ranked = [] if best is None else [best]
     elif reranker is None:
-        ranked = k_best(forest, k, decoder)
+        ranked = k_best(forest, k, decoder, recall_penalty=recall_penalty)
     else:
         ranked = reranker.ranked(forest, words, k)
     if not ranked:

@@ -56,9 +56,15 @@ class Member:
 
 
 def plan_members(
-    models: int, noise: str = "seeds", directions: Sequence[str] = ("right", "left"), seed: int = 0
+    models: int,
+    noise: str = "seeds",
+    directions: Sequence[str] = ("right", "left"),
+    seed: int = 0,
+    level: float | None = None,
 ) -> list[Member]:
     """Share noises (none are ``"seeds"``, all in turn are ``"mixed"``), their levels and directions out over a number of models.
+
+    Without a `level` those of the paper come in turn.
 
     Examples
     --------
@@ -71,8 +77,9 @@ def plan_members(
     for number in range(models):
         turn = number // len(directions)
         scheme = schemes[turn % len(schemes)]
-        level = LEVELS[turn // len(schemes) % len(LEVELS)] if scheme else 0.0
-        members.append(Member(seed + number, directions[number % len(directions)], scheme, level))
+        own = LEVELS[turn // len(schemes) % len(LEVELS)] if level is None else level
+        direction = directions[number % len(directions)]
+        members.append(Member(seed + number, direction, scheme, own if scheme else 0.0))
     return members
 
 
@@ -130,7 +137,9 @@ def member_tasks(recipe: Recipe, data: TrainingData, folder: Path | None = None)
     kept = None if folder is None else str(folder)
     tasks = [
         MemberTask(data.key, recipe.method, recipe.learner_parameters(), member, not recipe.full, folder=kept)
-        for member in plan_members(recipe.n_models, recipe.noise, recipe.directions, recipe.random_state)
+        for member in plan_members(
+            recipe.n_models, recipe.noise, recipe.directions, recipe.random_state, recipe.noise_level
+        )
     ]
     experts = {NEURAL: recipe.neural_parameters} if recipe.expert in ("neural", "both") else {}
     experts |= {EXPERT: {}} if recipe.expert in ("crf", "both") else {}

@@ -30,20 +30,40 @@ METHODS = {
     "em": "EM",
     "split-merge": "SplitMerge",
     "pcfg": "PCFG",
-    "thesis": "SpectralClustering",
 }
-"""The learner of each method; the last, with the thesis's setting, is for comparison only."""
+"""The learner of each method."""
+
+GROUPS = {
+    "features": "Features of nodes (spectral methods)",
+    "states": "Numbers of states, and how they are found",
+    "smoothing": "Words and smoothing",
+    "research": "Research: binarisation, noise, parts of papers",
+}
+"""Headings under which options are listed, by the name of the group; the usual ones have none."""
 
 _BEST_STATES = 32  # the most states of a label of the method best
 _POLISHED = ("best", "spectral-em")
 _CLUSTERED = (*_POLISHED, "spectral-cluster")
 _SPECTRAL = (*_CLUSTERED, "spectral-moments")
+_SMOOTHED = (*_CLUSTERED, "em", "split-merge")
 _METHODS_WITH = {
     "allocation": (*_SPECTRAL, "em"),
     "growth": (*_SPECTRAL, "em"),
     "search": (*_SPECTRAL, "em"),
     "features": _SPECTRAL,
-    "lexicon": _CLUSTERED,
+    "scaling": _SPECTRAL,
+    "svd_rank": _CLUSTERED,
+    "projection": _CLUSTERED,
+    "soft": _CLUSTERED,
+    "k_means_start": _CLUSTERED,
+    "k_means_restarts": _CLUSTERED,
+    "rule_smoothing": _SMOOTHED,
+    "state_smoothing": _SMOOTHED,
+    "sister_share": _SMOOTHED,
+    "moment_backoff": ("spectral-moments",),
+    "moment_unsmoothed": ("spectral-moments",),
+    "least_singular": ("spectral-moments",),
+    "noise_level": _CLUSTERED,
     "merge": _POLISHED,
     "max_iter": (*_POLISHED, "em"),
     "start": ("em",),
@@ -53,16 +73,42 @@ _METHODS_WITH = {
 _TEXT_OPTIONS = (
     "text_kind", "known", "relations", "text_length", "teacher", "rounds", "silver_weight", "least_confidence", "best_trees",
 )  # fmt: skip
-_PARTNERS = {"budget": "search", "judge": "search", "folds": "rerank", **dict.fromkeys(_TEXT_OPTIONS, "text")}
-_PARAMETERS = {"features": "features__templates"}  # where a learner has another name
+_PARTNERS = {
+    "folds": "rerank",
+    **dict.fromkeys(("budget", "judge", "search_symbols", "search_beam", "search_step"), "search"),
+    **dict.fromkeys(("search_groups", "search_by_count"), "search"),
+    **dict.fromkeys(_TEXT_OPTIONS, "text"),
+}
+_PARAMETERS = {  # where a learner has another name
+    "features": "features__templates",
+    "scaling": "features__scaling",
+    "svd_rank": "clustering__rank",
+    "projection": "clustering__projection",
+    "soft": "clustering__soft",
+    "k_means_start": "clustering__start",
+    "k_means_restarts": "clustering__restarts",
+    "rule_smoothing": "smoothing__rule",
+    "state_smoothing": "smoothing__state",
+    "sister_share": "smoothing__sister_share",
+    "moment_backoff": "backoff",
+    "moment_unsmoothed": "unsmoothed",
+    "least_singular": "least",
+}
+_ELSEWHERE = ("search", "start", "text", "noise_level")  # decided not by the learner's parameters
 _NOT_NOTED = ("n_jobs", "verbose", "watch", "start", "checkpoint")  # of the learner's parameters
 
 
 def _option(
-    default: Any, about: str, kind: Any = None, *, least: float | None = None, most: float | None = None
+    default: Any,
+    about: str,
+    kind: Any = None,
+    *,
+    group: str | None = None,
+    least: float | None = None,
+    most: float | None = None,
 ) -> Any:
-    """Declare an option: its default (None is the method's own), what it means, and which values it may have."""
-    facts = {"help": about, "kind": kind or type(default), "least": least, "most": most}
+    """Declare an option: its default (None is the method's own), what it means, which values it may have, and its group."""
+    facts = {"help": about, "kind": kind or type(default), "least": least, "most": most, "group": group}
     return field(default=default, metadata=facts)
 
 
@@ -92,34 +138,147 @@ class Recipe:
         "root",
         "States by the root of a label's count, by its frequency, or the same for all.",
         Literal["root", "frequency", "all"],
+        group="states",
     )
-    growth: float = _option(0.25, "With root: states per root of the count.", least=0.0)
+    growth: float = _option(0.25, "With root: states per root of the count.", group="states", least=0.0)
     search: str | None = _option(
         None,
         "Search for the number of states of each label by F1 on trees held out, instead of allocation alone.",
         Literal["beam", "greedy"],
+        group="states",
     )
-    budget: int = _option(40, "With search: how many candidates are tried.", least=1)
+    budget: int = _option(
+        40, "With search: how many candidates are tried; 0 for all.", group="states", least=0
+    )
     judge: str | None = _option(
-        None, "With search: file of trees that candidates are scored on; by default every tenth tree.", str
+        None,
+        "With search: file of trees that candidates are scored on; by default every tenth tree.",
+        str,
+        group="states",
+    )
+    search_symbols: int = _option(
+        20, "With search: over so many labels, the most frequent; 0 for all.", group="states", least=0
+    )
+    search_beam: int = _option(5, "With search: how many assignments are kept.", group="states", least=1)
+    search_step: int = _option(
+        5, "With search: width of the grid of numbers that is tried first.", group="states", least=1
+    )
+    search_groups: bool = _option(
+        True, "With search: first try fewer and more states of groups of labels.", group="states"
+    )
+    search_by_count: bool = _option(
+        True, "With search: labels seen less than 500 times get fewer states at most.", group="states"
+    )
+    svd_rank: int | None = _option(
+        None,
+        "Singular vectors that nodes are projected to; by default as many as states.",
+        int,
+        group="states",
+        least=1,
+    )
+    projection: str | None = _option(
+        None,
+        "Projections weighted by singular values (the default) or raw, as published.",
+        Literal["weighted", "raw"],
+        group="states",
+    )
+    soft: float | None = _option(
+        None,
+        "Soft clusters: power of the inverse distance to their centres by which nodes belong to them.",
+        float,
+        group="states",
+    )
+    k_means_start: str | None = _option(
+        None,
+        "Where k-means begins: at nodes far apart (the default) or at random ones, as published.",
+        Literal["k-means++", "random"],
+        group="states",
+    )
+    k_means_restarts: int | None = _option(
+        None, "How often k-means begins anew; by default once.", int, group="states", least=1
+    )
+    least_singular: float | None = _option(
+        None,
+        "With moments: singular values below this share of the largest are dropped; by default 0.01.",
+        float,
+        group="states",
+        least=0.0,
     )
     features: str | None = _option(
         None,
         "Feature set of the spectral methods; by default paper for moments, rich for the others.",
-        Literal["rich", "paper", "plain"],
+        Literal["rich", "paper", "plain", "thesis"],
+        group="features",
     )
+    scaling: bool = _option(True, "Scale features by the root of their frequency.", group="features")
     lexicon: str = _option(
         "auto",
-        "What rare words are told apart by: shape and suffix, or their tag; auto is suffix for Penn-style English, else tag.",
+        "What rare words are told apart by: shape and suffix, or their tag; auto is suffix for Penn-style English, else tag; "
+        "pos is tag without smoothing.",
         Literal["auto", "suffix", "tag", "pos"],
+        group="smoothing",
+    )
+    rare_words: int | None = _option(
+        None,
+        "Words seen less often are rare, in the lexicon and in features; by default 11 (pos: 5) and 6.",
+        int,
+        group="smoothing",
+        least=1,
+    )
+    word_smoothing: float | None = _option(
+        None,
+        "Counts that a word's class is worth for its states; by default 3.",
+        float,
+        group="smoothing",
+        least=0.0,
+    )
+    rule_smoothing: float | None = _option(
+        None,
+        "Counts that a label's rules are worth for each of its states; by default 2.",
+        float,
+        group="smoothing",
+        least=0.0,
+    )
+    state_smoothing: float | None = _option(
+        None,
+        "Counts that coarser distributions of child states are worth; by default 2.",
+        float,
+        group="smoothing",
+        least=0.0,
+    )
+    sister_share: float | None = _option(
+        None,
+        "Share that a state takes from its sisters; by default 0.02.",
+        float,
+        group="smoothing",
+        least=0.0,
+        most=1.0,
+    )
+    moment_backoff: float | None = _option(
+        None,
+        "With moments: constant C of the chained smoothing; by default 30.",
+        float,
+        group="smoothing",
+        least=0.0,
+    )
+    moment_unsmoothed: int | None = _option(
+        None,
+        "With moments: rules seen so often are not smoothed; by default 1000.",
+        int,
+        group="smoothing",
+        least=0,
     )
     max_iter: int | None = _option(None, "Steps of EM; by default the method's own number.", int, least=0)
-    cycles: int = _option(4, "With split-merge: how often every state is split.", least=1)
+    cycles: int = _option(4, "With split-merge: how often every state is split.", group="states", least=1)
     merge: float = _option(
-        0.0, "With spectral-em: share of similar states merged again.", least=0.0, most=1.0
+        0.0,
+        "With spectral-em: share of similar states merged again.",
+        group="states",
+        least=0.0,
+        most=1.0,
     )
     start: LPCFG | None = _option(
-        None, "Grammar (a model file) from which em starts; random without it.", str
+        None, "Grammar (a model file) from which em starts; random without it.", str, group="research"
     )
     tagged: str | None = _option(
         None,
@@ -181,10 +340,20 @@ class Recipe:
         None,
         "Binarisation: from where children are split off; right for one model, both in turn for several.",
         Literal["right", "left", "head", "both"],
+        group="research",
     )
-    horizontal: int = _option(0, "How many siblings an intermediate label remembers.", least=0)
-    vertical: int = _option(1, "1 for no context, 2 for the parent, ...", least=1)
-    heads: str = _option("auto", "Head rules for features: auto, collins, left, right, none, or a file.")
+    horizontal: int = _option(
+        0, "How many siblings an intermediate label remembers.", group="research", least=0
+    )
+    vertical: int = _option(1, "1 for no context, 2 for the parent, ...", group="research", least=1)
+    collapse_tags: bool = _option(
+        False,
+        "Join a phrase over one word into its tag, as published: NP|NN is a tag then.",
+        group="research",
+    )
+    heads: str = _option(
+        "auto", "Head rules for features: auto, collins, left, right, none, or a file.", group="features"
+    )
     models: int | None = _option(
         None, "How many models that differ parse together; by default two with best, else one.", int, least=1
     )
@@ -192,6 +361,14 @@ class Recipe:
         "seeds",
         "With several models: what makes them differ besides their binarisation.",
         Literal["seeds", "dropout", "additive", "multiplicative", "mixed"],
+        group="research",
+    )
+    noise_level: float | None = _option(
+        None,
+        "With noise: how much of it; by default 0.05, 0.1, 0.15 and 0.2 in turn.",
+        float,
+        group="research",
+        least=0.0,
     )
     expert: str | bool = _option(
         "none",
@@ -279,7 +456,7 @@ class Recipe:
                 return f"{{{one.name}}} must be one of {', '.join(choices)}, got {value!r}"
             if least is not None and isinstance(value, int | float) and value < least:
                 return f"{{{one.name}}} must be at least {least}, got {value}"
-            if most is not None and value > most:
+            if most is not None and value is not None and value > most:
                 return f"{{{one.name}}} must be at most {most}, got {value}"
         for name, methods in _METHODS_WITH.items():
             if name in given and self.method not in methods:
@@ -289,6 +466,8 @@ class Recipe:
                 return f"{{{name}}} goes with {{{partner}}}"
         if self.n_models == 1 and "noise" in given:
             return "{noise} goes with {models} 2 or more"
+        if "noise_level" in given and self.noise == "seeds":
+            return "{noise_level} goes with {noise} dropout, additive, multiplicative or mixed"
         if self.n_models == 1 and self.direction == "both":
             return "{direction} both goes with {models} 2 or more"
         if scheduler and not (self.is_bundle or self.search or self.text):
@@ -314,10 +493,16 @@ class Recipe:
             best = _BEST_STATES if self.method == "best" else None
             found["n_states"] = best if self.n_states is None else self.n_states
         for name, methods in _METHODS_WITH.items():
-            if self.method in methods and name not in ("search", "start", "text"):
+            if self.method in methods and name not in _ELSEWHERE:
                 found[_PARAMETERS.get(name, name)] = getattr(self, name)
         if self.method in _SPECTRAL:
             found["features__heads"] = self.heads
+            found["features__rare_words"] = self.rare_words
+        rare = None if self.rare_words is None else self.rare_words - 1
+        changes = {"rare": rare, "shrinkage": self.word_smoothing}
+        changes = {name: value for name, value in changes.items() if value is not None}
+        lexicon: Any = self.lexicon
+        found["lexicon"] = learn.LexiconOptions.called(lexicon, **changes) if changes else self.lexicon
         return {name: value for name, value in found.items() if value is not None} | dict(self.parameters)
 
     def learner(self, **others: Any) -> learn.Learner:
@@ -328,8 +513,8 @@ class Recipe:
     def options(self) -> dict[str, Any]:
         """Return what a model file says about its options: the recipe's, and the learner's."""
         noted = (
-            "method n_states allocation growth features lexicon max_iter cycles merge horizontal vertical heads noise "
-            "calibrate random_state"
+            "method n_states allocation growth features lexicon max_iter cycles merge horizontal vertical collapse_tags heads "
+            "noise noise_level calibrate random_state"
         )
         learner = self.learner().plain_params()
         return {
@@ -354,6 +539,6 @@ Recipe.__doc__ = f"{Recipe.__doc__}\n    Attributes\n    ----------\n    " + "".
 def make_learner(method: str, random_state: int, parameters: Mapping[str, Any]) -> learn.Learner:
     """Return the learner of a method with some parameters, fields of option objects among them (``smoothing__rule``)."""
     kind = getattr(learn, METHODS[method])
-    made: learn.Learner = kind.thesis_setting() if method == "thesis" else kind()
+    made: learn.Learner = kind()
     chance = {} if method == "pcfg" else {"random_state": random_state}  # which leaves nothing to chance
     return made.set_params(**chance, **parameters)

@@ -9,7 +9,7 @@ import io
 import logging
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any, TypeAlias
@@ -121,7 +121,7 @@ class TrainingData:
         bank = Treebank.read(
             text,
             options=named_preset(preset),
-            shape=Shape(recipe.directions[0], recipe.horizontal, recipe.vertical),
+            shape=Shape(recipe.directions[0], recipe.horizontal, recipe.vertical, recipe.collapse_tags),
             heads=heads,
             broken="skip" if recipe.skip_broken else "raise",
         )
@@ -155,7 +155,7 @@ class TrainingData:
             return bank
         options: dict[str, Any] = {
             "options": named_preset("whole"),
-            "shape": Shape(direction, bank.shape.horizontal, bank.shape.vertical),
+            "shape": replace(bank.shape, direction=direction),
             "heads": self.heads if direction == "head" else None,
         }
         if fold is None:  # nodes in the same order as if a file had been read

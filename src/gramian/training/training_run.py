@@ -242,7 +242,12 @@ class TrainingRun:
         search = StateSearch(self.data, recipe, judges)
         found = search.run(
             method=recipe.search,
-            budget=recipe.budget,
+            budget=recipe.budget or None,
+            symbols=recipe.search_symbols or None,
+            beam=recipe.search_beam,
+            step=recipe.search_step,
+            together=recipe.search_groups,
+            by_count=recipe.search_by_count,
             n_jobs=self.n_jobs,
             scheduler=self.place.scheduler,
             log=self._beside("search.jsonl"),

@@ -67,7 +67,8 @@ class AutomatonView:
         """Return the deterministic approximation, or None where the model cannot draw strings to make it from."""
         if not self.is_distribution:
             return None
-        return dfa_approximation(self.model, self.model.sample(_DRAWN_STRINGS), clusters, **self._options)
+        drawn = self.model.sample(_DRAWN_STRINGS)
+        return dfa_approximation(self.model, drawn, clusters, **self._options).machine
 
     def picture(self, clusters: int) -> dict[str, Any]:
         """Return a picture of at most `clusters` states, and its arrows as a list."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from gramian.automata import PDFA, WFA, Mixture, NGram, Sequences, load_sequence_model
-from gramian.automata.automaton_picture import to_svg
+from gramian.automata.automaton_picture import layered_svg, to_svg
 from gramian.automata.dfa import dfa_approximation
 from gramian.automata.export import to_dot, to_openfst
 from gramian.automata.mixture import mixture_weights
@@ -135,7 +136,7 @@ def test_dfa_approximation_of_a_deterministic_automaton_is_itself() -> None:
     hidden = machine.to_wfa().change_basis(np.random.default_rng(1).normal(size=(3, 3)))
     drawn = machine.sample(5000)
     for model in (hidden, Mixture((machine, machine), np.array([0.5, 0.5]))):
-        found = dfa_approximation(model, drawn, 3)
+        found = dfa_approximation(model, drawn, 3).machine
         np.testing.assert_array_equal(found.successor, machine.successor)
         np.testing.assert_allclose(found.probability, machine.probability, atol=0.03)
 
@@ -144,17 +145,72 @@ def test_dfa_approximation_keeps_states_beside_outliers() -> None:
     """Rare prefixes far from all others do not use up the clusters."""
     rare = [("x",) * n for n in range(1, 9)]
     strings = Sequences.from_strings([tuple("ab" * (i % 6)) for i in range(900)] + rare)
-    found = dfa_approximation(NGram(3).fit(strings).model_, strings, 3)
+    found = dfa_approximation(NGram(3).fit(strings).model_, strings, 3).machine
     state = found.states([tuple("abab")])
     assert len(set(state[1:3].tolist())) == 2  # after a, and after b
 
 
 def test_dfa_approximation_merges_to_determinism() -> None:
     drawn = coin(0.3).sample(500)
-    found = dfa_approximation(NGram(4).fit(drawn).model_, drawn, 6, minimum_share=0.0)
+    found = dfa_approximation(NGram(4).fit(drawn).model_, drawn, 6, minimum_share=0.0).machine
     assert found.n_states <= 6
     np.testing.assert_allclose(found.probability.sum(axis=1), 1.0)
     assert np.isfinite(found.log_score(drawn)).all()
+
+
+def two_clusters() -> tuple[WFA, Sequences]:
+    """Vectors by hand: after "" and "b" the automaton is near one direction, after "a" near another; "bb" comes out elsewhere than "b"."""
+    machine = PDFA(
+        [[1, 2], [-1, 0], [-1, 3], [0, -1]],
+        [[0.5, 0.4, 0.1], [0.0, 0.6, 0.4], [0.0, 0.5, 0.5], [0.3, 0.0, 0.7]],
+        ("a", "b"),
+    )
+    strings = ["ab"] * 40 + ["b"] * 30 + ["bb"] * 20 + ["bba"] * 6 + ["abbb"] * 3 + [""] * 10
+    return machine.to_wfa(), Sequences.from_strings(strings, ("a", "b"))
+
+
+def test_the_published_dfa_is_drawn_by_frequent_prefixes_alone() -> None:
+    """With four prefixes, "", "b", "a", "ab": what follows "bb" is not drawn, and no move of theirs is redirected."""
+    model, strings = two_clusters()
+    found = dfa_approximation(model, strings, 4, way="published", n_prefixes=4)
+    # "" and "ab" have one state vector, but are two prefixes: with four clusters each prefix is its own.
+    moves = {
+        (state, symbol): int(found.machine.successor[state, symbol])
+        for state in range(found.machine.n_states)
+        for symbol in range(2)
+        if found.machine.successor[state, symbol] >= 0
+    }
+    assert (found.machine.n_states, len(moves)) == (4, 3)  # a and b from the start, b after a
+    assert found.merged == 0
+    # Moves without a transition: "bb" 26 times, "bba" 6, and those of "abbb" beyond "ab".
+    total = 40 * 2 + 30 + 20 * 2 + 6 * 3 + 3 * 4
+    lost = 20 + 6 * 2 + 3 * 2
+    assert found.uncovered + found.redirected == pytest.approx(lost / total, abs=1e-9)
+    everything = dfa_approximation(model, strings, 4, n_prefixes=4)
+    assert everything.uncovered == 0.0
+
+
+def test_the_published_dfa_merges_every_conflict() -> None:
+    """The start, "b" and "ba" look alike, "a" does not: so ``a`` leads from the one to both. Published, both become one state; of its own
+    it redirects the ten moves after "b".
+    """
+    alike = [[0.6, 0.3, 0.1], [0.0, 0.0, 1.0], [0.6, 0.25, 0.15], [0.55, 0.3, 0.15]]
+    model = PDFA([[1, 2], [-1, -1], [3, -1], [-1, -1]], alike, ("a", "b"))
+    strings = Sequences.from_strings(["a"] * 80 + ["b"] * 10 + ["ba"] * 10, ("a", "b"))
+    published = dfa_approximation(model, strings, 2, way="published", n_prefixes=50)
+    assert (published.machine.n_states, published.merged) == (1, 1)
+    assert published.redirected == published.uncovered == 0.0
+    np.testing.assert_allclose(published.machine.probability, [[90 / 210, 20 / 210, 100 / 210]])
+    own = dfa_approximation(model, strings, 2, n_prefixes=50)
+    assert (own.machine.n_states, own.merged) == (2, 0)
+    assert own.redirected == pytest.approx(10 / 110)
+    assert "9.1 % of moves redirected" in str(own)
+
+
+def test_a_dfa_of_strings_that_the_model_does_not_know() -> None:
+    model, _ = two_clusters()
+    with pytest.raises(OptionError, match="all strings have symbols that the model lacks"):
+        dfa_approximation(model, Sequences.from_strings(["xy"]), 2)
 
 
 def read_openfst(text: str, word: str) -> float:
@@ -205,3 +261,22 @@ def test_pictures_are_svg() -> None:
     assert any("<s>" in (node.text or "") for node in root.iter())
     with pytest.raises(OptionError, match="too many"):
         to_svg(WFA(np.ones(41), np.ones(41), np.zeros((1, 41, 41)), ("a",)))
+
+
+@pytest.mark.parametrize("n_states", [1, 4, 12])
+def test_no_label_of_a_picture_is_cut(n_states: int) -> None:
+    """Long symbols on loops at all sides: every text, six pixels a letter, lies within the frame."""
+    names = tuple(f"A-LONG-SYMBOL-{number}" for number in range(3))
+    moves = np.full((3, n_states, n_states), 0.9 / (3 * n_states))
+    model = WFA(np.full(n_states, 1 / n_states), np.full(n_states, 0.1), moves, names)
+    machine = PDFA([[0, 0, 0]], [[0.3, 0.3, 0.3, 0.1]], names)
+    for picture in (to_svg(model, 0.0), layered_svg(machine, 0.0)):
+        left, top, width, height = map(float, re.search(r'viewBox="([^"]+)"', picture)[1].split())
+        texts = re.findall(r'<text [^>]*?x="([-0-9.]+)" y="([-0-9.]+)"[^>]*>([^<]*)</text>', picture)
+        assert any("A-LONG-SYMBOL" in text for _, _, text in texts)
+        for x, y, text in texts:
+            half = 3.0 * len(text)
+            assert left <= float(x) - half
+            assert float(x) + half <= left + width
+            assert top <= float(y) - 11
+            assert float(y) <= top + height

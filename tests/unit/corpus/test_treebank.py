@@ -122,7 +122,14 @@ def test_the_compiled_reader_is_used(monkeypatch):
 
 @pytest.mark.parametrize(
     "shape",
-    [Shape("head"), Shape("left", None), Shape("right", 0, 2), Shape("left", 1, 3), Shape("right", 5)],
+    [
+        Shape("head"),
+        Shape("left", None),
+        Shape("right", 0, 2),
+        Shape("left", 1, 3),
+        Shape("right", 5),
+        Shape(collapse_tags=True),
+    ],
 )
 def test_other_shapes_go_through_objects(shape):
     tree = Tree.parse(
@@ -130,9 +137,9 @@ def test_other_shapes_go_through_objects(shape):
     )
     heads = HeadRules.collins() if shape.direction == "head" else None
     bank = Treebank.read(text_of([tree]), shape=shape, heads=heads)
-    assert bank.binary_tree(0) == binarise(
-        tree, direction=shape.direction, horizontal=shape.horizontal, vertical=shape.vertical, heads=heads
-    )
+    assert bank.binary_tree(0) == binarise(tree, **vars(shape), heads=heads)
+    assert bank.tree(0) == tree
+    assert ("NP|N" in bank.symbols[bank.n_phrases :]) == shape.collapse_tags
     assert bank.tree(0) == tree
     assert bank.shape == shape
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from gramian.automata import WFA
-from gramian.dependency.half_constituents import marginals, mbr_tree, viterbi_tree
+from gramian.dependency.half_constituents import decode, marginals, mbr_tree, viterbi_tree
 from gramian.dependency.shag import LEFT, RIGHT, SHAG
 from gramian.errors import OptionError
 from gramian.trees import is_projective
@@ -94,3 +94,32 @@ def test_negative_partitions_are_told():
     assert not found.is_distribution
     with pytest.raises(OptionError, match="Viterbi"):
         viterbi_tree(grammar, grammar.encode(["a"]))
+
+
+def one_modifier(left: float, right: float) -> SHAG:
+    """Two words x: the second hangs on the first with the weight `right`, the first on the second with `left`."""
+    automata = {
+        ("x", side): WFA([1.0, 0.0], [1.0, 1.0], [[[0.0, weight], [0.0, 0.0]]], ("x",))
+        for side, weight in ((LEFT, left), (RIGHT, right))
+    }
+    root = WFA([1.0, 0.0], [0.0, 1.0], [[[0.0, 1.0], [0.0, 0.0]]], ("x",))
+    return SHAG.from_automata(("x", "?"), {**automata, (None, RIGHT): root})
+
+
+def test_marginals_that_are_no_distribution_with_and_without_help():
+    """Weights 1.2 and -0.2 sum to one: the marginals are these. Help is the mean with a grammar that prefers the other arc."""
+    raw, helper = one_modifier(-0.2, 1.2), one_modifier(0.99, 0.01)
+    sentence = raw.encode(["x", "x"])
+    np.testing.assert_allclose(marginals(raw, sentence).arcs[[1, 2], [2, 1]], [1.2, -0.2])
+    published, own = decode(raw, None, sentence), decode(raw, helper, sentence)
+    assert published.heads.tolist() == own.heads.tolist() == [0, 1]
+    np.testing.assert_allclose(published.confidences, [1.0, 1.0])  # cut to one
+    np.testing.assert_allclose(own.confidences, [0.505, 0.505])
+    assert not published.is_distribution
+    assert not own.is_distribution
+    # Weights that sum to nothing: help decides all, and without it there is still a tree.
+    nothing = one_modifier(-1.0, 1.0)
+    assert decode(nothing, helper, sentence).heads.tolist() == [2, 0]
+    assert decode(nothing, one_modifier(0.01, 0.99), sentence).heads.tolist() == [0, 1]
+    assert sorted(decode(nothing, None, sentence).heads.tolist())[0] == 0
+    assert decode(helper, None, sentence).is_distribution

@@ -110,6 +110,7 @@ def test_marginals_that_are_no_distribution_back_off():
     two = Sentence((Token(1, "x", upos="X"), Token(2, "x", upos="X")))
     parse = learner.parse(two)
     assert parse.status == "backed off"
+    assert learner.model_.parse(two, backoff=False).status == "improper"
     assert sorted(parse.heads) in ([0, 1], [0, 2])
     assert learner.parse(lonely[0]).status == "parsed"
 

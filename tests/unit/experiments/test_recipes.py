@@ -77,8 +77,22 @@ TINY = {
     },
     "tensor": {"states": [4], "ranks": [2], "gates": [1e-8, 10.0], "iterations": 2},
     "self-training": {"trees": 60, "amounts": [0, 40], "weight": 0.5},
-    "wfa": {"states": [1, 3], "bases": ["symbols", "20"], "em_states": [2], "em_iterations": 5},
-    "shag": {"variants": ["DET", "symbols, mass 0", "EM, 10 steps"], "states": [1, 3], "clusters": 4},
+    "wfa": {
+        "states": [1, 3],
+        "bases": ["symbols", "symbols and empty", "20"],
+        "em_states": [2],
+        "em_iterations": 5,
+        "convergence_states": [2],
+        "convergence_steps": [1, 4],
+    },
+    "shag": {
+        "variants": ["DET", "symbols, mass 0", "EM, 10 steps"],
+        "states": [1, 3],
+        "em_states": [3],
+        "convergence_states": [2],
+        "convergence_steps": [1, 3],
+        "clusters": 4,
+    },
     "noise": {"models": [1, 2], "states": 4, "schemes": ["seeds", "dropout"]},
 }
 
@@ -153,7 +167,12 @@ def test_automata_beat_the_unigram_and_are_drawn(run):
         )
     shag = run("shag")
     assert shag.results.value("symbols, mass 0/3", "uas").mean > 90
-    assert (shag.folder / "figures" / "figure-12.svg").read_text().startswith("<svg")
+    for way in ("published", "own"):
+        assert (shag.folder / "figures" / f"figure-12-{way}.svg").read_text().startswith("<svg")
+    heads = next(part for part in shag.sections[1].parts if part.name == "heads")
+    assert {row[0] for row in heads.rows} >= {"NN, left", "VBZ, left"}
+    best = shag.sections[0].parts[0]
+    assert best.columns[3:5] == ["improper sentences", "% of all"]
     assert "data:image/svg+xml;base64," in shag.report.read_text(encoding="utf-8")
 
 

@@ -7,7 +7,7 @@ import pytest
 from gramian.automata import BasisOptions, Sequences, SpectralWFA
 from gramian.automata.tagset import universal_tag
 from gramian.evaluate.sequence_scores import next_symbol_scores
-from gramian.experiments.tag_study import baseline_points, em_curve, spectral_curve
+from gramian.experiments.tag_study import baseline_points, em_convergence, em_curve, spectral_curve
 
 # After x comes what came before x: a bigram cannot know.
 STRINGS = Sequences.from_strings(["axa", "bxb"] * 20 + ["axaxa", "bxbxb"] * 5)
@@ -88,3 +88,22 @@ def test_a_small_language():
     points = [(point.curve, point.n_states) for point in baseline_points(strings, strings)]
     assert points == [("unigram", 1), ("bigram", 4), ("trigram", 7)]
     assert [point.n_states for point in em_curve(strings, strings, [1, 2], max_iter=3)] == [1, 2]
+
+
+def test_the_published_basis_of_symbols_has_no_empty_string():
+    """Two states do not remember what came before x without the row that sees where strings begin."""
+    published = spectral_curve(STRINGS, STRINGS, [2], basis_size="symbols")
+    own = spectral_curve(STRINGS, STRINGS, [2], basis_size="symbols and empty")
+    assert [point.curve for point in (*published, *own)] == [
+        "spectral, symbols",
+        "spectral, symbols and empty",
+    ]
+    assert published[0].word_error_rate == pytest.approx(100 * 160 / 220)
+    assert own[0].word_error_rate == pytest.approx(100 * 105 / 220)
+
+
+def test_convergence_ends_where_em_does():
+    rates = em_convergence(STRINGS, STRINGS, 4, [1, 20, 5], n_jobs=1, random_state=3)
+    assert list(rates) == [1, 5, 20]
+    (end,) = em_curve(STRINGS, STRINGS, [4], max_iter=20, n_jobs=1, random_state=3)
+    assert rates[20] == pytest.approx(end.word_error_rate)

@@ -114,6 +114,16 @@ OUTSIDE_GROUPS = {
         f"{S0} | {S1}", f"0 NP the cat | 1 NP a dog | {VP} | 1 VP sleeps", f"0 VBZ sees | {DOG} | 1 VBZ sleeps",
         f"{BIG} | 0 NN dog", "0 DT the | 0 NN cat | 1 DT a | 1 NN dog", "0 DT the | 0 JJ big",
     ),
+    "grandparent": groups(
+        f"0 DT the | 0 NN cat | 1 DT a | 1 NN dog | 0 VBZ sees | {DOG} | 1 VBZ sleeps", f"{BIG} | 0 NN dog", "0 DT the | 0 JJ big",
+    ),
+    "rule-above": groups(
+        f"0 NP the cat | 1 NP a dog | {VP} | 1 VP sleeps", f"0 VBZ sees | {DOG}", "1 VBZ sleeps",
+        "0 DT the | 0 NN cat | 1 DT a | 1 NN dog", f"{BIG} | 0 NN dog", "0 DT the | 0 JJ big",
+    ),
+    "rule-two-above": groups(
+        f"0 DT the | 0 NN cat | 1 DT a | 1 NN dog | 0 VBZ sees | {DOG} | 1 VBZ sleeps", f"{BIG} | 0 NN dog", "0 DT the | 0 JJ big",
+    ),
     "outer-head-tag": groups(
         f"0 NP the cat | 0 NN cat | 1 NP a dog | 1 NN dog | {DOG} | 0 NN dog",
         f"0 DT the | 1 DT a | {BIG} | 0 JJ big", "0 DT the",
@@ -221,3 +231,30 @@ def test_a_template_of_ones_own(bank, view):
     finally:
         del OUTSIDE["depth"]
         INSIDE.pop("depth", None)
+
+
+def test_outside_features_of_the_thesis_stand_alone():
+    """The grandparent and the rule two levels above, neither joined to what is below them."""
+    texts = (
+        "(S (NP (D a) (N b)) (VP (V c)))",
+        "(S (NP (D a) (N b)) (VP (V c)))",
+        "(S (PP (D a) (N b)) (VP (V c)))",
+    )
+    bank = Treebank.from_trees([Tree.parse(text) for text in texts])
+    view = NodeView(bank, np.arange(len(bank.words)))
+    nouns = np.flatnonzero(bank.label == bank.symbols.index("N"))
+    of_np, _, of_pp = nouns.tolist()
+    roots = bank.tree_start[1:] - 1
+    assert SETS["thesis"][1] == ("parent", "grandparent", "rule-above", "rule-two-above")
+    values = {name: OUTSIDE[name](view) for name in SETS["thesis"][1]}
+    for name in ("parent", "rule-above"):
+        assert values[name][of_np] != values[name][of_pp]
+    assert values["grandparent"][of_np] == values["grandparent"][of_pp] == bank.symbols.index("S")
+    assert values["rule-two-above"][of_np] == view.rule[roots[0]] == values["rule-two-above"][nouns[1]]
+    assert values["rule-two-above"][of_np] != values["rule-two-above"][of_pp]  # S -> NP VP, S -> PP VP
+    for name in ("grandparent", "rule-two-above"):
+        assert (values[name][roots] == -1).all()
+        assert values[name][bank.left[roots[0]]] == -1
+    # The old set joined the grandparent to the parent.
+    joined = OUTSIDE["parent-grandparent"](view)
+    assert joined[of_np] != joined[of_pp]

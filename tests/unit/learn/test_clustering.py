@@ -14,10 +14,12 @@ from sklearn.metrics import adjusted_rand_score
 from gramian.corpus import Treebank
 from gramian.errors import OptionError
 from gramian.features import SETS
-from gramian.learn import Clustering, Features, Observations, Smoothing, SpectralClustering
+from gramian.learn import Clustering, Features, LexiconOptions, Observations, Smoothing, SpectralClustering
+from gramian.learn.cluster import disturbed
 from gramian.learn.counting import count_soft_states, count_states
 from gramian.learn.smoothing import NO_SMOOTHING
 from gramian.learn.tables import Layout
+from gramian.training.papers import paper_recipe
 
 KINDS = ("NP", "VP", "N", "V", "D")  # what has two states
 
@@ -206,9 +208,12 @@ def test_the_report_tells_spectra_and_stages(caplog):
 
 
 def test_the_plain_setting_of_the_thesis():
-    learner = SpectralClustering.thesis_setting(3)
-    assert (learner.n_states, learner.allocation, learner.lexicon) == (3, "all", "pos")
-    assert learner.features == Features("plain", scaling=False, heads=None)
+    learner = paper_recipe("thesis", n_states=3, random_state=7).learner()
+    assert (learner.n_states, learner.allocation, learner.random_state) == (3, "all", 7)
+    assert learner.lexicon == LexiconOptions(
+        4, 0.0, 0.0, suffixes=False
+    )  # rare is what was seen less than 5 times
+    assert learner.features == Features("thesis", rare_words=5, scaling=False, heads="none")
     assert learner.clustering == Clustering(projection="raw", restarts=10, soft=None)
     assert learner.smoothing == Smoothing(0.0, 0.0, 0.0)
     bank, _ = sentences(200, 0)
@@ -226,11 +231,33 @@ def test_the_plain_setting_of_the_thesis():
             block[in_use[grammar.state_start[parent] : grammar.state_start[parent + 1]]]
         )
     assert cells == len(used)
-    assert SpectralClustering.thesis_setting(2, random_state=7).random_state == 7
 
 
 def test_an_unknown_feature_set():
     with pytest.raises(
-        OptionError, match=r"^features.templates must be one of plain, paper, rich, got 'poor'$"
+        OptionError, match=r"^features.templates must be one of thesis, plain, paper, rich, got 'poor'$"
     ):
         SpectralClustering(features=Features("poor")).fit(sentences(5, 0)[0])
+
+
+def test_k_means_may_begin_at_random_nodes():
+    bank, _ = sentences(200, 0)
+    states = [
+        SpectralClustering(4, allocation="all", clustering=Clustering(start=start)).fit(bank).states_
+        for start in ("k-means++", "random", "random")
+    ]
+    np.testing.assert_array_equal(states[1], states[2])
+    assert (states[0] != states[1]).any()
+    with pytest.raises(OptionError, match=r"clustering.start must be one of k-means\+\+, random, got 'far'"):
+        SpectralClustering(clustering=Clustering(start="far")).fit(bank)
+
+
+def test_additive_noise_of_the_paper_goes_by_the_mean():
+    """Raw projections have a mean; a coordinate whose mean is zero then gets no noise at all."""
+    vectors = np.array([[1.0, 4.0], [-1.0, 4.0]] * 500)
+    rng = np.random.default_rng(0)
+    noisy = disturbed(vectors, "additive", 0.1, rng, by_mean=True) - vectors
+    assert (noisy[:, 0] == 0).all()
+    assert noisy[:, 1].var() == pytest.approx(0.1 * 4, rel=0.15)
+    own = disturbed(vectors, "additive", 0.1, rng) - vectors
+    assert own[:, 1].var() == pytest.approx(0.1 * 16, rel=0.15)

@@ -74,6 +74,23 @@ def test_groups_move_together_before_single_symbols(cache):
         )
 
 
+def test_the_setting_of_the_paper_reaches_every_symbol_without_a_cap(cache):
+    """Rare labels may get as many states as frequent ones, and nothing moves in groups."""
+    rare = int(np.argmin(cache.seen.label_count))
+    assert allocate_states(cache.seen.label_count, cache.largest, "frequency")[rare] < 10
+    paper = {"together": False, "by_count": False, "symbols": None}
+    found = search_states(cache, Distance(11), **paper)
+    assert set(found.n_states) == {11}
+    assert {trial.symbol for trial in found.trials} == {
+        "",
+        *map(cache.seen.name, range(cache.seen.bank.n_symbols)),
+    }
+    capped = search_states(cache, Distance(11), **(paper | {"by_count": True}))
+    assert capped.n_states[rare] < 10
+    steps = search_states(cache, Distance(11), **paper, step=4, budget=5)
+    assert [trial.states for trial in steps.trials[1:4]] == [1, 8, 12]  # 4 is where it starts
+
+
 def test_learners_take_numbers_by_name(cache, seen):
     learner = SpectralClustering({"NP": 3, "/NN": 2, "nowhere": 9}).fit(seen)
     wanted = [{"NP": 3, "/NN": 2}.get(seen.name(symbol), 1) for symbol in range(seen.bank.n_symbols)]

@@ -94,7 +94,8 @@ def test_samples(parser):
 
 
 @pytest.mark.parametrize(
-    "decoder", ["max-rule-product", "max-rule-sum", "max-recall", "variational", "viterbi"]
+    "decoder",
+    ["max-rule-product", "max-rule-sum", "max-marginal-sum", "max-recall", "variational", "viterbi"],
 )
 def test_decoders(parser, decoder):
     result = parser.parse(AMBIGUOUS, decoder=decoder)
@@ -451,3 +452,14 @@ def test_bad_options(parser):
 def test_public_names():
     assert gramian.load is load
     assert gramian.Parser is Parser
+
+
+def test_brackets_cost_what_the_penalty_says(parser):
+    """Without a penalty every bracket that has any probability is worth having; one that is too dear leaves the fewest."""
+    counts = [
+        len(Parser(parser.model, recall_penalty=penalty).parse(AMBIGUOUS).spans)
+        for penalty in (0.0, 0.5, 5.0)
+    ]
+    assert counts == sorted(counts, reverse=True)
+    with pytest.raises(OptionError, match=r"^recall_penalty must be at least 0, got -1"):
+        Parser(parser.model, recall_penalty=-1)

@@ -72,7 +72,7 @@ def told(monkeypatch):
                 "phrases": [[0.9] * 1000 + [0.0] * 50, [1] * 600 + [0] * 400 + [0] * 50],
                 "tags": [[0.5] * 1000, [1] * 900 + [0] * 100],
             }
-            for way in ("product", "sum", "coverage", "hierarchical")
+            for way in ("product", "sum", "coverage", "coverage-dynamic", "hierarchical")
         },
     }
     asked = {}
@@ -96,7 +96,7 @@ def test_the_best_weight_is_taken_the_usual_one_of_equals(model, told):
     found = calibrate(model, [], None)
     assert found.expert_weight == 0.35
     assert told[OutcomesTask].expert_weight == found.expert_weight
-    assert set(found.calibration) == {"product", "sum", "coverage", "hierarchical"}
+    assert set(found.calibration) == {"product", "sum", "coverage", "coverage-dynamic", "hierarchical"}
     assert found.report["calibration"]["F1 by weight of the expert"]["0.35"] == 82.0
     curves = found.calibration["sum"]
     # Makeshifts have no posterior and no part in the curve.

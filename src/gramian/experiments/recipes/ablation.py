@@ -20,6 +20,7 @@ def changes(states: int) -> dict[str, dict[str, dict[str, Any]]]:
         "features": {
             "paper (8 + 8 templates)": {"options": {"features__templates": "paper"}},
             "plain (4 + 4 templates)": {"options": {"features__templates": "plain"}},
+            "thesis (4 + 4 templates, none joined)": {"options": {"features__templates": "thesis"}},
             "no head rules": {"options": {"features__heads": "none"}},
         },
         "scaling": {
@@ -41,18 +42,20 @@ def changes(states: int) -> dict[str, dict[str, dict[str, Any]]]:
             "half as many": {"states": max(1, states // 2)},
             "twice as many": {"states": states * 2},
             "soft": {"options": {"clustering__soft": 4.0}},
+            "k-means from random starts": {"options": {"clustering__start": "random"}},
         },
         "binarisation": {
             "left": {"shape": ["left"]},
             "head outward": {"shape": ["head"]},
             "one sibling remembered": {"shape": ["right", 1]},
             "parent remembered": {"shape": ["right", 0, 2]},
+            "tags collapsed": {"recipe": {"collapse_tags": True}},
         },
         "method": {
             "no states (PCFG)": {"method": "pcfg"},
             "moments": {"method": "spectral-moments"},
             "then EM": {"method": "spectral-em"},
-            "thesis's setting": {"method": "thesis", "tags": "gold"},
+            "thesis's setting": {"method": "thesis", "tags": "gold", "decoder": "max-marginal-sum"},
         },
     }
 

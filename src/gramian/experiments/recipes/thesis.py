@@ -58,7 +58,8 @@ def cells(data: Data, options: Options) -> list[Cell]:
     found = []
 
     def add(name: str, way: str, states: int, size: int, tested: int, split: bool) -> None:
-        settings = {"method": way, "states": states, "tags": "gold" if way == "thesis" else "both"}
+        settings: dict[str, Any] = {"method": way, "states": states}
+        settings |= {"tags": "gold", "decoder": "max-marginal-sum"} if way == "thesis" else {"tags": "both"}
         settings |= {"train": size, "test": tested, "split": split, "preset": scheme}
         found.append(Cell(name, settings, expected_seconds(way, states, size, tested)))
 

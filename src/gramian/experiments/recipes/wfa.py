@@ -1,6 +1,7 @@
-"""Automata that predict the next tag: states against word error rate (Balle et al. 2014, figures 3 to 5).
+"""Automata that predict the next tag: states and iterations of EM against word error rate (Balle et al. 2014, figures 3 to 5).
 
-Strings are the tags of a treebank, as they are and as twelve universal parts of speech; or the strings of any sample in a file.
+The basis of symbols is the published one, without the empty string; ``symbols and empty`` is gramian's own. Strings are the tags of a
+treebank, as they are and as twelve universal parts of speech; or the strings of any sample in a file.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ from gramian.errors import OptionError
 from gramian.experiments.data import Data, find_treebank, gold_trees, preset_of
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table
-from gramian.experiments.tag_study import baseline_points, em_curve, spectral_curve
+from gramian.experiments.tag_study import baseline_points, em_convergence, em_curve, spectral_curve
 from gramian.io.files import peek_text
 
+_SYMBOLS = ("symbols", "symbols and empty")
+_SIGNED: dict[str, Any] = {"signature": "word_error_rate|next symbol, STOP included|failures:none"}
 TAGSETS = {"universal": "12 universal tags", "whole": "tags as they are"}
+_BASELINES = ("unigram", "bigram", "trigram")
 PUBLISHED = {"universal": {"unigram": 69.4, "bigram": 66.6}, "whole": {"unigram": 87.2, "bigram": 69.4}}
 
 
@@ -48,8 +52,9 @@ def cells(data: Data, options: Options) -> list[Cell]:
     found = []
     limit = options["train"]
     for basis in options["bases"]:
-        if basis != "symbols" and not re.fullmatch("[1-9][0-9]{0,8}", basis):
-            raise OptionError(f'bases: "symbols", or a number of substrings such as "50", not {basis[:20]!r}')
+        if basis not in _SYMBOLS and not re.fullmatch("[1-9][0-9]{0,8}", basis):
+            known = '"symbols", "symbols and empty"'
+            raise OptionError(f'bases: {known}, or a number of substrings such as "50", not {basis[:20]!r}')
     for tagset in options["tagsets"]:
         number = min(len(_parts(data.files, tagset)[0]), limit or 10**9)
         common = {"tagset": tagset, "train": limit}
@@ -62,6 +67,15 @@ def cells(data: Data, options: Options) -> list[Cell]:
             settings = {**common, "curve": "em", "states": [states], "iterations": options["em_iterations"]}
             seconds = 1 + 2e-5 * number * states * options["em_iterations"] / 10
             found.append(Cell(f"{tagset}/em/{states}", settings, seconds))
+        for states in options["convergence_states"]:
+            settings = {
+                **common,
+                "curve": "convergence",
+                "states": states,
+                "steps": options["convergence_steps"],
+            }
+            seconds = 1 + 2e-5 * number * states * max(options["convergence_steps"]) / 10
+            found.append(Cell(f"{tagset}/convergence/{states}", settings, seconds))
     return found
 
 
@@ -71,16 +85,20 @@ def measure(task: Task) -> dict[str, Any]:
     train, test = _parts(task["files"], settings["tagset"])
     if settings["train"]:
         train = train.take(range(min(settings["train"], len(train))))
+    if settings["curve"] == "convergence":
+        how = {"n_jobs": 1, "random_state": task["seed"]}
+        rates = em_convergence(train, test, settings["states"], settings["steps"], **how)
+        return _SIGNED | {f"wer after {step}": round(rate, 4) for step, rate in rates.items()}
     options: dict[str, Any] = {"states": settings.get("states"), "random_state": task["seed"]}
     if settings["curve"] == "baselines":
         points = baseline_points(train, test)
     elif settings["curve"] == "spectral":
         basis = settings["basis"]
-        size: Any = basis if basis == "symbols" else int(basis)
+        size: Any = basis if basis in _SYMBOLS else int(basis)
         points = spectral_curve(train, test, scaled=settings["scaled"], basis_size=size, **options)
     else:
         points = em_curve(train, test, max_iter=settings["iterations"], n_jobs=1, **options)
-    found: dict[str, Any] = {"signature": "word_error_rate|next symbol, STOP included"}
+    found = dict(_SIGNED)
     for point in points:
         name = point.curve if settings["curve"] == "baselines" else point.n_states
         found |= {f"wer {name}": round(point.word_error_rate, 4), f"seconds {name}": round(point.seconds, 3)}
@@ -99,13 +117,15 @@ def _section(results: Results, tagset: str) -> Section:
         points = ((n, results.value(f"{tagset}/spectral/{basis}", f"wer {n}")) for n in states)
         spectral.append(Line.of(f"spectral, {basis}{' substrings' * basis.isdecimal()}", points))
     em = Line.of("EM", ((n, results.value(f"{tagset}/em/{n}", f"wer {n}")) for n in em_states))
+    steps = results.options["convergence_steps"]
+
+    def level(*ends: int) -> list[Line]:
+        """Return the baselines, from the first to the last place of an axis."""
+        rates = {name: results.value(f"{tagset}/baselines", f"wer {name}") for name in _BASELINES}
+        return [Line.level(name, ends, spread.mean) for name, spread in rates.items() if spread is not None]
+
     ends = (min(states), max(*states, *em_states))
-    level = [
-        Line.printed(name, [(n, spread.mean) for n in ends])
-        for name in ("unigram", "bigram", "trigram")
-        if (spread := results.value(f"{tagset}/baselines", f"wer {name}")) is not None
-    ]
-    rows: list[list[Entry]] = [[line.label, line.points[0][1]] for line in level]
+    rows: list[list[Entry]] = [[line.label, line.points[0][1]] for line in level(*ends)]
     best = {
         line.label: min(line.points, key=lambda point: point[1].mean)
         for line in [*spectral, em]
@@ -119,14 +139,28 @@ def _section(results: Results, tagset: str) -> Section:
     published = Table(f"published-{tagset}", caption, columns, [*PUBLISHED[tagset].items()])
 
     def figure(number: int, caption: str, lines: list[Line]) -> Figure:
-        name = f"figure-{number}-{tagset}"
-        return Figure(name, f"Figure {number}: {caption}", "states", "word error rate", [*lines, *level])
+        name, y = f"figure-{number}-{tagset}", "word error rate"
+        return Figure(name, f"Figure {number}: {caption}", "states", y, [*lines, *level(*ends)])
 
+    converging = [
+        Line.of(
+            f"{n} states", ((k, results.value(f"{tagset}/convergence/{n}", f"wer after {k}")) for k in steps)
+        )
+        for n in results.options["convergence_states"]
+    ]
+    bottom = Figure(
+        f"figure-4b-{tagset}",
+        "Figure 4, bottom: iterations of EM",
+        "iterations",
+        "word error rate",
+        [*converging, *level(min(steps), max(steps))],
+    )
     caption = "Each method at its best number of states"
     parts: list[Table | Figure] = [
         Table(f"best-{tagset}", caption, columns, rows, published),
         figure(3, "spectral, by basis", spectral),
         figure(4, "EM", [em]),
+        *([bottom] if any(line.points for line in converging) else []),
         figure(5, "the best of each", [best_spectral, em]),
     ]
     text = "How often the next tag, or the end, is not the one predicted, in percent."
@@ -138,10 +172,15 @@ ABOUT = "Figures 3 to 5 of Balle, Carreras, Luque and Quattoni (2014), Spectral 
 SETTINGS = {
     "tagsets": Setting(["universal", "whole"], choices=TAGSETS),
     "states": Setting([1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40], quick=[1, 4, 8, 15]),
-    "bases": Setting(["symbols", "25", "50", "100", "300", "500"], quick=["symbols", "50"]),
+    "bases": Setting(
+        ["symbols", "symbols and empty", "25", "50", "100", "300", "500"],
+        quick=["symbols", "symbols and empty", "50"],
+    ),
     "scaled": Setting(False),
-    "em_states": Setting([2, 5, 10, 20, 40], quick=[2, 8]),
+    "em_states": Setting([2, 5, 10, 20, 40, 75, 150], quick=[2, 8]),
     "em_iterations": Setting(100, quick=20),
+    "convergence_states": Setting([5, 20, 40], quick=[8]),
+    "convergence_steps": Setting([1, 2, 5, 10, 15, 20, 30, 40, 60, 80, 100], quick=[1, 5, 10, 20]),
     "train": Setting(0, quick=500),
 }
 RECIPE = Recipe("wfa", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)

@@ -125,17 +125,18 @@ def compress(
 ) -> Compression:
     """Approximate the rule tensors of a grammar by tensors of low rank.
 
-    A rule whose factors would take more numbers than its block is left as it is.
+    A rule whose factors would take more numbers than its block is left as it is, and so is one that is of so low a rank already: what
+    comes out is never larger than what went in.
 
     Parameters
     ----------
     grammar : LPCFG
     rank : int or "auto"
         How many products a rule gets, or fewer where fewer suffice. "auto" takes for each rule the smallest of :data:`RANKS`
-        whose error is within the gate, or `max_rank` if none is.
+        whose error is within the gate.
     gate : float, optional
-        The largest error of a rule. With "auto", 1e-3 by default; with a given rank, rules beyond it keep their blocks,
-        and by default there is no gate.
+        The largest error of a rule: rules beyond it keep their blocks. Without one there is none, but for "auto", which aims at 1e-3 and
+        gives a rule `max_rank` products if no rank gets there.
     measure : {"relative", "absolute"}
         What the gate bounds: how often an average sentence uses the rule, plus 0.01, times the divergence (see
         :class:`Compression`); or the Frobenius norm of the error, as in the paper.
@@ -178,12 +179,15 @@ def compress(
         raise OptionError(
             "a grammar of observable operators has no probabilities to fit; try: signed factors"
         )
+    is_strict = gate is not None
     if rank == "auto" and gate is None:
         gate = 1e-3
     limit = max_rank if rank == "auto" else rank
     ladder = (*(r for r in RANKS if r < limit), limit)
     uses = expected_uses(grammar)
-    plan = _Plan(grammar, uses, ladder, rank == "auto", gate, measure, signed, starts, random_state)
+    plan = _Plan(
+        grammar, uses, ladder, rank == "auto", gate, is_strict, measure, signed, starts, random_state
+    )
     fitted: list[Triple | None] = []
     errors = np.zeros((len(uses), 2))
     with ThreadPoolExecutor(n_jobs) as threads:
@@ -191,10 +195,14 @@ def compress(
             fitted.append(factors)
             errors[rule] = error
             tell_progress(_log, "rules", rule + 1, len(uses))
-    return _assembled(grammar, fitted, uses, errors, signed)
+    small = _assembled(grammar, fitted, uses, errors, signed)
+    before, after = small.parameters
+    if after > before:  # matrices that rules shared are no longer
+        return Compression(grammar, grammar, uses, *np.zeros((2, len(uses))))
+    return small
 
 
-_WHOLE = (None, 0.0, 0.0)  # a rule whose block is kept
+_WHOLE = (None, 0.0, 0.0)  # a rule that stays as it was
 
 
 @dataclass(frozen=True)
@@ -206,6 +214,7 @@ class _Plan:
     ladder: tuple[int, ...]
     automatic: bool
     gate: float | None
+    is_strict: bool  # whether a rule beyond the gate stays as it was, whatever its size
     measure: str
     signed: bool
     starts: int
@@ -214,7 +223,9 @@ class _Plan:
     def fit(self, rule: int) -> tuple[Triple | None, float, float]:
         """Return the factors of a rule, divergence and Frobenius norm of their error; None if its block is to be kept."""
         block, weight = _block(self.grammar, rule)
-        ranks = [rank for rank in self.ladder if rank * sum(block.shape) < block.size]
+        own = 0 if self.grammar.factors is None else int(self.grammar.factors.rank[rule])
+        most = min(block.size, own * sum(block.shape)) if own else block.size
+        ranks = [rank for rank in self.ladder if rank * sum(block.shape) < most]
         all_fit = len(ranks) == len(self.ladder)
         if not ranks or not (all_fit or self.automatic):
             return _WHOLE
@@ -237,8 +248,9 @@ class _Plan:
         if found is None:
             return _WHOLE
         errors = compare(block, weight, found, self.signed)
-        # With "auto", a rule beyond the gate is kept whole only if a larger rank would take as many numbers as its block.
-        if self.gate is not None and not (self.automatic and all_fit) and error(*errors) > self.gate:
+        # Without a gate of one's own, "auto" keeps a rule only if a larger rank would take as many numbers as its block.
+        is_bound = self.gate is not None and (self.is_strict or not (self.automatic and all_fit))
+        if is_bound and self.gate is not None and error(*errors) > self.gate:
             return _WHOLE
         return found, *errors
 
@@ -277,7 +289,10 @@ def _assembled(
     n_rules = len(fitted)
     rank, start = np.zeros(n_rules, np.int32), np.zeros((n_rules, 3), np.int64)
     pieces, blocks, used = [np.empty(0, np.float32)], [np.empty(0, np.float32)], 0
+    low = None if grammar.factors is None else grammar.factors.rank
     for rule, found in enumerate(fitted):
+        if found is None and low is not None and low[rule] > 0:
+            found = _triple(grammar, rule)  # what stays as it was
         if found is None:
             blocks.append(grammar.binary_block(rule).ravel())
             continue

@@ -1,0 +1,130 @@
+"""Completion of Hankel blocks: what was seen too rarely is filled in so that the whole is of low rank (Balle and Mohri 2012).
+
+The blocks ``H`` and ``H_s`` of a basis are one matrix, in which cells of the same string have one value. Of all such matrices Z
+the one is sought that minimises ``1/2 sum over known cells of (Z - H)^2 + penalty sum of singular values of Z``; cells of strings
+that were seen less often than `least` are unknown. The problem is convex, and solved by alternating directions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from gramian.automata.hankel import HankelBlocks
+from gramian.automata.strings import Array, Sequences
+from gramian.base import Number, Whole, option, options
+
+_BASE = np.uint64(0x9E3779B97F4A7C15)
+
+
+@options
+class Completion:
+    """How Hankel blocks are completed.
+
+    Attributes
+    ----------
+    least : int
+        Strings seen less often are unknown; 0 makes all known, so that noise is taken away and nothing filled in.
+    penalty : float
+        What singular values cost, as a share of the largest.
+    max_iter : int
+        Steps of the solver.
+    """
+
+    least: int = option(Whole(0), default=1)
+    penalty: float = option(Number(0), default=1e-4)
+    max_iter: int = option(Whole(1), default=100)
+
+
+def completed_blocks(blocks: HankelBlocks, n_strings: int, how: Completion = Completion()) -> HankelBlocks:
+    """Return the blocks with unknown cells filled in, given how many strings they were counted in.
+
+    Examples
+    --------
+    >>> from gramian.automata import Basis
+    >>> from gramian.automata.hankel import hankel_blocks_of
+    >>> basis = Basis.of_strings(["", "a", "aa"], ["", "a", "aa"], "a")
+    >>> exact = hankel_blocks_of(lambda strings: [0.5 ** (len(x) + 1) for x in strings], basis)
+    >>> holes = completed_blocks(exact, 20, Completion(least=1, penalty=1e-4, max_iter=2000))  # 0.5 ** 5 of 20 is less than one
+    >>> holes.matrix.toarray()[2].round(2)
+    array([0.12, 0.06, 0.03])
+    """
+    whole = np.vstack([blocks.matrix.toarray(), blocks.stacked.toarray()])
+    place = _string_numbers(blocks)
+    cells = np.bincount(place.ravel())
+
+    def spread(values: Array) -> Array:
+        return values[place]
+
+    def mean(matrix: Array) -> Array:
+        return np.bincount(place.ravel(), matrix.ravel()) / cells
+
+    value = mean(whole)
+    known = value * n_strings >= how.least - 1e-9
+    price = how.penalty * float(np.linalg.norm(whole, 2))
+    # A step of the size of the singular values that are to be told from nothing.
+    step = 1.0
+    found, lowered = np.where(known, value, 0.0), spread(np.where(known, value, 0.0))
+    dual = np.zeros_like(whole)
+    for _ in range(how.max_iter):
+        drawn = mean(lowered - dual)
+        found = np.where(known, (value + step * drawn) / (1.0 + step), drawn)
+        hankel = spread(found)
+        lowered = shrunk(hankel + dual, price / step)
+        dual += hankel - lowered
+    filled = spread(found)
+    p = blocks.matrix.shape[0]
+    return replace(
+        blocks, matrix=sparse.csr_array(filled[:p]), stacked=sparse.csr_array(filled[p:]),
+        prefix_values=_of_strings(blocks.basis.prefixes, blocks, place, found, blocks.prefix_values),
+        suffix_values=_of_strings(blocks.basis.suffixes, blocks, place, found, blocks.suffix_values),
+    )  # fmt: skip
+
+
+def shrunk(matrix: Array, by: float) -> Array:
+    """Return a matrix whose singular values are smaller by a number, but not below zero."""
+    left, values, right = np.linalg.svd(matrix, full_matrices=False)
+    kept = int(np.count_nonzero(values > by))
+    return np.asarray((left[:, :kept] * (values[:kept] - by)) @ right[:kept])
+
+
+def _codes(strings: Sequences) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Return a hash of each string, and what that of a string before it is multiplied by when both are joined."""
+    code, power = (np.full(len(strings), start, np.uint64) for start in (0, 1))
+    for number in range(len(strings)):
+        for symbol in strings.symbols[strings.offsets[number] : strings.offsets[number + 1]]:
+            code[number] = code[number] * _BASE + np.uint64(int(symbol) + 1)
+            power[number] *= _BASE
+    return code, power
+
+
+def _string_numbers(blocks: HankelBlocks) -> npt.NDArray[np.int64]:
+    """Return the number of the string of each cell, of ``H`` and below it of all ``H_s``; equal strings, equal numbers."""
+    return np.unique(_cell_codes(blocks), return_inverse=True)[1].reshape(-1, blocks.matrix.shape[1])
+
+
+def _cell_codes(blocks: HankelBlocks) -> npt.NDArray[np.uint64]:
+    with np.errstate(over="ignore"):
+        before, _ = _codes(blocks.basis.prefixes)
+        after, power = _codes(blocks.basis.suffixes)
+        digits = np.arange(1, len(blocks.basis.alphabet) + 1, dtype=np.uint64)
+        moved = (
+            before[None, :] * _BASE + digits[:, None]
+        ).ravel()  # rows of symbol s begin at s times n_prefixes
+        rows = np.concatenate([before, moved])
+        return np.asarray(rows[:, None] * power[None, :] + after[None, :])
+
+
+def _of_strings(
+    strings: Sequences, blocks: HankelBlocks, place: npt.NDArray[Any], found: Array, own: Array
+) -> Array:
+    """Return the completed values of some strings, their own where no cell has them."""
+    with np.errstate(over="ignore"):
+        wanted, _ = _codes(strings)
+    codes, first = np.unique(_cell_codes(blocks), return_index=True)
+    at = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+    return np.where(codes[at] == wanted, found[place.ravel()[first[at]]], own)

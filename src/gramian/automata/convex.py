@@ -1,0 +1,136 @@
+"""Spectral learning as one convex problem (Balle, Quattoni and Carreras 2012).
+
+Instead of a decomposition that is cut at a rank, the operators of all symbols are sought at once: B, of shape (suffixes, symbols
+times suffixes), minimises ``1/2 |H B - H_all|^2 + penalty sum of singular values of B``. The automaton has a state for every suffix:
+``initial = f(suffixes)``, ``A_s = B_s``, and `final` picks the empty suffix.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from gramian.automata.basis import BasisOptions
+from gramian.automata.completion import shrunk
+from gramian.automata.hankel import HankelBlocks, hankel_blocks
+from gramian.automata.sequence_learner import SequenceLearner
+from gramian.automata.spectral import held_out_likelihood
+from gramian.automata.strings import Array, Sequences, Symbol
+from gramian.automata.wfa import WFA, Statistic
+from gramian.base import Constraint, Either, InstanceOf, Number, OneOf, Whole
+from gramian.errors import OptionError
+
+_PENALTIES = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+
+
+def convex_operators(blocks: HankelBlocks, penalty: float, *, max_iter: int = 1000) -> WFA:
+    """Solve the problem for one penalty, a share of the largest singular value of ``H' H_all``, by accelerated proximal steps.
+
+    Examples
+    --------
+    >>> from gramian.automata import Basis
+    >>> from gramian.automata.hankel import hankel_blocks_of
+    >>> exact = hankel_blocks_of(lambda strings: [0.5 ** (len(x) + 1) for x in strings], Basis.symbols("a"))
+    >>> convex_operators(exact, 0.0).score(["", "a", "aaa"]).round(4)
+    array([0.5   , 0.25  , 0.0625])
+    """
+    k, (p, s) = len(blocks.basis.alphabet), blocks.basis.shape
+    empty = np.flatnonzero(blocks.basis.suffixes.lengths == 0)
+    if len(empty) == 0:
+        raise OptionError(
+            "convex learning needs the empty string among the suffixes; try: a basis that has it"
+        )
+    matrix = blocks.matrix.toarray()
+    target = blocks.stacked.toarray().reshape(k, p, s).transpose(1, 0, 2).reshape(p, k * s)
+    square, cross = matrix.T @ matrix, matrix.T @ target
+    length = 1.0 / float(np.linalg.norm(square, 2))
+    price = penalty * float(np.linalg.norm(cross, 2))
+    found = ahead = np.zeros((s, k * s))
+    momentum = 1.0
+    for _ in range(max_iter):
+        step: Array = ahead - length * (square @ ahead - cross)
+        new = shrunk(step, length * price) if price > 0 else step
+        faster = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
+        ahead = new + (momentum - 1.0) / faster * (new - found)
+        found, momentum = new, float(faster)
+    operators = found.reshape(s, k, s).transpose(1, 0, 2)
+    final = np.zeros(s)
+    final[empty[0]] = 1.0
+    return WFA(blocks.suffix_values, final, operators, blocks.basis.alphabet)
+
+
+class ConvexWFA(SequenceLearner):
+    """A weighted automaton by convex optimisation, which has a penalty where the spectral method has a rank.
+
+    Parameters
+    ----------
+    penalty : float or "auto"
+        What the singular values of the operators cost; "auto" takes what gives held-out strings the highest likelihood.
+    statistic : "substring", "prefix" or "string"
+        What is counted.
+    basis : BasisOptions
+        How the basis is chosen; there are as many states as suffixes.
+    max_iter : int
+        Steps of the solver.
+    held_out : float
+        Share of the strings on which "auto" chooses.
+    alphabet : sequence of str or int, optional
+        The symbols; without it, those of the training strings.
+    verbose : bool
+        Show progress.
+    random_state : int
+
+    Attributes
+    ----------
+    model_ : WFA
+        The automaton learnt, computing string weights whatever was counted; no distribution, as that of the spectral method.
+
+    References
+    ----------
+    Borja Balle, Ariadna Quattoni and Xavier Carreras (2012). Local loss optimization in operator models: a new insight into spectral
+    learning. ICML.
+
+    Examples
+    --------
+    >>> strings = ["ab" * (i % 3) for i in range(30)]
+    >>> ConvexWFA(1e-7, max_iter=2000).fit(strings).model_.score(["", "ab", "ba"]).round(2)
+    array([0.33, 0.33, 0.  ])
+    """
+
+    _constraints: ClassVar[dict[str, Constraint]] = {
+        "penalty": Either(Number(0), OneOf("auto")),
+        "statistic": OneOf("substring", "prefix", "string"),
+        "basis": InstanceOf(BasisOptions),
+        "max_iter": Whole(1),
+    }
+    model_: WFA
+
+    def __init__(
+        self,
+        penalty: float | Literal["auto"] = "auto",
+        *,
+        statistic: Statistic = "substring",
+        basis: BasisOptions = BasisOptions(size=50),
+        max_iter: int = 1000,
+        held_out: float = 0.1,
+        alphabet: tuple[Symbol, ...] | None = None,
+        verbose: bool = False,
+        random_state: int = 0,
+    ) -> None:
+        self.penalty, self.statistic, self.basis, self.max_iter = penalty, statistic, basis, max_iter
+        self.held_out, self.alphabet = held_out, alphabet
+        self.verbose, self.random_state = verbose, random_state
+
+    def _learn(self, sample: Sequences) -> WFA:
+        penalty = self.penalty
+        if penalty == "auto":
+            kept, judges = sample.split(self.held_out, seed=self.random_state)
+            values = [held_out_likelihood(self._model(kept, one), judges) for one in _PENALTIES]
+            penalty = _PENALTIES[int(np.argmax(values))]
+        return self._model(sample, float(penalty))
+
+    def _model(self, sample: Sequences, penalty: float) -> WFA:
+        size = 50 if self.basis.size == "auto" else self.basis.size
+        blocks = hankel_blocks(sample, self.basis.choose(sample, size, self.statistic), self.statistic)
+        return convex_operators(blocks, penalty, max_iter=self.max_iter).convert(self.statistic, "string")

@@ -1,0 +1,147 @@
+"""Completion of Hankel blocks, quadratic automata and convex learning, on functions that are known."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from gramian.automata import (
+    WFA,
+    Basis,
+    BasisOptions,
+    Completion,
+    ConvexWFA,
+    QuadraticWFA,
+    Sequences,
+)
+from gramian.automata.completion import completed_blocks, shrunk
+from gramian.automata.convex import convex_operators
+from gramian.automata.hankel import hankel_blocks, hankel_blocks_of
+from gramian.automata.methods import MethodOptions, learn
+from gramian.automata.quadratic import normalised, squared
+from gramian.automata.spectral import spectral_factors
+from gramian.errors import OptionError
+
+STRINGS = [tuple(string) for length in range(5) for string in product("ab", repeat=length)]
+
+
+@pytest.fixture(scope="module")
+def truth() -> WFA:
+    """Two states over two symbols."""
+    moves = [[[0.3, 0.2], [0.0, 0.1]], [[0.0, 0.1], [0.4, 0.2]]]
+    return WFA([1.0, 0.0], [0.4, 0.3], moves, ("a", "b"))
+
+
+@pytest.fixture(scope="module")
+def basis() -> Basis:
+    short = [string for string in STRINGS if len(string) <= 2]
+    return Basis.of_strings(short, short, ("a", "b"))
+
+
+def test_completion_fills_in_what_was_left_out(truth, basis):
+    """Exact values of a function of rank two, all cells of the rarer strings taken away: nothing else fits a low rank."""
+    exact = hankel_blocks_of(truth.score, basis)
+    values = np.unique(exact.matrix.toarray())
+    rare = float(values[len(values) // 4])  # a quarter of the cells is unknown
+    made = completed_blocks(exact, 1, Completion(least=1, penalty=1e-7, max_iter=1))
+    assert made.matrix.shape == exact.matrix.shape
+    holes = exact.matrix.toarray()
+    unknown = holes < rare
+    assert 0.1 < unknown.mean() < 0.5
+    found = completed_blocks(exact, round(1 / rare), Completion(least=1, penalty=1e-5, max_iter=1000))
+    error = np.abs(found.matrix.toarray() - holes)
+    assert error[unknown].max() < 0.35 * rare < holes[unknown].max()
+    assert error[~unknown].max() < 1e-3
+
+
+def test_cells_of_one_string_have_one_value(truth, basis):
+    sample = Sequences.from_strings([["a"], ["b", "a"], [], ["a", "b", "a"], ["a", "b"]] * 7, ("a", "b"))
+    blocks = completed_blocks(hankel_blocks(sample, basis), len(sample), Completion(least=8, penalty=0.05))
+    value: dict[tuple, float] = {}
+    for u, prefix in enumerate(basis.prefixes):
+        for v, suffix in enumerate(basis.suffixes):
+            cells = {(*prefix, *suffix): blocks.matrix.toarray()[u, v]}
+            cells |= {
+                (*prefix, s, *suffix): blocks.of_symbol(place).toarray()[u, v] for place, s in enumerate("ab")
+            }
+            for string, cell in cells.items():
+                assert value.setdefault(string, cell) == pytest.approx(cell, abs=1e-12)
+    np.testing.assert_allclose(blocks.prefix_values, [value[prefix] for prefix in basis.prefixes])
+
+
+def test_completion_that_costs_nothing_changes_nothing(truth, basis):
+    exact = hankel_blocks_of(truth.score, basis)
+    same = completed_blocks(exact, 10**9, Completion(penalty=0.0))
+    np.testing.assert_allclose(same.stacked.toarray(), exact.stacked.toarray(), atol=1e-12)
+    automaton = spectral_factors(same, 2).wfa
+    np.testing.assert_allclose(automaton.score(STRINGS), truth.score(STRINGS), atol=1e-9)
+
+
+def test_shrunk_singular_values():
+    matrix = np.diag([3.0, 2.0, 0.5])
+    np.testing.assert_allclose(np.linalg.svd(shrunk(matrix, 1.0))[1], [2.0, 1.0, 0.0], atol=1e-12)
+
+
+def test_a_square_is_never_negative_and_sums_to_one():
+    rng = np.random.default_rng(3)
+    raw = WFA(rng.normal(size=3), rng.normal(size=3), 0.4 * rng.normal(size=(2, 3, 3)), ("a", "b"))
+    assert (raw.score(STRINGS) < 0).any()
+    both = squared(raw)
+    assert both.n_states == 6
+    np.testing.assert_allclose(both.score(STRINGS), raw.score(STRINGS) ** 2, atol=1e-12)
+    assert normalised(both).total_mass() == pytest.approx(1.0)
+    wild = squared(WFA([1.0], [1.0], [[[2.0]]], ("a",)))
+    assert normalised(wild).total_mass() == pytest.approx(1.0)
+
+
+def test_a_quadratic_automaton_is_found_again():
+    """A square of a function of rank one: spectral learning of the roots has it exactly, and no string is below zero."""
+    truth = WFA([1.0], [0.4], [[[0.36]], [[0.24]]], ("a", "b"))
+    sample = truth.sample(4000, random_state=0)
+    learner = QuadraticWFA("auto", basis=BasisOptions("ends", 60, 6)).fit(sample)
+    scores = learner.model_.score(STRINGS)
+    assert (scores >= 0).all()
+    assert np.abs(scores - truth.score(STRINGS)).max() < 0.05
+    assert learner.model_.total_mass() == pytest.approx(1.0)
+
+
+def test_convex_operators_of_exact_blocks(truth, basis):
+    exact = hankel_blocks_of(truth.score, basis)
+    found = convex_operators(exact, 0.0, max_iter=20_000)
+    np.testing.assert_allclose(found.score(STRINGS), truth.score(STRINGS), atol=2e-3)
+    counted = hankel_blocks(truth.sample(500, random_state=4), basis, "string")
+    ranks = [
+        np.linalg.matrix_rank(np.hstack(list(convex_operators(counted, penalty).transitions)), 1e-8)
+        for penalty in (0.0, 0.002, 0.05)
+    ]
+    assert ranks[0] > ranks[1] > ranks[2] > 0
+    with pytest.raises(OptionError, match="needs the empty string"):
+        convex_operators(hankel_blocks_of(truth.score, Basis.symbols("ab", empty=False)), 0.1)
+
+
+def test_convex_learning_chooses_its_penalty(truth):
+    sample = truth.sample(2000, random_state=1)
+    found = ConvexWFA(basis=BasisOptions(size=8)).fit(sample).model_
+    assert np.abs(found.score(STRINGS) - truth.score(STRINGS)).max() < 0.08
+
+
+def test_options_of_methods(truth):
+    sample = truth.sample(300, random_state=2)
+    with pytest.raises(OptionError, match=r"^basis goes with method spectral or .*, not em$"):
+        learn(sample, "em", 2, options=MethodOptions(basis="symbols"))
+    with pytest.raises(OptionError, match=r"^penalty goes with complete, or with method convex$"):
+        learn(sample, "spectral", 2, options=MethodOptions(penalty=0.1))
+    published = MethodOptions(basis="symbols", empty=False, statistic="substring", mass=0.001)
+    own = learn(sample, "spectral", 2, options=MethodOptions(basis="symbols"))
+    assert not np.allclose(own.score(STRINGS), learn(sample, "spectral", 2, options=published).score(STRINGS))
+    completed = learn(sample, "spectral", 2, options=MethodOptions(basis_size=7, complete=3))
+    assert not np.allclose(completed.score(STRINGS), own.score(STRINGS))
+    for repair in ("cluster", "clip"):
+        assert learn(sample, "spectral-em", 2, options=MethodOptions(repair=repair)).is_probabilistic(1e-6)
+    few = learn(sample, "em", 2, options=MethodOptions(max_iter=1, restarts=1))
+    many = learn(sample, "em", 2, options=MethodOptions(max_iter=30, restarts=1))
+    assert many.log_score(sample).sum() > few.log_score(sample).sum()
+    assert learn(sample, "quadratic", 2).n_states == 3
+    assert learn(sample, "convex", options=MethodOptions(basis_size=5, penalty=0.001)).n_states == 5
