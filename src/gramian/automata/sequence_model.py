@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gramian.automata.strings import Array, Sequences, Strings, Symbol
 from gramian.io import store
+from gramian.io.array_table import prove
 
 if TYPE_CHECKING:
     from gramian.automata.wfa import WFA
@@ -73,6 +74,9 @@ class SequenceModel(ABC):
         symbols, build = header["alphabet"], cast("Callable[..., Self]", cls)
         if not isinstance(symbols, list) or not all(type(symbol) in (str, int) for symbol in symbols):
             raise TypeError("its alphabet is not made of texts and numbers")
+        for symbol in symbols:
+            str(symbol).encode()  # a text that cannot be written is none
+        prove(cls.kind, arrays, symbols=len(symbols))
         return build(**arrays, alphabet=tuple(symbols))
 
     def save(self, path: str | os.PathLike[str]) -> None:
