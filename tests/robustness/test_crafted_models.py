@@ -224,6 +224,20 @@ def test_a_mask_of_weights_is_reckoned_with():
         unpack_weights({"w.mask": mask, "w": np.zeros(0, np.float16)}, "w")
 
 
+def test_curves_of_calibration_with_whole_numbers_beyond_those_of_numpy(tiny):
+    craft(
+        tiny,
+        lambda header, _: header.update(calibration={"product": {"phrases": {"low": 10**40}, "tags": None}}),
+    )
+    assert Parser(load_model(tiny)).parse(SENTENCE).tree.words == tuple(SENTENCE)
+    craft(
+        tiny,
+        lambda header, _: header.update(calibration={"product": {"phrases": {"low": 10**400}, "tags": None}}),
+    )
+    with pytest.raises(ModelFileError, match="too large"):
+        load_model(tiny)
+
+
 @cache
 def dependency_parser():
     from gramian.dependency import SHAGParser

@@ -42,6 +42,8 @@ class Curve:
     def __post_init__(self) -> None:
         if not all(map(isfinite, (self.low, self.high, self.shift))) or min(self.low, self.high) < 0:
             raise OptionError(f"low and high must be at least 0, and shift a number, got {self}")
+        for name in ("low", "high", "shift"):
+            object.__setattr__(self, name, float(getattr(self, name)))  # NumPy knows no larger whole numbers
 
     def __call__(self, posteriors: Sequence[float] | Floats) -> Floats:
         """Return how probable it is that labels of these posteriors are right."""
