@@ -112,7 +112,7 @@ def parse(
     try:
         with (
             open_text(file, repair=True) as source,
-            resumed(output, files, settings, blocks=pretty or k > 1) as (out, done),
+            resumed(output, files, settings) as (out, done),
         ):
             if done and not quiet:
                 say(f"kept from before: {counted(done, 'sentence')}")
