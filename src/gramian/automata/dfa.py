@@ -18,7 +18,28 @@ from gramian.errors import OptionError
 
 Ints = npt.NDArray[np.int64]
 
+_MOST_NUMBERS = 1 << 25  # of all prefixes together
+_DRAWN, _LONGEST = 5000, 1000  # strings of a model's own, and their symbols
 _LEAST_SHARE = 0.01  # of all prefixes in a cluster that becomes a state
+
+
+def typical_strings(model: SequenceModel) -> Sequences:
+    """Draw strings to approximate a model by: 5,000, or as many as can be looked at if they are long or the alphabet is large.
+
+    Examples
+    --------
+    >>> coin = WFA([1.0], [0.5], [[[0.5]]], ("a",))
+    >>> len(typical_strings(coin))
+    5000
+    """
+    few = model.sample(50, max_length=_LONGEST)
+    room = _MOST_NUMBERS // 4 // _columns(model)
+    return model.sample(min(_DRAWN, max(1, 50 * room // max(1, few.n_cuts))), max_length=_LONGEST)
+
+
+def _columns(model: SequenceModel) -> int:
+    """Return how many numbers say what a prefix is to a model."""
+    return model.n_states if isinstance(model, WFA) else len(model.alphabet) + 1
 
 
 def dfa_approximation(
@@ -57,6 +78,9 @@ def dfa_approximation(
     if n_clusters < 1 or len(sample) == 0:
         raise OptionError("DFA approximation: needs at least one cluster and one string; try: n_clusters=10")
     distinct, weights = sample.recode(model.alphabet).distinct()
+    if distinct.n_cuts * _columns(model) > _MOST_NUMBERS:
+        what = f"{distinct.n_cuts:,} prefixes of {_columns(model):,} numbers each are more than {_MOST_NUMBERS:,}"
+        raise OptionError(f"DFA approximation: {what}; try: fewer or shorter strings")
     vectors = model.state_vectors(distinct) if isinstance(model, WFA) else model.next_scores(distinct)
     cluster = _clusters(_unit(vectors), distinct, weights, n_clusters, n_prefixes)
     k = len(model.alphabet)

@@ -23,6 +23,7 @@ METHODS: tuple[Method, ...] = ("spectral", "em", "spectral-em", "ngram", "best")
 
 _log = logging.getLogger(__name__)
 
+_LONGEST = 100_000  # symbols of a string
 _LADDER = (4, 8, 16, 32, 64)
 
 
@@ -39,6 +40,11 @@ def learn(
     Methods: a mixture of what predicts held-out strings best; a spectral automaton as it comes, which need not be a distribution; EM from a
     clustered spectral start, or from a random one; an n-gram model with smoothing, whose order is `n_states`.
     """
+    longest = int(sample.lengths.max(initial=0))
+    if longest > _LONGEST:
+        raise OptionError(
+            f"a string has {longest:,} symbols, and the most to learn from is {_LONGEST:,}; try: cutting it"
+        )
     if method == "best":
         return BestModel(n_states, n_jobs=n_jobs, random_state=random_state).fit(sample).model_
     if method == "spectral":

@@ -57,7 +57,9 @@ def parse(
     pretty: bool = typer.Option(
         False, "--pretty", help="Write trees over several lines, an empty line after each."
     ),
-    k: int = typer.Option(1, "--k", min=1, help="Write the best k trees, an empty line after each sentence."),
+    k: int = typer.Option(
+        1, "--k", min=1, max=10_000, help="Write the best k trees, an empty line after each sentence."
+    ),
     decoder: Decoder = typer.Option("max-recall", help="What makes a tree the best."),
     combination: Combination = typer.Option(
         "product", help="How the grammars of a model that holds several are combined."

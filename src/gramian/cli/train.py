@@ -26,7 +26,12 @@ def train(
         None, help="Trees to score the grammar on; its F1 is stored in the model."
     ),
     jobs: int = typer.Option(
-        1, "--jobs", "-j", min=1, help="Threads, or with --models processes; the model does not depend on it."
+        1,
+        "--jobs",
+        "-j",
+        min=1,
+        max=1024,
+        help="Threads, or with --models processes; the model does not depend on it.",
     ),
     scheduler: str | None = typer.Option(
         None, help="With --models: address of a Dask scheduler whose workers train them (tcp://host:8786)."
