@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: setup test test-lowest test-newest lint bench docs demo clean
+.PHONY: setup test test-bounds test-lowest test-newest lint bench docs demo clean
 
 setup: $(STAMP)
 
@@ -21,6 +21,11 @@ demo: $(STAMP)
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+test-bounds: $(STAMP)  # what kernels compute, what once failed, and a few thousand new inputs, with every index of every kernel checked
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.bounds $(BIN)/python -m pytest -n 2 tests/oracle tests/robustness/test_crafted_models.py \
+	    tests/robustness/test_model_files.py tests/robustness/test_inputs.py
+	$(BIN)/python -m tools.fuzz --bounds --inputs 1000
 
 test-lowest test-newest: $(STAMP)  # in an environment of its own, with the lowest versions that pyproject.toml allows, or the newest
 	$(BIN)/python -m tools.bounds $(@:test-%=%) -n 2

@@ -1,11 +1,13 @@
-"""The server under many clients, polite and rude ones: answers, wrong answers, and whether its memory grows.
+"""The server under many clients, polite and rude ones: answers, wrong answers, how long they take, and whether its memory grows.
 
-    python -m tools.server_load [MODEL] [--clients 50] [--seconds 60]
+    python -m tools.server_load [MODEL] [--clients 50] [--greedy 0] [--seconds 60]
 
 Starts ``gramian serve`` with MODEL, or with one learnt from a made-up English. Polite clients ask for trees of short sentences
 without pause; beside them rude ones send bodies over the limit, bytes that are not UTF-8, sentences of 1,000 words, paths that lead
-out, wrong methods, and headers that do not end. Prints one JSON object; exits with 1 if an answer is not as it should be, or if
-memory grew by more than a tenth after half as long a time before, in which caches fill and threads start.
+out, wrong methods, and headers that do not end. Greedy ones ask without pause for twenty trees of 300 words by every decoder, or of
+words of many kilobytes; a polite client should not notice. Prints one JSON object; exits with 1 if an answer is not as it should be, if
+one of a hundred polite answers took more than 2 s, or if memory grew by more than a tenth after half as long a time before, in which
+caches fill and threads start.
 """
 
 from __future__ import annotations
@@ -37,7 +39,13 @@ RUDE: dict[str, tuple[str, str, bytes, int]] = {
     "path that leads out": ("GET", "/..%2f..%2fapp.py", b"", 404),
     "wrong method": ("DELETE", "/api/parse", b"", 405),
 }
-_GROWTH = 1.1
+DECODERS = ["max-recall", "max-rule-product", "max-rule-sum", "variational", "viterbi"]
+GREEDY = (
+    json.dumps({"sentence": "the dog slept and " * 75, "decoders": DECODERS, "k": 20}).encode(),
+    json.dumps({"sentence": "the dog slept . " * 250, "decoders": DECODERS, "k": 20}).encode(),
+    json.dumps({"sentence": f"the {'x' * 120_000} slept ."}).encode(),
+)
+_GROWTH, _SECONDS = 1.1, 2.0
 
 
 class Load:
@@ -47,6 +55,8 @@ class Load:
         self.address, self.end = address, time.monotonic() + seconds
         self.polite: Counter[str] = Counter()
         self.rude: dict[str, Counter[str]] = {name: Counter() for name in (*RUDE, "headers that do not end")}
+        self.greedy: Counter[str] = Counter()
+        self.seconds: list[float] = []  # of polite answers
         self._lock = threading.Lock()
 
     def _note(self, counts: Counter[str], outcome: str) -> None:
@@ -58,8 +68,10 @@ class Load:
         for sentence in itertools.islice(itertools.cycle(sentences), first, None):
             if time.monotonic() > self.end:
                 return
+            began = time.monotonic()
             try:
                 outcome = str(client.parse(sentence))
+                self.seconds.append(time.monotonic() - began)
             except (OSError, http.client.HTTPException) as error:
                 outcome, client = type(error).__name__, Client(self.address)
             self._note(self.polite, outcome)
@@ -78,6 +90,20 @@ class Load:
             self._note(self.rude[name], outcome)
             time.sleep(0.5)
 
+    def ask_greedily(self, number: int) -> None:
+        for body in itertools.islice(itertools.cycle(GREEDY), number, None):
+            if time.monotonic() > self.end:
+                return
+            connection = http.client.HTTPConnection(urlparse(self.address).netloc, timeout=120)
+            try:
+                connection.request("POST", "/api/parse", body, JSON)
+                outcome = str(connection.getresponse().status)
+            except OSError as error:
+                outcome = type(error).__name__
+            finally:
+                connection.close()
+            self._note(self.greedy, outcome)
+
     def send_slowly(self) -> None:
         host, port = urlparse(self.address).hostname, urlparse(self.address).port
         while time.monotonic() < self.end:
@@ -86,11 +112,12 @@ class Load:
                 outcome = "closed" if slow.recv(1000) == b"" else "answered"
             self._note(self.rude["headers that do not end"], outcome)
 
-    def run(self, sentences: list[str], clients: int) -> None:
+    def run(self, sentences: list[str], clients: int, greedy: int) -> None:
         threads = [
             threading.Thread(target=self.ask_politely, args=(sentences, number)) for number in range(clients)
         ]
         threads += [threading.Thread(target=self.ask_rudely, args=(name,)) for name in RUDE]
+        threads += [threading.Thread(target=self.ask_greedily, args=(number,)) for number in range(greedy)]
         threads.append(threading.Thread(target=self.send_slowly))
         for thread in threads:
             thread.start()
@@ -98,11 +125,17 @@ class Load:
             thread.join()
 
     @property
+    def slow(self) -> float:
+        """What 99 of a hundred polite answers took at the most, in seconds."""
+        return sorted(self.seconds)[len(self.seconds) * 99 // 100] if self.seconds else float("inf")
+
+    @property
     def errors(self) -> int:
         wrong = sum(count for outcome, count in self.polite.items() if outcome != "200")
         for name, counts in self.rude.items():
-            wanted = str(RUDE[name][3]) if name in RUDE else "closed"
-            wrong += sum(count for outcome, count in counts.items() if outcome != wanted)
+            wanted = {str(RUDE[name][3]) if name in RUDE else "closed"}
+            wanted |= {"503"} if name == "1,000 words" and self.greedy else set()  # others ask for as much
+            wrong += sum(count for outcome, count in counts.items() if outcome not in wanted)
         return wrong
 
 
@@ -127,6 +160,9 @@ def main() -> int:
     )
     options.add_argument("model", nargs="?")
     options.add_argument("--clients", type=int, default=50)
+    options.add_argument(
+        "--greedy", type=int, default=0, help="clients whose questions take as long as they may"
+    )
     options.add_argument("--seconds", type=float, default=60)
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -137,12 +173,11 @@ def main() -> int:
             assert process.stdout is not None
             address = process.stdout.readline().strip()
             Client(address).parse(sentences[0])
-            Load(address, chosen.seconds / 2).run(
-                sentences, chosen.clients
-            )  # fills caches and starts all threads
+            first = Load(address, chosen.seconds / 2)
+            first.run(sentences, chosen.clients, chosen.greedy)  # fills caches and starts all threads
             before, began = megabytes(process), cpu_seconds(process)
             load = Load(address, chosen.seconds)
-            load.run(sentences, chosen.clients)
+            load.run(sentences, chosen.clients, chosen.greedy)
             after = megabytes(process)
             used = cpu_seconds(process) - began
             alive = Client(address).parse(sentences[0]) == 200
@@ -156,11 +191,12 @@ def main() -> int:
                 "clients": chosen.clients, "seconds": chosen.seconds, "answers": load.polite["200"], "polite": dict(load.polite),
                 "rude": {name: dict(counts) for name, counts in load.rude.items()}, "errors": load.errors, "alive": alive,
                 "server CPU seconds": round(used, 1), "megabytes before": round(before), "megabytes after": round(after),
-                "ratio": round(growth, 3),
+                "ratio": round(growth, 3), "greedy clients": chosen.greedy, "greedy": dict(load.greedy),
+                "polite seconds": {"median": round(sorted(load.seconds)[len(load.seconds) // 2], 3), "99 %": round(load.slow, 3)},
             }
         )
     )  # fmt: skip
-    return 1 if load.errors or not alive or growth > _GROWTH else 0
+    return 1 if load.errors or not alive or growth > _GROWTH or load.slow > _SECONDS else 0
 
 
 if __name__ == "__main__":

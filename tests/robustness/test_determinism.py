@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -29,6 +33,32 @@ def test_threads_that_share_a_parser_give_what_one_gives():
             pool.map(lambda jobs: facts(parser.parse_many(SENTENCES * 4, n_jobs=jobs)), [1, 2, 1, 3])
         )
     assert all(found == serial for found in rounds)
+
+
+def test_trees_do_not_depend_on_the_load_of_the_machine(tmp_path):
+    """10,500 tokens, with limits that are felt: undisturbed, stopped again and again, and beside loops that never rest."""
+    (tmp_path / "in").write_text("".join(f"{'the dog saw a cat with ' * n}.\n" for n in range(1, 59)))
+    limits = ["--max-seconds", "0.001", "--max-length", "120", "--tokens", "-q"]
+    command = [sys.executable, "-m", "gramian", "parse", str(tmp_path / "in"), *limits]
+    command += ["-m", str(FIXTURES / "version-1.grammar"), "-o"]
+    subprocess.run([*command, str(tmp_path / "idle")], check=True)
+    stopped = subprocess.Popen([*command, str(tmp_path / "stopped")])
+    while stopped.poll() is None:
+        stopped.send_signal(signal.SIGSTOP)
+        time.sleep(0.1)
+        stopped.send_signal(signal.SIGCONT)
+        time.sleep(0.1)
+    assert stopped.returncode == 0
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(8)]
+    try:
+        subprocess.run([*command, str(tmp_path / "busy")], check=True)
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+    idle = (tmp_path / "idle").read_bytes()
+    assert len(idle.splitlines()) == 58
+    assert (tmp_path / "stopped").read_bytes() == (tmp_path / "busy").read_bytes() == idle
 
 
 @pytest.fixture(scope="module")

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
+import stat
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from tiny_grammar import FIXTURES
 
+from gramian.errors import InputError
 from gramian.io.resume import resumed
 from gramian.training.parallel import Outcome, TaskFolder
 
@@ -21,15 +25,16 @@ MODEL = str(FIXTURES / "version-1.grammar")
 TREES = "(S (NP (DT the) (NN dog)) (VP (VB barks)) (. .))\n(S (NP (NN cat)) (VP (VB saw) (NP (DT a) (NN dog))) (. .))\n"
 
 
-def gramian(*arguments, text=None, limit=None, **settings):
-    """Run the command in a process of its own, with files of at most `limit` bytes."""
+def gramian(*arguments, text=None, limit=None, before=lambda: None, **settings):
+    """Run the command in a process of its own, with files of at most `limit` bytes, after `before`."""
 
-    def before() -> None:
+    def prepare() -> None:
+        before()
         if limit is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     return subprocess.run(
-        [sys.executable, "-m", "gramian", *map(str, arguments)], input=text, capture_output=True, text=True, preexec_fn=before,
+        [sys.executable, "-m", "gramian", *map(str, arguments)], input=text, capture_output=True, text=True, preexec_fn=prepare,
         **settings,
     )  # fmt: skip
 
@@ -97,8 +102,7 @@ def test_a_disk_that_is_small(bank, tmp_path):
     ):
         done = on_a_small_disk(disk, [sys.executable, "-m", "gramian", *arguments, "-o", disk / "out", "-q"])
         told(done, "out: cannot be written (No space left on device)")
-        # Trees that are finished stay for the next run.
-        assert [name[:5] for name in done.stdout.split()] == [".out."] * (arguments[0] == "parse")
+        assert done.stdout == ""  # nothing stays where there is no room
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
@@ -188,8 +192,10 @@ def test_parsing_goes_on_where_it_was_stopped(tmp_path):
     assert gramian(*command, tmp_path / "out", "-q", limit=5000).returncode == 2  # no room: cut within a tree
     assert not (tmp_path / "out").exists()
     [partial] = tmp_path.glob(".out.*.partial")
-    assert whole.startswith(partial.read_text())
-    done = partial.read_text().count("\n")
+    assert partial.stat().st_mode & 0o077 == 0  # nobody else's
+    kept = re.findall(r"^[0-9]+ [0-9a-f]{8}\n(\(.*\)\n)", partial.read_text(), re.M)
+    assert whole.startswith("".join(kept))
+    done = len(kept)
     assert 0 < done < len(sentences)
     again = gramian(*command, tmp_path / "out")
     assert again.returncode == 0
@@ -200,20 +206,142 @@ def test_parsing_goes_on_where_it_was_stopped(tmp_path):
     assert "kept" not in gramian(*command, tmp_path / "out").stderr
 
 
-@pytest.mark.parametrize("whole", ["a\nb\n\n\nc\n\n\n\nd\n\n", "a\n\nb\n"])
-def test_whole_records_are_kept_wherever_the_work_is_cut(tmp_path, whole):
-    """Records of several lines end in an empty one; an empty line alone is the record of an empty sentence."""
-    records = ["a\nb\n\n", "\n", "c\n\n", "\n", "\n", "d\n\n"] if "d" in whole else ["a\n", "\n", "b\n"]
-    assert "".join(records) == whole
-    output, blocks = tmp_path / "out", "d" in whole
-    for place in range(len(whole)):
-        with suppress(KeyboardInterrupt), resumed(str(output), [], "x", blocks=blocks) as (out, done):
-            assert done == 0
-            out.write(whole[:place])
-            raise KeyboardInterrupt
-        with resumed(str(output), [], "x", blocks=blocks) as (out, done):
-            out.write("".join(records[done:]))
-        assert output.read_text() == whole
+RECORDS = ["a\nb\n\n", "\n", "ü\n\n", "\n", "\n", "d\n\n"]
+
+
+@pytest.fixture
+def left(tmp_path):
+    """What a stopped command leaves of its records."""
+    with suppress(KeyboardInterrupt), resumed(str(tmp_path / "out"), [], "x") as (out, done):
+        assert done == 0
+        for record in RECORDS:
+            out.write(record)
+        raise KeyboardInterrupt
+    [partial] = tmp_path.glob(".out.*.partial")
+    return partial
+
+
+def test_whole_records_are_kept_wherever_the_work_is_cut_or_damaged(tmp_path, left):
+    data, output = left.read_bytes(), tmp_path / "out"
+    damaged = [data[:place] for place in range(len(data))]
+    damaged += [bytes([*data[:n], data[n] ^ 1 << n % 8, *data[n + 1 :]]) for n in range(len(data))]
+    counts = set()
+    for one in damaged:
+        left.write_bytes(one)
+        with resumed(str(output), [], "x") as (out, done):
+            counts.add(done)
+            for record in RECORDS[done:]:
+                out.write(record)
+        assert output.read_text() == "".join(RECORDS)
+    assert counts == set(range(len(RECORDS)))
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_what_a_link_stands_for_is_left_alone(tmp_path, left, link):
+    """Whoever knows the name of the file could put a link there."""
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    left.unlink()
+    link(victim, left)
+    with pytest.raises(InputError), resumed(str(tmp_path / "out"), [], "x"):
+        pass
+    assert victim.read_text() == "mine"
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    return tmp_path / "pipe"
+
+
+def test_a_pipe_is_written_to(pipe):
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True)
+    assert gramian("convert", "-", "--to", "tokens", "-o", pipe, text=TREES).returncode == 0
+    assert reader.communicate(timeout=60)[0].startswith("the dog barks .\n")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True)
+    assert gramian("parse", "-", "-m", MODEL, "-o", pipe, "-q", text="the dog barks .\n").returncode == 0
+    assert reader.communicate(timeout=60)[0].startswith("(S ")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_devices_are_written_to(tmp_path, bank):
+    """Not replaced, which root could do."""
+    sentences = tmp_path / "sentences"
+    sentences.write_text("the dog barks .\n")
+    before = set(os.listdir("/dev"))
+    commands = (
+        ("convert", bank, "--to", "tokens"),
+        ("parse", sentences, "-m", MODEL, "-q"),
+        ("train", bank, "--method", "pcfg", "-q"),
+    )
+    for command in commands:
+        done = gramian(*command, "-o", "/dev/null")
+        assert done.returncode == 0, done.stderr
+        if os.path.exists("/dev/full"):
+            told(
+                gramian(*command, "-o", "/dev/full"), "/dev/full: cannot be written (No space left on device)"
+            )
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert set(os.listdir("/dev")) == before
+
+
+def test_standard_output_by_name(tmp_path, bank):
+    with open(tmp_path / "out", "w") as out:
+        command = [
+            sys.executable,
+            "-m",
+            "gramian",
+            "convert",
+            str(bank),
+            "--to",
+            "tokens",
+            "-o",
+            "/dev/stdout",
+        ]
+        assert subprocess.run(command, stdout=out).returncode == 0
+    assert (tmp_path / "out").read_text().startswith("the dog barks .\n")
+    assert os.path.islink("/dev/stdout")
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_streams_that_are_closed(number, bank, tmp_path):
+    """A file that the command opens does not take their place."""
+    command = ["convert", "-" if number == 0 else bank, "--to", "tokens"]
+    command += ["-o", tmp_path / "out"] if number != 1 else []
+    done = gramian(*command, before=lambda: os.close(number))
+    if number < 2:
+        told(done, "Bad file descriptor")
+        assert not (tmp_path / "out").exists()
+    else:
+        assert done.returncode == 0
+        assert (tmp_path / "out").read_text().startswith("the dog barks .\n")
+    if number == 1:  # what does not need it does its work
+        done = gramian(*command, "-o", tmp_path / "out", before=lambda: os.close(number))
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "out").read_text().startswith("the dog barks .\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["parse", "--help"], ["wfa", "--help"], ["--version"], ["doctor"]]
+)
+def test_help_that_cannot_be_written(arguments):
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "gramian", *arguments]
+        told(subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True), "No space left")
+
+
+def test_the_same_command_twice_at_once(tmp_path):
+    (tmp_path / "in").write_text("the dog barks .\n" * 20_000)
+    command = ["parse", tmp_path / "in", "-m", MODEL, "-o", tmp_path / "out", "-q"]
+    first = subprocess.Popen([sys.executable, "-m", "gramian", *map(str, command)])
+    while not list(tmp_path.glob(".out.*.partial")):
+        time.sleep(0.05)
+    told(gramian(*command), "another process is writing it")
+    first.kill()
+    first.wait()
 
 
 def test_work_of_another_version_is_not_taken_up(tmp_path, monkeypatch):
@@ -221,12 +349,12 @@ def test_work_of_another_version_is_not_taken_up(tmp_path, monkeypatch):
     folder = TaskFolder(tmp_path / "tasks")
     folder.keep(Outcome({"n": 3}, value=9))
     assert folder.find({"n": 3}).value == 9
-    with suppress(KeyboardInterrupt), resumed(str(tmp_path / "out"), [], "x", blocks=False) as (out, _):
+    with suppress(KeyboardInterrupt), resumed(str(tmp_path / "out"), [], "x") as (out, _):
         out.write("a\n")
         raise KeyboardInterrupt
     monkeypatch.setattr("gramian.training.parallel.__version__", "99.0")
     monkeypatch.setattr("gramian.io.resume.__version__", "99.0")
     assert folder.find({"n": 3}) is None
-    with resumed(str(tmp_path / "out"), [], "x", blocks=False) as (_, done):
+    with resumed(str(tmp_path / "out"), [], "x") as (_, done):
         assert done == 0
     assert (tmp_path / "out").read_text() == ""

@@ -236,3 +236,60 @@ def test_any_path_gets_an_answer(client, path, query):
     for wanted in (f"/{path}", f"/api/{path}"):
         response = client.get(quote(wanted, errors="ignore"), params={"symbol": query})
         assert response.status_code in (200, 400, 404, 405)
+
+
+@pytest.mark.parametrize("number", ["-1e400", "1e400", "1" * 400, "-" + "9" * 400])
+def test_confidences_beyond_all_numbers(client, number):
+    body = b'{"tree": "(S (A a))", "format": "svg", "confidences": [0.5, %s]}' % number.encode()
+    response = client.post("/api/export", content=body, headers={"Content-Type": "application/json"})
+    assert response.status_code == 400, response.text
+    assert "confidences is a list of numbers" in response.json()["error"]
+
+
+def test_short_questions_come_first_and_have_places_of_their_own():
+    from gramian.web.gate import Gate, Refused
+
+    async def play():
+        gate, order = Gate(2, most_waiting=5, most_seconds=10.0), []
+
+        async def ask(name, seconds):
+            await gate.enter(seconds)
+            order.append(name)
+
+        await ask("long", 3.0)
+        waiting = [asyncio.create_task(ask("longer", 6.0)), asyncio.create_task(ask("less long", 2.0))]
+        await asyncio.sleep(0)
+        assert order == ["long"]  # half of the places are not for them
+        with pytest.raises(Refused):
+            await gate.enter(3.0)  # 6 + 2 + 3 seconds are more than can be answered in time
+        await ask("short", 0.1)
+        waiting.append(asyncio.create_task(ask("next short", 0.2)))
+        await asyncio.sleep(0)
+        gate.leave(0.1)
+        await asyncio.sleep(0)
+        assert order == ["long", "short", "next short"]
+        gate.leave(3.0)
+        await asyncio.sleep(0)
+        assert order[3:] == ["less long"]
+        waiting[0].cancel()
+        await asyncio.sleep(0)
+        gate.leave(2.0)
+        gate.leave(0.2)
+        await ask("after all", 1.0)  # who gave up takes no place
+        return order
+
+    assert asyncio.run(play())[-1] == "after all"
+
+
+def test_costs_are_foretold(service):
+    from gramian.web.fields import Fields
+
+    def seconds(**question):
+        return service.expected_seconds("parse", Fields(question))
+
+    short = seconds(sentence="the dog slept .")
+    assert short < 0.1 < seconds(sentence="the dog slept . " * 200)
+    assert seconds(sentence="the dog slept .", decoders=["max-recall", "viterbi"], k=20) > 4 * short
+    assert (
+        service.expected_seconds("about", Fields({})) < 0.25 < service.expected_seconds("states", Fields({}))
+    )

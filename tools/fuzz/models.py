@@ -1,10 +1,15 @@
-"""Model files of every kind: bytes flipped and cut, and files that are whole but wrong, with a checksum that fits."""
+"""Model files of every kind: bytes flipped and cut, and files that are whole but wrong, with a checksum that fits.
+
+What is accepted is used: grammars parse with all decoders, lists of best trees, experts, pruning between the passes and drawn trees.
+"""
 
 from __future__ import annotations
 
 import json
 import tempfile
+import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -80,14 +85,121 @@ def _expert() -> Any:
     return SpanCRF(max_iter=1, slots=1 << 12).fit(_bank()).model_
 
 
-def _changed(random: Random, header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
-    """Change the header or a tensor: take away, rename, retype, resize, or put odd numbers in."""
+@cache
+def _net() -> Any:
+    """Return a net of drawn weights."""
+    from gramian.neural.neural_model import NeuralModel
+    from gramian.neural.span_inventory import Inventory, brackets
+    from gramian.neural.span_scores import weight_shapes
+    from gramian.trees import Tree
+
+    inventory = Inventory.of([brackets(Tree.parse(text)) for text in _TREES], 1, ("dog",))
+    sizes = {"word.weight": 3, "vector.weight": 2, "char.weight": 3, "right.bias": 4, "tag_hidden.bias": 3}
+    sizes |= {"char_lstm.weight_hh_l0": 2, "lstm.0.weight_hh_l0": 3, "lstm.0.weight_ih_l0": 9}
+    shapes = weight_shapes(inventory, {name: np.empty((1, size)) for name, size in sizes.items()})
+    draw = np.random.default_rng(0).normal
+    return NeuralModel(
+        inventory, {name: draw(size=shape).astype(np.float16) for name, shape in shapes.items()}
+    )
+
+
+def _record(header: dict[str, Any], name: str) -> dict[str, Any] | None:
+    """Return what the header of a grammar's file says of a tensor's shape, if it does."""
+    number, *path = name.split("/")
+    try:
+        record = header["grammars"][int(number)]
+        for part in path:
+            record = record["fields"][part]
+        return record if "shape" in record else None
+    except (KeyError, IndexError, TypeError, ValueError):
+        return None
+
+
+def _rearranged(random: Random, header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
+    """Change a tensor so that each of its numbers is a good one: one over another, two swapped, one twice, all sorted."""
+    name = random.choice([name for name, tensor in tensors.items() if tensor.size > 1] or list(tensors))
+    whole = tensors[name].ravel().copy()
+    if whole.size < 2:
+        return header, tensors
+    one, other = random.randrange(whole.size), random.randrange(whole.size)
+    choice = random.randrange(5)
+    if choice == 0:
+        whole[one] = whole[other]
+    elif choice == 1:
+        whole[[one, other]] = whole[[other, one]]
+    elif choice == 2:
+        whole = np.sort(whole)[:: random.choice((1, -1))]
+    else:
+        times = random.choice((1, 1, 2, 200))
+        whole = np.insert(whole, one, [whole[one]] * times)
+        header = json.loads(json.dumps(header))
+        if (record := _record(header, name)) is not None and len(record["shape"]) == 1:
+            record["shape"] = [record["shape"][0] + times]
+            return header, tensors | {name: whole}
+    return header, tensors | {
+        name: whole.reshape(tensors[name].shape) if whole.size == tensors[name].size else whole
+    }
+
+
+def _restructured(random: Random, header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
+    """Change several tensors of a grammar together, so that they still fit: entries of a word doubled, matrices of rules shared."""
+    header, number = json.loads(json.dumps(header)), "0"
+    if "grammars" not in header:
+        return _rearranged(random, header, tensors)
     tensors = dict(tensors)
-    if random.random() < 0.4:
+
+    def whole(name: str) -> npt.NDArray[Any] | None:
+        record = _record(header, name)
+        return None if record is None or record.get("sparse") or name not in tensors else tensors[name]
+
+    def put(name: str, array: npt.NDArray[Any]) -> None:
+        record = _record(header, name)
+        assert record is not None
+        tensors[name], record["shape"] = array.ravel(), list(array.shape)
+
+    rank, start = whole(f"{number}/factors/rank"), whole(f"{number}/factors/start")
+    if rank is not None and start is not None and random.random() < 0.5:
+        rank, start = rank.astype(np.int64), start.reshape(-1, 3).astype(np.int64)
+        one, other = random.randrange(len(rank)), random.randrange(len(rank))
+        columns = random.choice(([0], [1], [2], [1, 2], [0, 1, 2]))
+        start[one, columns] = start[other, random.choice((columns, columns[::-1]))]
+        if random.random() < 0.7:
+            rank[one] = random.choice((rank[other], 1, 2, 3, 3000))
+        put(f"{number}/factors/rank", rank)
+        put(f"{number}/factors/start", start)
+        return header, tensors
+    names = ("entry_start", "entry_tag", "entry_probability", "entry_states")
+    arrays = {name: whole(f"{number}/lexicon/{name}") for name in names}
+    states = whole(f"{number}/n_states")
+    if any(array is None or array.size < 2 for array in arrays.values()) or states is None:
+        return _rearranged(random, header, tensors)
+    found: dict[str, Any] = arrays
+    starts, tags = found["entry_start"].astype(np.int64), found["entry_tag"].astype(np.int64)
+    word, times = random.randrange(len(starts) - 1), random.choice((1, 2, 200))
+    entry, tag = int(starts[word]), int(tags[starts[word]])
+    n_tags = int(header["grammars"][0]["fields"]["lexicon"]["fields"]["tags"]["strings"])
+    width = int(states[len(states) - n_tags + tag])
+    starts[word + 1 :] += times
+    values = found["entry_states"]
+    put(f"{number}/lexicon/entry_start", starts)
+    put(f"{number}/lexicon/entry_tag", np.insert(tags, entry, [tag] * times))
+    put(f"{number}/lexicon/entry_probability", np.insert(found["entry_probability"], entry, [1] * times))
+    put(f"{number}/lexicon/entry_states", np.insert(values, 0, np.ones(width * times, values.dtype)))
+    return header, tensors
+
+
+def _changed(random: Random, header: dict[str, Any], tensors: Tensors) -> tuple[dict[str, Any], Tensors]:
+    """Change the header or a tensor: take away, rename, retype, resize, take its dimensions, put another there, or odd numbers in."""
+    tensors = dict(tensors)
+    kind = random.random()
+    if kind < 0.3:
         return changed_json(random, header), tensors
+    if kind < 0.5 and isinstance(header, dict):
+        with suppress(LookupError, TypeError, ValueError):  # another change may have left too little to go by
+            return random.choice((_rearranged, _rearranged, _restructured))(random, header, tensors)
     name = random.choice(list(tensors))
     tensor = tensors[name]
-    choice = random.randrange(8)
+    choice = random.randrange(10)
     if choice == 0:
         del tensors[name]
     elif choice == 1:
@@ -102,6 +214,10 @@ def _changed(random: Random, header: dict[str, Any], tensors: Tensors) -> tuple[
     elif choice == 5:
         shape = random.choice(((-1,), (1, -1), (-1, 1), (1, 1, -1)))
         tensors[name] = tensor.reshape(shape) if tensor.size else tensor
+    elif choice == 6:
+        tensors[name] = tensor.ravel()[:1].reshape(()) if tensor.size else np.zeros((), tensor.dtype)
+    elif choice == 7:
+        tensors[name] = tensors[random.choice(list(tensors))]
     elif tensor.size:
         whole = tensor.ravel().copy()
         limits: tuple[Any, ...] = (0, 1, 2, 0.5)
@@ -173,7 +289,7 @@ def _target(
             header["checksum"] = sealed
         text = json.dumps(header)
         return bytes(
-            to_bytes({name: np.ascontiguousarray(one) for name, one in tensors.items()}, {key: text})
+            to_bytes({name: one.copy() for name, one in tensors.items()}, {key: text})  # 0 dimensions stay 0
         )
 
     path = folder / "changed"
@@ -186,11 +302,21 @@ def _target(
 
 
 def _parse_with(path: Path) -> None:
+    """Parse in one of many ways, which follows from the file."""
+    from gramian.chart.combine import COMBINATIONS
+    from gramian.chart.decode import DECODERS
+    from gramian.chart.forest import Pruning
     from gramian.parsing.parser import load
 
-    ready = load(path, max_seconds=0.5)
+    way = zlib.crc32(path.read_bytes())
+    decoder, combination = DECODERS[way % 5], COMBINATIONS[way // 5 % 4]
+    pruning = (Pruning(), Pruning(split=1e-4), Pruning(beam=0, item=0, edge=0, fine=0))[way // 20 % 3]
+    ready = load(path, max_seconds=0.5, decoder=decoder, combination=combination, pruning=pruning)
+    k = 1 if decoder == "viterbi" else (1, 3)[way // 60 % 2]
     for words in SENTENCES:
-        assert ready.parse(words).tree.words == tuple(words)
+        assert ready.parse(words, k=k).tree.words == tuple(words)
+    if way // 120 % 4 == 0:
+        ready.sample(SENTENCES[0], 2, random_state=0)
 
 
 def grammar() -> tuple[Make, Read]:
@@ -216,6 +342,7 @@ def ensemble() -> tuple[Make, Read]:
         "both": lambda path: store.save_model(both, path),
         "expert": lambda path: store.save_model(replace(both, expert=_expert()), path),
         "one": lambda path: store.save_model(Model(_grammars()[0], expert=_expert()), path, half=True),
+        "net": lambda path: store.save_model(Model(_grammars()[2], expert=_expert(), neural=_net()), path),
     }
     return _target(write, "gramian", checksum, _parse_with)
 
@@ -244,18 +371,35 @@ def reranker() -> tuple[Make, Read]:
 
 
 def span_crf() -> tuple[Make, Read]:
+    from gramian.loglinear import Expert
     from gramian.loglinear import loglinear_store as store
 
-    return _target(
-        {"crf": lambda path: store.save(_expert(), path)},
-        "gramian-span-crf",
-        lambda header, tensors: checksum(None, tensors),
-        store.load,
-    )
+    grammar = _grammars()[0]
+    forest = parser().forest(SENTENCES[0])
+
+    def use(path: Path) -> None:
+        Expert(store.load(path), grammar).posteriors(SENTENCES[0], forest)
+
+    write: dict[str, Callable[[Path], None]] = {"crf": lambda path: store.save(_expert(), path)}
+    return _target(write, "gramian-span-crf", lambda header, tensors: checksum(None, tensors), use)
+
+
+def neural() -> tuple[Make, Read]:
+    from gramian.neural import neural_store as store
+
+    def use(path: Path) -> None:
+        net = store.load(path)
+        with np.errstate(all="ignore"):
+            for words in SENTENCES:
+                assert len(net.labels(words)) == len(words) * (len(words) + 1) // 2
+                assert net.parse(words).words == tuple(words)
+
+    return _target({"net": lambda path: store.save(_net(), path)}, "gramian-neural", checksum, use)
 
 
 def automaton() -> tuple[Make, Read]:
     from gramian.automata import PDFA, WFA, Mixture, load_sequence_model
+    from gramian.automata.automaton_picture import to_svg
 
     wfa = WFA([1.0, 0.0], [0.2, 0.3], [[[0.3, 0.2], [0.1, 0.1]], [[0.1, 0.2], [0.2, 0.3]]], ("a", "b"))
     pdfa = PDFA([[1, 0], [0, -1]], [[0.4, 0.4, 0.2], [0.5, 0.0, 0.5]], ("a", "b"))
@@ -266,6 +410,10 @@ def automaton() -> tuple[Make, Read]:
         with np.errstate(all="ignore"):
             model.log_score(strings)
             model.next_scores(strings)
+            wfa = model.to_wfa()
+            if wfa.is_probabilistic():
+                model.sample(2, max_length=20)
+            to_svg(wfa)
 
     write = {"wfa": wfa.save, "pdfa": pdfa.save, "mixture": Mixture((wfa, pdfa), [0.5, 0.5]).save}
     return _target(write, "gramian-automata", checksum, use)
@@ -296,6 +444,9 @@ def dependency() -> tuple[Make, Read]:
         ready = DependencyParser.load(path)
         with np.errstate(all="ignore"):
             for sentence in asked:
-                assert len(ready.parse(sentence).heads) == len(sentence.tokens)
+                for decoder in ("mbr", "viterbi"):
+                    found = ready.parse(sentence, decoder=decoder, max_length=5)
+                    str(found.sentence(confidence=True)).encode()
+                    assert len(found.heads) == len(sentence.tokens)
 
     return _target(write, "gramian-automata", checksum, use)

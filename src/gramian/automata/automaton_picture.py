@@ -66,10 +66,10 @@ def to_svg(model: WFA | PDFA, threshold: float = 0.03, *, labels: int = 3) -> st
 
     Transitions up to `threshold` are left out; an arc shows so many `labels`, and "+2" says that two more go the same way.
     """
-    wfa = model.to_wfa()
-    n = wfa.n_states
+    n = model.n_states
     if n > _MOST:
         raise OptionError(f"picture: {n} states are too many to see; try: a DFA approximation, or DOT")
+    wfa = model.to_wfa()
     ring = max(110.0, n * 3.4 * _RADIUS / math.pi) if n > 1 else 0.0
     middle = complex(ring + 110.0, ring + 110.0)
     places = [middle - cmath.rect(ring, 2 * math.pi * state / n) for state in range(n)]

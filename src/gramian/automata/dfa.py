@@ -30,6 +30,8 @@ from gramian.errors import OptionError
 Ints = npt.NDArray[np.int64]
 Way = Literal["own", "published"]
 
+_MOST_NUMBERS = 1 << 25  # of all prefixes together
+_DRAWN, _LONGEST = 5000, 1000  # strings of a model's own, and their symbols
 _LEAST_SHARE = 0.01  # of all prefixes in a cluster that becomes a state
 
 
@@ -65,6 +67,25 @@ class _Prefixes(NamedTuple):
     parent: Ints
     symbol: Ints  # the last symbol
     times: Array  # in how many strings
+
+
+def typical_strings(model: SequenceModel) -> Sequences:
+    """Draw strings to approximate a model by: 5,000, or as many as can be looked at if they are long or the alphabet is large.
+
+    Examples
+    --------
+    >>> coin = WFA([1.0], [0.5], [[[0.5]]], ("a",))
+    >>> len(typical_strings(coin))
+    5000
+    """
+    few = model.sample(50, max_length=_LONGEST)
+    room = _MOST_NUMBERS // 4 // _columns(model)
+    return model.sample(min(_DRAWN, max(1, 50 * room // max(1, few.n_cuts))), max_length=_LONGEST)
+
+
+def _columns(model: SequenceModel) -> int:
+    """Return how many numbers say what a prefix is to a model."""
+    return model.n_states if isinstance(model, WFA) else len(model.alphabet) + 1
 
 
 def dfa_approximation(
@@ -120,6 +141,9 @@ def dfa_approximation(
             "DFA approximation: all strings have symbols that the model lacks; try: strings of its own"
         )
     distinct, weights = strings.take(known).distinct()
+    if distinct.n_cuts * _columns(model) > _MOST_NUMBERS:
+        what = f"{distinct.n_cuts:,} prefixes of {_columns(model):,} numbers each are more than {_MOST_NUMBERS:,}"
+        raise OptionError(f"DFA approximation: {what}; try: fewer or shorter strings")
     vectors = model.state_vectors(distinct) if isinstance(model, WFA) else model.next_scores(distinct)
     unit = _unit(vectors)
     before, share = distinct.inner_cuts, np.repeat(weights, distinct.lengths)

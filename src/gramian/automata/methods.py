@@ -29,6 +29,7 @@ METHODS: tuple[Method, ...] = ("spectral", "em", "spectral-em", "quadratic", "co
 
 _log = logging.getLogger(__name__)
 
+_LONGEST = 100_000  # symbols of a string
 _LADDER = (4, 8, 16, 32, 64)
 
 
@@ -125,6 +126,11 @@ def learn(
         raise OptionError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if (problem := options.problem(method)) is not None:
         raise OptionError(problem.replace("{", "").replace("}", ""))
+    longest = int(sample.lengths.max(initial=0))
+    if longest > _LONGEST:
+        raise OptionError(
+            f"a string has {longest:,} symbols, and the most to learn from is {_LONGEST:,}; try: cutting it"
+        )
     if method == "best":
         return BestModel(n_states, n_jobs=n_jobs, random_state=random_state).fit(sample).model_
     if method in ("spectral", "spectral-em"):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.automata.pdfa import PDFA
-from gramian.automata.sequence_model import SequenceModel
+from gramian.automata.sequence_model import SequenceModel, check_weights
 from gramian.automata.strings import Array, Sequences, Strings, Symbol
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
@@ -54,6 +54,11 @@ class Mixture(SequenceModel):
             raise OptionError("Mixture: weights must be positive and sum to 1; try: weights / weights.sum()")
         object.__setattr__(self, "alphabet", self.parts[0].alphabet)
 
+    @property
+    def n_states(self) -> int:
+        """Number of states of all parts together."""
+        return sum(part.n_states for part in self.parts)
+
     def log_score(self, strings: Strings) -> Array:
         """Return the log-probability of every string."""
         sample = Sequences.of(strings, self.alphabet)
@@ -87,8 +92,9 @@ class Mixture(SequenceModel):
 
     def to_wfa(self) -> WFA:
         """Return the automaton with the states of all parts side by side."""
+        n = self.n_states
+        check_weights(n, len(self.alphabet))
         parts = [part.to_wfa() for part in self.parts]
-        n = sum(part.n_states for part in parts)
         transitions = np.zeros((len(self.alphabet), n, n))
         start = 0
         for part in parts:

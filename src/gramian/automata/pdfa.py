@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.automata import automata_kernels as kernels
-from gramian.automata.sequence_model import SequenceModel, random_walks
+from gramian.automata.sequence_model import SequenceModel, check_weights, random_walks
 from gramian.automata.strings import Array, Sequences, Strings, Symbol
 from gramian.automata.wfa import WFA
 from gramian.errors import OptionError
@@ -106,6 +106,7 @@ class PDFA(SequenceModel):
     def to_wfa(self) -> WFA:
         """Return the same distribution as a weighted automaton."""
         n, k = self.successor.shape
+        check_weights(n, k)
         transitions = np.zeros((k, n, n))
         state, symbol = np.nonzero(self.successor >= 0)
         transitions[symbol, state, self.successor[state, symbol]] = self.probability[state, symbol]

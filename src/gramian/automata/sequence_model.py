@@ -11,10 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.automata.strings import Array, Sequences, Strings, Symbol
+from gramian.errors import OptionError
 from gramian.io import store
+from gramian.io.array_table import prove
 
 if TYPE_CHECKING:
     from gramian.automata.wfa import WFA
+
+_MOST_WEIGHTS = 1 << 27  # of one automaton, a gigabyte
 
 
 class SequenceModel(ABC):
@@ -73,6 +77,9 @@ class SequenceModel(ABC):
         symbols, build = header["alphabet"], cast("Callable[..., Self]", cls)
         if not isinstance(symbols, list) or not all(type(symbol) in (str, int) for symbol in symbols):
             raise TypeError("its alphabet is not made of texts and numbers")
+        for symbol in symbols:
+            str(symbol).encode()  # a text that cannot be written is none
+        prove(cls.kind, arrays, symbols=len(symbols))
         return build(**arrays, alphabet=tuple(symbols))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -84,6 +91,15 @@ class SequenceModel(ABC):
         """Read a file that :meth:`save` wrote."""
         found: Self = store.load(path, cls.kind)
         return found
+
+
+def check_weights(n_states: int, n_symbols: int) -> None:
+    """Raise an OptionError if the weights of an automaton, one for each symbol and pair of states, are too many to be held at once."""
+    if n_states**2 * n_symbols > _MOST_WEIGHTS:
+        raise OptionError(
+            f"an automaton of {n_states:,} states and {n_symbols:,} symbols has {n_states**2 * n_symbols:,} weights, more than "
+            f"{_MOST_WEIGHTS:,}; try: fewer states, or a deterministic approximation"
+        )
 
 
 def load_sequence_model(path: str | os.PathLike[str]) -> SequenceModel:

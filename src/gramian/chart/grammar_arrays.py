@@ -60,10 +60,13 @@ def grammar_arrays(grammar: LPCFG, coarse: CoarseRules) -> GrammarArrays:
     can_be_right[right] = True
     can_be_right[g.n_phrases :] = True
     owner = np.repeat(np.arange(n), g.n_states)
-    pair_start = np.searchsorted(left.astype(np.int64) * n + right, np.arange(n * n + 1))
+    pair_start = np.zeros(n * n + 1, np.int32)
+    pairs, counts = np.unique(left.astype(np.int64) * n + right, return_counts=True)
+    pair_start[pairs + 1] = counts
+    np.cumsum(pair_start, out=pair_start)
     arrays: dict[str, npt.NDArray[Any]] = {
         "n_states": g.n_states,
-        "pair_start": pair_start.astype(np.int32),
+        "pair_start": pair_start,
         "left_start": np.searchsorted(left, np.arange(n + 1)).astype(np.int32),
         "rule_right": right,
         "rule_parent": parent,

@@ -33,22 +33,55 @@ __all__ = ["app", "main"]
 
 
 class _Commands(TyperGroup):
-    """Runs a command; tells faults of the system that it may meet anywhere from those of the program."""
+    """Runs a command, or shows its help; tells faults of the system that it may meet anywhere from those of the program."""
 
-    def invoke(self, ctx: Any) -> Any:
+    def main(self, *arguments: Any, **options: Any) -> Any:
         try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-            return result
+            try:
+                return super().main(*arguments, **options)
+            finally:
+                sys.stdout.flush()
         except BrokenPipeError:
-            # The reader of our output (head, less) has seen enough. What is still held goes nowhere.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            raise typer.Exit(0) from None
+            _let_go()  # the reader of our output (head, less) has seen enough
+            sys.exit(0)
         except OSError as error:
             if error.strerror is None or was_interrupted(error):
                 raise
+            _let_go()
             name = str(error.filename) if error.filename else "output"
             raise InputError(error.strerror, name, hint="check the disk and its permissions") from None
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _let_go()
+            raise typer.Exit(0) from None  # before typer makes another code of it
+
+
+def _let_go() -> None:
+    """Send what stdout still holds nowhere: it could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _open_streams() -> None:
+    """Open stdin, stdout and stderr if they were closed before the command began: else a file of ours might get their numbers.
+
+    What is read from or written to them then is an error of the system, as it would be; what is said goes nowhere.
+    """
+    for number, name, flags in (
+        (0, "stdin", os.O_WRONLY),
+        (1, "stdout", os.O_RDONLY),
+        (2, "stderr", os.O_WRONLY),
+    ):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, flags)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
 
 
 app = typer.Typer(
@@ -101,6 +134,7 @@ app.add_typer(wfa)
 def main() -> None:
     """Run the command line; known errors become one message and exit code 2, Ctrl-C one and 130."""
     with interruptible():
+        _open_streams()
         try:
             app()
         except GramianError as error:

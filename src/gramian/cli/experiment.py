@@ -23,7 +23,9 @@ def experiment(
     config: str | None = typer.Option(None, help="TOML file of settings; others keep their defaults."),
     out: str | None = typer.Option(None, help="Folder to write to; by default runs/RECIPE-DATA."),
     quick: bool = typer.Option(False, help="A small run, to see what comes."),
-    jobs: int = typer.Option(1, "--jobs", "-j", min=1, help="Processes; results do not depend on it."),
+    jobs: int = typer.Option(
+        1, "--jobs", "-j", min=1, max=1024, help="Processes; results do not depend on it."
+    ),
     scheduler: str | None = typer.Option(None, help="Address of a Dask scheduler whose workers do the runs."),
     seeds: int | None = typer.Option(None, min=1, help="Repeats of every cell; by default 3, or 1 if quick."),
     only: str | None = typer.Option(None, help="Redo the cells of this name or pattern, and no others."),

@@ -64,13 +64,16 @@ TEXT_OUTPUT: Any = typer.Option(
     callback=checked_output,
     help="Where to write; .gz and .xz are compressed. - for stdout.",
 )
-JOBS: Any = typer.Option(1, "--jobs", "-j", min=1, help="Threads; the result does not depend on it.")
-SEED: Any = typer.Option(0, "--seed", min=0, help="Same seed, same result.")
+JOBS: Any = typer.Option(
+    1, "--jobs", "-j", min=1, max=1024, help="Threads; the result does not depend on it."
+)
+SEED: Any = typer.Option(0, "--seed", min=0, max=2**32 - 1, help="Same seed, same result.")
 ALL_JOBS: Any = typer.Option(
     None,
     "--jobs",
     "-j",
     min=1,
+    max=1024,
     help="Threads; all processors if not given. The result does not depend on it.",
 )
 FORCE: Any = typer.Option(False, "--force", help="Replace a file that exists.")

@@ -59,7 +59,9 @@ def parse(
     pretty: bool = typer.Option(
         False, "--pretty", help="Write trees over several lines, an empty line after each."
     ),
-    k: int = typer.Option(1, "--k", min=1, help="Write the best k trees, an empty line after each sentence."),
+    k: int = typer.Option(
+        1, "--k", min=1, max=10_000, help="Write the best k trees, an empty line after each sentence."
+    ),
     decoder: Decoder = typer.Option("max-recall", help="What makes a tree the best."),
     recall_penalty: float = typer.Option(
         0.5, min=0.0, help="With max-recall: what a bracket costs; 0 is Goodman's criterion over labels."
@@ -118,7 +120,7 @@ def parse(
     try:
         with (
             open_text(file, repair=True) as source,
-            resumed(output, files, settings, blocks=pretty or k > 1) as (out, done),
+            resumed(output, files, settings) as (out, done),
         ):
             if done and not quiet:
                 say(f"kept from before: {counted(done, 'sentence')}")

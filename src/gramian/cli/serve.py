@@ -26,7 +26,7 @@ def serve(
     ),
     port: int = typer.Option(8000, min=0, max=65535, help="Port to listen on; 0 for any that is free."),
     jobs: int = typer.Option(
-        0, "--jobs", "-j", min=0, help="Questions answered at a time; 0 for one a processor."
+        0, "--jobs", "-j", min=0, max=1024, help="Questions answered at a time; 0 for one a processor."
     ),
     max_kilobytes: int = typer.Option(256, min=1, help="Refuse larger questions."),
     max_seconds: float = typer.Option(30.0, min=0.1, help="Give up on a question after so long."),

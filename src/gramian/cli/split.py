@@ -22,7 +22,7 @@ def split(
     dev: float = typer.Option(10, min=0, help="Share of dev."),
     test: float = typer.Option(10, min=0, help="Share of test."),
     seed: int | None = typer.Option(
-        None, min=0, help="Draw at random with this seed; without it, cut in order."
+        None, min=0, max=2**32 - 1, help="Draw at random with this seed; without it, cut in order."
     ),
     compress: bool = typer.Option(False, "--compress", help="Write .gz files."),
     force: bool = typer.Option(False, "--force", help="Overwrite files that exist."),

@@ -25,7 +25,12 @@ def train(
         None, help="Trees to score the grammar on; its F1 is stored in the model."
     ),
     jobs: int = typer.Option(
-        1, "--jobs", "-j", min=1, help="Threads, or with --models processes; the model does not depend on it."
+        1,
+        "--jobs",
+        "-j",
+        min=1,
+        max=1024,
+        help="Threads, or with --models processes; the model does not depend on it.",
     ),
     scheduler: str | None = typer.Option(
         None, help="With --models: address of a Dask scheduler whose workers train them (tcp://host:8786)."
@@ -48,7 +53,7 @@ def train(
     import time
 
     from gramian.interruption import kept_meanwhile
-    from gramian.io.files import check_output, writing
+    from gramian.io.files import check_output, is_written_through, writing
     from gramian.io.header import read_header
     from gramian.io.lock import locked
     from gramian.parsing.model_store import save_model
@@ -57,11 +62,13 @@ def train(
     began = time.perf_counter()
     if not dry_run:
         check_output(output)
+    beside = not is_written_through(output)  # whether there is a file, beside which other things can be kept
     recipe = _recipe(context, options, preset_paper)
     with showing_progress(quiet):
         with telling_warnings(quiet):
             data = TrainingData.read(trees, recipe)
-        run = TrainingRun(data, recipe, dev=dev, n_jobs=jobs, scheduler=scheduler, checkpoint=output)
+        kept = output if beside else None
+        run = TrainingRun(data, recipe, dev=dev, n_jobs=jobs, scheduler=scheduler, checkpoint=kept)
         if not quiet:
             trees_and_words = f"{counted(data.bank.n_trees, 'tree')}, {counted(data.n_words, 'word')}"
             took = f"{time.perf_counter() - began:.1f} s"
@@ -76,12 +83,13 @@ def train(
             kept_meanwhile(f"what is finished is kept beside {output}, and the same command goes on"),
         ):
             model = run.learn()
-            if dev is not None:  # it may be stopped while it is scored
+            if dev is not None and beside:  # it may be stopped while it is scored
                 save_model(model, output, half=not recipe.full)
             save_model(run.scored(model), output, half=not recipe.full)
-            with writing(f"{output}.log.json") as log:
-                log.write(json.dumps(run.costs, indent=2) + "\n")
-            run.clean()
+            if beside:
+                with writing(f"{output}.log.json") as log:
+                    log.write(json.dumps(run.costs, indent=2) + "\n")
+                run.clean()
     if not quiet:
         say(f"wrote {output}: {time.perf_counter() - began:.1f} s in all")
 

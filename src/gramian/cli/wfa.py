@@ -228,7 +228,7 @@ def draw(
     """
     from gramian.automata import load_sequence_model
     from gramian.automata.automaton_picture import to_svg
-    from gramian.automata.dfa import dfa_approximation
+    from gramian.automata.dfa import dfa_approximation, typical_strings
     from gramian.automata.export import to_dot, to_openfst
     from gramian.automata.mixture import Mixture
     from gramian.io.files import writing
@@ -239,7 +239,7 @@ def draw(
         clusters = 10
         say("a large model: drawing a deterministic approximation of 10 clusters (see --clusters)")
     if clusters is not None:
-        drawn = loaded.sample(5000) if strings is None else _read(strings, "auto", tags)
+        drawn = typical_strings(loaded) if strings is None else _read(strings, "auto", tags)
         found = dfa_approximation(loaded, drawn, clusters, way=way)
         say(f"approximation: {found}")
         loaded = found.machine

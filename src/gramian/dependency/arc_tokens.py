@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gramian.loglinear.word_views import BoundedCache
+from gramian.io.bounded_cache import BoundedCache
 from gramian.trees import Sentence, Token
 
 Tokens = npt.NDArray[np.int32]

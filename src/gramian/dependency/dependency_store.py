@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.dependency.arc_models import ArcScorer, Labeller
 from gramian.dependency.arc_tokens import VIEWS, TokenTable
@@ -16,8 +16,10 @@ from gramian.dependency.shag import SHAG
 from gramian.dependency.symbols import SymbolFunction, SymbolMap
 from gramian.errors import OptionError
 from gramian.io import store
+from gramian.io.array_table import prove
 from gramian.io.tensors import Tensors
 
+_NOT_IN_FIELD = re.compile(r"[\t\n\r\0\ud800-\udfff]|^$")
 _KIND = "dependency-parser"
 _ARRAYS = tuple(part.name for part in fields(SHAG) if part.name != "symbols")
 
@@ -64,19 +66,25 @@ def _unpack(header: dict[str, Any], arrays: Tensors) -> DependencyParser:
     names = _texts(choice["names"])
     values = tuple(_texts(view) for view in table["values"])
     relations, root_only = _texts(header["relations"]), header["root_only"]
-    scorer = ArcScorer(_weights(arrays["arc_weights"])) if "arc_weights" in arrays else None
-    relation_weights = _weights(arrays["relation_weights"])
+    buckets = choice["buckets"]
+    _require(len(set(names)) == len(names) > 0, "symbols")
     _require({choice["column"], table["column"]} <= {"upos", "xpos"}, "columns")
-    _require(len(values) == VIEWS and 0 < len(relations) <= relation_weights.size, "views and relations")
+    _require(type(buckets) is int and 0 <= buckets < 1 << 32, "buckets")
+    _require(len(values) == VIEWS and len(relations) > 0, "views and relations")
+    _require(not any(_NOT_IN_FIELD.search(relation) for relation in relations), "relations")
     _require([type(one) for one in root_only] == [bool] * len(relations), "relations at the root")
+    sizes = {"symbols": len(names), "automata": 2 * len(names) + 2, "relations": len(relations)}
+    prove(_KIND, arrays, **sizes)
+    scorer = ArcScorer(arrays["arc_weights"]) if "arc_weights" in arrays else None
+    grammar, backoff = (
+        SHAG(names, *(arrays[f"{name}.{part}"] for part in _ARRAYS)) for name in ("grammar", "backoff")
+    )
     return DependencyParser(
-        SymbolMap(
-            names, choice["column"], int(choice["buckets"]), _not_stored if choice["function"] else None
-        ),
-        _grammar(names, arrays, "grammar"),
-        _grammar(names, arrays, "backoff"),
+        SymbolMap(names, choice["column"], buckets, _not_stored if choice["function"] else None),
+        grammar,
+        backoff,
         TokenTable(table["column"], values, np.zeros(0, np.int64)),
-        Labeller(relations, relation_weights, tuple(root_only)),
+        Labeller(relations, arrays["relation_weights"], tuple(root_only)),
         scorer,
         bool(header["single_root"]),
         dict(header["about"]),
@@ -96,34 +104,6 @@ def _require(holds: bool, what: str) -> None:
 def _texts(values: Any) -> tuple[str, ...]:
     _require(isinstance(values, list) and all(isinstance(value, str) for value in values), "texts")
     return tuple(values)
-
-
-def _weights(weights: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-    """Check that a table of hashed weights has a power of two of slots; kernels index it without looking."""
-    size = weights.size
-    fits = weights.ndim == 1 and weights.dtype == np.float32 and size > 0 and not size & (size - 1)
-    _require(fits, "tables of weights")
-    return weights
-
-
-def _grammar(names: tuple[str, ...], arrays: Tensors, name: str) -> SHAG:
-    """Put a grammar together and check all shapes and indices, since kernels do not."""
-    initial, final, operators, rows, states = (arrays[f"{name}.{part}"] for part in _ARRAYS)
-    automata, n = 2 * len(names) + 2, initial.shape[-1]
-    fits = (
-        initial.shape == final.shape == (automata, n)
-        and operators.ndim == 3
-        and operators.shape[0] > 0
-        and operators.shape[1:] == (n, n)
-        and rows.shape == (automata, len(names))
-        and states.shape == (automata,)
-        and all(array.dtype == np.float64 for array in (initial, final, operators))
-        and rows.dtype == states.dtype == np.int32
-        and 0 <= rows.min(initial=0) <= rows.max(initial=0) < operators.shape[0]
-        and 1 <= states.min() <= states.max() <= n
-    )
-    _require(bool(fits), name)
-    return SHAG(names, initial, final, operators, rows, states)
 
 
 store.register(_KIND, store.SEQUENCES, _pack, _unpack)

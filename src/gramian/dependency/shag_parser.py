@@ -34,11 +34,13 @@ from gramian.dependency.head_automata import (
 from gramian.dependency.modifiers import HeadSequences, head_sequences, projective
 from gramian.dependency.shag import SHAG
 from gramian.dependency.symbols import SymbolChoice, SymbolMap
+from gramian.errors import OptionError
 from gramian.trees import Sentence
 
 Method = Literal["conditional", "em", "spectral", "det", "det+f"]
 
 _LABEL_EPOCHS = 5
+_MOST_WORDS = 500  # of a sentence to learn from: time grows with their third power
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,11 @@ class SHAGParser(Estimator):
         return self
 
     def _learn(self, sentences: Sequence[Sentence]) -> DependencyParser:
+        longest = max((len(sentence) for sentence in sentences), default=0)
+        if longest > _MOST_WORDS:
+            raise OptionError(
+                f"a sentence has {longest:,} words, and the most to learn from is {_MOST_WORDS}; try: leaving it out"
+            )
         trees = projective(sentences, self.nonprojective)
         self.lifted_, self.skipped_ = trees.lifted, trees.skipped
         options = self.symbols

@@ -77,7 +77,11 @@ class SymbolMap:
 
     def _symbol(self, token: Token) -> str:
         tag = self._tag(token)
-        return f"{tag}#{crc32(token.form.lower().encode()) % self.buckets}" if self.buckets else tag
+        return (
+            f"{tag}#{crc32(token.form.lower().encode('utf-8', 'surrogatepass')) % self.buckets}"
+            if self.buckets
+            else tag
+        )
 
     def _tag_and_word(self, token: Token) -> str:
         return f"{self._tag(token)}/{token.form.lower()}"

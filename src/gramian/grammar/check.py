@@ -1,19 +1,22 @@
 """Whether a grammar is whole: shapes, ranges and sums.
 
-Kernels trust the arrays of a grammar, so :func:`check` stands between them and anything read from a file.
+Kernels trust the arrays of a grammar, so :func:`check` stands between them and anything read from a file; what they rely on is a table,
+:data:`gramian.io.array_table.TABLE`.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import Lexicon
 from gramian.grammar.lpcfg import LPCFG
+from gramian.io.array_table import prove
+from gramian.trees.labels import is_intermediate, is_label, split_chain
 
 _NOT_IN_SYMBOL = re.compile(r"[\s()\0]")
 
@@ -25,81 +28,63 @@ def check(grammar: LPCFG, tolerance: float = 1e-3) -> None:
     every phrase in every state sum to one within `tolerance`, as do the root, the shares of each symbol's states, and
     the chances of the neighbouring tags. Of observable operators it is the weights that do.
     """
+    lexicon, n_phrases = grammar.lexicon, grammar.n_phrases
+    n_tags = len(grammar.symbols) - n_phrases
+    _check_symbols(grammar)
+    _check_lexicon(lexicon, n_tags)
+    sizes = {"symbols": len(grammar.symbols), "phrases": n_phrases, "tags": n_tags}
+    prove("grammar", _arrays(grammar), words=len(lexicon.words), features=len(lexicon.features), **sizes)
+    weights = (grammar.binary_weight, grammar.unary_weight, grammar.root_weight)
+    _require(len({weight is None for weight in weights}) == 1, "weights are given for all rules or for none")
+    _check_root(grammar)
+    _check_sums(grammar, tolerance)
+
+
+def _arrays(grammar: LPCFG) -> dict[str, npt.NDArray[Any]]:
+    """Return the arrays of a grammar by the names of :data:`gramian.io.array_table.TABLE`."""
+    parts: dict[str, object] = {"": grammar, "lexicon.": grammar.lexicon, "factors.": grammar.factors}
+    found = {
+        f"{prefix}{part.name}": getattr(owner, part.name)
+        for prefix, owner in parts.items()
+        if is_dataclass(owner)
+        for part in fields(owner)
+    }
+    arrays = {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
+    return arrays | {"lexicon.classes": _class_tags(grammar.lexicon)}
+
+
+def _class_tags(lexicon: Lexicon) -> npt.NDArray[np.int64]:
+    heads = [name.partition(" ")[0] for name in lexicon.classes]
+    _require(all(head.isascii() and head.isdigit() and len(head) < 9 for head in heads), "classes name a tag")
+    return np.array([int(head) for head in heads], np.int64)
+
+
+def _check_symbols(grammar: LPCFG) -> None:
     n, n_phrases = len(grammar.symbols), grammar.n_phrases
     _require(0 < n_phrases < n, "there are phrases and tags")
     # A label may name a phrase and a tag in the same treebank.
     phrases, tags = grammar.symbols[:n_phrases], grammar.symbols[n_phrases:]
     _require(len(set(phrases)) + len(set(tags)) == n, "symbols are distinct")
-    labels = all(symbol and not _NOT_IN_SYMBOL.search(symbol) for symbol in grammar.symbols)
-    _require(labels, "symbols are labels")
-    _fit(grammar, n_states=(n,))
-    _within("n_states", grammar.n_states, 1, 1 << 15)
-    total, beside = int(grammar.n_states.sum(dtype=np.int64)), (n, n - n_phrases + 1)
-    _fit(grammar, state_prior=(total,), root=(total,), before=beside, after=beside)
-    _check_rules(grammar)
-    _check_lexicon(grammar.lexicon, grammar)
-    _check_sums(grammar, tolerance)
+    for symbol in grammar.symbols:
+        labels = [] if is_intermediate(symbol) else split_chain(symbol)
+        _require(not _NOT_IN_SYMBOL.search(symbol) and all(map(is_label, labels)), "symbols are labels")
+    _require(not any(map(is_intermediate, tags)), "tags are no intermediate symbols")
 
 
-def _check_rules(grammar: LPCFG) -> None:
-    # Products of whole numbers stay exact, or are too large anyway.
-    states = grammar.n_states.astype(np.float64)
-    for name, width, first in (("binary", 3, 0), ("unary", 2, grammar.n_phrases)):
-        rules = getattr(grammar, f"{name}_rules")
-        _fit(grammar, **{f"{name}_rules": (len(rules), width)})
-        _within(f"{name}_rules", rules[:, 0], 0, grammar.n_phrases)
-        _within(f"{name}_rules", rules[:, 1:], first, len(states))
-        sizes = states[rules].prod(axis=1)
-        if name == "binary" and grammar.factors is not None:
-            _check_factors(grammar.factors, states[rules])
-            sizes[grammar.factors.rank > 0] = 0
-        _fit(grammar, **{name: (int(sizes.sum()),)})
-        _require(len(np.unique(rules, axis=0)) == len(rules), f"{name} rules are distinct")
-    numbers = (len(grammar.binary_rules), len(grammar.unary_rules), len(states))
-    weights = dict(zip(("binary_weight", "unary_weight", "root_weight"), numbers, strict=True))
-    given = [name for name in weights if getattr(grammar, name) is not None]
-    _require(len(given) in (0, 3), "weights are given for all rules or for none")
-    for name in given:
-        _fit(grammar, **{name: (weights[name],)})
-        _require(getattr(grammar, name).min(initial=0.0) >= 0, f"{name} is not negative")
-
-
-def _check_factors(factors: Factors, states: npt.NDArray[np.float64]) -> None:
-    n = len(states)
-    _fit(factors, rank=(n,), weight=(n,), start=(n, 3), values=(factors.values.size,))
-    _within("rank", factors.rank, 0, 1 << 30)
-    ends = factors.start + factors.rank[:, None] * states
-    inside = factors.start.min(initial=0) >= 0 and ends.max(initial=0) <= factors.values.size
-    _require(inside, "factors are all there")
-
-
-def _check_lexicon(lexicon: Lexicon, grammar: LPCFG) -> None:
-    n_tags = len(grammar.symbols) - grammar.n_phrases
-    n_words, n_entries = len(lexicon.words), len(lexicon.entry_tag)
+def _check_lexicon(lexicon: Lexicon, n_tags: int) -> None:
     _require(len(lexicon.tags) == n_tags, "the lexicon has the grammar's tags")
-    same = np.array_equal(lexicon.n_states, grammar.n_states[grammar.n_phrases :])
-    _require(same, "its tags have as many states")
-    _require(len(set(lexicon.words)) == n_words, "words are distinct")
-    _fit(lexicon, tag_prior=(n_tags,), word_count=(n_words,))
-    _fit(lexicon, entry_start=(n_words + 1,), entry_tag=(n_entries,))
-    _require((lexicon.tag_prior > 0).all(), "every tag has a share")
-    starts = lexicon.entry_start
-    whole = starts[0] == 0 and starts[-1] == n_entries and (np.diff(starts) > 0).all()
-    _require(whole, "every word has entries")
-    _within("entry_tag", lexicon.entry_tag, 0, n_tags)
-    heads = [name.partition(" ")[0] for name in lexicon.classes]
-    _require(all(head.isascii() and head.isdigit() and len(head) < 9 for head in heads), "classes name a tag")
-    numbers = np.array([int(head) for head in heads], np.int64)
-    _within("classes", numbers, 0, n_tags)
-    states = lexicon.n_states.astype(np.int64)
-    _fit(
-        lexicon,
-        entry_probability=(n_entries,),
-        entry_states=(int(states[lexicon.entry_tag].sum()),),
-        feature_weights=(len(lexicon.features) + 1, n_tags),
-        class_states=(int(states[numbers].sum()),),
-    )
-    _require(np.isfinite(lexicon.min_tag_probability), "min_tag_probability is finite")
+    _require(all(label for tag in lexicon.tags for label in split_chain(tag)), "its tags are labels")
+    _require(len(set(lexicon.words)) == len(lexicon.words), "words are distinct")
+    chance = lexicon.min_tag_probability
+    _require(0 <= chance <= 1, f"min_tag_probability is a probability (it is {chance})")
+
+
+def _check_root(grammar: LPCFG) -> None:
+    inner = np.repeat([is_intermediate(symbol) for symbol in grammar.symbols], grammar.n_states)
+    _require(not grammar.root[inner].any(), "no intermediate symbol is at the root")
+    if grammar.root_weight is not None:
+        single = [is_intermediate(symbol) for symbol in grammar.symbols]
+        _require(not grammar.root_weight[single].any(), "no intermediate symbol is at the root")
 
 
 def _check_sums(grammar: LPCFG, tolerance: float) -> None:
@@ -157,16 +142,3 @@ def _rule_sums(grammar: LPCFG) -> npt.NDArray[np.float64]:
 def _require(holds: bool | np.bool_, what: str) -> None:
     if not holds:
         raise ValueError(f"it does not hold that {what}")
-
-
-def _fit(owner: object, **shapes: tuple[int, ...]) -> None:
-    """Require that arrays of an object have these shapes, and hold finite numbers."""
-    for name, shape in shapes.items():
-        array = getattr(owner, name)
-        _require(array.shape == shape, f"{name} has shape {shape} (it has {array.shape})")
-        _require(np.isfinite(array).all(), f"{name} is finite")
-
-
-def _within(name: str, array: npt.NDArray[Any], low: int, end: int) -> None:
-    if array.size:
-        _require(low <= array.min() and array.max() < end, f"{name} lies within {low} and {end - 1}")

@@ -165,7 +165,8 @@ class Lexicon:
 
     def _unknown(self, word: str, initial: bool) -> WordScores:
         probability = self.tag_probabilities(word, initial)
-        tags = np.flatnonzero(probability >= self.min_tag_probability).astype(np.int32)
+        least = min(self.min_tag_probability, probability.max())  # there is always a tag
+        tags = np.flatnonzero(probability >= least).astype(np.int32)
         states = np.concatenate([self.states_of(int(tag), word, initial) for tag in tags])
         return WordScores(tags, (probability[tags] / self.tag_prior[tags]).astype(np.float32), states)
 

@@ -164,8 +164,25 @@ def _decompressed(stream: BinaryIO) -> BinaryIO:
     return stream
 
 
+def is_written_through(path: str | os.PathLike[str]) -> bool:
+    """Whether something else than a file is of this name, a device or a pipe: it is written to, and never replaced."""
+    place = os.path.abspath(path)
+    if place.startswith(("/dev/", "/proc/")) and os.path.exists(place):
+        return True  # /dev/stdout may be a file, but not its name
+    return os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place)
+
+
+def no_links(path: str, flags: int) -> int:
+    """Open a file, as an ``opener``; one that a link of this name stands for is not followed, and a new one is this user's alone."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
 def check_output(path: str | os.PathLike[str]) -> None:
     """Raise an OptionError now if a file could not be written at the end of work that may take hours."""
+    if is_written_through(path):
+        if not os.access(path, os.W_OK):
+            raise OptionError(f"{path}: cannot be written; try: another name or folder")
+        return
     folder = Path(path).parent
     if not folder.is_dir():
         raise OptionError(f"{path}: there is no folder {folder}; try: mkdir -p {folder}")
@@ -186,7 +203,8 @@ def check_folder(path: str | os.PathLike[str]) -> None:
 def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
     """Write UTF-8 text to `path` through a temporary file that is renamed at the end, or removed if anything fails.
 
-    A name ending in ``.gz`` or ``.xz`` is compressed (without a time stamp, so that equal text gives equal bytes); ``"-"`` is stdout.
+    A name ending in ``.gz`` or ``.xz`` is compressed (without a time stamp, so that equal text gives equal bytes); ``"-"`` is stdout. What
+    is no file, such as ``/dev/null`` or a named pipe, is written to as it is.
     """
     if str(path) == "-":
         if isinstance(sys.stdout, io.TextIOWrapper):
@@ -195,6 +213,10 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
         sys.stdout.flush()
         return
     target = Path(path)
+    if is_written_through(path):
+        with _saying_why(str(target)), open(path, "wb") as raw, _as_text(raw, target.suffix) as text:
+            yield text
+        return
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
@@ -202,23 +224,36 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
             f"cannot be written ({error.strerror})", str(target), hint="check the folder and its permissions"
         ) from None
     try:
-        with os.fdopen(handle, "wb") as raw:
-            if target.suffix == ".gz":
-                packed: IO[bytes] = cast("IO[bytes]", gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
-            elif target.suffix == ".xz":
-                packed = lzma.LZMAFile(raw, "wb")  # noqa: SIM115 - closed by the text layer
-            else:
-                packed = raw
-            with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as text:
-                if text:
-                    yield text
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException as error:
+        with _saying_why(str(target)):
+            with os.fdopen(handle, "wb") as raw, _as_text(raw, target.suffix) as text:
+                yield text
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, target)
+    except BaseException:
         Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        raise
+
+
+def _as_text(raw: IO[bytes], suffix: str) -> io.TextIOWrapper:
+    """Return a stream of text that ends in `raw`, compressed as the end of the file's name says."""
+    if suffix == ".gz":
+        packed: IO[bytes] = cast("IO[bytes]", gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
+    elif suffix == ".xz":
+        packed = lzma.LZMAFile(raw, "wb")  # noqa: SIM115 - closed by the text layer
+    else:
+        packed = raw
+    return io.TextIOWrapper(packed, encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def _saying_why(name: str) -> Iterator[None]:
+    """Say in a sentence that there is no room."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_ROOM:
             raise InputError(
-                f"cannot be written ({error.strerror})", str(target), hint="making room, or another folder"
+                f"cannot be written ({error.strerror})", name, hint="making room, or another folder"
             ) from None
         raise
 

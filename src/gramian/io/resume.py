@@ -2,27 +2,58 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import re
+import stat
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from gramian import __version__
 from gramian.errors import InputError
-from gramian.io.files import writing
+from gramian.io.files import is_written_through, no_links, writing
 from gramian.io.lock import locked
+
+_HEAD = re.compile(rb"([0-9]{1,12}) ([0-9a-f]{8})\n")
+_LONGEST_HEAD = 24
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class _Records:
+    """Records that are added to a file, each with its length and checksum before it, so that what was damaged is noticed."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        """Add a record."""
+        data = text.encode()
+        self._file.write(b"%d %08x\n" % (len(data), zlib.crc32(data)) + data)
+        return len(text)
+
+    def flush(self) -> None:
+        """Let others see what was written."""
+        self._file.flush()
+
+    def isatty(self) -> bool:
+        """Whether someone looks at it: nobody does."""
+        return False
 
 
 @contextmanager
-def resumed(output: str, files: list[str], options: object, *, blocks: bool) -> Iterator[tuple[IO[str], int]]:
-    """Write `output`, which appears when it is whole; give the stream, and how many records an earlier call has finished.
+def resumed(output: str, files: list[str], options: object) -> Iterator[tuple[IO[str], int]]:
+    """Write `output`, which appears when it is whole; give a stream that takes a record at each ``write``, and how many there are.
 
-    Only a call with the same `files` and `options` goes on, and none to stdout (``-``) or a compressed file. With `blocks`, a record is
-    lines up to an empty one, otherwise one line.
+    These are records that an earlier call has finished: one with the same `files` and `options`, not to stdout (``-``), a device, a pipe or
+    a compressed file. What it left is taken as far as its checksums fit; where there is no room, it is removed.
     """
-    if output == "-" or output.endswith((".gz", ".xz")) or "-" in files:
+    is_stream = output == "-" or output.endswith((".gz", ".xz")) or is_written_through(output)
+    if is_stream or "-" in files:
         with writing(output) as out:
             yield out, 0
         return
@@ -30,18 +61,31 @@ def resumed(output: str, files: list[str], options: object, *, blocks: bool) -> 
     partial = target.with_name(f".{target.name}.{_mark(files, options)}.partial")
     try:
         with locked(target):
-            with open(partial, "a+b") as file:
-                end, done = _finished(file, blocks)
-                file.truncate(end)
-            with open(partial, "a", encoding="utf-8", newline="\n") as out:
-                yield out, done
-            os.replace(partial, target)
+            with open(partial, "a+b", opener=no_links) as file:
+                _check_owner(partial, file)
+                ends = [end for end, _ in _records(file)]
+                file.truncate(ends[-1] if ends else 0)
+                yield cast("IO[str]", _Records(file)), len(ends)
+                file.flush()
+                with writing(target) as whole:
+                    for _, data in _records(file):
+                        whole.write(data.decode())
+            partial.unlink()
     except OSError as error:
+        if error.errno in _FULL:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
         raise InputError(
-            f"cannot be written ({error.strerror})",
-            output,
-            hint="another folder; the same command then goes on",
+            f"cannot be written ({error.strerror})", output, hint="making room, or another folder"
         ) from None
+
+
+def _check_owner(partial: Path, file: IO[bytes]) -> None:
+    """Make sure that the file is no one else's, and known by no other name."""
+    found = os.fstat(file.fileno())
+    foreign = hasattr(os, "getuid") and found.st_uid != os.getuid()
+    if foreign or found.st_nlink != 1 or not stat.S_ISREG(found.st_mode):
+        raise InputError("is not a file of this user alone", str(partial), hint="removing it")
 
 
 def _mark(files: list[str], options: object) -> str:
@@ -55,16 +99,14 @@ def _mark(files: list[str], options: object) -> str:
     return digest.hexdigest()[:16]
 
 
-def _finished(file: IO[bytes], blocks: bool) -> tuple[int, int]:
-    """Return where the last whole record ends, and how many there are."""
+def _records(file: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield where each record ends, and what it holds, up to the first that is cut or damaged."""
     file.seek(0)
-    place = end = done = 0
-    inside = False
-    for line in file:
-        place += len(line)
-        if not line.endswith(b"\n"):
+    end = 0
+    while head := _HEAD.fullmatch(start := file.readline(_LONGEST_HEAD)):
+        size, sum_ = int(head[1]), int(head[2], 16)
+        data = file.read(size) if size <= os.fstat(file.fileno()).st_size else b""
+        if len(data) < size or zlib.crc32(data) != sum_:
             break
-        inside = blocks and line != b"\n"
-        if not inside:
-            end, done = place, done + 1
-    return end, done
+        end += len(start) + size
+        yield end, data

@@ -64,6 +64,32 @@ def decode(hint: Any, record: Record, name: str, tensors: Tensors) -> Any:
     return record
 
 
+_BASE, _TIMES = 512 << 20, 16  # bytes that any model may take, and how many more for each byte of its file
+_A_STRING = 64  # bytes
+
+
+def decoded_bytes(record: Record, name: str, tensors: Mapping[str, npt.NDArray[Any]]) -> float:
+    """Return about how many bytes :func:`decode` will make of a record; nothing is made."""
+    if not isinstance(record, dict):
+        return 0
+    if "class" in record:
+        parts = record["fields"].items()
+        return sum(decoded_bytes(value, f"{name}/{part}", tensors) for part, value in parts)
+    if "strings" in record:
+        return float(record["strings"]) * _A_STRING + tensors[name].nbytes
+    return 4.0 * prod(abs(float(size)) for size in record["shape"])
+
+
+def check_memory(needed: float, tensors: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Raise a ValueError if a model would take much more memory than its file stands for; see ``docs/promises.md``."""
+    stored = sum(tensor.nbytes for tensor in tensors.values())
+    most = _BASE + _TIMES * stored
+    if not needed <= most:
+        raise ValueError(
+            f"it would take {needed / 2**20:,.0f} MB of memory, and a file of {stored / 2**20:,.0f} MB may take {most / 2**20:,.0f}"
+        )
+
+
 _hints = cache(get_type_hints)
 
 
@@ -154,7 +180,9 @@ def pack_weights(name: str, weights: npt.NDArray[np.float32]) -> Tensors:
 
 def unpack_weights(tensors: Mapping[str, npt.NDArray[Any]], name: str) -> npt.NDArray[np.float32]:
     """Return the table that :func:`pack_weights` made; ValueError if it is none that kernels can index without looking."""
-    present = np.unpackbits(_bytes(tensors[f"{name}.mask"])).view(np.bool_)
+    mask = _bytes(tensors[f"{name}.mask"])
+    check_memory(8 * 5 * mask.size, tensors)
+    present = np.unpackbits(mask).view(np.bool_)
     _check_slots(name, present.size)
     table = np.zeros(present.size, np.float32)
     table[present] = tensors[name]

@@ -21,6 +21,7 @@ from gramian.base import Constraint, Function, InstanceOf, Number, Report, Whole
 from gramian.features import Features
 from gramian.grammar import LPCFG
 from gramian.io.files import write_bytes
+from gramian.io.store import checksum
 from gramian.learn.cluster import Clustering, SpectralClustering
 from gramian.learn.counting import random_counts
 from gramian.learn.learner import Learner, Maximisation
@@ -55,8 +56,8 @@ class _Checkpoint:
         from safetensors.numpy import save
 
         head = {"mark": self._mark, "likelihoods": json.dumps(likelihoods), "facts": json.dumps(facts or {})}
-        tensors = {name: getattr(counts, name) for name in _TENSORS}
-        write_bytes(self._path, save(tensors | {"n_states": counts.layout.n_states}, head))
+        tensors = {name: getattr(counts, name) for name in _TENSORS} | {"n_states": counts.layout.n_states}
+        write_bytes(self._path, save(tensors, head | {"checksum": checksum(head, tensors)}))
 
     def load(self) -> tuple[LatentTables, list[float], dict[str, Any]] | None:
         """Return counts and likelihoods of the steps done, and the facts; or None if there is no file that fits."""
@@ -69,8 +70,10 @@ class _Checkpoint:
                 head = file.metadata() or {}
                 if head.get("mark") != self._mark:
                     return None
-                n_states = np.asarray(file.get_tensor("n_states"), np.int32)
-                tensors = {name: file.get_tensor(name) for name in _TENSORS}
+                tensors = {name: file.get_tensor(name) for name in (*_TENSORS, "n_states")}
+                if head.get("checksum") != checksum(head, tensors):
+                    return None  # damaged
+                n_states = np.asarray(tensors.pop("n_states"), np.int32)
                 likelihoods = [float(value) for value in json.loads(head["likelihoods"])]
                 facts = dict(json.loads(head["facts"]))
         except (OSError, SafetensorError, KeyError, ValueError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from gramian import __version__
 from gramian.errors import InputError
+from gramian.io.files import no_links
 from gramian.progress import tell_progress
 
 Assignment: TypeAlias = tuple[int, ...]
@@ -85,7 +87,7 @@ class Trials:
                 "this log is of another treebank or learner", str(path), 1, hint="another file, or remove it"
             )
         for record in map(_record, lines[1:]):
-            if record.keys() >= {"states", "score"}:
+            if record.keys() >= {"states", "score"} and record.get("checksum") == _checksum(record):
                 self._stored[tuple(record["states"])] = record["score"]
 
     @property
@@ -121,15 +123,21 @@ class Trials:
                 self.done.append(tried)
                 if self._path is not None and not is_stored:
                     record = {"symbol": name, "score": tried.score, "states": list(one)}
-                    self._write(json.dumps(record, ensure_ascii=False))
+                    self._write(json.dumps({**record, "checksum": _checksum(record)}, ensure_ascii=False))
                 if self._budget < math.inf:
                     tell_progress(_log, "candidates", len(self._known), self._budget)
         return [trial(one, self._known[one]) for one in candidates if one in self._known]
 
     def _write(self, line: str) -> None:
         assert self._path is not None
-        with self._path.open("a", encoding="utf-8") as file:
+        with open(self._path, "a", encoding="utf-8", opener=no_links) as file:
             file.write(line + "\n")
+
+
+def _checksum(record: Mapping[str, Any]) -> str:
+    """Return what shows that a line was not damaged."""
+    rest = {name: value for name, value in record.items() if name != "checksum"}
+    return f"{zlib.crc32(json.dumps(rest, sort_keys=True).encode()):08x}"
 
 
 def _record(line: str) -> Mapping[str, Any]:

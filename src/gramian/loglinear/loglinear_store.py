@@ -10,6 +10,7 @@ import numpy as np
 
 from gramian import __version__
 from gramian.io import store
+from gramian.io.array_table import prove
 from gramian.io.tensors import Tensors, pack_strings, pack_weights, unpack_strings, unpack_weights
 from gramian.loglinear.rerank_candidates import DENSE
 from gramian.loglinear.rerank_model import RerankModel
@@ -47,8 +48,11 @@ def _unpack_span_model(_: dict[str, Any], tensors: Tensors) -> SpanModel:
     symbols, frequent = unpack_strings(tensors["symbols"]), unpack_strings(tensors["frequent"])
     if not 0 < n_phrases < len(symbols) <= 1024:
         raise ValueError(f"{n_phrases} phrases among {len(symbols)} symbols")
-    tables = [unpack_weights(tensors, name) for name in ("tag_weights", "weights")]
-    return SpanModel(symbols, n_phrases, frequent, *tables)
+    if len(set(symbols[:n_phrases])) + len(set(symbols[n_phrases:])) < len(symbols):
+        raise ValueError("a symbol stands twice")
+    tables = {name: unpack_weights(tensors, name) for name in ("tag_weights", "weights")}
+    prove("expert", tables, tags=len(symbols) - n_phrases)
+    return SpanModel(symbols, n_phrases, frequent, **tables)
 
 
 def _pack_reranker(model: RerankModel) -> tuple[dict[str, Any], Tensors]:
@@ -81,12 +85,11 @@ def _unpack_reranker(_: dict[str, Any], tensors: Tensors) -> RerankModel:
             frozenset(never),
             frozenset(coordination),
         )
-    dense = tensors["dense"].astype(np.float64)
-    if not isinstance(k, int) or not 1 <= k <= 1000 or dense.shape != (len(DENSE),):
-        raise ValueError(f"{k} trees with {dense.size} numbers each")
-    if not (np.isfinite(dense).all() and np.isfinite(base)):
-        raise ValueError("the weights are not all numbers")
-    weights = unpack_weights(tensors, "weights")
+        heads.check()
+    dense, weights = tensors["dense"].astype(np.float64), unpack_weights(tensors, "weights")
+    if type(k) is not int or not 1 <= k <= 1000 or not np.isfinite(base):
+        raise ValueError(f"{k} trees, {base} for the base model")
+    prove("reranker", {"dense": dense, "weights": weights}, **{"dense features": len(DENSE)})
     return RerankModel(k, unpack_strings(tensors["frequent"]), heads, dense, weights, base)
 
 

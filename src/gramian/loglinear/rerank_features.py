@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gramian.io.bounded_cache import BoundedCache
 from gramian.loglinear import rerank_kernels as kernels
 from gramian.loglinear.rerank_candidates import Candidates
-from gramian.loglinear.word_views import PADDING, BoundedCache, WordForms
+from gramian.loglinear.word_views import PADDING, WordForms
 from gramian.trees import HeadRules
 
 Ints = npt.NDArray[np.int32]
@@ -103,7 +104,10 @@ class TreeFeatures:
     def _label_codes(self, labels: tuple[tuple[str, ...], int]) -> tuple[Words, Roles]:
         """Return a number for each label that is the same in all grammars, and its role: 1 for conjunctions, 2 for punctuation."""
         names, n = labels
-        codes = [zlib.crc32(f"{place < n} {name}".encode()) for place, name in enumerate(names)]
+        codes = [
+            zlib.crc32(f"{place < n} {name}".encode("utf-8", "surrogatepass"))
+            for place, name in enumerate(names)
+        ]
         roles = [self._role(name) if place >= n else 0 for place, name in enumerate(names)]
         return np.array(codes, np.uint64), np.array(roles, np.int8)
 

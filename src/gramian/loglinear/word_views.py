@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.corpus.vocab import shape
+from gramian.io.bounded_cache import BoundedCache
 
 Views = npt.NDArray[np.int64]
 """Shape (8, n_words + 4): word, form, spelling, shape, ends of two and four letters, beginning, and the tag guessed, from 1."""
@@ -19,29 +19,6 @@ VIEWS = "wfxselpt"
 
 PADDING = 2
 TAG = 7
-
-Key = TypeVar("Key", bound=Hashable)
-Value = TypeVar("Value")
-
-
-class BoundedCache(dict[Key, Value]):
-    """What a function made of keys met before; when it is full it is emptied.
-
-    Examples
-    --------
-    >>> lengths = BoundedCache(len, most=2)
-    >>> lengths["a"], lengths["bb"], lengths["ccc"], dict(lengths)
-    (1, 2, 3, {'ccc': 3})
-    """
-
-    def __init__(self, make: Callable[[Key], Value], most: int = 1 << 17) -> None:
-        self._make, self._most = make, most
-
-    def __missing__(self, key: Key) -> Value:
-        if len(self) >= self._most:
-            self.clear()
-        value = self[key] = self._make(key)
-        return value
 
 
 class WordForms:
@@ -71,7 +48,7 @@ class WordForms:
             f"e {lower[-4:]}",
             f"b {lower[:3]}",
         )
-        return tuple(zlib.crc32(part.encode()) for part in parts)
+        return tuple(zlib.crc32(part.encode("utf-8", "surrogatepass")) for part in parts)
 
 
 def frequent_words(words: Iterable[tuple[str, int]], min_count: int) -> list[str]:

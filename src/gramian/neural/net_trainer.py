@@ -17,12 +17,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from gramian.errors import OptionError
+from gramian.io.files import write_bytes
+from gramian.io.store import checksum
 from gramian.neural.net import Batch, Sentences, SpanNet
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Example, Inventory, cell, n_cells
@@ -325,6 +328,10 @@ def _mark(
     return digest.hexdigest()
 
 
+def _arrays(tensors: dict[str, torch.Tensor]) -> dict[str, npt.NDArray[Any]]:
+    return {name: value.detach().cpu().numpy() for name, value in tensors.items()}
+
+
 class _Checkpoint:
     """A file with everything that the next pass needs; one made from other trees or options is not taken up."""
 
@@ -341,9 +348,7 @@ class _Checkpoint:
             tensors |= {f"{kind}.{name}": value for kind, value in run.adam.state[weight].items()}
         history = {"losses": run.history.losses, "f1": run.history.f1, "seconds": run.history.seconds}
         head = {"mark": self.mark, "history": json.dumps(history), "steps": str(run.steps)}
-        partial = self.path.with_name(self.path.name + ".tmp")
-        partial.write_bytes(save(tensors, head))
-        partial.replace(self.path)
+        write_bytes(self.path, save(tensors, head | {"checksum": checksum(head, _arrays(tensors))}))
 
     def load(self, run: _Run) -> None:
         """Bring a run to where the file has it; do nothing if there is none that fits."""
@@ -357,6 +362,8 @@ class _Checkpoint:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
         except (OSError, SafetensorError):
             return
+        if head.get("checksum") != checksum(head, _arrays(tensors)):
+            return  # damaged
         history = json.loads(head["history"])
         run.history, run.steps = History(**history), int(head["steps"])
         _log.info("going on after pass %d", len(run.history.losses))

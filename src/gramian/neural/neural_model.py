@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.io.array_table import Row, prove
 from gramian.neural import span_tree_kernels
 from gramian.neural.span_inventory import UNKNOWN, Inventory, cell
 from gramian.neural.span_scores import SpanScorer, weight_shapes
 from gramian.trees import Tree
-from gramian.trees.labels import split_chain
+from gramian.trees.labels import is_label, split_chain
 from gramian.trees.tree import phrase, preterminal
 
 Tensors = dict[str, npt.NDArray[Any]]
@@ -142,6 +143,13 @@ class NeuralModel:
         )
         if not inventory.tags or not inventory.chains:
             raise ValueError("a net without tags or labels")
+        labels = (*inventory.tags, *(label for chain in inventory.chains for label in split_chain(chain)))
+        if not all(map(is_label, labels)):
+            raise ValueError("a label that is none")
+        if len(set(inventory.tags)) + len(set(inventory.chains)) < len(inventory.tags) + len(
+            inventory.chains
+        ):
+            raise ValueError("a label stands twice")
         (temperature,) = tensors["temperature"].tolist()
         if not 1 / _HOTTEST <= temperature <= _HOTTEST:
             raise ValueError(f"temperature {temperature}")
@@ -153,9 +161,7 @@ class NeuralModel:
         shapes = weight_shapes(inventory, weights)
         if odd := weights.keys() ^ shapes.keys():
             raise ValueError(f"{min(odd)} is missing, or too much")
-        for name, shape in shapes.items():
-            if weights[name].shape != shape or weights[name].dtype != np.float16:
-                raise ValueError(f"{name} has shape {weights[name].shape}, not {shape}")
-            if not np.isfinite(weights[name]).all():
-                raise ValueError(f"{name} are not all numbers")
+        prove([Row(name, "float16", shape) for name, shape in shapes.items()], weights)
+        if min(size for name, shape in shapes.items() for size in shape if name != "vector.weight") < 1:
+            raise ValueError("a layer without units")
         return cls(inventory, {name: weights[name] for name in shapes}, float(temperature))

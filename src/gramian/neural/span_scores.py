@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.io.bounded_cache import BoundedCache
 from gramian.neural import lstm_kernels as kernels
 from gramian.neural.span_inventory import BOUNDARY, Inventory
 
 Floats = npt.NDArray[np.float32]
 
-_LARGEST_CACHE = 1 << 15
 _ENDS = ("l0", "l0_reverse")  # how torch calls the two directions
 
 
@@ -78,7 +78,7 @@ class SpanScorer:
         self._layers = [_Lstm(own, f"lstm.{layer}") for layer in range(_n_layers(own))]
         posts = np.concatenate([own["left.weight"], own["right.weight"]])
         self._posts = np.ascontiguousarray(posts.T)
-        self._cache: dict[str, Floats] = {}
+        self._cache: BoundedCache[str, Floats] = BoundedCache(self._vector_of)
 
     def scores(self, words: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the scores of chains over spans, shape (n_cells, n_chains), and of tags, shape (n_words, n_tags).
@@ -102,21 +102,14 @@ class SpanScorer:
 
     def _inputs(self, words: Sequence[str]) -> Floats:
         """Return the vectors of words between their boundaries; those of words seen before are remembered."""
-        if len(self._cache) >= _LARGEST_CACHE:
-            self._cache.clear()
-        cache = self._cache
-        new = [word for word in dict.fromkeys(words) if word not in cache]
-        if "" not in cache:
-            cache[""] = self._vector(BOUNDARY, 0, [BOUNDARY])
-        if new:
-            numbers = zip(
-                self._inventory.word_numbers(new)[1:-1].tolist(),
-                self._inventory.vector_numbers(new)[1:-1].tolist(),
-                strict=True,
-            )
-            for word, (number, vector) in zip(new, numbers, strict=True):
-                cache[word] = self._vector(number, vector, self._inventory.character_numbers(word))
-        return np.stack([cache[word] for word in ("", *words, "")])
+        return np.stack([self._cache[word] for word in ("", *words, "")])
+
+    def _vector_of(self, word: str) -> Floats:
+        """Return the vector of a word; no word stands for a boundary."""
+        if not word:
+            return self._vector(BOUNDARY, 0, [BOUNDARY])
+        number, vector = self._inventory.word_numbers([word])[1], self._inventory.vector_numbers([word])[1]
+        return self._vector(int(number), int(vector), self._inventory.character_numbers(word))
 
     def _vector(self, number: int, vector: int, characters: list[int]) -> Floats:
         spelt = self._spelling.states(self._own["char.weight"][characters])

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from gramian.errors import OptionError
 from gramian.trees import Tree
 
+_MOST_ODDS = 700.0  # beyond which there is no number
 _LEAST = 1e-6  # posteriors are taken to lie this far from 0 and 1
 
 Floats = npt.NDArray[np.float64]
@@ -42,12 +43,14 @@ class Curve:
     def __post_init__(self) -> None:
         if not all(map(isfinite, (self.low, self.high, self.shift))) or min(self.low, self.high) < 0:
             raise OptionError(f"low and high must be at least 0, and shift a number, got {self}")
+        for name in ("low", "high", "shift"):
+            object.__setattr__(self, name, float(getattr(self, name)))  # NumPy knows no larger whole numbers
 
     def __call__(self, posteriors: Sequence[float] | Floats) -> Floats:
         """Return how probable it is that labels of these posteriors are right."""
         logs = _logarithms(np.asarray(posteriors, np.float64))
         odds = logs @ (self.low, self.high) + self.shift
-        return 1 / (1 + np.exp(-odds))
+        return 1 / (1 + np.exp(-np.clip(odds, -_MOST_ODDS, _MOST_ODDS)))
 
     @classmethod
     def fit(cls, posteriors: Sequence[float] | Floats, right: Sequence[bool] | npt.NDArray[np.bool_]) -> Self:

@@ -21,7 +21,7 @@ from gramian.errors import OptionError
 from gramian.grammar.check import check
 from gramian.grammar.lpcfg import LPCFG
 from gramian.io import store
-from gramian.io.tensors import Tensors, decode, encode
+from gramian.io.tensors import Tensors, check_memory, decode, decoded_bytes, encode
 from gramian.parsing.calibration import Calibration, Curve
 from gramian.parsing.model import METADATA, Model
 
@@ -102,8 +102,10 @@ def _pack(model: Model, half: bool = False) -> tuple[dict[str, Any], Tensors]:
 
 
 def _unpack(header: dict[str, Any], tensors: Tensors) -> Model:
+    stored = dict(tensors)
     for name, other in header.get("same", {}).items():
-        tensors[name] = tensors[other]
+        tensors[name] = stored[other]
+    check_memory(sum(_bytes(record, str(n), tensors) for n, record in enumerate(header["grammars"])), stored)
     grammar, *others = [
         decode(LPCFG, record, str(number), tensors) for number, record in enumerate(header["grammars"])
     ]
@@ -127,6 +129,16 @@ def _unpack(header: dict[str, Any], tensors: Tensors) -> Model:
     }
     fields |= {name: header.get(name) for name in _WEIGHTS}
     return Model(grammar, others=tuple(others), calibration=curves, **fields)
+
+
+def _bytes(record: dict[str, Any], name: str, tensors: Tensors) -> float:
+    """Return about how many bytes a grammar will take: what the file holds of it, and the tables that a chart makes."""
+    symbols, widest = (
+        float(record["fields"]["symbols"]["strings"]),
+        float(tensors[f"{name}/n_states"].max(initial=0)),
+    )
+    rules = 4.0 * widest**3 if record["fields"].get("factors") else 0.0  # one whole tensor of low rank
+    return decoded_bytes(record, name, tensors) + 4 * symbols**2 + 4 * widest**2 + rules
 
 
 def _of_part(name: str, work: Callable[..., Any], *arguments: Any) -> Any:

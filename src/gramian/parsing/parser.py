@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     from gramian.evaluate import BracketScores
 
 
+MOST_TREES = 10_000
+"""How many trees of a sentence may be asked for."""
+
+
 class Parser:
     """Parses sentences with one model; safe to share between threads.
 
@@ -158,8 +162,9 @@ class Parser:
         -------
         ParseResult
         """
-        if k < 1:
-            raise OptionError(f"k must be at least 1, got {k}")
+        if not 1 <= k <= MOST_TREES:
+            bound = f"at least 1, got {k}" if k < 1 else f"at most {MOST_TREES}, got {k}"
+            raise OptionError(f"k must be {bound}")
         began = perf_counter()
         request, read = self._request(sentence, constraints, k, decoder)
         result, _ = self._attempts.parse(request)

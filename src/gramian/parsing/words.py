@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from gramian.grammar.lexicon import Lexicon, WordScores
+from gramian.io.bounded_cache import BoundedCache
 from gramian.trees.labels import split_chain
 
-_LARGEST_CACHE = 1 << 17
 _MOST_WEIGHT = 1e300  # of a tag that is given; anything above, infinity included, means nothing
 _FORM_COUNT = 0.1  # for how many occurrences a word's form stands, once its known tags have led to no tree
 
@@ -39,7 +40,7 @@ class WordTable:
         self._log_probability = dict(zip(lexicon.words, logs.tolist(), strict=True))
         self._log_unknown = float(-np.log(total))
         # Where words of a sentence begin, capitals say less: two caches, for the first word and the others.
-        self._cache: tuple[dict[str, Word], ...] = ({}, {})
+        self._cache = tuple(BoundedCache(partial(self._word, initial=initial)) for initial in (False, True))
         self._numbers: dict[str, list[int]] = {}
         for number, tag in enumerate(lexicon.tags):
             self._numbers.setdefault(split_chain(tag)[-1], []).append(number)
@@ -56,16 +57,12 @@ class WordTable:
 
     def look_up(self, token: str, initial: bool) -> Word:
         """Return a token as the grammar knows it."""
-        cache = self._cache[initial]
-        found = cache.get(token)
-        if found is None:
-            spelling = self._known_spelling(token, initial)
-            log_probability = self._log_probability.get(spelling, self._log_unknown)
-            found = Word(spelling, initial, self._lexicon.score(spelling, initial), log_probability)
-            if len(cache) >= _LARGEST_CACHE:
-                cache.clear()
-            cache[token] = found
-        return found
+        return self._cache[initial][token]
+
+    def _word(self, token: str, initial: bool) -> Word:
+        spelling = self._known_spelling(token, initial)
+        log_probability = self._log_probability.get(spelling, self._log_unknown)
+        return Word(spelling, initial, self._lexicon.score(spelling, initial), log_probability)
 
     def restrict(self, word: Word, weights: Mapping[str, float]) -> Word:
         """Return a word whose tags are given, or the same word if the grammar has none of these tags.

@@ -85,6 +85,12 @@ def _content(task: Any) -> Any:
         ) from None
 
 
+def _checksum(stored: Mapping[str, Any]) -> str:
+    """Return what shows that a result was not damaged."""
+    rest = {name: value for name, value in stored.items() if name != "checksum"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
 class TaskFolder:
     """Finished tasks on disk, one JSON file each, named by the task's key; `key` says what of a task names it, by default all of it."""
 
@@ -103,6 +109,8 @@ class TaskFolder:
         """Return the outcome of a task that was finished before; a damaged file counts as none."""
         try:
             stored = json.loads(self.file(task).read_text(encoding="utf-8"))
+            if stored["checksum"] != _checksum(stored):
+                return None
             return Outcome(task, stored["result"], seconds=stored["seconds"], kept=True)
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -115,7 +123,8 @@ class TaskFolder:
             "result": outcome.value,
         }
         try:
-            text = json.dumps(stored, ensure_ascii=False, allow_nan=False)
+            written = json.loads(json.dumps(stored, allow_nan=False))
+            text = json.dumps({**written, "checksum": _checksum(written)}, ensure_ascii=False)
         except (TypeError, ValueError) as error:
             raise OptionError(
                 f"a result that is kept in a folder is made of JSON values; that of {_shortened(outcome.task)} is not: {error}"

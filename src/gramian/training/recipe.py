@@ -132,7 +132,7 @@ class Recipe:
         Literal["best", "spectral-em", "spectral-cluster", "spectral-moments", "em", "split-merge", "pcfg"],
     )
     n_states: States | None = _option(
-        None, "The most states a label gets; by default the method's own number.", int, least=1
+        None, "The most states a label gets; by default the method's own number.", int, least=1, most=1024
     )
     allocation: str = _option(
         "root",
@@ -269,7 +269,7 @@ class Recipe:
         least=0,
     )
     max_iter: int | None = _option(None, "Steps of EM; by default the method's own number.", int, least=0)
-    cycles: int = _option(4, "With split-merge: how often every state is split.", group="states", least=1)
+    cycles: int = _option(4, "With split-merge: how often every state is split.", group="states", least=1, most=12)
     merge: float = _option(
         0.0,
         "With spectral-em: share of similar states merged again.",
@@ -355,7 +355,11 @@ class Recipe:
         "auto", "Head rules for features: auto, collins, left, right, none, or a file.", group="features"
     )
     models: int | None = _option(
-        None, "How many models that differ parse together; by default two with best, else one.", int, least=1
+        None,
+        "How many models that differ parse together; by default two with best, else one.",
+        int,
+        least=1,
+        most=100,
     )
     noise: str = _option(
         "seeds",
@@ -381,14 +385,17 @@ class Recipe:
         "Also learn to choose among the best trees by features of whole trees, from folds that models have not seen.",
     )
     folds: int = _option(
-        5, "With rerank: all models are trained again so often, each time without one fold.", least=2
+        5,
+        "With rerank: all models are trained again so often, each time without one fold.",
+        least=2,
+        most=100,
     )
     calibrate: bool = _option(
         False,
         "Also learn, from trees held out, how far confidences can be trusted, and the weight of an expert: trains all twice.",
     )
     skip_broken: bool = _option(False, "Leave out broken trees, and say how many.")
-    random_state: int = _option(0, "Same number, same model file.", least=0)
+    random_state: int = _option(0, "Same number, same model file.", least=0, most=2**32 - 1)
     attribution: str | None = _option(None, "Whom to credit for the data; kept in the model.", str)
     full: bool = _option(
         False, "Keep whole rule tensors in 32 bits; by default they are of low rank, small and fast."
@@ -456,7 +463,7 @@ class Recipe:
                 return f"{{{one.name}}} must be one of {', '.join(choices)}, got {value!r}"
             if least is not None and isinstance(value, int | float) and value < least:
                 return f"{{{one.name}}} must be at least {least}, got {value}"
-            if most is not None and value is not None and value > most:
+            if most is not None and isinstance(value, int | float) and value > most:
                 return f"{{{one.name}}} must be at most {most}, got {value}"
         for name, methods in _METHODS_WITH.items():
             if name in given and self.method not in methods:

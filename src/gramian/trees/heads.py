@@ -55,6 +55,19 @@ class HeadRules:
     coordination: frozenset[str] = frozenset()
     _known: dict[tuple[str, ...], int] = field(default_factory=dict, repr=False, compare=False)
 
+    def check(self) -> None:
+        """Raise a ValueError if something in the table is no head rule, as may be of one that was put together from a file's parts."""
+        rows = [row for rows in self.searches.values() for row in rows]
+        labels = [
+            *self.searches,
+            *self.never,
+            *self.coordination,
+            *(label for _, row in rows for label in row),
+        ]
+        known = all(how in _SEARCHES for how, _ in rows) and self.default in ("left", "right")
+        if not known or not all(isinstance(label, str) for label in labels):
+            raise ValueError("a head rule is none")
+
     @classmethod
     def collins(cls) -> HeadRules:
         """Return the rules for Penn-style English."""

@@ -20,6 +20,18 @@ from functools import lru_cache
 
 _MARK = re.compile(r"[@|^\[\],%]")
 _ESCAPED = re.compile(r"%([0-9A-F]{2})")
+_NOT_IN_LABEL = re.compile(r"[\s()\x00-\x1f\x7f\ud800-\udfff]")
+
+
+def is_label(text: str) -> bool:
+    r"""Tell whether a text can be a label in a file of trees: it has no brackets, no white space, and nothing that cannot be written.
+
+    Examples
+    --------
+    >>> [is_label(text) for text in ("NP-SBJ", "", "N P", "(", "\ud800")]
+    [True, False, False, False, False]
+    """
+    return bool(text) and not _NOT_IN_LABEL.search(text)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -28,6 +28,7 @@ from starlette.routing import Route
 
 from gramian.errors import GramianError
 from gramian.web.fields import Fields
+from gramian.web.gate import Gate, Refused
 from gramian.web.service import Service
 
 Question = Callable[[Fields], Mapping[str, Any]]
@@ -58,7 +59,7 @@ def create_app(
     answered (503), waiting included; beyond `max_waiting` questions that wait for a thread, others are refused (503). The server
     answers to the names in `hosts`, against pages elsewhere that point their own name here; ``"*"`` for any.
     """
-    desk = _Desk(max_bytes, max_seconds, max_waiting, n_jobs or os.cpu_count() or 1)
+    desk = _Desk(service, max_bytes, max_seconds, max_waiting, n_jobs or os.cpu_count() or 1)
     posted = service.parse, service.node, service.export, service.dependency, service.head, service.automaton
     got = service.about, service.states, service.rule
     routes = [_static(file) for file in (files("gramian.web") / "static").iterdir()]
@@ -81,11 +82,13 @@ def create_app(
 class _Desk:
     """Takes questions, keeps to the limits, and has them answered by a pool of threads."""
 
-    def __init__(self, max_bytes: int, max_seconds: float, max_waiting: int, n_jobs: int) -> None:
-        self._max_bytes, self._max_seconds = max_bytes, max_seconds
-        self._most = max_waiting + n_jobs
-        self._open = 0
-        self.pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="gramian-web")
+    def __init__(
+        self, service: Service, max_bytes: int, max_seconds: float, max_waiting: int, n_jobs: int
+    ) -> None:
+        self._service, self._max_bytes, self._max_seconds = service, max_bytes, max_seconds
+        places = max(2, n_jobs)  # one for short questions, however few processors there are
+        self._gate = Gate(places, max_waiting, max_seconds)
+        self.pool = ThreadPoolExecutor(places, thread_name_prefix="gramian-web")
 
     def route(self, question: Any, method: str) -> Route:
         """Answer at the question's name, by the fields of the body or, of a GET, of the address."""
@@ -122,21 +125,34 @@ class _Desk:
         return bytes(body)
 
     async def _answer(self, question: Question, fields: Fields) -> Response:
-        if self._open >= self._most:
-            what = "too many questions at once; try: again in a moment"
-            raise HTTPException(503, what, {"Retry-After": "1"})
-        self._open += 1
         try:
-            waiting = asyncio.get_running_loop().run_in_executor(self.pool, question, fields)
-            answer = await asyncio.wait_for(waiting, self._max_seconds)
+            seconds = self._service.expected_seconds(question.__name__, fields)
+            async with asyncio.timeout(self._max_seconds):
+                await self._gate.enter(seconds)
+                answer = await asyncio.shield(self._answering(question, fields, seconds))
+        except Refused:
+            what = "too many questions at once; try: again in a moment"
+            raise HTTPException(503, what, {"Retry-After": "1"}) from None
         except TimeoutError:
             what = f"no answer within {self._max_seconds:g} s; try: a shorter sentence"
             raise HTTPException(503, what) from None
         except GramianError as error:
             return _json({"error": str(error)}, 400)
-        finally:
-            self._open -= 1
         return _json(answer)
+
+    def _answering(
+        self, question: Question, fields: Fields, seconds: float
+    ) -> asyncio.Future[Mapping[str, Any]]:
+        """Have a question answered, which keeps its place until its thread is done, whoever still waits for the answer."""
+        answer = asyncio.get_running_loop().run_in_executor(self.pool, question, fields)
+
+        def done(answer: asyncio.Future[Mapping[str, Any]]) -> None:
+            self._gate.leave(seconds)
+            if not answer.cancelled():
+                answer.exception()  # so that one which nobody waits for is not taken for forgotten
+
+        answer.add_done_callback(done)
+        return answer
 
 
 def _fields(body: bytes) -> Fields:

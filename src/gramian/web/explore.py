@@ -18,6 +18,7 @@ from gramian.chart.readout import state_posterior
 from gramian.errors import OptionError
 from gramian.grammar.describe import describe
 from gramian.grammar.lexicon import joined
+from gramian.parsing.limits import expected_seconds
 from gramian.parsing.parser import Parser, load
 from gramian.parsing.tokenise import tokenise
 from gramian.parsing.words import WordTable
@@ -27,7 +28,7 @@ from gramian.web.state_map import state_map
 
 _LEAST = 5e-4  # labels and rules of a smaller posterior are not listed
 _MOST = 8
-_KEPT = 16  # sentences whose forests are kept
+_KEPT, _LONGEST_KEPT = 16, 60  # sentences whose forests are kept, and the most words of one
 
 
 class Look(NamedTuple):
@@ -52,6 +53,13 @@ class Explorer:
         self._look = lru_cache(maxsize=_KEPT)(self._new_look)
         self._states = lru_cache(maxsize=64)(self._new_states)
         self._lock = Lock()  # describing a label takes a second; who asks twice waits for the first answer
+
+    def expected_seconds(self, n_words: int) -> float:
+        """Return about how long a sentence takes; see :mod:`gramian.parsing.limits`."""
+        parser, model = self.parser, self.parser.model
+        whole = expected_seconds(parser.pruning, n_words, len(self.grammar.binary_rules))
+        most = parser.limits.seconds or whole
+        return min(whole, most) * (len(model.grammars) + bool(model.expert) + bool(model.neural))
 
     @property
     def normal_form(self) -> str:
@@ -90,7 +98,8 @@ class Explorer:
 
     def look(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Look | None:
         """Return the forest of a sentence, or None if the grammar does not derive it within limits."""
-        return self._look(tuple(map(unescape_word, words)), None if tags is None else tuple(tags))
+        look = self._look if len(words) <= _LONGEST_KEPT else self._new_look
+        return look(tuple(map(unescape_word, words)), None if tags is None else tuple(tags))
 
     def _new_look(self, words: tuple[str, ...], tags: tuple[str, ...] | None) -> Look | None:
         pruning = self.parser.limits.fit(self.parser.pruning, len(words), len(self.grammar.binary_rules))

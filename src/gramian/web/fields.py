@@ -7,6 +7,8 @@ from typing import Any
 
 from gramian.errors import OptionError
 
+_LARGEST = 1e300  # of a number
+
 
 class Fields:
     """What a request says, by name: values of JSON, or of a query, where all are text.
@@ -66,7 +68,8 @@ class Fields:
         """Return a list of numbers, or None if there is none."""
         if self._values.get(name) is None:
             return None
-        return [float(one) for one in self._list(name, (), "numbers", lambda one: type(one) in (int, float))]
+        fits = lambda one: type(one) in (int, float) and -_LARGEST <= one <= _LARGEST  # noqa: E731
+        return [float(one) for one in self._list(name, (), "numbers", fits)]
 
     def _list(
         self, name: str, default: Sequence[Any], what: str, fits: Callable[[Any], bool], most: int = 1 << 30

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from gramian.automata import WFA, load_sequence_model
 from gramian.automata.automaton_picture import to_svg
-from gramian.automata.dfa import dfa_approximation
+from gramian.automata.dfa import dfa_approximation, typical_strings
 from gramian.automata.export import edges
 from gramian.automata.mixture import Mixture
 from gramian.automata.pdfa import PDFA
@@ -26,7 +27,6 @@ from gramian.web.tree_json import finite
 
 _THRESHOLD = 0.05  # transitions of a smaller probability are not drawn
 _NEXT = 5
-_DRAWN_STRINGS = 5000
 _MOST_STATES = 40
 _UPOS = {"CONJ": "CCONJ", "PRT": "PART", ".": "PUNCT"}
 
@@ -37,10 +37,12 @@ class AutomatonView:
     def __init__(self, model: SequenceModel, name: str, **options: Any) -> None:
         self.model, self.name = model, name
         self._options = options
-        automaton = model.to_wfa() if isinstance(model, PDFA | Mixture) else model
-        if not isinstance(automaton, WFA):
+        if not isinstance(model, WFA | PDFA | Mixture):
             raise OptionError(f"{name}: not an automaton")
-        self._wfa = automaton
+        self._n_states = model.n_states
+        self._wfa: WFA | None = None  # of a model that has too many weights to be one
+        with suppress(OptionError):
+            self._wfa = model.to_wfa()
         self._symbols = {str(symbol): symbol for symbol in model.alphabet}
         self._machine = lru_cache(maxsize=8)(self._new_machine)
 
@@ -52,13 +54,13 @@ class AutomatonView:
     @property
     def is_distribution(self) -> bool:
         """Whether weights are probabilities, so that states have a distribution."""
-        return self._wfa.is_probabilistic(1e-6)
+        return self._wfa is None or self._wfa.is_probabilistic(1e-6)
 
     def about(self) -> dict[str, Any]:
         """Return what the page tells about the automaton."""
         return {
             "name": self.name,
-            "states": self._wfa.n_states,
+            "states": self._n_states,
             "alphabet": list(self._symbols),
             "distribution": self.is_distribution,
         }
@@ -67,15 +69,14 @@ class AutomatonView:
         """Return the deterministic approximation, or None where the model cannot draw strings to make it from."""
         if not self.is_distribution:
             return None
-        drawn = self.model.sample(_DRAWN_STRINGS)
-        return dfa_approximation(self.model, drawn, clusters, **self._options).machine
+        return dfa_approximation(self.model, typical_strings(self.model), clusters, **self._options).machine
 
     def picture(self, clusters: int) -> dict[str, Any]:
         """Return a picture of at most `clusters` states, and its arrows as a list."""
         machine: PDFA | WFA | None = self._machine(clusters)
         if machine is None:
-            if self._wfa.n_states > _MOST_STATES:
-                what = f"{self._wfa.n_states} states with negative weights cannot be drawn"
+            if self._wfa is None or self._n_states > _MOST_STATES:
+                what = f"{self._n_states} states with negative weights cannot be drawn"
                 raise OptionError(f"{what}; try: training with repair")
             machine = self._wfa
         drawn = machine.to_wfa() if isinstance(machine, PDFA) else machine
@@ -92,7 +93,7 @@ class AutomatonView:
     def steps(self, symbols: Sequence[str], clusters: int) -> dict[str, Any]:
         """Return the states after each symbol, the state of the picture, and what is likely to follow."""
         string = [self._symbols.get(symbol, symbol) for symbol in symbols]
-        vectors = self._wfa.state_vectors([string])
+        vectors = np.zeros((len(string) + 1, 0)) if self._wfa is None else self._wfa.state_vectors([string])
         following = self.model.next_scores([string])
         machine = self._machine(clusters)
         places = machine.states([string]) if machine is not None else np.full(len(string) + 1, -1)

@@ -89,12 +89,12 @@ def test_operators_are_measured_by_their_weights():
 def test_rules_of_low_rank():
     low = low_rank_grammar()
     check(low)
-    for fault in (
-        {"values": low.factors.values[1:]},
-        {"start": low.factors.start - 1},
-        {"rank": low.factors.rank + 9},
+    for message, fault in (
+        ("factors are all there", {"values": low.factors.values[1:]}),
+        ("factors.start lies within", {"start": low.factors.start - 1}),
+        ("factors are all there", {"rank": low.factors.rank + 9}),
     ):
-        with pytest.raises(ValueError, match="factors are all there"):
+        with pytest.raises(ValueError, match=message):
             check(replace(low, factors=replace(low.factors, **fault)))
     with pytest.raises(ValueError, match="binary has shape"):
         check(replace(low, binary=G.binary))

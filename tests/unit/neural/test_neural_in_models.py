@@ -142,7 +142,7 @@ def test_a_model_file_holds_it(model, tmp_path, capsys, monkeypatch):
 def test_what_could_not_be_loaded_is_not_saved(model, tmp_path):
     net = model.neural
     damaged = replace(net, weights={**net.weights, "tag.bias": net.weights["tag.bias"][:-1]})
-    with pytest.raises(OptionError, match=r"of its neural, tag\.bias has shape"):
+    with pytest.raises(OptionError, match=r"of its neural, .* tag\.bias has shape"):
         save_model(replace(model, neural=damaged), tmp_path / "damaged.model")
     with pytest.raises(OptionError, match=r"tag\.bias has shape"):
         save(damaged, tmp_path / "damaged.net")

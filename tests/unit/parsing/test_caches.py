@@ -6,23 +6,43 @@ import numpy as np
 import pytest
 from tiny_grammar import FIXTURES
 
+from gramian.io.bounded_cache import BoundedCache
 from gramian.loglinear import rerank_features
 from gramian.loglinear.rerank_candidates import DENSE, Candidates
 from gramian.loglinear.rerank_features import TreeFeatures
-from gramian.loglinear.word_views import BoundedCache, WordForms
-from gramian.parsing import words
+from gramian.loglinear.word_views import WordForms
 from gramian.parsing.model_store import load_model
 from gramian.parsing.words import WordTable
 from gramian.trees import HeadRules, Tree, heads
 
 
-def test_words(monkeypatch):
-    monkeypatch.setattr(words, "_LARGEST_CACHE", 10)
+def test_words():
     table = WordTable(load_model(FIXTURES / "version-1.grammar").grammar.lexicon)
-    for number in range(100):
+    for cache in table._cache:
+        cache._most_bytes = 1 << 18
+    for number in range(1000):
         table.read([f"first{number}", f"word{number}"])
-    assert all(0 < len(cache) <= 10 for cache in table._cache)
-    assert table.look_up("word99", False) is table.look_up("word99", False)
+    assert all(0 < len(cache) < 1000 and cache._bytes <= 1 << 18 for cache in table._cache)
+    assert table.look_up("word999", False) is table.look_up("word999", False)
+
+
+def test_words_of_many_characters_are_not_kept():
+    """Words of 120 KB, a thousand of them, took as many bytes."""
+    table = WordTable(load_model(FIXTURES / "version-1.grammar").grammar.lexicon)
+    forms = WordForms(["the"])
+    for number in range(3):
+        long = f"{number}" + "x" * 120_000
+        table.read([long, long])
+        forms.views([long])
+    assert all(cache._bytes < 1 << 16 for cache in (*table._cache, forms._cache))
+
+
+def test_bytes_are_counted_wherever_they_are():
+    cache = BoundedCache(lambda number: (np.zeros(1000), "x" * number), most_bytes=1 << 22)
+    for number in range(500):
+        assert len(cache[number][1]) == number
+        assert sum(value[0].nbytes + 4 * len(value[1]) for value in cache.values()) <= 1 << 22
+    assert len(cache) > 10
 
 
 def test_forms_of_words():
