@@ -53,6 +53,7 @@ def recipe_of(settings: dict[str, Any], seed: int) -> Recipe:
         full=settings["method"] == "thesis",
         random_state=seed * models,
         preset="whole",
+        language="none",
         **shape,
     )
 

@@ -24,6 +24,7 @@ from gramian.io import store
 from gramian.io.tensors import Tensors, decode, encode
 from gramian.parsing.calibration import Calibration, Curve
 from gramian.parsing.model import METADATA, Model
+from gramian.parsing.text_habits import TextHabits
 
 _SUM_TOLERANCE = 0.01  # half precision keeps numbers within 0.4 %
 # Fields of a model that the header keeps among its metadata, where version 0.1.0 looks for them.
@@ -95,6 +96,8 @@ def _pack(model: Model, half: bool = False) -> tuple[dict[str, Any], Tensors]:
             _, packed = _of_part(name, store.pack, part)
             header |= {"version": version, name: sorted(packed)}
             tensors |= {f"{name}/{key}": tensor for key, tensor in packed.items()}
+    if model.text is not None:
+        header["text"] = encode(model.text, "text", tensors, half)
     header |= {name: weight for name in _WEIGHTS if (weight := getattr(model, name)) is not None}
     if model.calibration:
         header["calibration"] = {name: asdict(one) for name, one in model.calibration.items()}
@@ -121,6 +124,8 @@ def _unpack(header: dict[str, Any], tensors: Tensors) -> Model:
     for name in header.keys() & _PARTS:
         stored = {key: tensors[f"{name}/{key}"] for key in header[name]}
         fields[name] = _of_part(name, store.unpack, {}, stored)
+    if "text" in header:
+        fields["text"] = decode(TextHabits, header["text"], "text", tensors)
     curves = {
         way: Calibration(**{kind: None if one is None else Curve(**one) for kind, one in found.items()})
         for way, found in header.get("calibration", {}).items()

@@ -7,8 +7,7 @@ Text is cut into tokens, these get scores from the lexicon, scores become a fore
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -33,6 +32,7 @@ from gramian.parsing.limits import Deadline, Limits
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.result import Alternative, ParseResult
+from gramian.parsing.running_text import sentences_in
 from gramian.parsing.sentence_splitter import SentenceSplitter
 from gramian.parsing.sentences import Constrained, ReadSentence, Sentence, read_sentence
 from gramian.parsing.words import WordTable
@@ -59,8 +59,8 @@ class Parser:
         What the chart leaves out.
     rerank : bool
         Whether the model's reranker, if it has one, chooses among the best trees; it does so with the default decoder only.
-    splitter : SentenceSplitter
-        Finds the sentences of running text, for :meth:`parse_text`; by default by rules.
+    splitter : SentenceSplitter, optional
+        Finds the sentences of running text, for :meth:`parse_text`; by default the model's own, or else by rules.
     max_length : int or None
         Longer sentences are cut, at punctuation where there is some, and parsed in parts.
     max_seconds : float or None
@@ -90,7 +90,7 @@ class Parser:
         combination: str = "product",
         pruning: Pruning = Pruning(),
         rerank: bool = True,
-        splitter: SentenceSplitter = SentenceSplitter(),
+        splitter: SentenceSplitter | None = None,
         max_length: int | None = None,
         max_seconds: float | None = 10.0,
         max_memory: int | None = 1 << 30,
@@ -98,7 +98,9 @@ class Parser:
         self.model = model if isinstance(model, Model) else Model(model)
         self.limits = Limits(max_length, max_seconds, max_memory)
         self.decoder = _known_decoder(decoder)
-        self.pruning, self.splitter = pruning, splitter
+        self.pruning = pruning
+        text = self.model.text
+        self.splitter = splitter or (SentenceSplitter() if text is None else text.splitter)
         experts: list[WeightedExpert] = []
         if self.model.expert is not None:
             from gramian.loglinear import Expert
@@ -198,16 +200,8 @@ class Parser:
         (S (NP (PRP I)) (VP (VBD came)) (. .)) (2, 6)
         (S (NP (PRP I)) (VP (VBD saw)) (. .)) (10, 13)
         """
-        spans = self.splitter.split(text)
-        results = self.parse_many(
-            (text[start:end] for start, end in spans), n_jobs=n_jobs, k=k, decoder=decoder
-        )
-        return [
-            replace(
-                result, offsets=tuple((first + start, last + start) for first, last in result.offsets or ())
-            )
-            for (start, _), result in zip(spans, results, strict=True)
-        ]
+        found = sentences_in([text], self.splitter)
+        return list(self.parse_many(found, n_jobs=n_jobs, k=k, decoder=decoder))
 
     def sample(
         self,
@@ -272,6 +266,22 @@ class Parser:
         results = self.parse_many([list(tree.words) for tree in gold], n_jobs=n_jobs)
         return GoldBrackets(gold).score([result.tree for result in results])
 
+    def words(self, sentence: Sentence) -> list[str]:
+        """Return the words of a sentence as they will be parsed.
+
+        Parameters
+        ----------
+        sentence : str or sequence
+            As for :meth:`parse`.
+        """
+        plain = sentence.sentence if isinstance(sentence, Constrained) else sentence
+        return read_sentence(plain, self.model.cut).tokens
+
+    def share_known(self, words: Collection[str]) -> float:
+        """Return which share of some words the grammar has seen, as they are or in small letters; 1 if there are none."""
+        known = self._attempts.table.knows
+        return sum(known(word) or known(word.lower()) for word in words) / len(words) if words else 1.0
+
     def save(self, path: str | os.PathLike[str], *, half: bool = True) -> None:
         """Write the model to a file that :func:`gramian.load` reads.
 
@@ -299,7 +309,7 @@ class Parser:
         if isinstance(sentence, Constrained):
             constraints = sentence.constraints
             sentence = sentence.sentence
-        read = read_sentence(sentence, self.model.tokens)
+        read = read_sentence(sentence, self.model.cut)
         decoder = self.decoder if decoder is None else _known_decoder(decoder)
         deadline = Deadline.of(self.limits)
         return Request(read.tokens, read.given, self.limits, deadline, decoder, k, constraints), read
