@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
-from gramian.cli.options import QUIET, SKIP_BROKEN, TEXT_OUTPUT
+from gramian.cli.options import PRESET, QUIET, SKIP_BROKEN, TEXT_OUTPUT
 from gramian.cli.talk import counting, say, say_skipped
 from gramian.errors import InputError, OptionError
 
@@ -27,9 +27,7 @@ def convert(
         "join", help="Tags over several words: join the words with '_', or take the tree as broken."
     ),
     quiet: bool = QUIET,
-    preset: str = typer.Option(
-        "penn", help="Habits of the treebank: penn, icepahc, keyaki, ftb, cess, floresta, whole."
-    ),
+    preset: str = PRESET,
     phrase_cut: str | None = typer.Option(None, help="Cut phrase labels at any of these characters."),
     tag_cut: str | None = typer.Option(None, help="Cut tags at any of these characters."),
     keep_empties: bool = typer.Option(False, "--keep-empties", help="Keep empty elements (traces)."),
@@ -59,9 +57,10 @@ def convert(
     Trees are brought into normal form first: without empty elements, functions in labels and outer brackets.
     """
     from gramian.io.files import writing
-    from gramian.trees import preset as named_preset
     from gramian.trees import read_conllu, read_trees
     from gramian.trees.formats import detect_format
+    from gramian.trees.normalise import preset as named_preset
+    from gramian.trees.scheme import find_scheme
 
     report = _Report(quiet)
     changes: dict[str, Any] = {
@@ -74,7 +73,8 @@ def convert(
         "unescape": True if unescape else None,
     }
     given = {name: value for name, value in changes.items() if value is not None}
-    options = replace(named_preset(preset), **given)
+    if preset != "auto":
+        named_preset(preset)  # is told before anything is read
     source, kind = detect_format(file)
     broken: Literal["skip", "raise"] = "skip" if skip_broken else "raise"
     if kind == "conllu":
@@ -86,7 +86,10 @@ def convert(
         found = read_trees(source, broken=broken, spaces=spaces, on_skip=report.skip, on_join=report.join)
         trees: Iterator[Tree] = counting(found, "trees")
         if to != "debinarised":
-            trees = report.normalised(trees, options, empty=to != "dependencies")
+            name, scheme, trees = find_scheme(trees, preset)
+            if (name, preset) not in (("penn", "auto"), (name, name)) and not quiet:
+                say(f"its labels look like those of preset {name}")
+            trees = report.normalised(trees, replace(scheme, **given), empty=to != "dependencies")
         shape = {"direction": direction, "horizontal": _order(horizontal), "vertical": vertical}
         lines = map(_form(to, file, head_rules, shape | {"collapse_tags": collapse_tags}), trees)
     with writing(output) as out:

@@ -37,8 +37,9 @@ from gramian.parsing.sentence_splitter import SentenceSplitter
 from gramian.parsing.sentences import Constrained, ReadSentence, Sentence, read_sentence
 from gramian.parsing.words import WordTable
 from gramian.threads import in_order
-from gramian.trees import Tree, normalise, preset
+from gramian.trees import Tree, normalise
 from gramian.trees.brackets import trees_of
+from gramian.trees.scheme import find_scheme
 
 if TYPE_CHECKING:
     from gramian.evaluate import BracketScores
@@ -260,9 +261,8 @@ class Parser:
         """
         from gramian.evaluate import GoldBrackets
 
-        scheme = preset(self.model.preset or "penn")
-        found = (normalise(tree, scheme).tree for tree in trees_of(trees))
-        gold = [tree for tree in found if not tree.is_empty]
+        _, scheme, found = find_scheme(trees_of(trees), self.model.preset or "auto")
+        gold = [tree for tree in (normalise(one, scheme).tree for one in found) if not tree.is_empty]
         results = self.parse_many([list(tree.words) for tree in gold], n_jobs=n_jobs)
         return GoldBrackets(gold).score([result.tree for result in results])
 
