@@ -38,6 +38,9 @@ _FALLBACKS = {
 def parse(
     file: str = typer.Argument("-", help="Running text: a file, or - for stdin."),
     model: str | None = MODEL,
+    language: str | None = typer.Option(
+        None, help="Take the installed model of this language, such as fr; 'gramian models' lists them."
+    ),
     lines: bool = typer.Option(
         False,
         "--lines",
@@ -90,6 +93,8 @@ def parse(
     sentence gets a tree; how many needed a fallback, and how many hold a phrase that is in doubt, is said at the end.
     """
     form = form_of(lines=lines, tokens=tokens, tagged=tagged, records=records)
+    if model is not None and language is not None:
+        raise OptionError("a model is named by --model or by --language, not both")
     if min_confidence is not None and k > 1:
         raise OptionError("--min-confidence goes without --k, since only the best tree has confidences")
     if as_json and pretty:
@@ -108,18 +113,24 @@ def parse(
         "max_memory": max_memory << 20,
     }
     with without_cycle_search():
+        from gramian.parsing.installed_models import model_path
         from gramian.parsing.model_store import default_model_path
         from gramian.parsing.parser import load
 
         if not quiet:
             _announce_compilation()
-        parser = load(model, pruning=_pruning(prune), **options)
+        path = (
+            default_model_path()
+            if model is None and language is None
+            else model_path(model or language or "")
+        )
+        parser = load(path, pruning=_pruning(prune), **options)
     if not quiet and (fault := reading_faults(parser, form)) is not None:
         say(f"gramian: {fault}")
-    if model is None and not quiet:
+    if model is None and language is None and not quiet:
         which = "the English model that comes with gramian, learnt from biomedical articles"
         say(f"parsing with {which}; -m MODEL takes another")
-    files = [file, model or str(default_model_path())]
+    files = [file, str(path)]
     settings = (form, as_json, pretty, k, prune, min_confidence, options)
     statuses: Counter[str] = Counter()
     source: TextLines | None = None

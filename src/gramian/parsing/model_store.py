@@ -23,6 +23,7 @@ from gramian.grammar.lpcfg import LPCFG
 from gramian.io import store
 from gramian.io.tensors import Tensors, decode, encode
 from gramian.parsing.calibration import Calibration, Curve
+from gramian.parsing.installed_models import bundled_model, model_path
 from gramian.parsing.model import METADATA, Model
 from gramian.parsing.text_habits import TextHabits
 
@@ -60,23 +61,25 @@ def rounded(model: Model, *, half: bool = True) -> Model:
 
 def default_model_path() -> Path:
     """Return the path of the model that comes with the package; if there is none, that is an OptionError."""
-    path = Path(__file__).parents[1] / "models" / "english.grammar"
-    if not path.is_file():
+    found = bundled_model()
+    if found is None:
         raise OptionError(
             "no model comes with this gramian; try: -m MODEL, with a file 'gramian train' wrote"
         )
-    return path
+    return found.path
 
 
 def load_model(path: str | os.PathLike[str] | None = None) -> Model:
-    """Read a model file; without a path, the one that comes with the package.
+    """Read a model file; of a language (``"fr"``) the one that is installed; without a path, the one that comes with the package.
 
     Raises
     ------
+    gramian.errors.OptionError
+        If no model of a language is installed.
     gramian.errors.ModelFileError
         If it is missing, damaged, not a model of a grammar, or of a newer format.
     """
-    found: Model = store.load(default_model_path() if path is None else path, "grammar")
+    found: Model = store.load(default_model_path() if path is None else model_path(path), "grammar")
     return found
 
 

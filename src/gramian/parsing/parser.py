@@ -327,7 +327,8 @@ def load(path: str | os.PathLike[str] | None = None, **options: Any) -> Parser:
     Parameters
     ----------
     path : path, optional
-        A model file; without it, the model that comes with the package.
+        A model file, or a language of which a model is installed (``"fr"``; see ``gramian models``); without it, the English model
+        that comes with the package.
     **options
         Options of :class:`Parser`.
 
