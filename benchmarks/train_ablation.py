@@ -145,6 +145,7 @@ def measured(
             method=change.method,
             n_states=states,
             heads="collins",
+            language="none",
             random_state=seed,
             full=True,
             parameters=change.options,

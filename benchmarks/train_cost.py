@@ -31,7 +31,7 @@ def train_once(path: str, method: str, states: int) -> dict[str, object]:
 
     base.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[assignment]  # stages by processor time
 
-    recipe = Recipe(method=method, n_states=states, preset="penn", full=True)
+    recipe = Recipe(method=method, n_states=states, preset="penn", language="none", full=True)
     with open(path, encoding="utf-8") as trees, tempfile.NamedTemporaryFile("w", suffix=".mrg") as few:
         few.writelines(islice(trees, 300))
         few.flush()

@@ -181,3 +181,22 @@ def test_a_deep_tree_and_a_long_sentence(convert):
     assert code == 0
     assert convert(binary, "debinarised")[1] == f"{deep}\n{wide}\n"
     assert convert(f"{deep}\n{wide}\n", "dependencies")[0] == 0
+
+
+def test_head_rules_that_do_not_fit_are_told_of(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "french.mrg"
+    path.write_text(
+        "(SENT (NP-SUJ (DET Le) (NC chat)) (VN (V dort)) (PP (P sur) (NP (DET le) (NC lit))))", "utf-8"
+    )
+
+    def call(*options):
+        monkeypatch.setattr(sys, "argv", ["gramian", "convert", str(path), "--to", "dependencies", *options])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        assert not stop.value.code
+        return capsys.readouterr()
+
+    plain = call()
+    assert [line.split("\t")[6] for line in plain.out.splitlines() if line] == ["2", "3", "0", "6", "6", "3"]
+    assert "try:" not in plain.err
+    assert "find a head in 0% of the phrases; try: --head-rules auto" in call("--head-rules", "collins").err

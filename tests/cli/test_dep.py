@@ -96,6 +96,9 @@ def test_tags_and_forms_that_training_never_saw_are_parsed(folder):
     words = [columns for columns in rows if columns[0].isdecimal()]
     assert [columns[1] for columns in words] == ["x", "the", "日本", "😀"]
     assert sum(columns[6] == "0" for columns in words) == 1
+    assert "the model knows 0% of the tags" in result.stderr
+    again = run("parse", "-m", folder / "model", text=TREEBANK)
+    assert "of the tags" not in again.stderr
 
 
 def test_a_line_without_ten_columns_is_named(folder, monkeypatch, capsys):

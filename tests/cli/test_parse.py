@@ -70,6 +70,48 @@ def test_text_is_cut_into_tokens(parse):
     assert err == ""
 
 
+def test_sentences_are_found_in_running_text(parse):
+    text = "The dog barks. The cat\nsleeps! The dog?\n\nThe cat saw Mr. Fox.\n"
+    code, out, err = parse(text, "--json")
+    records = [json.loads(line) for line in out.splitlines()]
+    assert (code, len(records)) == (0, 5)
+    assert "5 sentences in" in err
+    for record in records:
+        assert record["words"] == [text[start:end] for start, end in record["offsets"]]
+    assert records[-1]["offsets"][0] == [text.index("The cat saw"), text.index(" cat saw")]
+    assert len(parse(text, "--lines")[1].splitlines()) == 4
+    assert parse(text.replace("\n", "\r\n"), "--json", "-q")[1].count("\n") == 5
+
+
+def test_long_text_is_held_no_longer_than_needed(parse):
+    text = "The dog barks. " * 6000
+    assert parse(text, "-q")[1] == "(S (NP (DT The) (NN dog)) (VP (VB barks)) (. .))\n" * 6000
+
+
+def test_text_that_the_model_does_not_know_is_told_of(parse):
+    strange = "Le chien aboie et la caravane passe sous les arbres\n"
+    assert "knows 0% of the first words" in parse(strange)[2]
+    assert "first words" not in parse("the dog saw a cat and the dog barks with a saw\n")[2]
+    assert parse(strange, "-q")[2] == ""
+
+
+def test_doubt_is_shown(parse):
+    """A glued root is sure of nothing, the phrases below it are."""
+    text = "the dog saw barks the cat"
+    whole = "(S (S (NP (DT the) (NN dog)) (VP (VB saw))) (VP (VB barks) (NP (DT the) (NN cat))))\n"
+    _, out, err = parse(text)
+    assert (out, "1 with a phrase below 50%" in err) == (whole, True)
+    assert "below" not in parse("the dog saw a cat")[2]
+    assert parse(text, "--pretty", "-q")[1].startswith("(S?\n  (S (NP")
+    assert parse(text, "-q", "--min-confidence", "0.93")[1] == (
+        "(S (NP (DT the) (NN dog)) (VB saw) (VP (VB barks) (NP (DT the) (NN cat))))\n"
+    )
+    spans = json.loads(parse(text, "-q", "--json", "--min-confidence", "1")[1])["spans"]
+    assert [(span["label"], span["confidence"]) for span in spans][:2] == [("S", 0.0), ("NP", 1.0)]
+    assert parse(text, "-q", "--min-confidence", "0")[1] == whole
+    assert parse(text, "--k", "2", "--min-confidence", "0.5")[0] == 2
+
+
 def test_windows_lines_and_no_last_newline(parse):
     assert parse("the dog\r\n\r\nthe cat", "--tokens")[1].split("\n")[1:3] == ["", "(NP (DT the) (NN cat))"]
     assert parse("", "--tokens")[1] == ""
@@ -93,7 +135,7 @@ def test_tagged(parse):
 
 
 def test_json(parse):
-    _, out, _ = parse("the dog\n\n", "--json", "--k", "2")
+    _, out, _ = parse("the dog\n\n", "--lines", "--json", "--k", "2")
     first, empty = map(json.loads, out.splitlines())
     assert first["tree"] == "(NP (DT the) (NN dog))"
     assert first["status"] == "parsed"
@@ -109,7 +151,7 @@ def test_json(parse):
 
 def test_pretty_and_best(parse):
     assert (
-        parse("the dog\n\nthe cat\n", "--pretty")[1]
+        parse("the dog\n\nthe cat\n", "--lines", "--pretty")[1]
         == "(NP (DT the) (NN dog))\n\n\n(NP (DT the) (NN cat))\n\n"
     )
     _, out, _ = parse("the dog saw a cat with a saw\nthe dog\n", "--k", "2")
@@ -125,7 +167,7 @@ WEIRD = [
 
 
 def test_a_line_for_a_line_whatever_its_bytes(parse):
-    for options in ((), ("--tokens",), ("--tokens", "--jobs", "3"), ("--json",)):
+    for options in (("--lines",), ("--tokens",), ("--tokens", "--jobs", "3"), ("--lines", "--json")):
         code, out, err = parse(b"\n".join(WEIRD) + b"\n", *options)
         assert (code, out.count("\n")) == (0, len(WEIRD))
         assert "3 lines had bytes that are not UTF-8" in err

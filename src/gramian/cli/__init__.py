@@ -20,6 +20,7 @@ from gramian.cli.doctor import doctor
 from gramian.cli.eval import evaluate
 from gramian.cli.experiment import experiment
 from gramian.cli.inspect import inspect
+from gramian.cli.models import models
 from gramian.cli.parse import parse
 from gramian.cli.sample import sample
 from gramian.cli.serve import serve
@@ -125,7 +126,7 @@ app.command()(convert)
 app.command()(split)
 app.command("eval")(evaluate)
 app.command(cls=TrainCommand)(train)
-for _command in (parse, sample, compress, experiment, serve, doctor):
+for _command in (parse, models, sample, compress, experiment, serve, doctor):
     app.command()(_command)
 app.add_typer(dep)
 app.add_typer(wfa)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
-from gramian.cli.options import QUIET, SKIP_BROKEN, TEXT_OUTPUT
+from gramian.cli.options import PRESET, QUIET, SKIP_BROKEN, TEXT_OUTPUT
 from gramian.cli.talk import counting, say, say_skipped
 from gramian.errors import InputError, OptionError
 
 if TYPE_CHECKING:
-    from gramian.trees import NormaliseOptions, Sentence, Tree
+    from gramian.trees import HeadRules, NormaliseOptions, Sentence, Tree
 
+_LOOKED_AT = 300  # trees from which is told whether head rules fit
+_LEAST_FIT = 0.8  # rules of another treebank with some of the same labels find less
 Form: TypeAlias = Literal["normalised", "binarised", "debinarised", "tokens", "tagged", "dependencies"]
 
 
@@ -27,9 +30,7 @@ def convert(
         "join", help="Tags over several words: join the words with '_', or take the tree as broken."
     ),
     quiet: bool = QUIET,
-    preset: str = typer.Option(
-        "penn", help="Habits of the treebank: penn, icepahc, keyaki, ftb, cess, floresta, whole."
-    ),
+    preset: str = PRESET,
     phrase_cut: str | None = typer.Option(None, help="Cut phrase labels at any of these characters."),
     tag_cut: str | None = typer.Option(None, help="Cut tags at any of these characters."),
     keep_empties: bool = typer.Option(False, "--keep-empties", help="Keep empty elements (traces)."),
@@ -49,7 +50,11 @@ def convert(
     collapse_tags: bool = typer.Option(
         False, "--collapse-tags", help="Join a phrase over one word into its tag."
     ),
-    head_rules: str = typer.Option("collins", help="collins, left, right, or a file of rules."),
+    head_rules: str = typer.Option(
+        "auto",
+        help="auto, by the treebank's labels; collins (function words are heads), french, icelandic, indonesian, japanese, "
+        "portuguese, spanish (content words are, as in Universal Dependencies), left, right, or a file of rules.",
+    ),
     crossing: Literal["keep", "lift", "skip"] = typer.Option(
         "keep", help="Sentences that are not projective: keep, lift or skip."
     ),
@@ -59,9 +64,10 @@ def convert(
     Trees are brought into normal form first: without empty elements, functions in labels and outer brackets.
     """
     from gramian.io.files import writing
-    from gramian.trees import preset as named_preset
-    from gramian.trees import read_conllu, read_trees
+    from gramian.trees import HeadRules, read_conllu, read_trees
     from gramian.trees.formats import detect_format
+    from gramian.trees.normalise import preset as named_preset
+    from gramian.trees.scheme import find_scheme
 
     report = _Report(quiet)
     changes: dict[str, Any] = {
@@ -74,7 +80,8 @@ def convert(
         "unescape": True if unescape else None,
     }
     given = {name: value for name, value in changes.items() if value is not None}
-    options = replace(named_preset(preset), **given)
+    if preset != "auto":
+        named_preset(preset)  # is told before anything is read
     source, kind = detect_format(file)
     broken: Literal["skip", "raise"] = "skip" if skip_broken else "raise"
     if kind == "conllu":
@@ -85,10 +92,17 @@ def convert(
     else:
         found = read_trees(source, broken=broken, spaces=spaces, on_skip=report.skip, on_join=report.join)
         trees: Iterator[Tree] = counting(found, "trees")
+        rules = HeadRules()
         if to != "debinarised":
-            trees = report.normalised(trees, options, empty=to != "dependencies")
+            name, scheme, trees = find_scheme(trees, preset)
+            if (name, preset) not in (("penn", "auto"), (name, name)) and not quiet:
+                say(f"its labels look like those of preset {name}")
+            if to == "dependencies" or direction == "head":
+                rules, trees = _rules(trees, head_rules, name, replace(scheme, **given), report)
+            form = rules.normal_form(scheme) if to == "dependencies" else scheme
+            trees = report.normalised(trees, replace(form, **given), empty=to != "dependencies")
         shape = {"direction": direction, "horizontal": _order(horizontal), "vertical": vertical}
-        lines = map(_form(to, file, head_rules, shape | {"collapse_tags": collapse_tags}), trees)
+        lines = map(_form(to, file, rules, shape | {"collapse_tags": collapse_tags}), trees)
     with writing(output) as out:
         for line in lines:
             out.write(line + "\n")
@@ -146,12 +160,25 @@ class _Report:
         say("; ".join(parts + [f"{name.replace('_', ' ')} {count:,}" for name, count in removed if count]))
 
 
-def _form(to: Form, file: str, head_rules: str, shape: dict[str, Any]) -> Callable[[Tree], str]:
-    """Return the function that writes one tree."""
-    from gramian.trees import HeadRules, binarise, debinarise, to_dependencies
+def _rules(
+    trees: Iterator[Tree], name: str, scheme: str, options: NormaliseOptions, report: _Report
+) -> tuple[HeadRules, Iterator[Tree]]:
+    """Return the head rules that are wanted, and all the trees; say so if they do not fit."""
+    from gramian.trees import HeadRules, normalise
 
-    headed = to == "dependencies" or shape["direction"] == "head"
-    rules = HeadRules.named(head_rules) if headed else HeadRules()
+    first = list(islice(trees, _LOOKED_AT))
+    sample = [normalise(tree, options).tree for tree in first]
+    rules = HeadRules.of_preset(scheme, sample) if name == "auto" else HeadRules.named(name)
+    fit = rules.fit(sample) if rules.searches else 1.0
+    if fit < _LEAST_FIT and not report.quiet:
+        hint = "a file of rules, or left or right" if name == "auto" else "auto"
+        say(f"gramian: the head rules find a head in {fit:.0%} of the phrases; try: --head-rules {hint}")
+    return rules, chain(first, trees)
+
+
+def _form(to: Form, file: str, rules: HeadRules, shape: dict[str, Any]) -> Callable[[Tree], str]:
+    """Return the function that writes one tree."""
+    from gramian.trees import binarise, debinarise, to_dependencies
 
     def debinarised(tree: Tree) -> str:
         try:

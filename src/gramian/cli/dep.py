@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
@@ -35,6 +36,8 @@ app = typer.Typer(
 
 Method: TypeAlias = Literal["conditional", "em", "spectral", "det", "det+f"]
 _NONE_LEFT_OUT = "mend the sentence; none can be left out, or the sentences would no longer fit"
+_LOOKED_AT = 20  # sentences from which is told whether the model knows the tags
+_LEAST_KNOWN = 0.5
 _MODEL = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train' wrote.")
 
 
@@ -155,6 +158,7 @@ def parse(
     import time
 
     from gramian.dependency.dependency_parser import DependencyParser
+    from gramian.dependency.symbols import UNKNOWN
     from gramian.io.files import writing
 
     parser = DependencyParser.load(model)
@@ -163,7 +167,14 @@ def parse(
     hint = "mend the line: ten columns with tabs between them, and _ where there is nothing"
     sentences = _sentences(words, hint, arcs=False)
     how: dict[str, Any] = {"decoder": decoder, "max_length": max_length, "backoff": backoff}
-    parses = parser.parse_many(sentences, n_jobs=jobs, **how)
+    first = list(islice(sentences, _LOOKED_AT))
+    symbols = [symbol for sentence in first for symbol in parser.symbols(sentence.tokens)]
+    known = 1 - symbols.count(UNKNOWN) / max(1, len(symbols))
+    if known < _LEAST_KNOWN:
+        column = parser.symbols.column.upper()
+        such = ", ".join(parser.symbols.names[:5])
+        say(f"gramian: the model knows {known:.0%} of the tags; it was learnt from {column} such as {such}")
+    parses = parser.parse_many(chain(first, sentences), n_jobs=jobs, **how)
     with writing(output) as out:
         for result in counting(
             parses, "sentences parsed", count_lines(words, lambda line: line.startswith("1\t"))

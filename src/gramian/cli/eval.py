@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
@@ -21,6 +21,14 @@ _COMPARED = ("f1", "f1_gold_tags", "f1_failures", "mean_f1", "unlabelled_f1", "e
 def evaluate(
     gold: str = typer.Argument(help="Gold trees: a bracket file, a folder, or - for stdin."),
     pred: str = typer.Argument(help="Predicted trees of the same sentences; () marks a failed parse."),
+    preset: str | None = typer.Option(
+        None,
+        help="Bring both into the normal form of a treebank: penn, ftb, ..., auto to tell it by gold's labels; "
+        "by default only labels that call for another preset than penn are, and Penn trees stay as EVALB has them.",
+    ),
+    model: str | None = typer.Option(
+        None, "--model", "-m", help="Normalise gold as this model's treebank was, as train --dev does."
+    ),
     prm: str = typer.Option("collins", help="EVALB parameter file, or one of: collins, spmrl."),
     as_json: bool = AS_JSON,
     per_sentence: bool = typer.Option(False, "--per-sentence", help="List every sentence, as EVALB does."),
@@ -61,9 +69,10 @@ def evaluate(
     built_in = {one.name: one for one in (COLLINS, SPMRL)}
     parameters = built_in[prm] if prm in built_in else Parameters.from_file(prm)
     with without_cycle_search():
-        prepared = GoldBrackets(_read(gold), parameters)
+        form = _normal_form(_read(gold), preset, model)
+        prepared = GoldBrackets(form.gold, parameters)
         parses = _read_parses(pred) if calibration else []
-        trees = [tree for tree, _ in parses] if calibration else _read(pred)
+        trees = form.fitted([tree for tree, _ in parses] if calibration else _read(pred))
         scores = _score(prepared, trees, gold, pred)
     parts = {"all": scores, f"len{parameters.cutoff}": scores.up_to(parameters.cutoff)}
     report: dict[str, object] = {name: part.as_dict() for name, part in parts.items()}
@@ -89,7 +98,7 @@ def evaluate(
     if per_sentence and as_json:
         report["per_sentence"] = [{**asdict(row), "f1": row.f1} for row in scores.rows]
     if compare is not None:
-        other = _score(prepared, _read(compare), gold, compare)
+        other = _score(prepared, form.fitted(_read(compare)), gold, compare)
         options: dict[str, int] = {"samples": samples, "random_state": seed}
         tests = {}
         for metric in _COMPARED:
@@ -100,11 +109,51 @@ def evaluate(
             for name, both in tests.items()
         }
         sections.append(listing.comparison_table(tests))
+    report["preset"] = form.preset
     _warn(scores, prepared, trees)
     if as_json:
         print_json(report, indent=2)
     else:
         print("\n\n".join([*sections, f"signature {scores.signature()}"]))
+
+
+class _NormalForm(NamedTuple):
+    """Gold trees in the normal form of a preset, those without words left out; as they stand if there is no preset."""
+
+    gold: list[Tree]
+    preset: str | None = None
+    wordless: frozenset[int] = frozenset()
+
+    def fitted(self, trees: list[Tree]) -> list[Tree]:
+        """Return predicted trees in the same form, and without those of sentences that were left out."""
+        from gramian.trees import normalise
+        from gramian.trees.normalise import preset
+
+        if self.preset is None:
+            return trees
+        if len(trees) == len(self.gold) + len(self.wordless):
+            trees = [tree for place, tree in enumerate(trees) if place not in self.wordless]
+        return [normalise(tree, preset(self.preset)).tree for tree in trees]
+
+
+def _normal_form(trees: list[Tree], preset: str | None, model: str | None) -> _NormalForm:
+    from gramian.parsing.model_store import load_model
+    from gramian.trees import normalise
+    from gramian.trees.scheme import find_scheme
+
+    if preset is not None and model is not None:
+        raise OptionError("--model says which preset it is; try: without --preset")
+    wanted = load_model(model).preset or "penn" if model is not None else preset
+    name, options, _ = find_scheme(trees, wanted or "auto")
+    if wanted is None and name == "penn":
+        return _NormalForm(trees)
+    if wanted is None:
+        say(
+            f"gramian: gold's labels look like those of preset {name}, and are cut so; --preset takes another"
+        )
+    normal = [normalise(tree, options).tree for tree in trees]
+    empty = frozenset(place for place, tree in enumerate(normal) if tree.is_empty)
+    return _NormalForm([tree for tree in normal if not tree.is_empty], name, empty)
 
 
 def _read(source: str) -> list[Tree]:

@@ -76,6 +76,10 @@ ALL_JOBS: Any = typer.Option(
     max=1024,
     help="Threads; all processors if not given. The result does not depend on it.",
 )
+PRESET: Any = typer.Option(
+    "auto",
+    help="Habits of the treebank: penn, icepahc, keyaki, ftb, cess, floresta, whole; auto tells them by its labels.",
+)
 FORCE: Any = typer.Option(False, "--force", help="Replace a file that exists.")
 QUIET: Any = typer.Option(False, "--quiet", "-q", help="Say nothing but errors.")
 AS_JSON: Any = typer.Option(False, "--json", help="Print one JSON object.")

@@ -1,10 +1,10 @@
-"""``gramian parse``: sentences in, trees out, line by line."""
+"""``gramian parse``: text in, trees out, sentence by sentence."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from itertools import islice
 from time import perf_counter
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import typer
 
 from gramian.cli.options import JOBS, MODEL, QUIET, checked_output
-from gramian.cli.records import read_record
+from gramian.cli.sentence_input import form_of, known_first, read_sentences, reading_faults
 from gramian.cli.talk import count_lines, counting, say
 from gramian.errors import OptionError, counted
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from gramian.chart.forest import Pruning
     from gramian.io.files import TextLines
     from gramian.parsing.result import ParseResult
-    from gramian.parsing.sentences import Sentence
 
 Combination: TypeAlias = Literal["product", "sum", "coverage", "coverage-dynamic", "hierarchical"]
 Decoder: TypeAlias = Literal[
@@ -39,8 +38,16 @@ _FALLBACKS = {
 
 
 def parse(
-    file: str = typer.Argument("-", help="Sentences, one a line: a file, or - for stdin."),
+    file: str = typer.Argument("-", help="Running text: a file, or - for stdin."),
     model: str | None = MODEL,
+    language: str | None = typer.Option(
+        None, help="Take the installed model of this language, such as fr; 'gramian models' lists them."
+    ),
+    lines: bool = typer.Option(
+        False,
+        "--lines",
+        help="Every line is one sentence. Without this, sentences are found in the text, from a pipe too.",
+    ),
     tokens: bool = typer.Option(
         False, "--tokens", help="Lines are tokens with spaces between; none is changed."
     ),
@@ -62,6 +69,12 @@ def parse(
     k: int = typer.Option(
         1, "--k", min=1, max=10_000, help="Write the best k trees, an empty line after each sentence."
     ),
+    min_confidence: float | None = typer.Option(
+        None,
+        min=0,
+        max=1,
+        help="Leave out phrases that are less sure than this: flatter trees, fewer errors.",
+    ),
     decoder: Decoder = typer.Option("max-recall", help="What makes a tree the best."),
     recall_penalty: float = typer.Option(
         0.5, min=0.0, help="With max-recall: what a bracket costs; 0 is Goodman's criterion over labels."
@@ -80,18 +93,23 @@ def parse(
     max_memory: int = typer.Option(1024, min=1, help="Cut sentences that would need more megabytes."),
     quiet: bool = QUIET,
 ) -> None:
-    """Parse sentences: for every line of input one tree in Penn brackets; an empty line for an empty line.
+    """Parse text: for every sentence one tree in Penn brackets.
 
-    Every sentence gets a tree; how many needed a fallback is said at the end.
+    Sentences are found in running text; an empty line ends one, and so does the end of a line that is not merely wrapped. With
+    --lines, --tokens, --tagged or --records every line is one sentence, and an empty line is answered by an empty line. Every
+    sentence gets a tree; how many needed a fallback, and how many hold a phrase that is in doubt, is said at the end.
     """
-    if tokens + tagged + records > 1:
-        raise OptionError("lines are --tokens, --tagged or --records, not two of them")
+    form = form_of(lines=lines, tokens=tokens, tagged=tagged, records=records)
+    if model is not None and language is not None:
+        raise OptionError("a model is named by --model or by --language, not both")
+    if min_confidence is not None and k > 1:
+        raise OptionError("--min-confidence goes without --k, since only the best tree has confidences")
     if as_json and pretty:
         raise OptionError("trees are written as --json or --pretty, not both")
     from gramian.io.files import open_text
     from gramian.io.machine import without_cycle_search
     from gramian.io.resume import resumed
-    from gramian.trees.token_lines import split_pairs, split_tokens
+    from gramian.parsing.result import DOUBT
 
     options: dict[str, Any] = {
         "decoder": decoder,
@@ -103,17 +121,25 @@ def parse(
         "max_memory": max_memory << 20,
     }
     with without_cycle_search():
+        from gramian.parsing.installed_models import model_path
         from gramian.parsing.model_store import default_model_path
         from gramian.parsing.parser import load
 
         if not quiet:
             _announce_compilation()
-        parser = load(model, pruning=_pruning(prune), **options)
-    if model is None and not quiet:
+        path = (
+            default_model_path()
+            if model is None and language is None
+            else model_path(model or language or "")
+        )
+        parser = load(path, pruning=_pruning(prune), **options)
+    if not quiet and (fault := reading_faults(parser, form)) is not None:
+        say(f"gramian: {fault}")
+    if model is None and language is None and not quiet:
         which = "the English model that comes with gramian, learnt from biomedical articles"
         say(f"parsing with {which}; -m MODEL takes another")
-    files = [file, model or str(default_model_path())]
-    settings = (tokens, tagged, records, as_json, pretty, k, prune, options)
+    files = [file, str(path)]
+    settings = (form, as_json, pretty, k, prune, min_confidence, options)
     statuses: Counter[str] = Counter()
     source: TextLines | None = None
     began = perf_counter()
@@ -124,19 +150,18 @@ def parse(
         ):
             if done and not quiet:
                 say(f"kept from before: {counted(done, 'sentence')}")
-            lines = islice(enumerate(_whole_lines(source), 1), done, None)
-            sentences: Iterable[Sentence]
-            if records:
-                sentences = (read_record(line, source.name, n, parser.model.grammar) for n, line in lines)
-            elif tagged:
-                hint = "write token/TAG, or use --tokens"
-                sentences = (split_pairs(line, source.name, number, hint) for number, line in lines)
-            else:
-                sentences = (split_tokens(line) if tokens else line for _, line in lines)
-            results = parser.parse_many(sentences, n_jobs=jobs, k=k)
-            ahead = max(0, (count_lines(file) or 0) - done) or None
+            typed = file == "-" and sys.stdin.isatty()
+            sentences = read_sentences(source, form, parser, at_once=typed)
+            if not typed and (file != "-" or form == "text"):  # nobody waits for the answer to a first line
+                sentences, unknown = known_first(sentences, parser)
+                if unknown is not None and not quiet:
+                    say(f"gramian: {unknown}")
+            results = parser.parse_many(islice(sentences, done, None), n_jobs=jobs, k=k)
+            ahead = None if form == "text" else max(0, (count_lines(file) or 0) - done) or None
             for result in results if out.isatty() else counting(results, "sentences", ahead):
                 statuses[result.status] += 1
+                statuses["doubt"] += result.least_sure < DOUBT
+                result = result if min_confidence is None else result.trusted(min_confidence)
                 out.write(_text(result, as_json, pretty, k))
                 out.flush()  # who reads line by line, or interrupts, has all that is done
     finally:
@@ -146,18 +171,6 @@ def parse(
                 say(f"{counted(source.repaired, 'line')} had bytes that are not UTF-8, written as \ufffd")
     if strict and any(statuses[status] for status in _FALLBACKS):
         raise typer.Exit(1)
-
-
-def _whole_lines(pieces: Iterable[str]) -> Iterator[str]:
-    """Join lines so long that they come in pieces."""
-    held: list[str] = []
-    for piece in pieces:
-        held.append(piece)
-        if piece.endswith("\n"):
-            yield "".join(held)
-            held.clear()
-    if held:
-        yield "".join(held)
 
 
 def _pruning(text: str) -> Pruning:
@@ -185,15 +198,21 @@ def _text(result: ParseResult, as_json: bool, pretty: bool, k: int) -> str:
     if result.tree.is_empty:
         return "\n"
     trees = [one.tree for one in result.alternatives] or [result.tree]
+    if pretty:
+        trees[0] = result.marked()
     lines = [tree.pretty() if pretty else str(tree) for tree in trees]
     return "\n".join(lines) + ("\n\n" if pretty or k > 1 else "\n")
 
 
 def _summary(statuses: Counter[str], seconds: float) -> str:
-    count = statuses.total() - statuses["empty"]
+    from gramian.parsing.result import DOUBT
+
+    count = statuses.total() - statuses["empty"] - statuses["doubt"]
     rate = count / seconds if seconds > 0 else 0.0
     parts = [f"{counted(count, 'sentence')} in {seconds:.1f} s", f"{rate:.1f} a second"]
     parts += [f"{statuses[name]:,} {text}" for name, text in _FALLBACKS.items() if statuses[name]]
+    if statuses["doubt"]:
+        parts.append(f"{statuses['doubt']:,} with a phrase below {DOUBT:.0%}")
     parts += [counted(statuses["empty"], "empty line")] if statuses["empty"] else []
     return ", ".join(parts)
 

@@ -22,7 +22,6 @@ from gramian.corpus.encode import TokenCodes
 from gramian.errors import InputError, OptionError, counted
 from gramian.io.files import Source, open_text, source_name
 from gramian.trees import (
-    PRESETS,
     NormaliseOptions,
     Removed,
     Tree,
@@ -34,7 +33,8 @@ from gramian.trees import (
 )
 from gramian.trees.binarise import Direction, HeadFinder
 from gramian.trees.labels import chain_label, escape_label, intermediate_label
-from gramian.trees.normalise import ROOT_LABELS, bare_label
+from gramian.trees.normalise import ROOT_LABELS, bare_label, preset
+from gramian.trees.scheme import find_scheme, preset_of
 from gramian.trees.tree import phrase, preterminal
 
 Ints = npt.NDArray[np.int32]
@@ -141,7 +141,7 @@ class Treebank:
 
     @classmethod
     def read(
-        cls, source: Source, *, options: NormaliseOptions = PRESETS["penn"], shape: Shape = Shape(),
+        cls, source: Source, *, options: NormaliseOptions | None = None, shape: Shape = Shape(),
         heads: HeadFinder | None = None, broken: Literal["raise", "skip"] = "raise",
     ) -> Treebank:  # fmt: skip
         """Read bracketed trees, normalise and binarise them.
@@ -150,8 +150,8 @@ class Treebank:
         ----------
         source : path, folder, ``"-"`` or stream
             As for :func:`gramian.trees.read_trees`.
-        options : NormaliseOptions
-            What is removed from the trees.
+        options : NormaliseOptions, optional
+            What is removed from the trees; by default what their labels call for (see :mod:`gramian.trees.scheme`).
         shape : Shape
             How they are binarised.
         heads : callable, optional
@@ -164,6 +164,8 @@ class Treebank:
                 text = io.StringIO("".join(lines))
                 text.name = source_name(source)
                 source = text
+        if options is None:
+            options = preset(preset_of(source))
         # What the compiled binariser and normaliser know:
         if (
             shape.is_plain
@@ -192,10 +194,12 @@ class Treebank:
 
     @classmethod
     def from_trees(
-        cls, trees: Iterable[Tree], *, options: NormaliseOptions = PRESETS["penn"], shape: Shape = Shape(),
+        cls, trees: Iterable[Tree], *, options: NormaliseOptions | None = None, shape: Shape = Shape(),
         heads: HeadFinder | None = None,
     ) -> Treebank:  # fmt: skip
-        """Normalise and binarise tree objects into arrays."""
+        """Normalise and binarise tree objects into arrays; parameters as for :meth:`read`."""
+        if options is None:
+            _, options, trees = find_scheme(trees)
         codes = TokenCodes()
         removed = Removed()
         tokens = [np.empty(0, np.int32)]

@@ -15,7 +15,9 @@ from gramian.trees import Sentence, Token
 SymbolFunction: TypeAlias = Callable[[Token], str]
 SymbolChoice: TypeAlias = Literal["auto", "upos", "xpos"] | SymbolFunction
 
-_UNKNOWN = "<unknown>"
+UNKNOWN = "<unknown>"
+"""What words are whose symbol no training sentence had."""
+
 _LARGEST_TAG_SET = 100
 
 
@@ -44,7 +46,7 @@ class SymbolMap:
         """Choose and collect the symbols of training sentences; see :class:`~gramian.dependency.SymbolOptions`."""
         if callable(choice):
             names = {choice(token) for sentence in sentences for token in sentence.tokens}
-            return cls((*sorted(names), _UNKNOWN), "upos", 0, choice)
+            return cls((*sorted(names), UNKNOWN), "upos", 0, choice)
         if choice not in ("auto", "upos", "xpos"):
             raise OptionError(f"symbols must be one of auto, upos, xpos, got {choice!r}")
         column: Literal["upos", "xpos"] = "upos" if choice == "upos" else "xpos"
@@ -56,7 +58,7 @@ class SymbolMap:
         pairs = Counter(bare._tag_and_word(token) for token in tokens)
         frequent = sorted(pairs, key=lambda pair: (-pairs[pair], pair))[:frequent_words]
         names = {bare._symbol(token) for token in tokens}.union(frequent)
-        return cls((*sorted(names), _UNKNOWN), column, buckets)
+        return cls((*sorted(names), UNKNOWN), column, buckets)
 
     def __call__(self, tokens: Iterable[Token]) -> list[str]:
         """Return the symbol of each word, with ``<unknown>`` for new ones."""
@@ -66,7 +68,7 @@ class SymbolMap:
         else:
             pairs = [(self._tag_and_word(token), self._symbol(token)) for token in tokens]
             symbols = [pair if pair in known else tag for pair, tag in pairs]
-        return [symbol if symbol in known else _UNKNOWN for symbol in symbols]
+        return [symbol if symbol in known else UNKNOWN for symbol in symbols]
 
     @cached_property
     def _known(self) -> frozenset[str]:

@@ -105,7 +105,9 @@ class GramianComponent:
         self._on_error = handler
 
     def _parse(self, sentences: list[list[Token]]) -> "Iterator[ParseResult]":
-        as_penn = self.parser.model.tokens == "penn"
+        model = self.parser.model
+        cutter = None if model.text is None else model.text.cutter
+        as_penn = model.tokens == "penn" if cutter is None else cutter.quotes
         words = ([_word(token, as_penn) for token in sentence] for sentence in sentences)
         return self.parser.parse_many(words, n_jobs=self.n_jobs)
 

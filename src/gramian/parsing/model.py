@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, get_args
 from gramian.errors import OptionError, counted
 from gramian.grammar.lpcfg import LPCFG
 from gramian.parsing.calibration import Calibration
-from gramian.parsing.tokenise import Style
+from gramian.parsing.text_habits import TextHabits
+from gramian.parsing.tokenise import Style, Token, tokenise
 from gramian.trees.labels import treebank_labels
 from gramian.trees.normalise import PRESETS
 
@@ -53,9 +54,11 @@ class Model:
     kinds : tuple of str
         What kind each grammar is of, for ``combination="hierarchical"``; none for its binarisation.
     tokens : str
-        How text is cut into words: ``"penn"`` or ``"spaces"``.
+        How text is cut into words, where `text` does not say so: ``"penn"`` or ``"spaces"``.
     preset : str, optional
         The treebank's scheme, if it is known: one of :data:`gramian.trees.PRESETS`.
+    text : TextHabits, optional
+        The treebank's language, and how text in it becomes sentences and words.
     """
 
     grammar: LPCFG
@@ -73,6 +76,7 @@ class Model:
     kinds: tuple[str, ...] = ()
     tokens: Style = "penn"
     preset: str | None = None
+    text: TextHabits | None = None
 
     def __post_init__(self) -> None:
         if misplaced := ({"tokens", "preset"} & self.options.keys()) | ({"kinds"} & self.report.keys()):
@@ -100,6 +104,17 @@ class Model:
     def grammars(self) -> tuple[LPCFG, ...]:
         """All grammars, the first one first."""
         return (self.grammar, *self.others)
+
+    @property
+    def language(self) -> str | None:
+        """The language of the treebank, as an ISO 639 code, if it is known."""
+        return None if self.text is None else self.text.language
+
+    def cut(self, sentence: str) -> list[Token]:
+        """Return the words of a sentence with their places, as the treebank would have them."""
+        if self.text is None or self.text.cutter is None:
+            return tokenise(sentence, self.tokens)
+        return self.text.cutter.cut(sentence)
 
     @property
     def labels(self) -> dict[str, list[str]]:

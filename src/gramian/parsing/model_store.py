@@ -23,7 +23,9 @@ from gramian.grammar.lpcfg import LPCFG
 from gramian.io import store
 from gramian.io.tensors import Tensors, check_memory, decode, decoded_bytes, encode
 from gramian.parsing.calibration import Calibration, Curve
+from gramian.parsing.installed_models import bundled_model, model_path
 from gramian.parsing.model import METADATA, Model
+from gramian.parsing.text_habits import TextHabits
 
 _SUM_TOLERANCE = 0.01  # half precision keeps numbers within 0.4 %
 # Fields of a model that the header keeps among its metadata, where version 0.1.0 looks for them.
@@ -59,23 +61,25 @@ def rounded(model: Model, *, half: bool = True) -> Model:
 
 def default_model_path() -> Path:
     """Return the path of the model that comes with the package; if there is none, that is an OptionError."""
-    path = Path(__file__).parents[1] / "models" / "english.grammar"
-    if not path.is_file():
+    found = bundled_model()
+    if found is None:
         raise OptionError(
             "no model comes with this gramian; try: -m MODEL, with a file 'gramian train' wrote"
         )
-    return path
+    return found.path
 
 
 def load_model(path: str | os.PathLike[str] | None = None) -> Model:
-    """Read a model file; without a path, the one that comes with the package.
+    """Read a model file; of a language (``"fr"``) the one that is installed; without a path, the one that comes with the package.
 
     Raises
     ------
+    gramian.errors.OptionError
+        If no model of a language is installed.
     gramian.errors.ModelFileError
         If it is missing, damaged, not a model of a grammar, or of a newer format.
     """
-    found: Model = store.load(default_model_path() if path is None else path, "grammar")
+    found: Model = store.load(default_model_path() if path is None else model_path(path), "grammar")
     return found
 
 
@@ -95,6 +99,8 @@ def _pack(model: Model, half: bool = False) -> tuple[dict[str, Any], Tensors]:
             _, packed = _of_part(name, store.pack, part)
             header |= {"version": version, name: sorted(packed)}
             tensors |= {f"{name}/{key}": tensor for key, tensor in packed.items()}
+    if model.text is not None:
+        header["text"] = encode(model.text, "text", tensors, half)
     header |= {name: weight for name in _WEIGHTS if (weight := getattr(model, name)) is not None}
     if model.calibration:
         header["calibration"] = {name: asdict(one) for name, one in model.calibration.items()}
@@ -123,6 +129,8 @@ def _unpack(header: dict[str, Any], tensors: Tensors) -> Model:
     for name in header.keys() & _PARTS:
         stored = {key: tensors[f"{name}/{key}"] for key in header[name]}
         fields[name] = _of_part(name, store.unpack, {}, stored)
+    if "text" in header:
+        fields["text"] = decode(TextHabits, header["text"], "text", tensors)
     curves = {
         way: Calibration(**{kind: None if one is None else Curve(**one) for kind, one in found.items()})
         for way, found in header.get("calibration", {}).items()

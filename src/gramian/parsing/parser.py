@@ -7,8 +7,7 @@ Text is cut into tokens, these get scores from the lexicon, scores become a fore
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -33,12 +32,14 @@ from gramian.parsing.limits import Deadline, Limits
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.result import Alternative, ParseResult, Reranker
+from gramian.parsing.running_text import sentences_in
 from gramian.parsing.sentence_splitter import SentenceSplitter
 from gramian.parsing.sentences import Constrained, ReadSentence, Sentence, read_sentence
 from gramian.parsing.words import WordTable
 from gramian.threads import in_order
-from gramian.trees import Tree, normalise, preset
+from gramian.trees import Tree, normalise
 from gramian.trees.brackets import trees_of
+from gramian.trees.scheme import find_scheme
 
 if TYPE_CHECKING:
     from gramian.evaluate import BracketScores
@@ -65,8 +66,8 @@ class Parser:
         What the chart leaves out.
     rerank : bool
         Whether the model's reranker, if it has one, chooses among the best trees; it does so with the default decoder only.
-    splitter : SentenceSplitter
-        Finds the sentences of running text, for :meth:`parse_text`; by default by rules.
+    splitter : SentenceSplitter, optional
+        Finds the sentences of running text, for :meth:`parse_text`; by default the model's own, or else by rules.
     max_length : int or None
         Longer sentences are cut, at punctuation where there is some, and parsed in parts.
     max_seconds : float or None
@@ -97,7 +98,7 @@ class Parser:
         combination: str = "product",
         pruning: Pruning = Pruning(),
         rerank: bool = True,
-        splitter: SentenceSplitter = SentenceSplitter(),
+        splitter: SentenceSplitter | None = None,
         max_length: int | None = None,
         max_seconds: float | None = 10.0,
         max_memory: int | None = 1 << 30,
@@ -108,7 +109,9 @@ class Parser:
         if not recall_penalty >= 0:
             raise OptionError(f"recall_penalty must be at least 0, got {recall_penalty}")
         self.recall_penalty = float(recall_penalty)
-        self.pruning, self.splitter = pruning, splitter
+        self.pruning = pruning
+        text = self.model.text
+        self.splitter = splitter or (SentenceSplitter() if text is None else text.splitter)
         experts: list[WeightedExpert] = []
         if self.model.expert is not None:
             from gramian.loglinear import Expert
@@ -215,16 +218,8 @@ class Parser:
         (S (NP (PRP I)) (VP (VBD came)) (. .)) (2, 6)
         (S (NP (PRP I)) (VP (VBD saw)) (. .)) (10, 13)
         """
-        spans = self.splitter.split(text)
-        results = self.parse_many(
-            (text[start:end] for start, end in spans), n_jobs=n_jobs, k=k, decoder=decoder
-        )
-        return [
-            replace(
-                result, offsets=tuple((first + start, last + start) for first, last in result.offsets or ())
-            )
-            for (start, _), result in zip(spans, results, strict=True)
-        ]
+        found = sentences_in([text], self.splitter)
+        return list(self.parse_many(found, n_jobs=n_jobs, k=k, decoder=decoder))
 
     def sample(
         self,
@@ -283,11 +278,26 @@ class Parser:
         """
         from gramian.evaluate import GoldBrackets
 
-        scheme = preset(self.model.preset or "penn")
-        found = (normalise(tree, scheme).tree for tree in trees_of(trees))
-        gold = [tree for tree in found if not tree.is_empty]
+        _, scheme, found = find_scheme(trees_of(trees), self.model.preset or "auto")
+        gold = [tree for tree in (normalise(one, scheme).tree for one in found) if not tree.is_empty]
         results = self.parse_many([list(tree.words) for tree in gold], n_jobs=n_jobs)
         return GoldBrackets(gold).score([result.tree for result in results])
+
+    def words(self, sentence: Sentence) -> list[str]:
+        """Return the words of a sentence as they will be parsed.
+
+        Parameters
+        ----------
+        sentence : str or sequence
+            As for :meth:`parse`.
+        """
+        plain = sentence.sentence if isinstance(sentence, Constrained) else sentence
+        return read_sentence(plain, self.model.cut).tokens
+
+    def share_known(self, words: Collection[str]) -> float:
+        """Return which share of some words the grammar has seen, as they are or in small letters; 1 if there are none."""
+        known = self._attempts.table.knows
+        return sum(known(word) or known(word.lower()) for word in words) / len(words) if words else 1.0
 
     def save(self, path: str | os.PathLike[str], *, half: bool = True) -> None:
         """Write the model to a file that :func:`gramian.load` reads.
@@ -316,7 +326,7 @@ class Parser:
         if isinstance(sentence, Constrained):
             constraints = sentence.constraints
             sentence = sentence.sentence
-        read = read_sentence(sentence, self.model.tokens)
+        read = read_sentence(sentence, self.model.cut)
         decoder = self.decoder if decoder is None else _known_decoder(decoder)
         deadline = Deadline.of(self.limits)
         what = read.tokens, read.given, self.limits, deadline, decoder, k, constraints
@@ -339,7 +349,8 @@ def load(path: str | os.PathLike[str] | None = None, **options: Any) -> Parser:
     Parameters
     ----------
     path : path, optional
-        A model file; without it, the model that comes with the package.
+        A model file, or a language of which a model is installed (``"fr"``; see ``gramian models``); without it, the English model
+        that comes with the package.
     **options
         Options of :class:`Parser`.
 

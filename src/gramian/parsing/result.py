@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import isfinite
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from gramian.chart.decode import RECALL_PENALTY, decode
 from gramian.chart.derivations import log_probabilities
@@ -13,9 +14,15 @@ from gramian.chart.forest import Forest
 from gramian.chart.k_best import k_best
 from gramian.chart.readout import Decoded, confidences, to_tree
 from gramian.trees import Tree
-from gramian.trees.tree import phrase
+from gramian.trees.tree import bottom_up, phrase
 
 Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "stopped", "empty"]
+
+
+_Parts: TypeAlias = "list[tuple[Tree, tuple[float, ...]]]"  # trees, each with the confidences of its nodes
+
+DOUBT = 0.5
+"""Phrases that are less sure than this are marked where trees are shown."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,56 @@ class ParseResult:
     def spans(self) -> list[tuple[str, int, int, float]]:
         """Label, first word, end and confidence of every node."""
         return [(*span, sure) for span, sure in zip(self.tree.spans(), self.confidences, strict=True)]
+
+    @property
+    def least_sure(self) -> float:
+        """The least confidence of a phrase; 1 if there is none."""
+        nodes = () if self.tree.is_empty else zip(self.tree.subtrees(), self.confidences, strict=True)
+        return min((sure for node, sure in nodes if node.word is None), default=1.0)
+
+    def marked(self) -> Tree:
+        """Return the tree with a question mark behind the label of every phrase that is in doubt: less sure than :data:`DOUBT`."""
+        sure = iter(self.confidences[::-1])  # nodes come from the right
+
+        def labelled(node: Tree, below: list[Tree]) -> Tree:
+            doubtful = next(sure) < DOUBT
+            return phrase(f"{node.label}?" if doubtful else node.label, tuple(below)) if below else node
+
+        return bottom_up(list(self.tree.subtrees()), labelled)[0]
+
+    def trusted(self, least: float) -> ParseResult:
+        """Return the result without the phrases that are less sure than `least`; root and tags stay.
+
+        What was below such a phrase hangs on the one above it: a flatter tree, of whose phrases more are right.
+
+        Examples
+        --------
+        >>> tree = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
+        >>> result = ParseResult(tree, "parsed", -9.5, (1.0, 0.4, 0.9, 0.9, 0.8, 0.7), tree.words)
+        >>> print(result.trusted(0.5).tree)
+        (S (DT the) (NN dog) (VP (VBZ barks)))
+        >>> print(result.marked())
+        (S (NP? (DT the) (NN dog)) (VP (VBZ barks)))
+        """
+        if self.tree.is_empty:
+            return self
+        sure = iter(self.confidences[::-1])  # nodes come from the right
+
+        def kept(node: Tree, below: list[_Parts]) -> _Parts:
+            here, parts = next(sure), list(chain.from_iterable(below))
+            if node.word is not None:
+                return [(node, (here,))]
+            if here < least and node is not self.tree:
+                return parts
+            return [
+                (
+                    phrase(node.label, tuple([tree for tree, _ in parts])),
+                    (here, *chain.from_iterable(values for _, values in parts)),
+                )
+            ]
+
+        [(tree, confidences)] = bottom_up(list(self.tree.subtrees()), kept)[0]
+        return replace(self, tree=tree, confidences=confidences, alternatives=())
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as JSON holds it, numbers rounded; ``gramian parse --json`` writes this."""

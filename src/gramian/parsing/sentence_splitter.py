@@ -1,17 +1,20 @@
 """Running text to sentences: where one ends is learnt from a treebank, or told by plain rules where there is none.
 
 Every white space is a place where a sentence may end. Features of the words beside it (punctuation, case, shape, abbreviations)
-add up to a score; above zero a sentence ends there. An empty line always ends one; a single line break does, unless the next
-word would not have fitted on the line, that is, unless the text is merely wrapped. Scripts without spaces are cut behind
+add up to a score; above zero a sentence ends there. An empty line always ends one; a single line break does, unless lines
+are merely wrapped: then only one behind which the next word would have fitted. Scripts without spaces are cut behind
 their full stops first.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
+
+from gramian.parsing.feature_scores import FeatureScores
 
 _CHUNK = re.compile(r"[^\s。！？]*[。！？]+[」』）”’\"')]*|\S+")
 _BREAK = re.compile(r"\n[^\S\n]*\n|\f")
@@ -22,6 +25,7 @@ _PUNCTUATION = re.compile(r"[^\w\s]+\Z")
 _MARK = re.compile(r"\(?(?:\d{1,3}|[A-Za-z])[.)]|[-–—•*·▪‣]")
 _NUMBER = re.compile(r"[\d.,:/%-]+")
 _FIRST_WORD = re.compile(r"[\w'’]+")
+_NARROWEST = 40  # characters; nobody wraps lines that are shorter
 _FAR = 40  # words; beyond this, distances are all the same
 
 
@@ -48,9 +52,9 @@ class SentenceSplitter:
 
     Parameters
     ----------
-    weights : mapping of str to float
-        What each feature of a white space adds to the score of a sentence's end there, as
-        :func:`gramian.training.splitter_learning.learn_splitter` finds them. Without weights plain rules decide.
+    scores : FeatureScores, optional
+        What the features of a white space say of a sentence's end there, as
+        :func:`gramian.training.splitter_learning.learn_splitter` finds it. Without scores plain rules decide.
 
     Examples
     --------
@@ -59,7 +63,7 @@ class SentenceSplitter:
     ['I came.', 'I saw Mr. Fox!', 'Did you?']
     """
 
-    weights: Mapping[str, float] = field(default_factory=dict)
+    scores: FeatureScores | None = None
 
     def split(self, text: str) -> list[Span]:
         """Return where the sentences of a text stand, in order; white space around them belongs to none."""
@@ -74,9 +78,7 @@ class SentenceSplitter:
         return [Span(*_stripped(text, span)) for span in found if text[span.start : span.end].strip()]
 
     def _ends(self, gap: Gap) -> bool:
-        if not self.weights:
-            return _by_rule(gap)
-        return sum(self.weights.get(feature, 0.0) for feature in gap.features) > 0
+        return _by_rule(gap) if self.scores is None else self.scores.total(gap.features) > 0
 
 
 def gaps(text: str) -> list[Gap]:
@@ -101,7 +103,7 @@ def _gaps(text: str, start: int, end: int) -> Iterator[tuple[Gap, bool]]:
     """Yield the places of a paragraph where a sentence may end, and whether a line break says that it does."""
     chunks = list(_CHUNK.finditer(text, start, end))
     words = [match[0] for match in chunks]
-    width = max((len(line.rstrip()) for line in text[start:end].split("\n")), default=0)
+    width = _wrapped_at(text[start:end])
     ends = [_ENDING.search(word) is not None for word in words]
     ahead = _distances(ends)
     since = 0
@@ -112,13 +114,25 @@ def _gaps(text: str, start: int, end: int) -> Iterator[tuple[Gap, bool]]:
         between = text[chunks[place].end() : chunks[place + 1].start()]
         if "\n" in between:
             line = chunks[place].end() - (text.rfind("\n", start, chunks[place].end()) + 1 or start)
-            forced = line + 1 + len(right) <= width or _MARK.fullmatch(right) is not None
+            forced = not width or line + 1 + len(right) <= width or _MARK.fullmatch(right) is not None
         if forced or ends[place] or _may_begin(right) or not left[-1].isalnum():
             before = words[place - 1] if place else ""
             after = words[place + 2] if place + 2 < len(words) else ""
             yield _gap(chunks[place].end(), (before, left, right, after), since, ahead[place + 1]), forced
         if ends[place]:
             since = 0
+
+
+def _wrapped_at(paragraph: str) -> int:
+    """Return at which width the lines of a paragraph are wrapped; 0 if they are not, so that each ends what it says."""
+    lines = [line.rstrip() for line in paragraph.split("\n")]
+    width = max(map(len, lines))
+    full = sum(
+        len(line) + 1 + len(after.split(None, 1)[0]) > width
+        for line, after in pairwise(lines)
+        if line and after.strip()
+    )
+    return width if width >= _NARROWEST and 2 * full >= len(lines) - 1 else 0
 
 
 def _may_begin(word: str) -> bool:
@@ -192,6 +206,8 @@ def _beginning(word: str) -> tuple[str, bool, str]:
             else "mark"
             if first in "-–—•*·>#"
             else "other"
+            if first.isalpha()
+            else "sign"
         )
     if _MARK.fullmatch(core):
         kind += " item"
@@ -224,7 +240,7 @@ def _by_rule(gap: Gap) -> bool:
     """Say whether a sentence ends where nothing was learnt: behind a full stop, unless an abbreviation or a small letter says no."""
     if gap.mark[-1:] in ("。", "！", "？"):
         return True
-    if gap.mark[-1:] not in (".", "!", "?", "…") or gap.begins.startswith("lower"):
+    if gap.mark[-1:] not in (".", "!", "?", "…") or gap.begins.startswith(("lower", "sign")):
         return False
     return gap.mark != "." or not (
         gap.stem in _ABBREVIATIONS.split(" ") or (len(gap.stem) == 1 and gap.stem.isalpha())

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from gramian.chart.constraints import Constraints
 from gramian.errors import InputError
-from gramian.parsing.tokenise import Style, Token, tokenise
+from gramian.parsing.tokenise import Token, tokenise
 from gramian.trees.tree import SPACE, unescape_word
 
+
+@dataclass(frozen=True)
+class Placed:
+    """A sentence that begins somewhere in a longer text: places of its words count from the beginning of that."""
+
+    text: str
+    start: int
+
+
 TaggedToken: TypeAlias = tuple[str, str | Mapping[str, float]]
-Plain: TypeAlias = str | Sequence[str] | Sequence[Token] | Sequence[TaggedToken] | Sequence[str | TaggedToken]
+Plain: TypeAlias = (
+    Placed | str | Sequence[str] | Sequence[Token] | Sequence[TaggedToken] | Sequence[str | TaggedToken]
+)
 Given: TypeAlias = Sequence[Mapping[str, float] | None]
 """Of each word, the tags it is given with their probabilities."""
 
@@ -39,10 +50,14 @@ class ReadSentence(NamedTuple):
     given: Given | None
 
 
-def read_sentence(sentence: Plain, style: Style = "penn") -> ReadSentence:
-    """Read a sentence; `style` is how text is cut into words. A token that is empty or has white space in it is an InputError."""
+def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[Token]] = tokenise) -> ReadSentence:
+    """Read a sentence; `cut` is how text is cut into words. A token that is empty or has white space in it is an InputError."""
+    first = 0
+    if isinstance(sentence, Placed):
+        first = sentence.start
+        sentence = sentence.text
     if isinstance(sentence, str):
-        sentence = tokenise(sentence, style)
+        sentence = cut(sentence)
     tokens: list[str] = []
     offsets: list[tuple[int, int]] = []
     given: dict[int, Mapping[str, float]] = {}
@@ -51,7 +66,7 @@ def read_sentence(sentence: Plain, style: Style = "penn") -> ReadSentence:
             tokens.append(item)
         elif isinstance(item, Token):
             tokens.append(item.word)
-            offsets.append((item.start, item.end))
+            offsets.append((first + item.start, first + item.end))
         else:
             word, tag = item
             given[len(tokens)] = {tag: 1.0} if isinstance(tag, str) else tag

@@ -26,10 +26,17 @@ class Token(NamedTuple):
 
 _CLOSING = r"\])}>\"'»”’"
 _APART = r"\"“”„«»()\[\]{}<>?!;@#$%*…—`"  # characters that never stand inside a word
-_ADDRESS = r"(?:https?://|www\.)[^\s\0<>\"“”]*[\w/] | [\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+_EMOJI = r"[\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff]\ufe0f?[\U0001f3fb-\U0001f3ff]?"
+WHOLE = rf"""
+      (?:https?://|www\.)[^\s\0<>\"“”]*[\w/] | [\w.+-]+@[\w-]+(?:\.[\w-]+)+    # addresses
+    | (?<![\w@])@\w+(?:\.\w+)* | (?<![\w\#])\#[^\W\d]\w*                               # @names and #tags
+    | [\U0001f1e6-\U0001f1ff]{{2}} | {_EMOJI}(?:\u200d{_EMOJI})*
+    | (?<!\S)(?:[:;=8]['^o-]?[()\[\]|/\\DPpOo*]+ | <3+)(?!\S)                   # :-) and <3
+"""
+"""What is one word, whatever stands in it: a regular expression, verbose."""
 _SPLIT = re.compile(
     rf"""
-      {_ADDRESS}
+      {WHOLE}
     | (?P<word>(?:
           [^\s\0,:&.\-{_APART}]
         | (?<=\d)[,:](?=\d)                   # 1,000 and 10:30
@@ -52,8 +59,8 @@ _JOINED = {
 def tokenise(text: str, style: Style = "penn") -> list[Token]:
     r"""Cut one sentence into words, as treebanks of English do ("penn") or at white space only ("spaces").
 
-    Unlike NLTK's word tokeniser, addresses (``https://...``, ``a@b.org``) and initials (``AT&T``) stay whole, a
-    single quote that opens a quotation stands apart, and a curly apostrophe counts as an apostrophe.
+    Unlike NLTK's word tokeniser, addresses (``https://...``, ``a@b.org``), ``@names``, ``#tags``, emoji and initials (``AT&T``) stay
+    whole, a single quote that opens a quotation stands apart, and a curly apostrophe counts as an apostrophe.
 
     Examples
     --------
@@ -72,11 +79,15 @@ def tokenise(text: str, style: Style = "penn") -> list[Token]:
         if match["word"] is not None:
             tokens += _parts(text, start, end)
         elif match[0] == '"':
-            opens = start == 0 or text[start - 1].isspace() or text[start - 1] in "([{<"
-            tokens.append(Token("``" if opens else "''", start, end))
+            tokens.append(Token(penn_quote(text[:start]), start, end))
         elif match[0] != "\0":
             tokens.append(Token(match[0], start, end))
     return tokens
+
+
+def penn_quote(before: str) -> str:
+    """Return what the Penn Treebank makes of a double quote behind some text: two backquotes where it opens, else two apostrophes."""
+    return "``" if not before or before[-1].isspace() or before[-1] in "([{<" else "''"
 
 
 def _parts(text: str, start: int, end: int) -> Iterator[Token]:

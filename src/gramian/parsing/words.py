@@ -55,6 +55,10 @@ class WordTable:
                 words[place] = self.restrict(words[place], weights)
         return words
 
+    def knows(self, word: str) -> bool:
+        """Whether the grammar has seen a word, in this spelling or one that differs in marks only."""
+        return self._known_spelling(word, False) in self._log_probability
+
     def look_up(self, token: str, initial: bool) -> Word:
         """Return a token as the grammar knows it."""
         return self._cache[initial][token]

@@ -336,6 +336,15 @@ class Recipe:
         "auto",
         "Habits of the treebank: penn, icepahc, keyaki, ftb, cess, floresta, whole; auto tells them by its labels.",
     )
+    language: str = _option(
+        "auto",
+        "Language (en, fr, ...) whose text the model learns to read; auto tells it by preset and words, none learns nothing.",
+    )
+    spacing: str | None = _option(
+        None,
+        "CoNLL-U with SpaceAfter=No, from which the model also learns how text becomes sentences and words.",
+        str,
+    )
     direction: str | None = _option(
         None,
         "Binarisation: from where children are split off; right for one model, both in turn for several.",
@@ -471,6 +480,8 @@ class Recipe:
         for name, partner in _PARTNERS.items():
             if name in given and not getattr(self, partner):
                 return f"{{{name}}} goes with {{{partner}}}"
+        if self.language == "none" and "spacing" in given:
+            return "{spacing} goes with another {language} than none"
         if self.n_models == 1 and "noise" in given:
             return "{noise} goes with {models} 2 or more"
         if "noise_level" in given and self.noise == "seeds":

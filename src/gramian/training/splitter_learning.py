@@ -1,4 +1,4 @@
-"""Learning where sentences end, from sentences that stand one after the other: logistic regression on the features of white spaces."""
+"""Learning where sentences end, from sentences that stand one after the other."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from gramian.errors import MissingExtraError
 from gramian.parsing.sentence_splitter import SentenceSplitter, gaps
-
-_MIN_COUNT = 2  # features seen less often are left out
-_STRENGTH = 3.0  # inverse of the penalty on large weights
-_LEAST = 0.01  # smaller weights say nothing
+from gramian.training.feature_learning import learn_scores
 
 
-def learn_splitter(documents: Iterable[Sequence[str]]) -> SentenceSplitter:
+def learn_splitter(documents: Iterable[Sequence[str]], space: str = " ") -> SentenceSplitter:
     """Learn to find the ends of sentences.
 
     Parameters
     ----------
     documents : iterable of sequences of str
-        Texts, each as its sentences in order; they are joined by spaces.
+        Texts, each as its sentences in order.
+    space : str
+        What stands between two sentences: nothing in scripts without spaces.
 
     Examples
     --------
@@ -29,28 +27,12 @@ def learn_splitter(documents: Iterable[Sequence[str]]) -> SentenceSplitter:
     >>> [span.end for span in splitter.split("I saw Dr. Lee. She ran.")]
     [14, 23]
     """
-    try:
-        from sklearn.feature_extraction.text import CountVectorizer
-        from sklearn.linear_model import LogisticRegression
-    except ModuleNotFoundError:  # pragma: no cover - only without the extra
-        raise MissingExtraError("scikit-learn", "train", "learning where sentences end") from None
     seen: list[tuple[str, ...]] = []
     ends: list[bool] = []
     for sentences in documents:
-        text = " ".join(sentences)
-        last = set(np.cumsum([len(sentence) + 1 for sentence in sentences]) - 1)
+        text = space.join(sentences)
+        last = set(np.cumsum([len(sentence) + len(space) for sentence in sentences]) - len(space))
         for gap in gaps(text):
             seen.append(gap.features)
             ends.append(gap.end in last)
-    if len(set(ends)) < 2:
-        return SentenceSplitter()
-    vectoriser = CountVectorizer(analyzer=tuple, min_df=_MIN_COUNT, binary=True)
-    matrix = vectoriser.fit_transform(seen)
-    fitted = LogisticRegression(C=_STRENGTH, fit_intercept=False, max_iter=300).fit(matrix, ends)
-    names = vectoriser.get_feature_names_out()
-    weights = {
-        str(name): round(float(weight), 3)
-        for name, weight in zip(names, fitted.coef_[0], strict=True)
-        if abs(weight) >= _LEAST
-    }
-    return SentenceSplitter(weights)
+    return SentenceSplitter(learn_scores(seen, ends))

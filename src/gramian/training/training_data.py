@@ -27,7 +27,7 @@ from gramian.training.silver_trees import SilverTrees
 from gramian.trees import HeadRules, Tree, normalise, read_trees
 from gramian.trees import preset as named_preset
 from gramian.trees.labels import split_chain
-from gramian.trees.scheme import detect_preset
+from gramian.trees.scheme import preset_of
 
 TreeSource: TypeAlias = "Source | Iterable[Tree] | Treebank"
 """A file, a folder, ``"-"``, a stream, a treebank, or the trees themselves."""
@@ -108,12 +108,8 @@ class TrainingData:
     def read(cls, trees: TreeSource, recipe: Recipe) -> TrainingData:
         """Read a treebank as a recipe wants it, and tagged text if it names some."""
         source, text, preset = tree_source_name(trees), _text(trees), recipe.preset
-        if preset == "auto":  # what is wrong with the trees is told when all are read
-            preset = detect_preset(
-                read_trees(text, broken="skip", on_skip=lambda _: None, on_join=lambda _: None)
-            )
-            if isinstance(text, io.StringIO):
-                text.seek(0)
+        if preset == "auto":
+            preset = preset_of(text)
             if preset != "penn":
                 _log.info("its labels look like those of preset %s", preset)
         collins = "collins" if recipe.heads == "auto" else recipe.heads

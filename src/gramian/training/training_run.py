@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -34,6 +34,7 @@ from gramian.parsing.limits import expected_seconds
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
+from gramian.parsing.text_habits import TextHabits
 from gramian.progress import tell_progress
 from gramian.training.calibrate import calibrate
 from gramian.training.members import (
@@ -51,6 +52,7 @@ from gramian.training.recipe import Recipe
 from gramian.training.reranking import add_reranker
 from gramian.training.self_training import seconds_for_text, text_of, with_silver
 from gramian.training.state_search import StateSearch
+from gramian.training.text_learning import find_language, learn_habits
 from gramian.training.training_data import IN_MEMORY, TrainingData, TreeSource, normal_trees, tree_source_name
 from gramian.trees import Tree
 
@@ -154,7 +156,9 @@ class TrainingRun:
         recipe = self.recipe
         model = self._bundle() if recipe.is_bundle else self._single()
         options = recipe.options() | searched
-        model = replace(model, options=options, data=self._about_data(), preset=recipe.preset)
+        model = replace(
+            model, options=options, data=self._about_data(), preset=recipe.preset, text=self._habits()
+        )
         self.costs["seconds"] |= {"text": round(parsed, 3)} if recipe.text else {}
         self.costs["seconds"]["all"] = round(time.perf_counter() - began, 3)
         return model
@@ -184,9 +188,30 @@ class TrainingRun:
     def _about_data(self) -> dict[str, Any]:
         """Return what a model file says of what it was learnt from."""
         about = {"source": self.data.source, "trees": self.data.bank.n_trees, "words": self.data.n_words}
+        about |= {"language": self._language} if self._language else {}
         about |= {"tagged text": self.recipe.tagged} if self.recipe.tagged else {}
         about |= {"text": list(self.recipe.text)} if self.recipe.text else {}
+        about |= {"spacing": self.recipe.spacing} if self.recipe.spacing else {}
         return about | ({"attribution": self.recipe.attribution} if self.recipe.attribution else {})
+
+    @cached_property
+    def _language(self) -> str | None:
+        """The language that is learnt to be read, if it is known."""
+        language = self.recipe.language
+        if language == "auto":
+            return find_language(self.data.bank.trees(), self.recipe.preset)
+        return None if language == "none" else language
+
+    def _habits(self) -> TextHabits | None:
+        """Learn how text becomes sentences and words."""
+        if self.recipe.language == "none":
+            return None
+        began = time.perf_counter()
+        habits = learn_habits(self.data.bank.trees(), self._language, self.recipe.spacing)
+        if habits.cutter is not None:
+            shown = 100 * habits.cutter.right, time.perf_counter() - began
+            _log.info("learnt to read text, %.1f %% of words as in the treebank: %.1f s", *shown)
+        return habits
 
     def clean(self) -> None:
         """Remove what was kept for a training that is stopped."""

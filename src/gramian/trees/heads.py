@@ -1,20 +1,23 @@
 """Head rules: which child of a phrase carries its head word, and the dependency tree that follows from it.
 
-The rules for Penn-style English are those of Collins (1999, appendix A); other languages take a table in the
-same format (described in ``collins.heads``, beside this file), or simply the left- or rightmost child.
+The rules for Penn-style English are those of Collins (1999, appendix A), where function words are heads; those of the other
+treebanks that gramian has presets for follow Universal Dependencies, where content words are. All are tables in one format
+(described in ``collins.heads``, beside this file), and a file may hold another.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
+from itertools import islice
 from typing import Literal, TypeAlias, cast
 
 from gramian.errors import InputError
 from gramian.io.files import Source, open_text
 from gramian.trees.conllu import Sentence, Token
+from gramian.trees.normalise import NormaliseOptions
 from gramian.trees.tree import Tree, bottom_up
 
 Side: TypeAlias = Literal["left", "right"]
@@ -23,6 +26,19 @@ _CATEGORY = re.compile(r"(?<=.)[-=|^].*")
 _SEARCHES = ("left", "right", "left-any", "right-any", "last")
 _MOST_KNOWN = 1 << 16  # rules whose heads are kept
 _DIRECTIVES = ("default", "never", "coordination")
+
+TABLES = ("collins", "french", "icelandic", "indonesian", "japanese", "portuguese", "spanish")
+"""Names of the tables that come with gramian."""
+
+_OF_PRESET = {
+    "cess": ("spanish",),
+    "floresta": ("portuguese",),
+    "ftb": ("french",),
+    "icepahc": ("icelandic",),
+    "keyaki": ("japanese",),
+    "penn": ("collins", "indonesian"),
+}
+_LOOKED_AT = 300  # trees from which is told which rules fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +87,43 @@ class HeadRules:
     @classmethod
     def collins(cls) -> HeadRules:
         """Return the rules for Penn-style English."""
-        return cls.from_text(files("gramian.trees").joinpath("collins.heads").read_text("utf-8"))
+        return cls.named("collins")
 
     @classmethod
     def named(cls, name: str) -> HeadRules:
-        """Return the rules called ``collins``, ``left`` or ``right``, or else those in the file `name`."""
-        if name == "collins":
-            return cls.collins()
+        """Return the rules called ``left``, ``right`` or one of :data:`TABLES`, or else those in the file `name`."""
         if name in ("left", "right"):
             return cls(default=cast(Side, name))
+        if name in TABLES:
+            return cls.from_text(files("gramian.trees").joinpath(f"{name}.heads").read_text("utf-8"))
         return cls.read(name)
+
+    @classmethod
+    def of_preset(cls, preset: str, trees: Iterable[Tree] = ()) -> HeadRules:
+        """Return the rules for treebanks of a scheme; where there are several, those that fit some trees best."""
+        tables = [cls.named(name) for name in _OF_PRESET.get(preset, ("collins",))]
+        sample = list(islice(trees, _LOOKED_AT)) if len(tables) > 1 else []
+        return max(tables, key=lambda rules: rules.fit(sample))
+
+    def normal_form(self, options: NormaliseOptions) -> NormaliseOptions:
+        """Return options that leave phrases their functions (``NP-ATS``) if these rules ask for some."""
+        asked = any(
+            "-" in label for found in self.searches.values() for _, wanted in found for label in wanted
+        )
+        return replace(options, phrase_cut=options.phrase_cut.replace("-", "")) if asked else options
+
+    def fit(self, trees: Iterable[Tree]) -> float:
+        """Return in which share of the phrases with several children a search finds what it looks for; 1 if there are none.
+
+        Examples
+        --------
+        >>> tree = Tree.parse("(NP (DET le) (NC chat) (PP (P de) (NP (NPP Anne))))")
+        >>> HeadRules.named("french").fit([tree]), HeadRules.collins().fit([tree])
+        (1.0, 0.0)
+        """
+        phrases = [node for tree in trees for node in tree.subtrees() if len(node.children) > 1]
+        found = sum(self._place(node.label, [child.label for child in node.children])[1] for node in phrases)
+        return found / len(phrases) if phrases else 1.0
 
     @classmethod
     def read(cls, source: Source) -> HeadRules:
@@ -141,18 +184,23 @@ class HeadRules:
 
     def find(self, label: str, labels: Sequence[str]) -> int:
         """Return the index of the head among children labelled `labels` of a phrase labelled `label`."""
+        return self._place(label, labels)[0]
+
+    def _place(self, label: str, labels: Sequence[str]) -> tuple[int, bool]:
+        """Return the index of the head, and whether a search has found it."""
         bare = [_CATEGORY.sub("", child) for child in labels]
         allowed = [
             place
             for place in range(len(labels))
             if labels[place] not in self.never and bare[place] not in self.never
         ] or list(range(len(labels)))
-        head = self._search(label, [{labels[place], bare[place]} for place in range(len(labels))], allowed)
+        names = [{labels[place], bare[place]} for place in range(len(labels))]
+        head, found = self._search(label, names, allowed)
         if head >= 2 and bare[head - 1] in self.coordination and head - 2 in allowed:
-            return head - 2
-        return head
+            return head - 2, found
+        return head, found
 
-    def _search(self, label: str, names: list[set[str]], allowed: list[int]) -> int:
+    def _search(self, label: str, names: list[set[str]], allowed: list[int]) -> tuple[int, bool]:
         searches = self.searches.get(label) or self.searches.get(_CATEGORY.sub("", label), ())
         from_left = self.default == "left"
         for how, wanted in searches:
@@ -164,8 +212,9 @@ class HeadRules:
             for group in groups:
                 for place in order:
                     if not names[place].isdisjoint(group):
-                        return place
-        return allowed[0] if from_left else allowed[-1]
+                        return place, True
+        named = any(not wanted for _, wanted in searches)  # a side is all that the label's lines ask for
+        return (allowed[0] if from_left else allowed[-1]), named
 
 
 def head_positions(tree: Tree, rules: HeadRules) -> list[int]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections import Counter
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import NamedTuple
 
+from gramian.errors import InputError
+from gramian.io.files import Source
+from gramian.trees.brackets import read_trees
+from gramian.trees.normalise import NormaliseOptions, preset
 from gramian.trees.tree import Tree
 
 _ENOUGH = 300  # trees that are looked at
@@ -35,3 +41,40 @@ def detect_preset(trees: Iterable[Tree]) -> str:
     if times < max(1, _SHARE * number):
         return "penn"
     return "keyaki" if scheme == "icepahc" and keyaki >= _SHARE * number else scheme
+
+
+class FoundScheme(NamedTuple):
+    """The preset of some trees, what it stands for, and all of the trees."""
+
+    preset: str
+    options: NormaliseOptions
+    trees: Iterator[Tree]
+
+
+def find_scheme(trees: Iterable[Tree], name: str = "auto") -> FoundScheme:
+    """Return the scheme called `name`; with ``"auto"``, the one that the labels of the trees call for.
+
+    Examples
+    --------
+    >>> find_scheme([Tree.parse("(SENT (VN (CLS-SUJ il) (V dort)))")]).preset
+    'ftb'
+    """
+    if name != "auto":
+        return FoundScheme(name, preset(name), iter(trees))
+    trees = iter(trees)
+    first = list(islice(trees, _ENOUGH))
+    name = detect_preset(first)
+    return FoundScheme(name, preset(name), chain(first, trees))
+
+
+def preset_of(source: Source) -> str:
+    """Return the preset that the trees of a file, a folder or a seekable text call for; faults are left to who reads all of them."""
+    try:
+        return detect_preset(
+            read_trees(source, broken="skip", on_skip=lambda _: None, on_join=lambda _: None)
+        )
+    except InputError:
+        return "penn"
+    finally:
+        if isinstance(source, io.StringIO):
+            source.seek(0)

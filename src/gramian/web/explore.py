@@ -20,7 +20,6 @@ from gramian.grammar.describe import describe
 from gramian.grammar.lexicon import joined
 from gramian.parsing.limits import expected_seconds
 from gramian.parsing.parser import Parser, load
-from gramian.parsing.tokenise import tokenise
 from gramian.parsing.words import WordTable
 from gramian.trees import Tree, unescape_word
 from gramian.trees.labels import is_intermediate, unescape_label
@@ -94,7 +93,7 @@ class Explorer:
 
     def words(self, text: str) -> tuple[str, ...]:
         """Return the words of a text as the parser has them."""
-        return tuple(unescape_word(token.word) for token in tokenise(text, self.parser.model.tokens))
+        return tuple(unescape_word(token.word) for token in self.parser.model.cut(text))
 
     def look(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Look | None:
         """Return the forest of a sentence, or None if the grammar does not derive it within limits."""

@@ -216,8 +216,11 @@ class Service:
         return self._explorers[model]
 
     def _typed(self, fields: Fields, model: int) -> Typed:
-        normal_form = self._explorers[model].normal_form if self._explorers else "penn"
-        return read_typed(fields.text("sentence"), fields.text("input", "auto"), normal_form)
+        given = fields.text("sentence"), fields.text("input", "auto")
+        if not self._explorers:
+            return read_typed(*given)
+        explorer = self._explorers[model]
+        return read_typed(*given, explorer.normal_form, explorer.parser.model.cut)
 
     def _dependency_view(self) -> DependencyView:
         if self._dependency is None:

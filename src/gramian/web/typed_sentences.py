@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gramian.errors import InputError, OptionError
-from gramian.parsing.tokenise import tokenise
+from gramian.parsing.tokenise import Token, tokenise
 from gramian.trees import Tree, normalise, parse_bracketed, preset
 from gramian.trees.token_lines import split_pairs, split_tokens
 
@@ -32,11 +33,16 @@ class Typed(NamedTuple):
         return list(zip(self.words, self.tags, strict=True))
 
 
-def read_typed(text: str, kind: str = "auto", normal_form: str = "penn") -> Typed:
+def read_typed(
+    text: str,
+    kind: str = "auto",
+    normal_form: str = "penn",
+    cut: Callable[[str], Sequence[Token]] = tokenise,
+) -> Typed:
     """Read what was typed.
 
     `kind` is one of :data:`INPUTS`; ``"auto"`` takes what begins with a bracket and can be read as a tree for one, all else for
-    text. `normal_form` is the preset that brings a tree into the form of the model's trees.
+    text. `normal_form` is the preset that brings a tree into the form of the model's trees; `cut` is how text is cut into words.
 
     Examples
     --------
@@ -48,7 +54,7 @@ def read_typed(text: str, kind: str = "auto", normal_form: str = "penn") -> Type
     if kind not in INPUTS:
         raise OptionError(f"input is one of {', '.join(INPUTS)}, not {kind!r}")
     typed = _read(text, kind, normal_form)
-    count = len(typed.words if typed.text is None else tokenise(typed.text))
+    count = len(typed.words if typed.text is None else cut(typed.text))
     if count > MOST_WORDS:
         what = f"{count:,} words are too many to look at"
         raise InputError(what, "sentence", hint=f"type up to {MOST_WORDS:,}")

@@ -57,6 +57,20 @@ def test_scripts_without_spaces():
     ]
 
 
+def test_lines_that_are_not_wrapped_end_sentences():
+    assert parts("the dog barks\nthe cat sleeps on the mat\nyes") == [
+        "the dog barks",
+        "the cat sleeps on the mat",
+        "yes",
+    ]
+    long = "the dog barks at the cat that sleeps on the mat"
+    assert parts(f"{long}\nthe cat\na dog\nyes") == [long, "the cat", "a dog", "yes"]
+
+
+def test_marks_alone_begin_no_sentence():
+    assert parts("He left . . . Then she came .") == ["He left . . .", "Then she came ."]
+
+
 @given(st.text(alphabet="aB .!?\n\"'()1-\u3002\t", max_size=60))
 def test_nothing_but_white_space_is_lost(text):
     spans = SentenceSplitter().split(text)
@@ -70,4 +84,4 @@ def test_what_is_learnt_goes_beyond_rules():
     text = "we saw the dog The abbr. Cat ran"
     assert parts(text, splitter) == ["we saw the dog", "The abbr. Cat ran"]
     assert parts(text) != parts(text, splitter)
-    assert learn_splitter([["one sentence only"]]).weights == {}
+    assert learn_splitter([["one sentence only"]]).scores is None

@@ -8,9 +8,41 @@ from hypothesis import strategies as st
 from tree_strategies import trees
 
 from gramian.errors import InputError
-from gramian.trees import HeadRules, Tree, head_positions, to_dependencies
+from gramian.trees import HeadRules, Tree, head_positions, preset, to_dependencies
 
 COLLINS = HeadRules.collins()
+
+
+@pytest.mark.parametrize(
+    ("table", "tree", "heads"),
+    [
+        ("french", "(SENT (NP-SUJ (DET Le) (NC roi)) (VN (V a) (VPP vu)) (PP-MOD (P la) (NP (NC nuit))) (PONCT !))", [2, 4, 4, 0, 6, 4, 4]),
+        ("french", "(SENT (NP-SUJ (NC chat)) (VN (V est)) (AP-ATS (ADJ noir)))", [3, 3, 0]),
+        ("french", "(NP (NC chat) (COORD (CC et) (NP (NC chien))))", [0, 3, 1]),
+        ("spanish", "(S (sn (espec (da0ms0 el)) (grup.nom (ncms000 oso))) (grup.verb (vaip3s0 ha) (vmp00sm ido)) (Fp .))", [2, 4, 4, 0, 4]),
+        ("portuguese", "(fcl (np (art o) (n rei)) (vp (v_fin foi) (v_pcp visto)) (pp (prp em) (np (n casa))))", [2, 4, 4, 0, 6, 4]),
+        ("icelandic", "(IP (NP (NPR-N Kalman)) (BEDI var) (VAN kallaður) (PP (P af) (NP (PRO-D þeim))))", [3, 3, 0, 5, 3]),
+        ("japanese", "(IP (PP (NP (N 猫)) (P が)) (VB 鳴い) (AXD た) (PU 。))", [3, 1, 0, 3, 3]),
+        ("indonesian", "(S (NP (NNO kucing) (ADJ besar)) (VP (VBT makan) (NP (NNO ikan))) (PUN .))", [3, 1, 0, 3, 3]),
+    ],
+)  # fmt: skip
+def test_content_words_are_heads_outside_english(table, tree, heads):
+    rules = HeadRules.named(table)
+    found = to_dependencies(Tree.parse(tree), rules)
+    assert list(found.heads) == heads
+    assert rules.fit([Tree.parse(tree)]) == 1.0
+
+
+def test_rules_are_found_by_scheme_and_by_fit():
+    french, indonesian = Tree.parse("(NP (DET le) (NC chat))"), Tree.parse("(NP (NNO kucing) (ADJ besar))")
+    assert HeadRules.of_preset("ftb") == HeadRules.named("french")
+    assert HeadRules.of_preset("penn", [Tree.parse("(NP (DT the) (NN cat))")]) == COLLINS
+    assert HeadRules.of_preset("penn", [indonesian]) == HeadRules.named("indonesian")
+    assert COLLINS.fit([french]) == 0.0
+    assert COLLINS.fit([]) == 1.0
+    assert "-" in preset("ftb").phrase_cut
+    assert HeadRules.named("french").normal_form(preset("ftb")).phrase_cut == "="
+    assert COLLINS.normal_form(preset("penn")) == preset("penn")
 
 
 @pytest.mark.parametrize(

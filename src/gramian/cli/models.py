@@ -1,0 +1,51 @@
+"""``gramian models``: the models that are installed, with their scores and licences."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from gramian.cli.options import AS_JSON
+from gramian.cli.talk import print_json
+
+if TYPE_CHECKING:
+    from gramian.parsing.installed_models import InstalledModel
+
+
+def models(as_json: bool = AS_JSON) -> None:
+    """List the models that are installed, with what they were learnt from, their scores and licences.
+
+    gramian parse --language CODE and gramian.load("CODE") take one of them.
+    """
+    from gramian.parsing.installed_models import installed_models
+
+    found = [_facts(model) for model in installed_models()]
+    if as_json:
+        print_json(found, indent=2)
+        return
+    for one in found:
+        f1 = "not scored" if one["f1"] is None else f"F1 {one['f1']:.2f}"
+        trees = "" if one["trees"] is None else f", {one['trees']:,} trees"
+        print(
+            f"{one['language']}  {one['package']}, {one['megabytes']:.1f} MB{trees}, {f1}, licence {one['licence']}"
+        )
+        if one["attribution"]:
+            print(f"    {one['attribution']}")
+
+
+def _facts(model: InstalledModel) -> dict[str, Any]:
+    from gramian.io.header import read_header
+
+    header = json.loads((read_header(str(model.path)) or {}).get("gramian", "{}"))
+    data, metrics = header.get("data", {}), header.get("metrics", {})
+    return {
+        "language": model.language,
+        "package": model.package,
+        "path": str(model.path),
+        "megabytes": round(model.path.stat().st_size / 1e6, 3),
+        "trees": data.get("trees"),
+        "f1": metrics.get("f1"),
+        "scored on": metrics.get("dev"),
+        "licence": model.licence,
+        "attribution": data.get("attribution"),
+    }

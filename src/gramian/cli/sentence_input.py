@@ -1,0 +1,100 @@
+"""What ``gramian parse`` reads: running text or lines, as a stream of sentences; and what is said before they are parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from gramian.cli.records import read_record
+from gramian.errors import OptionError
+
+if TYPE_CHECKING:
+    from gramian.io.files import TextLines
+    from gramian.parsing.parser import Parser
+    from gramian.parsing.sentences import Sentence
+
+Form: TypeAlias = Literal["text", "lines", "tokens", "tagged", "records"]
+
+_LOOKED_AT = 20  # sentences from which is told whether the model knows the language
+_LEAST_WORDS = 8
+_LEAST_KNOWN = 0.5  # of the different words; text of the model's own language has 0.8 and more
+_LEAST_RIGHT = 0.97  # of the words, cut as in the treebank; below, it is said
+
+
+def form_of(**given: bool) -> Form:
+    """Return the one form that was asked for; running text if none was."""
+    chosen = [name for name, wanted in given.items() if wanted]
+    if len(chosen) > 1:
+        raise OptionError("input is --lines, --tokens, --tagged or --records, not two of them")
+    forms: dict[str, Form] = {"lines": "lines", "tokens": "tokens", "tagged": "tagged", "records": "records"}
+    return forms[chosen[0]] if chosen else "text"
+
+
+def read_sentences(
+    lines: TextLines, form: Form, parser: Parser, *, at_once: bool = False
+) -> Iterator[Sentence]:
+    """Yield the sentences of an input as the parser takes them; text with its place, an empty line as an empty sentence.
+
+    Parameters
+    ----------
+    lines : TextLines
+    form : str
+        Running text, or what stands on each line: a sentence, tokens, tagged tokens, a record.
+    parser : Parser
+        Its model says where sentences end and which labels constraints may name.
+    at_once : bool
+        Whether the sentences of a line of running text are wanted before the next line is read.
+    """
+    from gramian.parsing.running_text import sentences_in
+    from gramian.trees.token_lines import split_pairs, split_tokens
+
+    if form == "text":
+        yield from sentences_in(lines, parser.splitter, at_once=at_once)
+        return
+    for number, line in enumerate(_whole_lines(lines), 1):
+        if form == "records":
+            yield read_record(line, lines.name, number, parser.model.grammar)
+        elif form == "tagged":
+            yield split_pairs(line, lines.name, number, "write token/TAG, or use --tokens")
+        else:
+            yield split_tokens(line) if form == "tokens" else line
+
+
+def _whole_lines(pieces: Iterable[str]) -> Iterator[str]:
+    """Join lines so long that they come in pieces."""
+    held: list[str] = []
+    for piece in pieces:
+        held.append(piece)
+        if piece.endswith("\n"):
+            yield "".join(held)
+            held.clear()
+    if held:
+        yield "".join(held)
+
+
+def known_first(sentences: Iterator[Sentence], parser: Parser) -> tuple[Iterator[Sentence], str | None]:
+    """Look at the first sentences; return all of them, and what is to be said if the model knows too few of their words."""
+    first = list(islice(sentences, _LOOKED_AT))
+    words = {word for sentence in first for word in parser.words(sentence) if word.isalpha()}
+    known = parser.share_known(words)
+    message = None
+    if len(words) >= _LEAST_WORDS and known < _LEAST_KNOWN:
+        language = f" ({parser.model.language})" if parser.model.language else ""
+        message = f"the model knows {known:.0%} of the first words: is the text in its language{language}?"
+    return chain(first, sentences), message
+
+
+def reading_faults(parser: Parser, form: Form) -> str | None:
+    """Return what is to be said before text is cut into words in a way that may not be the treebank's."""
+    model = parser.model
+    if form not in ("text", "lines"):
+        return None
+    cutter = None if model.text is None else model.text.cutter
+    if cutter is None:
+        if model.tokens != "penn" or model.preset in (None, "penn"):
+            return None
+        return "the model has not learnt to read text, which is cut as in English; --tokens takes words as they are"
+    if cutter.right >= _LEAST_RIGHT:
+        return None
+    return f"{cutter.right:.0%} of the words of a text are cut as in the model's treebank; --tokens takes words as they are"

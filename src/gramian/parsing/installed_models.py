@@ -1,0 +1,90 @@
+"""Models that are installed: the one that comes with gramian, and those of packages that say so by an entry point.
+
+A package offers a model of a language with an entry point of the group ``gramian.models``: its name is the language, its value the
+package, which holds a file ``model.grammar``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from importlib.resources import files
+from pathlib import Path
+
+from gramian import __version__
+from gramian.errors import OptionError
+
+GROUP = "gramian.models"
+FILE = "model.grammar"
+_CODE = re.compile("[a-z]{2,3}")
+
+
+@dataclass(frozen=True)
+class InstalledModel:
+    """A model that is installed.
+
+    Attributes
+    ----------
+    language : str
+        Its ISO 639 code.
+    package : str
+        The distribution that it comes with, and its version.
+    path : Path
+    licence : str
+        Of the model, as the distribution states it.
+    """
+
+    language: str
+    package: str
+    path: Path
+    licence: str
+
+
+def bundled_model() -> InstalledModel | None:
+    """Return the English model that comes with gramian, if it does."""
+    path = Path(__file__).parents[1] / "models" / "english.grammar"
+    if not path.is_file():
+        return None
+    return InstalledModel("en", f"gramian {__version__}", path, "CC BY-SA 4.0")
+
+
+def installed_models() -> list[InstalledModel]:
+    """Return all models that are installed, by language; English comes from gramian, unless a package has a better one."""
+    found = {} if (bundled := bundled_model()) is None else {"en": bundled}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        if (model := _offered(point)) is not None:
+            found[point.name] = model
+    return [found[language] for language in sorted(found)]
+
+
+def model_path(name: str | os.PathLike[str]) -> Path:
+    """Return the path of a model: of a file with this name, or else of the installed model of a language.
+
+    Raises
+    ------
+    gramian.errors.OptionError
+        If it is a language of which no model is installed.
+    """
+    path = Path(name)
+    if path.exists() or not _CODE.fullmatch(str(name)):
+        return path
+    models = {model.language: model.path for model in installed_models()}
+    if str(name) not in models:
+        known = f"one of {', '.join(models)}, or " if models else ""
+        raise OptionError(f"no model of the language {str(name)!r} is installed; try: {known}a model file")
+    return models[str(name)]
+
+
+def _offered(point: EntryPoint) -> InstalledModel | None:
+    """Return the model of an entry point, if there is one where it says."""
+    try:
+        path = Path(str(files(point.module).joinpath(FILE)))
+    except ImportError:
+        return None
+    about = None if point.dist is None else point.dist.metadata
+    if about is None or not path.is_file():
+        return None
+    licence = next((about[name] for name in ("License-Expression", "License") if name in about), "not stated")
+    return InstalledModel(point.name, f"{about['Name']} {about['Version']}", path, licence)

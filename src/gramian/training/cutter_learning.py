@@ -1,0 +1,170 @@
+"""Learning how a treebank cuts words, from sentences whose text and words are both known."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import NamedTuple
+
+from gramian.parsing.feature_scores import FeatureScores
+from gramian.parsing.tokenise import Token
+from gramian.parsing.word_cutter import CHUNK, JOINT, WordCutter, features, places, plain, tail
+from gramian.training.feature_learning import learn_scores
+
+_DENSE = 0.1  # share of places between two letters where words are cut, from which spaces say little
+_HELD_OUT = 10  # one part in ten is, to see how well words are cut
+_ENOUGH = 50  # sentences, of which some can be held out
+
+
+class Written(NamedTuple):
+    """A sentence: its text, and its words with their places there. Words of one contraction have the same place."""
+
+    text: str
+    tokens: Sequence[Token]
+
+
+class Piece(NamedTuple):
+    """What stands in the text between two cuts, and the words that it stands for."""
+
+    start: int
+    end: int
+    words: tuple[str, ...]
+
+
+def learn_cutter(sentences: Sequence[Written], mark: str = "") -> WordCutter:
+    """Learn to cut words as in given sentences.
+
+    Parameters
+    ----------
+    sentences : sequence of Written
+        A word with a space in its text is one that underscores join.
+    mark : str
+        What the treebank writes at either side of a cut between two letters.
+
+    Returns
+    -------
+    WordCutter
+        Its `right` is measured on the last tenth of the sentences, by what is learnt from the others.
+
+    Examples
+    --------
+    >>> tokens = [Token("de", 0, 2), Token("a", 0, 2), Token("casa", 3, 7)]
+    >>> [token.word for token in learn_cutter([Written("da casa", tokens)]).cut("Da casa")]
+    ['De', 'a', 'casa']
+    """
+    right = 1.0
+    held_out = len(sentences) // _HELD_OUT if len(sentences) >= _ENOUGH else 0
+    if held_out:
+        right = share_right(_learnt(sentences[:-held_out], mark), sentences[-held_out:])
+    return replace(_learnt(sentences, mark), right=round(right, 4))
+
+
+def share_right(cutter: WordCutter, sentences: Sequence[Written]) -> float:
+    """Return the F1 of words, each with its place, that a cutter finds in the texts of sentences."""
+    same = found = wanted = 0
+    for text, tokens in sentences:
+        cut = Counter(cutter.cut(text))
+        same += (cut & Counter(tokens)).total()
+        found += cut.total()
+        wanted += len(tokens)
+    return 2 * same / (found + wanted) if wanted else 1.0
+
+
+def _learnt(sentences: Sequence[Written], mark: str) -> WordCutter:
+    pieces = [list(_pieces(sentence)) for sentence in sentences]
+    tails: Counter[str] = Counter()
+    inside = 0
+    for text, places_of in _cut_chunks(sentences, pieces):
+        inside += sum(_is_inside(text, place) for place in range(1, len(text)))
+        tails.update(tail(plain(text), place) for place in places_of if _is_inside(text, place))
+    dense = tails.total() > _DENSE * max(1, inside)
+    known = () if dense else tuple(sorted(one for one, times in tails.items() if times > 1 and one))
+    seen: list[list[str]] = []
+    outcomes: list[bool] = []
+    known_tails = frozenset(known)
+    for sentence, found in zip(sentences, pieces, strict=True):
+        chunks = list(_cut_chunks([sentence], [found]))
+        for number, (text, places_of) in enumerate(chunks, 1):
+            for place in places(text, known_tails, dense):
+                seen.append(features(text, place, number == len(chunks), dense))
+                outcomes.append(place in places_of)
+    scores = learn_scores(seen, outcomes)
+    if scores is None:  # words are cut everywhere, or nowhere
+        scores = FeatureScores.of({"bias": 1.0 if outcomes and outcomes[0] else -1.0})
+    written = _contractions(sentences, pieces)
+    tokens = [token.word for sentence in sentences for token in sentence.tokens]
+    return WordCutter(
+        scores,
+        tails=known,
+        dense=dense,
+        written=tuple(written),
+        meant=tuple(" ".join(words) for words in written.values()),
+        compounds=_compounds(sentences),
+        mark=mark,
+        quotes=tokens.count("``") > tokens.count('"'),
+    )
+
+
+def _is_inside(text: str, place: int) -> bool:
+    return text[place - 1].isalnum() and text[place].isalnum()
+
+
+def _pieces(sentence: Written) -> Iterator[Piece]:
+    """Yield what stands between two cuts."""
+    for (start, end), same in groupby(sentence.tokens, lambda token: (token.start, token.end)):
+        words = tuple([token.word for token in same])
+        if len(words) > 1 or JOINT not in words[0] or sentence.text[start:end] == words[0]:
+            yield Piece(start, end, words)
+            continue
+        for part in words[0].split(JOINT):
+            start = sentence.text.index(part, start, end)
+            yield Piece(start, start + len(part), (part,))
+            start += len(part)
+
+
+def _cut_chunks(
+    sentences: Sequence[Written], pieces: Sequence[list[Piece]]
+) -> Iterator[tuple[str, set[int]]]:
+    """Yield what stands between two white spaces, and where it is cut."""
+    for (text, _), found in zip(sentences, pieces, strict=True):
+        cuts = {piece.start for piece in found} | {piece.end for piece in found}
+        for match in CHUNK.finditer(text):
+            start = match.start()
+            yield match[0], {place for place in range(1, len(match[0])) if start + place in cuts}
+
+
+def _contractions(sentences: Sequence[Written], pieces: Sequence[list[Piece]]) -> dict[str, tuple[str, ...]]:
+    """Return what is written otherwise than its words in at least half of its occurrences."""
+    meanings: dict[str, Counter[tuple[str, ...]]] = {}
+    for (text, _), found in zip(sentences, pieces, strict=True):
+        for start, end, words in found:
+            low = tuple([word.lower() for word in words])
+            meanings.setdefault(plain(text[start:end]), Counter())[low] += 1
+    best = {name: max(counts, key=lambda words: (counts[words], words)) for name, counts in meanings.items()}
+    return {name: words for name, words in sorted(best.items()) if len(words) > 1}
+
+
+def _compounds(sentences: Sequence[Written]) -> tuple[str, ...]:
+    """Return the words with a joint that are joined in more than half of the places where their parts stand together."""
+    joined = Counter(
+        token.word
+        for text, tokens in sentences
+        for token in tokens
+        if JOINT in token.word and text[token.start : token.end] != token.word
+    )
+    ahead: dict[str, set[tuple[str, ...]]] = {}
+    for compound in joined:
+        words = tuple(compound.split(JOINT))
+        ahead.setdefault(words[0], set()).add(words)
+    apart: Counter[str] = Counter()
+    for _, tokens in sentences if joined else ():
+        words = tuple([token.word for token in tokens])
+        for place, word in enumerate(words):
+            apart.update(
+                JOINT.join(parts)
+                for parts in ahead.get(word, ())
+                if words[place : place + len(parts)] == parts
+            )
+    return tuple(sorted(one for one, times in joined.items() if times > apart[one]))

@@ -1,0 +1,152 @@
+"""Models of other languages, each a small package of its own under models/, built from a folder of treebanks.
+
+    python -m tools.languages DATA [LANGUAGE ...] [--models FOLDER] [--jobs 2]
+
+DATA holds the treebanks under the names below, each with train.mrg and dev.mrg. A package is found by its entry point:
+``pip install models/gramian-fr``, then ``gramian parse --language fr`` and ``gramian.load("fr")``. The same data and the same version
+of gramian give the same bytes. Prints one JSON object: sizes and scores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+LARGEST = 8_000_000  # bytes of a model
+
+
+class Language(NamedTuple):
+    name: str
+    treebank: str
+    licence: str  # of the model, as SPDX writes it
+    attribution: str
+
+
+LANGUAGES = {
+    "fr": Language(
+        "French",
+        "sequoia-fr",
+        "LGPLLR",
+        "Trees: the Sequoia treebank 6.0, Candito and Seddah, in the scheme of the French Treebank (LGPL-LR).",
+    ),
+    "id": Language(
+        "Indonesian",
+        "icon-id",
+        "CC-BY-SA-4.0",
+        "Trees: ICON, Indonesian constituency treebank, AI Singapore (CC BY-SA 4.0).",
+    ),
+    "is": Language(
+        "Icelandic",
+        "icepahc-is",
+        "CC-BY-4.0",
+        "Trees: IcePaHC, Icelandic Parsed Historical Corpus, texts of 1830 to 2008, Wallenberg et al. (CC BY 4.0).",
+    ),
+    "ja": Language(
+        "Japanese",
+        "keyaki-ja",
+        "CC-BY-4.0",
+        "Trees: Keyaki Treebank 1.1, Butler et al. (annotation CC BY 4.0); texts in the public domain or under Creative Commons licences.",
+    ),
+}
+
+_PROJECT = """\
+[build-system]
+requires = ["hatchling>=1.26"]
+build-backend = "hatchling.build"
+
+[project]
+name = "gramian-{code}"
+version = "{version}"
+description = "A model of {name} for gramian."
+readme = "README.md"
+license = "{licence}"
+requires-python = ">=3.11"
+dependencies = ["gramian>={version}"]
+
+[project.entry-points."gramian.models"]
+{code} = "gramian_{code}"
+
+[tool.hatch.build.targets.wheel]
+packages = ["gramian_{code}"]
+artifacts = ["*.grammar"]
+"""
+
+_README = """\
+# gramian-{code}
+
+A model of {name} for gramian: `gramian parse --language {code}`, `gramian.load("{code}")`.
+
+{attribution}
+
+The model is under {licence}, apart from gramian's own licence. It was made by `python -m tools.languages DATA {code}`, which trains
+`gramian train {treebank}/train.mrg --dev {treebank}/dev.mrg`.
+"""
+
+
+def build(code: str, data: Path, models: Path, jobs: int) -> dict[str, object]:
+    """Train the model of a language, and write its package."""
+    from gramian import __version__
+    from gramian.io.files import writing
+    from gramian.parsing.model_store import save_model
+    from gramian.training import Recipe, train
+
+    language = LANGUAGES[code]
+    package = models / f"gramian-{code}"
+    module = package / f"gramian_{code}"
+    module.mkdir(parents=True, exist_ok=True)
+    path = module / "model.grammar"
+    recipe = Recipe(attribution=language.attribution, language=code)
+    folder = data / language.treebank
+    model = train(
+        str(folder / "train.mrg"), recipe, dev=str(folder / "dev.mrg"), n_jobs=jobs, checkpoint=path
+    )
+    # A model says nothing of where a machine keeps its data.
+    about = dict(model.data) | {"source": f"{language.treebank}/train.mrg"}
+    metrics = dict(model.metrics) | {"dev": f"{language.treebank}/dev.mrg"}
+    save_model(model.__class__(**{**vars(model), "data": about, "metrics": metrics}), path, half=True)
+    size = path.stat().st_size
+    if size > LARGEST:
+        path.unlink()
+        raise SystemExit(
+            f"the model of {language.name} has {size:,} bytes, and at most {LARGEST:,} are allowed"
+        )
+    facts = {"code": code, "version": __version__, **language._asdict()}
+    for name, text in (("pyproject.toml", _PROJECT), ("README.md", _README)):
+        with writing(package / name) as file:
+            file.write(text.format(**facts))
+    with writing(module / "__init__.py") as file:
+        file.write(f'"""A model of {language.name} for gramian."""\n')
+    cutter = None if model.text is None else model.text.cutter
+    return {
+        "bytes": size,
+        "f1": metrics["f1"],
+        "words cut as in the treebank": None if cutter is None else cutter.right,
+    }
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("data", type=Path)
+    options.add_argument("languages", nargs="*", metavar="LANGUAGE", help=f"of {', '.join(LANGUAGES)}")
+    options.add_argument("--models", type=Path, default=ROOT / "models")
+    options.add_argument("--jobs", type=int, default=1)
+    chosen = options.parse_args()
+    if unknown := set(chosen.languages) - LANGUAGES.keys():
+        options.error(f"there is no recipe for {min(unknown)}; try: {', '.join(LANGUAGES)}")
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    found = {
+        code: build(code, chosen.data, chosen.models, chosen.jobs) for code in chosen.languages or LANGUAGES
+    }
+    print(json.dumps(found, indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
