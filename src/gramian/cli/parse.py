@@ -98,8 +98,6 @@ def parse(
         from gramian.parsing.model_store import default_model_path
         from gramian.parsing.parser import load
 
-        if not quiet:
-            _announce_compilation()
         parser = load(model, pruning=_pruning(prune), **options)
     if model is None and not quiet:
         which = "the English model that comes with gramian, learnt from biomedical articles"
@@ -188,21 +186,3 @@ def _summary(statuses: Counter[str], seconds: float) -> str:
     parts += [f"{statuses[name]:,} {text}" for name, text in _FALLBACKS.items() if statuses[name]]
     parts += [counted(statuses["empty"], "empty line")] if statuses["empty"] else []
     return ", ".join(parts)
-
-
-def _announce_compilation() -> None:
-    """Say so when numba begins to compile, which takes a while, once."""
-    from numba.core import event
-
-    class Listener(event.Listener):
-        said = False
-
-        def on_start(self, event: object) -> None:
-            if not self.said:
-                self.said = True
-                say("compiling the parser for this machine, which takes up to a minute, once ...")
-
-        def on_end(self, event: object) -> None:
-            pass
-
-    event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]
