@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: setup test test-bounds test-lowest test-newest lint bench docs demo clean
+.PHONY: setup test test-bounds test-lowest test-newest lint bench docs demo wheel clean
 
 setup: $(STAMP)
 
@@ -38,6 +38,10 @@ lint: $(STAMP)
 bench: $(STAMP)  # make bench DATA=folder [BENCH="read_trees parse_speed"]; without DATA, a list
 	$(BIN)/python -m benchmarks $(DATA) $(BENCH)
 
+wheel: $(STAMP)  # with compiled kernels, for this Python, this version of numba and this kind of processor
+	$(BIN)/python -m tools.kernels
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
 docs: $(VENV)/.docs-ready
 	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build
 
@@ -46,4 +50,4 @@ $(VENV)/.docs-ready: $(STAMP)
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist runs/demo docs/_build docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist src/gramian/kernels runs/demo docs/_build docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis

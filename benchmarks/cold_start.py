@@ -1,9 +1,11 @@
-"""How long the first tree takes: of a new process with its kernels in the cache, and of the first ever, which compiles them.
+"""How long commands take when they are first run: with the kernels that came with the package, with none, and a second time.
 
-python -m benchmarks.cold_start MODEL TOKENS [--repeats 5]
+python -m benchmarks.cold_start [--commands parse train] [--repeats 3]
 
-TOKENS holds tokens with spaces between; its first line is parsed by ``gramian parse`` in new processes. The least of some repeats;
-processor time too, since the wall clock knows of all that runs beside.
+Each command runs in new processes on a few sampled trees. "compiled" has an empty folder for kernels and takes none from the package (a
+processor is named, so that those for levels of processors do not fit), "shipped" has an empty folder too, "warm" finds what "compiled" has
+left. Processor time, since the wall clock knows of all that runs beside; the least of the repeats for what is warm. A
+compilation is a kernel for some types of arguments.
 """
 
 from __future__ import annotations
@@ -15,50 +17,70 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
+from pathlib import Path
 from typing import Any
 
+import llvmlite.binding
+
 from benchmarks import machine
+from gramian.compiled import SHIPPED
 
-ARGUMENTS = ("model.grammar", "dev.tokens")
+ARGUMENTS = ()
+
+SENTENCE = "The dog barks at the old man in the park."
+PREPARED = (
+    "sample -n 300 --seed 1 --max-length 20 --quiet -o train.mrg",
+    "convert train.mrg --to dependencies --quiet -o train.conllu",
+)
+COMMANDS = {
+    "parse": "parse --quiet",
+    "train": "train train.mrg --quiet --force -o my.grammar",
+    "dep": "dep train train.conllu --quiet --force --jobs 1 -o my.dep",
+    "wfa": "wfa train train.mrg --quiet --force --jobs 1 -o my.wfa",
+}
 
 
-def run(model: str, sentence: str, cache: str | None = None) -> tuple[float, float, str]:
-    """Parse a sentence in a process of its own; return wall time, processor time, and what it said."""
-    environment = {**os.environ, **({"NUMBA_CACHE_DIR": cache} if cache else {})}
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-m", "gramian", "parse", "-m", model, "--tokens"],
-        input=sentence, capture_output=True, text=True, check=True, env=environment,
+def run(command: str, folder: str, cache: Path, **settings: str) -> tuple[float, int]:
+    """Run a command in a process of its own; return processor time, and how many kernels it compiled."""
+    there = len(list(cache.rglob("*.kernel")))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, "-m", "gramian", *command.split()],
+        input=SENTENCE, cwd=folder, stdout=subprocess.DEVNULL, text=True, check=True,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), **settings},
     )  # fmt: skip
-    wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert done.stdout.count("\n") == 1
-    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stderr
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return round(seconds, 2), len(list(cache.rglob("*.kernel"))) - there
+
+
+def measure(command: str, folder: str, repeats: int) -> dict[str, Any]:
+    """Run a command with and without kernels."""
+    here = {"NUMBA_CPU_NAME": llvmlite.binding.get_host_cpu_name()}
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as compiled, tempfile.TemporaryDirectory() as shipped:
+        seconds, count = run(command, folder, Path(compiled), **here)
+        found["compiled"] = {"cpu seconds": seconds, "compilations": count}
+        if SHIPPED.is_dir():
+            seconds, count = run(command, folder, Path(shipped))
+            found["shipped"] = {"cpu seconds": seconds, "compilations": count}
+        warm = [run(command, folder, Path(compiled), **here) for _ in range(repeats)]
+        found["warm"] = {"cpu seconds": min(warm)[0], "compilations": warm[0][1]}
+    return found
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("model")
-    arguments.add_argument("tokens")
-    arguments.add_argument("--repeats", type=int, default=5)
+    arguments.add_argument("--commands", nargs="+", choices=COMMANDS, default=list(COMMANDS))
+    arguments.add_argument("--repeats", type=int, default=3)
     options = arguments.parse_args()
-    with open(options.tokens, encoding="utf-8") as lines:
-        sentence = next(lines)
-    run(options.model, sentence)  # fills the cache
-    warm = [run(options.model, sentence)[:2] for _ in range(options.repeats)]
-    with tempfile.TemporaryDirectory() as empty:
-        wall, cpu, said = run(options.model, sentence, empty)
-    result: dict[str, Any] = {
-        "benchmark": "cold_start", "model": options.model, "words": len(sentence.split()),
-        "kernels cached": {
-            "wall seconds": round(min(one[0] for one in warm), 2), "cpu seconds": round(min(one[1] for one in warm), 2),
-        },
-        "kernels compiled": {"wall seconds": round(wall, 1), "cpu seconds": round(cpu, 1), "said": said.splitlines()[0]},
-        "machine": machine.about(),
-    }  # fmt: skip
-    print(json.dumps(result))
+    with tempfile.TemporaryDirectory() as folder:
+        for command in PREPARED:
+            subprocess.run([sys.executable, "-m", "gramian", *command.split()], cwd=folder, check=True)
+        table = {name: measure(COMMANDS[name], folder, options.repeats) for name in options.commands}
+    print(json.dumps({"benchmark": "cold_start", "commands": table, "machine": machine.about()}))
 
 
 if __name__ == "__main__":

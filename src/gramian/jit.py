@@ -1,47 +1,28 @@
 """How kernels are compiled: one policy for all of them.
 
-Compiled code is kept between runs, the interpreter's lock is let go, and division by zero gives inf or NaN as in NumPy. This is the only
-module that imports numba for kernels: where nothing is compiled, no place for compiled code is looked for.
+Compiled code is kept between runs (:mod:`gramian.compiled`), the interpreter's lock is let go, and division by zero gives inf or NaN as in
+NumPy. This is the only module that decorates kernels: where nothing is compiled, no place for compiled code is looked for.
 """
 
 from __future__ import annotations
 
-import atexit
-import os
-import pickle
-import shutil
-import tempfile
+import logging
+import threading
 from collections.abc import Callable
-from functools import partial
+from time import perf_counter
 from typing import Any, TypeAlias
 
-from numba import config, njit
+from numba import njit
+from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
-
-def _find_room_for_compiled_code() -> None:
-    """Let numba keep compiled code in a temporary folder of this process if it can neither beside the package nor at home.
-
-    Where numba finds no room at all it refuses to work. The folder is new and ours alone: others could put code in one that they know.
-    """
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    while not os.path.exists(home):
-        home = os.path.dirname(home) or "."
-    if "NUMBA_CACHE_DIR" in os.environ or any(
-        os.access(place, os.W_OK) for place in (os.path.dirname(__file__), home)
-    ):
-        return
-    folder = tempfile.mkdtemp(prefix="gramian-")
-    os.environ["NUMBA_CACHE_DIR"] = folder  # of processes that this one starts
-    config.CACHE_DIR = folder  # type: ignore[attr-defined]
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-
-
-_find_room_for_compiled_code()
+from gramian.compiled import KeptKernel
 
 Kernel: TypeAlias = Callable[..., Any]
 
 _ORDER_FREE = {"reassoc", "contract", "nsz"}
+
+_logger = logging.getLogger(__name__)
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -65,46 +46,39 @@ def helper_kernel(function: Kernel) -> Kernel:
 
 
 def _compiled(function: Kernel, **options: Any) -> Kernel:
-    compiled: Kernel = njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+    compiled: Kernel = njit(nogil=True, error_model="numpy", **options)(function)
     if isinstance(compiled, Dispatcher):  # not where compilation is switched off
-        _notice_other_files(compiled, function)
+        kept = KeptKernel(function, {**options, "fastmath": sorted(options.get("fastmath", ()))})
+        compiled._cache = kept  # type: ignore[attr-defined]
     return compiled
 
 
-def _notice_other_files(compiled: Any, function: Any) -> None:
-    """Let numba's cache of a kernel notice changes not only in the kernel's own file, as it does by itself.
+class _Notice(event.Listener):
+    """Says what takes so long, once, if compilation takes more than some seconds."""
 
-    Kernels that a file imports by name are there before its own are made, so what is kept of these also carries the stamps of the files
-    that those come from, and of theirs; and of named tuples, wherever they are defined, it carries the names of their fields.
-    """
-    others: list[Any] = [value for value in function.__globals__.values() if isinstance(value, Dispatcher)]
-    imported = {
-        str(other._cache._cache_file._source_stamp)
-        for other in others
-        if other.py_func.__code__.co_filename != function.__code__.co_filename
-    }
-    cache, file = compiled._cache, compiled._cache._cache_file
-    if imported:
-        file._source_stamp = (file._source_stamp, *sorted(imported))
-    file._load_index = partial(_readable_index, file._load_index)
-    key_of = cache._index_key
+    def __init__(self, patience: float = 2.0) -> None:
+        self._depth = 0  # kernels compile others that they call
+        self._left = patience
+        self._began = 0.0
+        self._timer: threading.Timer | None = None
 
-    def index_key(signature: Any, codegen: Any) -> Any:
-        kinds: Any = getattr(signature, "args", signature)
-        return (*key_of(signature, codegen), tuple(_field_names(kind) for kind in kinds))
+    def on_start(self, event: object) -> None:
+        self._depth += 1
+        if self._depth == 1 and self._left > 0:
+            self._began = perf_counter()
+            self._timer = threading.Timer(self._left, self._say)
+            self._timer.daemon = True
+            self._timer.start()
 
-    cache._index_key = index_key
+    def on_end(self, event: object) -> None:
+        self._depth -= 1
+        if self._depth == 0 and self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            self._left -= perf_counter() - self._began
 
-
-def _readable_index(load: Callable[[], dict[Any, str]]) -> dict[Any, str]:
-    """Return numba's index of what it keeps of a kernel; none if it names things that are no longer where they were."""
-    try:
-        return load()
-    except (AttributeError, ImportError, EOFError, TypeError, ValueError, pickle.UnpicklingError):
-        return {}
+    def _say(self) -> None:
+        _logger.warning("compiling kernels for this machine, which takes up to a minute, once ...")
 
 
-def _field_names(kind: Any) -> Any:
-    """Return the names of the fields of a named tuple's type, and of those within it."""
-    parts: Any = getattr(kind, "types", ())  # of tuples
-    return getattr(kind, "fields", None), tuple(_field_names(part) for part in parts)
+event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]

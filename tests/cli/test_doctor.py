@@ -120,15 +120,16 @@ def test_a_cache_that_cannot_be_written(tmp_path):
 
 
 NOWHERE = """
-from numba.core import caching
-def refuse(self):
+import tempfile
+def refuse(*_, **__):
     raise PermissionError("read-only")
-caching._CacheLocator.ensure_cache_path = refuse
+tempfile.TemporaryFile = tempfile.mkdtemp = refuse
 """
 
 
 def test_no_place_for_a_cache():
+    """Kernels are compiled for this run alone, and all goes on."""
     code, findings = run(NOWHERE, NUMBA_CACHE_DIR=None, HOME=None)
     assert code == 1
-    assert wrong(findings) == ["cache", "model"]
+    assert wrong(findings) == ["cache"]
     assert "NUMBA_CACHE_DIR" in findings["cache"]["fix"]

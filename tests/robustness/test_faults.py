@@ -125,22 +125,29 @@ def test_a_reader_that_goes_away(tmp_path):
     assert process.stderr.read() == ""
 
 
-def test_without_a_home():
-    """Where neither the package's folder nor a home can be written to, compiled code goes to a folder of the process."""
-    code = "import os; os.access = lambda *_: False; import gramian.jit; print(os.environ['NUMBA_CACHE_DIR'])"
-    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-    environment |= {"HOME": "/nonexistent/home"}
+NOT_WRITABLE = """
+import tempfile
+def refuse(*_, **__):
+    raise PermissionError("read-only")
+tempfile.TemporaryFile = refuse
+"""
+
+
+def place_for_kernels(code: str, **environment: str) -> Path:
+    code += "\nfrom gramian.compiled import own_folder; print(own_folder())"
+    usual = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], env=usual | environment, capture_output=True, text=True, check=True
     )
-    folder = Path(done.stdout.strip())
+    return Path(done.stdout.strip())
+
+
+def test_without_a_home(tmp_path):
+    """Where neither the package's folder nor a home can be written to, compiled code goes to a folder of the process."""
+    folder = place_for_kernels(NOT_WRITABLE, HOME="/nonexistent/home")
     assert folder.name.startswith("gramian-")
     assert not folder.exists()  # it went away with the process
-    environment["NUMBA_CACHE_DIR"] = "/somewhere"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.strip() == "/somewhere"
+    assert place_for_kernels("", NUMBA_CACHE_DIR=str(tmp_path)).parent == tmp_path
 
 
 def test_importing_gramian_does_nothing_else(tmp_path):

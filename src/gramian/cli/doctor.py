@@ -89,8 +89,6 @@ def _print(finding: Finding) -> None:
 
 
 def _advice(error: Exception) -> str:
-    if "no locator available" in str(error):
-        return "set NUMBA_CACHE_DIR to a folder that can be written: export NUMBA_CACHE_DIR=/tmp/numba"
     if isinstance(error, ImportError):
         return "install it anew, in a virtual environment of its own: pip install --force-reinstall gramian"
     return "install gramian anew; if this stays, report it with the output of gramian doctor --json"
@@ -126,14 +124,15 @@ def _threads(name: str) -> Finding:
 
 
 def _cache(name: str) -> Finding:
-    """Ask numba where it keeps compiled kernels; a folder that cannot be written it passes over in silence."""
-    from gramian.chart.coarse_kernels import cell_number
+    """Ask where compiled kernels are kept; a folder that cannot be written is passed over in silence."""
+    from gramian.compiled import own_folder
 
-    compiled: Any = cell_number
-    place = Path(str(compiled.stats.cache_path))
-    wished = os.environ.get("NUMBA_CACHE_DIR")
+    place, wished = own_folder(), os.environ.get("NUMBA_CACHE_DIR")
+    if place is None:
+        fix = "set NUMBA_CACHE_DIR to a folder that can be written: export NUMBA_CACHE_DIR=/tmp/numba"
+        return Finding(name, False, "no folder can be written, so kernels are compiled in every run", fix)
     if wished and not place.is_relative_to(Path(wished).absolute()):
-        wrong = f"NUMBA_CACHE_DIR={wished} cannot be written, so numba uses {place}"
+        wrong = f"NUMBA_CACHE_DIR={wished} cannot be written, so compiled kernels are kept in {place}"
         return Finding(name, False, wrong, "make that folder writable, or unset NUMBA_CACHE_DIR")
     return Finding(name, True, f"{place}, can be written")
 

@@ -125,8 +125,6 @@ def parse(
         from gramian.parsing.model_store import default_model_path
         from gramian.parsing.parser import load
 
-        if not quiet:
-            _announce_compilation()
         path = (
             default_model_path()
             if model is None and language is None
@@ -215,21 +213,3 @@ def _summary(statuses: Counter[str], seconds: float) -> str:
         parts.append(f"{statuses['doubt']:,} with a phrase below {DOUBT:.0%}")
     parts += [counted(statuses["empty"], "empty line")] if statuses["empty"] else []
     return ", ".join(parts)
-
-
-def _announce_compilation() -> None:
-    """Say so when numba begins to compile, which takes a while, once."""
-    from numba.core import event
-
-    class Listener(event.Listener):
-        said = False
-
-        def on_start(self, event: object) -> None:
-            if not self.said:
-                self.said = True
-                say("compiling the parser for this machine, which takes up to a minute, once ...")
-
-        def on_end(self, event: object) -> None:
-            pass
-
-    event.register("numba:compile", Listener())  # type: ignore[no-untyped-call]

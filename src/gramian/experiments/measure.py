@@ -47,7 +47,11 @@ def recipe_of(settings: dict[str, Any], seed: int) -> Recipe:
     models = settings.get("models", 2 if settings["method"] == "best" else 1)
     shape = dict(zip(("direction", "horizontal", "vertical"), settings.get("shape", ()), strict=False))
     given = {"n_states": settings.get("states"), "models": models, "parameters": settings.get("options", {})}
-    given |= {"random_state": seed * models, "preset": "whole", "language": "none"} | shape | settings.get("recipe", {})
+    given |= (
+        {"random_state": seed * models, "preset": "whole", "language": "none"}
+        | shape
+        | settings.get("recipe", {})
+    )
     method = settings["method"]
     if method in PAPERS:
         return paper_recipe(method, **{name: value for name, value in given.items() if value is not None})

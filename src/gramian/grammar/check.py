@@ -19,6 +19,7 @@ from gramian.io.array_table import prove
 from gramian.trees.labels import is_intermediate, is_label, split_chain
 
 _NOT_IN_SYMBOL = re.compile(r"[\s()\0]")
+_NAMES_TAG = re.compile(r"[0-9]{1,8}(?: |\Z)")
 
 
 def check(grammar: LPCFG, tolerance: float = 1e-3) -> None:
@@ -54,9 +55,8 @@ def _arrays(grammar: LPCFG) -> dict[str, npt.NDArray[Any]]:
 
 
 def _class_tags(lexicon: Lexicon) -> npt.NDArray[np.int64]:
-    heads = [name.partition(" ")[0] for name in lexicon.classes]
-    _require(all(head.isascii() and head.isdigit() and len(head) < 9 for head in heads), "classes name a tag")
-    return np.array([int(head) for head in heads], np.int64)
+    _require(all(map(_NAMES_TAG.match, lexicon.classes)), "classes name a tag")
+    return lexicon.class_tag
 
 
 def _check_symbols(grammar: LPCFG) -> None:
@@ -115,28 +115,9 @@ def _check_sums(grammar: LPCFG, tolerance: float) -> None:
 
 def _rule_sums(grammar: LPCFG) -> npt.NDArray[np.float64]:
     """Return the sum of all rules of each phrase in each of its states."""
-    starts = grammar.state_start
-    sums = np.zeros(starts[grammar.n_phrases])
-    for rules, table, table_start in (
-        (grammar.binary_rules, grammar.binary, grammar.binary_start),
-        (grammar.unary_rules, grammar.unary, grammar.unary_start),
-    ):
-        held = np.diff(table_start) > 0  # the others are of low rank
-        if not held.any():
-            continue
-        # One row a rule and state of its parent; a row's sum is that rule's probability in that state.
-        parents = rules[held, 0]
-        counts = grammar.n_states[parents].astype(np.int64)
-        size = np.repeat(np.diff(table_start)[held] // counts, counts)
-        state = np.arange(len(size)) - np.repeat(np.cumsum(counts) - counts, counts)
-        first = np.repeat(table_start[:-1][held], counts) + state * size
-        rows = np.add.reduceat(table, first, dtype=np.float64)
-        np.add.at(sums, np.repeat(starts[parents], counts) + state, rows)
-    if grammar.factors is not None:
-        for rule in np.flatnonzero(grammar.factors.rank).tolist():
-            parent = grammar.binary_rules[rule, 0]
-            sums[starts[parent] : starts[parent + 1]] += grammar.rule_sums(rule)
-    return sums
+    size = int(grammar.state_start[grammar.n_phrases])
+    sums = sum(np.bincount(rows.state, rows.values, size) for rows in grammar.row_sums)
+    return np.asarray(sums, np.float64)
 
 
 def _require(holds: bool | np.bool_, what: str) -> None:

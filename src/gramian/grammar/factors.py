@@ -45,8 +45,23 @@ class Factors:
         pairs = (v[:, :, None] * w[:, None, :]).reshape(len(v), -1)
         return (self.weight[rule] * (u.T @ pairs)).reshape(np.asarray(states))
 
-    def row_sums(self, rule: int, states: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return the sum of a rule's tensor over both children's states, for each state of the parent."""
-        u, v, w = self.matrices(rule, states)
-        mass = v.sum(axis=1, dtype=np.float64) * w.sum(axis=1, dtype=np.float64)
-        return np.asarray(self.weight[rule] * (mass @ u))
+    def row_sums(self, states: npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
+        """Return the sums of rules' tensors over both children's states, for each state of the parent, one rule after the other.
+
+        `states`, of shape (R, 3), are the numbers of states of the rules' symbols. Rules kept whole have sums of 0.
+        """
+        rank, (parents, lefts, rights) = self.rank.astype(np.int64), states.T.astype(np.int64)
+        padded = np.append(self.values, np.float32(0))
+        owner = np.repeat(np.arange(len(rank)), rank)  # the rule of each product
+        number = np.arange(len(owner)) - np.repeat(np.cumsum(rank) - rank, rank)
+        mass = self.weight[owner].astype(np.float64)
+        for place, sizes in ((1, lefts), (2, rights)):
+            first = self.start[owner, place] + number * sizes[owner]
+            ends = np.stack([first, first + sizes[owner]], axis=1).ravel()
+            mass *= np.add.reduceat(padded, ends, dtype=np.float64)[::2] if len(ends) else 1.0
+        width = parents[owner]
+        state = np.arange(width.sum()) - np.repeat(np.cumsum(width) - width, width)
+        cells = np.repeat(self.start[owner, 0] + number * width, width) + state
+        target = np.repeat((np.cumsum(parents) - parents)[owner], width) + state
+        sums = np.bincount(target, np.repeat(mass, width) * self.values[cells], int(parents.sum()))
+        return np.asarray(sums, np.float64)

@@ -6,9 +6,8 @@ Scores are ``P(tag, state | word) / P(tag, state)``, which is the emission proba
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -92,17 +91,12 @@ class Lexicon:
         return np.concatenate([[0], np.cumsum(self.n_states[self.entry_tag], dtype=np.int64)])
 
     @cached_property
-    def _has_own_states(self) -> npt.NDArray[np.bool_]:
-        before = np.concatenate([[0], np.cumsum(self.entry_states != 0, dtype=np.int64)])
-        return np.diff(before[self.entry_state_start]) > 0
+    def _class_number(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.classes)}
 
     @cached_property
-    def _class_slice(self) -> dict[str, slice]:
-        sizes = [int(self.n_states[tag]) for tag in self.class_tag]
-        ends = accumulate(sizes)
-        return {
-            name: slice(end - size, end) for name, size, end in zip(self.classes, sizes, ends, strict=True)
-        }
+    def _class_start(self) -> npt.NDArray[np.int64]:
+        return np.concatenate([[0], np.cumsum(self.n_states[self.class_tag], dtype=np.int64)])
 
     @cached_property
     def class_tag(self) -> npt.NDArray[np.int64]:
@@ -123,10 +117,9 @@ class Lexicon:
             return self._unknown(word, initial)
         first, last = self.entry_start[number], self.entry_start[number + 1]
         tags = self.entry_tag[first:last]
-        starts = self.entry_state_start
-        if self._has_own_states[first:last].all():
-            states = self.entry_states[starts[first] : starts[last]]
-        else:
+        starts = self.entry_state_start[first : last + 1]
+        states = self.entry_states[starts[0] : starts[-1]]
+        if not np.logical_or.reduceat(states != 0, starts[:-1] - starts[0]).all():  # not seen with each tag
             entries = range(first, last)
             states = np.concatenate([self._states_of_entry(entry, word, initial) for entry in entries])
         return WordScores(tags, self.entry_probability[first:last] / self.tag_prior[tags], states)
@@ -141,12 +134,12 @@ class Lexicon:
 
     def states_of(self, tag: int, word: str, initial: bool = False) -> Floats:
         """Return the state scores of the finest known class of `word` under `tag`."""
-        for name in reversed(suffix_chain(word, initial)):
-            place = self._class_slice.get(f"{tag} {name}")
-            if place is not None:
-                return self.class_states[place]
-        place = self._class_slice.get(str(tag))
-        return np.ones(self.n_states[tag], np.float32) if place is None else self.class_states[place]
+        numbers, names = self._class_number, reversed(suffix_chain(word, initial))
+        found = (numbers.get(name) for name in (*(f"{tag} {name}" for name in names), str(tag)))
+        number = next((one for one in found if one is not None), None)
+        if number is None:
+            return np.ones(self.n_states[tag], np.float32)
+        return self.class_states[self._class_start[number] : self._class_start[number + 1]]
 
     def pair_states(self, tag: int, word: str, initial: bool = False) -> Floats:
         """Return the state scores of `word` under `tag`: its own if it was seen with that tag, else those of its class."""
@@ -159,9 +152,8 @@ class Lexicon:
         return self.states_of(tag, word, initial)
 
     def _states_of_entry(self, entry: int, word: str, initial: bool = False) -> Floats:
-        if self._has_own_states[entry]:
-            return self.entry_states[self.entry_state_start[entry] : self.entry_state_start[entry + 1]]
-        return self.states_of(int(self.entry_tag[entry]), word, initial)
+        states = self.entry_states[self.entry_state_start[entry] : self.entry_state_start[entry + 1]]
+        return states if states.any() else self.states_of(int(self.entry_tag[entry]), word, initial)
 
     def _unknown(self, word: str, initial: bool) -> WordScores:
         probability = self.tag_probabilities(word, initial)
@@ -171,8 +163,36 @@ class Lexicon:
         return WordScores(tags, (probability[tags] / self.tag_prior[tags]).astype(np.float32), states)
 
 
-def joined(lexicons: Sequence[Lexicon]) -> Lexicon:
-    """Return one lexicon for several grammars of the same treebank: a tag has the states of the first, then of the second, ..."""
+class JoinedLexicon:
+    """Lexicons of several grammars of the same treebank as one: a tag has the states of the first, then of the second, ...
+
+    Tags of words, and their chances, are the first one's.
+    """
+
+    def __init__(self, parts: Sequence[Lexicon]) -> None:
+        self._parts = tuple(parts)
+        first = self._parts[0]
+        self.tags, self.tag_prior, self.tag_probabilities = (
+            first.tags,
+            first.tag_prior,
+            first.tag_probabilities,
+        )
+        self.words, self.word_count = first.words, first.word_count
+        self.min_tag_probability = first.min_tag_probability
+
+    def score(self, word: str, initial: bool = False) -> WordScores:
+        """Return what `word` says about tags and states; see :meth:`Lexicon.score`."""
+        scores = self._parts[0].score(word, initial)
+        states = [self.pair_states(tag, word, initial) for tag in scores.tags.tolist()]
+        return WordScores(scores.tags, scores.coarse, np.concatenate(states))
+
+    def pair_states(self, tag: int, word: str, initial: bool = False) -> Floats:
+        """Return the state scores of `word` under `tag`; see :meth:`Lexicon.pair_states`."""
+        return np.concatenate([part.pair_states(tag, word, initial) for part in self._parts])
+
+
+def joined(lexicons: Sequence[Lexicon]) -> Lexicon | JoinedLexicon:
+    """Return one lexicon for several grammars of the same treebank."""
     first = lexicons[0]
     for other in lexicons[1:]:
         same_names = (other.tags, other.words, other.classes) == (first.tags, first.words, first.classes)
@@ -181,22 +201,4 @@ def joined(lexicons: Sequence[Lexicon]) -> Lexicon:
             raise OptionError(
                 "grammars with different words or tags do not go together; try: the same treebank"
             )
-    return replace(
-        first,
-        n_states=np.sum([one.n_states for one in lexicons], axis=0, dtype=np.int32),
-        entry_states=_woven(first.entry_tag, [(one.n_states, one.entry_states) for one in lexicons]),
-        class_states=_woven(first.class_tag, [(one.n_states, one.class_states) for one in lexicons]),
-    )
-
-
-def _woven(tag: npt.NDArray[np.integer], parts: list[tuple[Ints, Floats]]) -> Floats:
-    """Return the state scores of entries, each with those of all parts one after the other."""
-    width = np.sum([n_states[tag] for n_states, _ in parts], axis=0, dtype=np.int64)
-    place = np.cumsum(width) - width
-    whole = np.empty(int(width.sum()), np.float32)
-    for n_states, states in parts:
-        size = n_states[tag].astype(np.int64)
-        own = np.cumsum(size) - size
-        whole[np.repeat(place - own, size) + np.arange(len(states))] = states
-        place = place + size
-    return whole
+    return first if len(lexicons) == 1 else JoinedLexicon(lexicons)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -128,9 +128,8 @@ class LPCFG:
 
     def rule_sums(self, rule: int) -> npt.NDArray[np.float64]:
         """Return the sum of a binary rule's tensor over the children's states, for each state of the parent."""
-        if self.factors is not None and self.factors.rank[rule] > 0:
-            return self.factors.row_sums(rule, self.n_states[self.binary_rules[rule]])
-        return self.binary_block(rule).sum(axis=(1, 2), dtype=np.float64)
+        binary, _ = self.row_sums
+        return binary.values[binary.start[rule] : binary.start[rule + 1]]
 
     @property
     def expanded(self) -> LPCFG:
@@ -145,15 +144,28 @@ class LPCFG:
         """The grammar without states: what remains when states are summed out by their shares."""
         if self.binary_weight is not None and self.unary_weight is not None and self.root_weight is not None:
             return CoarseRules(self.binary_weight, self.unary_weight, self.root_weight)
-
-        def summed(rules: Ints, sums: Callable[[int], npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
-            parents = rules[:, 0].tolist()
-            return np.array([sums(rule) @ self.prior(parent) for rule, parent in enumerate(parents)])
-
-        binary = summed(self.binary_rules, self.rule_sums)
-        unary = summed(self.unary_rules, lambda rule: self.unary_block(rule).sum(axis=1, dtype=np.float64))
+        binary, unary = (sums.averaged(self.state_prior) for sums in self.row_sums)
         root = np.add.reduceat(self.root.astype(np.float64), self.state_start[:-1])
         return CoarseRules(binary, unary, root)
+
+    @cached_property
+    def row_sums(self) -> tuple[RowSums, RowSums]:
+        """The sums of the tensors of all binary, and of all unary rules over the children's states."""
+        binary = self._row_sums(self.binary_rules, self.binary, self.binary_start)
+        if self.factors is not None:
+            binary.values[:] += self.factors.row_sums(self.n_states[self.binary_rules])
+        return binary, self._row_sums(self.unary_rules, self.unary, self.unary_start)
+
+    def _row_sums(self, rules: Ints, table: Floats, table_start: npt.NDArray[np.int64]) -> RowSums:
+        counts = self.n_states[rules[:, 0]].astype(np.int64)
+        start = np.concatenate([[0], np.cumsum(counts)])
+        number = np.arange(start[-1]) - np.repeat(start[:-1], counts)  # of a state in its symbol
+        size = np.repeat(np.diff(table_start) // counts, counts)  # of a row; none of a rule that factors hold
+        first = np.repeat(table_start[:-1], counts) + number * size
+        values = np.zeros(start[-1])
+        if (held := size > 0).any():
+            values[held] = np.add.reduceat(table, first[held], dtype=np.float64)
+        return RowSums(values, start, np.repeat(self.state_start[rules[:, 0]], counts) + number)
 
 
 @dataclass(frozen=True)
@@ -163,3 +175,18 @@ class CoarseRules:
     binary: npt.NDArray[np.float64]
     unary: npt.NDArray[np.float64]
     root: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """For each rule, in each state of its parent, the sum of its tensor over the children's states; rules one after the other."""
+
+    values: npt.NDArray[np.float64]
+    start: npt.NDArray[np.int64]  # of each rule
+    state: npt.NDArray[np.int64]  # the parent's, as in `state_prior`
+
+    def averaged(self, prior: Floats) -> npt.NDArray[np.float64]:
+        """Return the probability of each rule if its parent's states have these shares."""
+        if not self.values.size:
+            return np.zeros(0)
+        return np.add.reduceat(self.values * prior[self.state], self.start[:-1])

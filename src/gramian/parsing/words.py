@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gramian.grammar.lexicon import Lexicon, WordScores
+from gramian.grammar.lexicon import JoinedLexicon, Lexicon, WordScores
 from gramian.io.bounded_cache import BoundedCache
 from gramian.trees.labels import split_chain
 
@@ -33,7 +33,7 @@ class Word(NamedTuple):
 class WordTable:
     """Scores of words for one grammar; safe to share between threads."""
 
-    def __init__(self, lexicon: Lexicon) -> None:
+    def __init__(self, lexicon: Lexicon | JoinedLexicon) -> None:
         self._lexicon = lexicon
         total = max(1, int(lexicon.word_count.sum(dtype=np.int64)))
         logs = np.log(np.maximum(lexicon.word_count, 1) / total)

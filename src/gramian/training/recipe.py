@@ -269,7 +269,9 @@ class Recipe:
         least=0,
     )
     max_iter: int | None = _option(None, "Steps of EM; by default the method's own number.", int, least=0)
-    cycles: int = _option(4, "With split-merge: how often every state is split.", group="states", least=1, most=12)
+    cycles: int = _option(
+        4, "With split-merge: how often every state is split.", group="states", least=1, most=12
+    )
     merge: float = _option(
         0.0,
         "With spectral-em: share of similar states merged again.",
