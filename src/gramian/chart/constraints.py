@@ -106,6 +106,17 @@ class Constraints:
         rows, row = np.unique(symbols, axis=0, return_inverse=True)
         return Allowed((row.ravel() + 1).astype(np.int32), np.vstack([np.ones_like(rows[:1]), rows]))
 
+    def loosened(self) -> Constraints:
+        """Return what is left to try if no tree meets them: nothing crosses what was required.
+
+        Examples
+        --------
+        >>> print(*Constraints(required=(Span(2, 5, "NP"),)).loosened().uncrossed)
+        2-5
+        """
+        spans = [replace(span, label=None) for span in (*self.uncrossed, *self.required)]
+        return Constraints(tuple(dict.fromkeys(spans)), (), self.forbidden)
+
     def within(self, start: int, end: int) -> Constraints:
         """Return those that lie within some of the words, counted from `start`."""
 
