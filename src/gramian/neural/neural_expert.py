@@ -101,13 +101,17 @@ class NeuralExpert(Estimator):
         self.min_count, self.vectors, self.device, self.checkpoint = min_count, vectors, device, checkpoint
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
-    def fit(self, trees: _Trees | Iterable[Tree], y: object = None) -> Self:
+    def fit(
+        self, trees: _Trees | Iterable[Tree], y: object = None, *, judges: Iterable[Tree] | None = None
+    ) -> Self:
         """Learn from trees in normal form (:func:`gramian.trees.normalise`).
 
         Parameters
         ----------
         trees : Treebank or iterable of Tree
         y : ignored
+        judges : iterable of Tree, optional
+            To be held out instead of a share of the trees.
 
         Returns
         -------
@@ -126,7 +130,11 @@ class NeuralExpert(Estimator):
                     raise
                 raise MissingExtraError("torch", "neural", "learning a neural expert") from None
             bank = [brackets(tree) for tree in _trees(trees) if not tree.is_empty]
-            learnt, judges = _parted(bank, self.held_out)
+            learnt, judging = (
+                _parted(bank, self.held_out)
+                if judges is None
+                else (bank, [brackets(tree) for tree in judges if not tree.is_empty])
+            )
             if not any(one.spans for one in learnt):
                 raise InputError(
                     "there is no tree to learn from",
@@ -135,7 +143,7 @@ class NeuralExpert(Estimator):
                 )
             fixed = _FixedVectors.of(self.vectors)
             inventory = Inventory.of(learnt, self.min_count, fixed.words)
-            examples, held = ([inventory.example(one) for one in part] for part in (learnt, judges))
+            examples, held = ([inventory.example(one) for one in part] for part in (learnt, judging))
             device = best_device(self.device)
             with report.stage("weights"):
                 weights, history = train_net(

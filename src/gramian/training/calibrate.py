@@ -1,13 +1,13 @@
-"""What a model's confidences are worth, and its expert beside its grammars: learnt from trees the model has not seen.
+"""What a model's confidences are worth, and its experts beside its grammars: learnt from trees the model has not seen.
 
 Confidences of the trees that a model was learnt from say nothing, since it knows these. So the same members are trained once more without
 one fold (:mod:`gramian.training.folds`), parse it, and what they get right there gives the curves (:mod:`gramian.parsing.calibration`) and
-the expert's weight of the model that was learnt from all.
+the experts' weights of the model that was learnt from all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from gramian.chart.combine import COMBINATIONS, EXPERT_WEIGHT
 from gramian.evaluate import GoldBrackets, judged
+from gramian.neural.label_expert import NEURAL_WEIGHT
 from gramian.parsing.calibration import Calibration, Curve
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
@@ -26,8 +27,9 @@ from gramian.trees import Tree
 
 LAST = Fold(9, 10)
 """The fold that is held out: the last, since the neighbours of its trees are on one side only."""
-WEIGHTS = (0.25, 0.35, 0.45, 0.55, 0.65)
-"""The weights of an expert that are tried."""
+WEIGHTS = {"expert": (0.25, 0.35, 0.45, 0.55, 0.65), "neural": (0.3, 0.4, 0.5, 0.6, 0.7)}
+"""The weights of experts that are tried."""
+_USUAL = {"expert": EXPERT_WEIGHT, "neural": NEURAL_WEIGHT}
 _MOST = 1000  # trees of a fold that are parsed; a curve has three parameters
 
 
@@ -37,39 +39,51 @@ def calibrate(
     place: Workplace,
     watch: Callable[[Outcome], None] | None = None,
 ) -> Model:
-    """Return a model of all trees with calibrated confidences and, if it has an expert, a tuned weight of it."""
+    """Return a model of all trees with calibrated confidences and, if it has experts, tuned weights of them."""
+    return _calibrated(model, lambda work: held_out(work, members, [LAST], place, watch)[0])
+
+
+def calibrate_on(model: Model, trees: Sequence[Tree]) -> Model:
+    """Return a model with weights and confidences that suit trees which none of its parts has seen."""
+    return _calibrated(model, lambda work: work.work(model, list(trees)))
+
+
+def _calibrated(model: Model, ask: Callable[[FoldTask], Any]) -> Model:
     report: dict[str, Any] = {}
-    weight = None
-    if model.expert is not None and model.reranker is None:  # a reranker has learnt with the usual weight
-        [f1] = held_out(WeightsTask(), members, [LAST], place, watch)
-        found = dict(zip(WEIGHTS, f1, strict=True))
-        weight = max(WEIGHTS, key=lambda one: (found[one], -abs(one - EXPERT_WEIGHT)))
-        report["F1 by weight of the expert"] = {f"{one}": round(value, 2) for one, value in found.items()}
+    weights: dict[str, float] = {}
+    for part, tried in WEIGHTS.items():
+        if getattr(model, part) is None or model.reranker is not None:
+            continue  # a reranker has learnt with the usual weights
+        found = dict(zip(tried, ask(WeightsTask(part=part, others=tuple(weights.items()))), strict=True))
+        best = max(tried, key=lambda one: (found[one], -abs(one - _USUAL[part])))
+        weights[f"{part}_weight"] = best
+        of = "the expert" if part == "expert" else "the neural expert"
+        report[f"F1 by weight of {of}"] = {f"{one}": round(value, 2) for one, value in found.items()}
     several = model.others or model.expert is not None or model.neural is not None
     ways = COMBINATIONS if several else COMBINATIONS[:1]
-    work = OutcomesTask(combinations=tuple(ways), expert_weight=weight)
-    [outcomes] = held_out(work, members, [LAST], place, watch)
+    outcomes = ask(OutcomesTask(combinations=tuple(ways), weights=tuple(weights.items())))
     curves = {
         way: Calibration(**{kind: _curve(*rows) for kind, rows in found.items()})
         for way, found in outcomes.items()
     }
     report["nodes"] = {kind: len(rows[0]) for kind, rows in outcomes[ways[0]].items()}
     report = dict(model.report) | {"calibration": report}
-    return replace(model, calibration=curves, expert_weight=weight, report=report)
+    return _weighed(replace(model, calibration=curves, report=report), weights.items())
 
 
 @dataclass(frozen=True, kw_only=True)
 class WeightsTask(FoldTask):
-    """The F1 (gold tags put in) of the model of a fold on this fold, for each weight of its expert."""
+    """The F1 (gold tags put in) of the model of a fold on this fold, for each weight of one of its experts."""
 
-    weights: tuple[float, ...] = WEIGHTS
+    part: str = "expert"
+    others: tuple[tuple[str, float], ...] = ()  # weights found before
 
     def work(self, model: Model, trees: list[Tree]) -> list[float]:
         """Return the F1 of each weight."""
         trees = _sample(trees)
-        gold = GoldBrackets(trees)
-        parses = (_parses(model, trees, expert_weight=weight) for weight in self.weights)
-        return [gold.score([tree for tree, _ in found]).f1_gold_tags for found in parses]
+        gold, model = GoldBrackets(trees), _weighed(model, self.others)
+        tried = (_weighed(model, [(f"{self.part}_weight", one)]) for one in WEIGHTS[self.part])
+        return [gold.score([tree for tree, _ in _parses(one, trees)]).f1_gold_tags for one in tried]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,19 +91,24 @@ class OutcomesTask(FoldTask):
     """The posteriors of phrases and tags in the best trees of a fold, and whether each is right, for each way to combine."""
 
     combinations: tuple[str, ...]
-    expert_weight: float | None = None
+    weights: tuple[tuple[str, float], ...] = ()
 
     def work(self, model: Model, trees: list[Tree]) -> dict[str, dict[str, list[list[float]]]]:
         """Return posteriors and outcomes, by way and kind."""
-        trees = _sample(trees)
+        trees, model = _sample(trees), _weighed(model, self.weights)
         gold, found = GoldBrackets(trees), {}
         for way in self.combinations:
-            parses = _parses(model, trees, way, expert_weight=self.expert_weight)
+            parses = _parses(model, trees, way)
             found[way] = {
                 kind: [sure.round(7).tolist(), right.astype(int).tolist()]
                 for kind, (sure, right) in judged(gold, parses).items()
             }
         return found
+
+
+def _weighed(model: Model, weights: Iterable[tuple[str, float]]) -> Model:
+    changed: dict[str, Any] = dict(weights)
+    return replace(model, **changed)
 
 
 def _curve(posteriors: Sequence[float], right: Sequence[float]) -> Curve | None:
@@ -106,8 +125,7 @@ def _sample(trees: Sequence[Tree]) -> list[Tree]:
 
 
 def _parses(
-    model: Model, trees: Sequence[Tree], combination: str = "product", *, expert_weight: float | None
+    model: Model, trees: Sequence[Tree], combination: str = "product"
 ) -> list[tuple[Tree, tuple[float, ...]]]:
-    parser = Parser(replace(model, expert_weight=expert_weight), combination=combination)
-    results = parser.parse_many([list(tree.words) for tree in trees])
+    results = Parser(model, combination=combination).parse_many([list(tree.words) for tree in trees])
     return [(result.tree, result.confidences) for result in results]

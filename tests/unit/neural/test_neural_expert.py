@@ -119,6 +119,16 @@ def test_stops_when_held_out_trees_no_longer_gain():
     assert max(f1) == f1[-3]
 
 
+def test_judges_are_held_out_instead_of_a_share():
+    trees, judges = made_up_trees(60), made_up_trees(20, seed=9)
+    told = expert(held_out=0.0).fit(trees, judges=judges)
+    assert len(told.report_["F1 of held-out trees"]) == told.n_iter_
+    # The same trees in the same order are learnt from, whatever judges: the passes differ in which is taken only.
+    alone = expert(held_out=0.0).fit(trees)
+    assert told.report_["loss a word"] == alone.report_["loss a word"]
+    assert alone.report_["F1 of held-out trees"] == []
+
+
 def test_follows_scikit_learn():
     trees = made_up_trees(40)
     one = clone(expert(max_iter=1, held_out=0.0))

@@ -15,7 +15,7 @@ from gramian.parsing.calibration import Curve
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.training import calibrate as module
-from gramian.training.calibrate import LAST, OutcomesTask, WeightsTask, calibrate
+from gramian.training.calibrate import LAST, OutcomesTask, WeightsTask, calibrate, calibrate_on
 from gramian.trees import Tree
 
 TREES = [
@@ -34,8 +34,10 @@ def model() -> Model:
     return Model(PCFG().fit(bank).model_, expert=SpanCRF(max_iter=2, slots=4096).fit(bank).model_)
 
 
-def test_posteriors_and_outcomes_are_those_of_the_best_trees(model):
-    found = OutcomesTask(combinations=("product", "sum"), expert_weight=0.25).work(model, TREES)
+def test_posteriors_and_outcomes_are_those_of_the_best_trees(model, monkeypatch):
+    found = OutcomesTask(combinations=("product", "sum"), weights=(("expert_weight", 0.25),)).work(
+        model, TREES
+    )
     assert set(found) == {"product", "sum"}
     results = [Parser(replace(model, expert_weight=0.25)).parse(list(tree.words)) for tree in TREES]
     outcomes = GoldBrackets(TREES).outcomes([result.tree for result in results])
@@ -46,7 +48,8 @@ def test_posteriors_and_outcomes_are_those_of_the_best_trees(model):
         if node.word is None and right is not None
     ]
     np.testing.assert_allclose(np.transpose(found["product"]["phrases"]), expected, atol=1e-6)
-    [one, other] = WeightsTask(weights=(0.0, 1.0)).work(model, TREES)
+    monkeypatch.setitem(module.WEIGHTS, "expert", (0.0, 1.0))
+    [one, other] = WeightsTask().work(model, TREES)
     assert (
         one
         == GoldBrackets(TREES)
@@ -95,7 +98,7 @@ def test_the_best_weight_is_taken_the_usual_one_of_equals(model, told):
     told["says"][WeightsTask][:3] = [81.0, 82.0, 81.9]
     found = calibrate(model, [], None)
     assert found.expert_weight == 0.35
-    assert told[OutcomesTask].expert_weight == found.expert_weight
+    assert told[OutcomesTask].weights == (("expert_weight", 0.35),)
     assert set(found.calibration) == {"product", "sum", "coverage", "coverage-dynamic", "hierarchical"}
     assert found.report["calibration"]["F1 by weight of the expert"]["0.35"] == 82.0
     curves = found.calibration["sum"]
@@ -114,3 +117,18 @@ def test_a_single_grammar_has_one_curve_and_no_weight(model, told):
 def test_where_nothing_was_parsed_there_is_no_curve():
     assert module._curve([0.0, 0.0], [1, 0]) is None
     assert isinstance(module._curve([0.0, 0.5], [1, 0]), Curve)
+
+
+def test_trees_that_no_part_has_seen_will_do_instead_of_a_fold(model):
+    found = calibrate_on(model, TREES)
+    rows = OutcomesTask(combinations=("product",), weights=(("expert_weight", found.expert_weight),)).work(
+        model, TREES
+    )["product"]
+    assert found.calibration["product"].phrases == module._curve(*rows["phrases"])
+
+
+def test_the_neural_expert_is_weighed_beside_what_was_found_for_the_other(model, told, monkeypatch):
+    told["says"][WeightsTask] = [80.0, 81.0, 82.0, 83.0, 84.0]
+    found = calibrate(replace(model, neural=object()), [], None)
+    assert (found.expert_weight, found.neural_weight) == (0.65, 0.7)
+    assert told[WeightsTask].others == (("expert_weight", 0.65),)

@@ -1,0 +1,81 @@
+"""Vectors of words from the words beside them, by one singular value decomposition (Stratos, Collins and Hsu 2015).
+
+Words and their neighbours, up to two places away, are two views of one hidden class, as inside and outside features are of a node; the
+directions in which the two views agree most (canonical correlations) tell classes apart. Square roots of counts make the counts' noise
+even, and a word's vector is its row of the left singular vectors, of length one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.linalg import svds
+
+from gramian.errors import InputError
+from gramian.neural.span_inventory import folded
+
+_PLACES = (-2, -1, 1, 2)
+
+
+def word_vectors(
+    sentences: Iterable[Sequence[str]], n_dims: int = 64, min_count: int = 4, random_state: int = 0
+) -> dict[str, npt.NDArray[np.float32]]:
+    """Return vectors of the words that occur at least `min_count` times, for :class:`~gramian.neural.NeuralExpert`.
+
+    Parameters
+    ----------
+    sentences : iterable of sequences of str
+        Words as written; they are folded (lower case, digits are zeros).
+    n_dims, min_count, random_state : int
+
+    Returns
+    -------
+    dict of str to ndarray of float32, shape (n_dims,)
+
+    Examples
+    --------
+    >>> text = [["the", a, b] for a in ("red", "blue") for b in ("fish", "bird")] * 5
+    >>> vectors = word_vectors(text, n_dims=3)
+    >>> def alike(one, other): return float(vectors[one] @ vectors[other])
+    >>> alike("red", "blue") > 0.9, alike("red", "fish") < 0.5
+    (True, True)
+    """
+    number: dict[str, int] = {}
+    text = [[number.setdefault(folded(word), len(number)) for word in words] for words in sentences]
+    counts = Counter(one for words in text for one in words)
+    names = list(number)
+    known = sorted(
+        (one for one, count in counts.items() if count >= min_count), key=lambda n: (-counts[n], names[n])
+    )
+    if len(known) <= n_dims:
+        raise InputError(
+            f"the text has {len(known):,} words that occur {min_count} times, too few for vectors of {n_dims} numbers",
+            "text",
+            hint="more text, or shorter vectors",
+        )
+    n_known, rare, end = len(known), len(known), len(known) + 1
+    row = np.full(len(number), rare)
+    row[known] = np.arange(n_known)
+    edge = np.array([end, end])
+    flat = np.concatenate([part for words in text for part in (edge, row[words])] + [edge])
+    middle = flat[2:-2]
+    tables = [
+        sp.coo_matrix(
+            (np.ones(len(middle), np.float32), (middle, flat[2 + place : len(flat) - 2 + place])),
+            (end + 1, end + 1),
+        ).tocsr()
+        for place in _PLACES
+    ]
+    joint = sp.hstack(tables).tocsr()[:n_known]
+    here, there = (np.maximum(np.asarray(joint.sum(axis)).ravel(), 1) for axis in (1, 0))
+    joint.data = np.sqrt(joint.data)
+    scaled = sp.diags(here**-0.25) @ joint @ sp.diags(there**-0.25)
+    left, _, _ = svds(scaled.astype(np.float32), n_dims, random_state=random_state)
+    left = left[:, ::-1]
+    left = left * np.where(left[np.abs(left).argmax(0), np.arange(n_dims)] < 0, -1, 1)  # signs are free
+    length = np.maximum(np.linalg.norm(left, axis=1, keepdims=True), 1e-9)
+    return dict(zip((names[one] for one in known), (left / length).astype(np.float32), strict=True))
