@@ -1,13 +1,14 @@
-"""Threads that work on a stream: results come in order, and only a few items are held at a time."""
+"""Threads that work on a stream: results come in order, and only a few items are held at a time; and one thread where more do harm."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import islice
-from threading import Event
-from typing import TypeVar
+from threading import Event, Lock
+from typing import Any, TypeVar
 
 from gramian.errors import OptionError
 
@@ -70,3 +71,42 @@ def _in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item], n_jobs
     finally:
         stopped.set()  # nobody waits for what is not yet begun
         executor.shutdown(wait=True, cancel_futures=True)
+
+
+class _OneThread:
+    """How many callers are within, and what is to be restored when the last leaves."""
+
+    lock = Lock()
+    inside = 0
+    libraries: Any = None
+    limit: Any = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep NumPy's matrix products in the thread that asks for them.
+
+    Products of a sentence are so small that a second thread, which waits for them by spinning, costs a core and gains nothing. What
+    was set before is set again when nobody is within any more, whichever thread came first.
+
+    Examples
+    --------
+    >>> with one_blas_thread():
+    ...     pass
+    """
+    state = _OneThread
+    with state.lock:
+        if state.libraries is None:
+            from threadpoolctl import ThreadpoolController
+
+            state.libraries = ThreadpoolController().select(user_api="blas")
+        if state.inside == 0:
+            state.limit = state.libraries.limit(limits=1)
+        state.inside += 1
+    try:
+        yield
+    finally:
+        with state.lock:
+            state.inside -= 1
+            if state.inside == 0:
+                state.limit.restore_original_limits()

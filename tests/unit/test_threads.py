@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from gramian.errors import OptionError
-from gramian.threads import in_order
+from gramian.threads import in_order, one_blas_thread
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
@@ -48,3 +49,24 @@ def test_only_a_few_items_are_read_ahead_and_threads_end() -> None:
 def test_at_least_one_thread() -> None:
     with pytest.raises(OptionError, match="n_jobs must be at least 1, got 0"):
         in_order(abs, [1], 0)
+
+
+def test_one_blas_thread_for_all_within_and_as_before_after_the_last():
+    from threadpoolctl import ThreadpoolController
+
+    blas = ThreadpoolController().select(user_api="blas")
+
+    def now():
+        assert np.eye(2).sum() == 2  # its library is there
+        return [library["num_threads"] for library in blas.info()]
+
+    with blas.limit(limits=2):
+        before = now()
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        assert set(now()) == {1}
+        first.__exit__(None, None, None)  # another thread is still within
+        assert set(now()) == {1}
+        second.__exit__(None, None, None)
+        assert now() == before

@@ -14,6 +14,7 @@ from gramian.io.array_table import Row, prove
 from gramian.neural import span_tree_kernels
 from gramian.neural.span_inventory import UNKNOWN, Inventory, cell
 from gramian.neural.span_scores import SpanScorer, weight_shapes
+from gramian.threads import one_blas_thread
 from gramian.trees import Tree
 from gramian.trees.labels import is_label, split_chain
 from gramian.trees.tree import phrase, preterminal
@@ -71,15 +72,18 @@ class NeuralModel:
         ndarray of float32, shape (n_cells, n_labels)
             Spans by width, then start; labels in the order of `label_names`, tags over single words only.
         """
-        spans, tags = self.chains(words)
+        with one_blas_thread():
+            spans, tags = self.chains(words)
+            labels = spans @ self.inventory.membership
         table = np.zeros((len(spans), len(self.label_names)), np.float32)
-        table[:, : self.n_phrase_labels] = spans @ self.inventory.membership
+        table[:, : self.n_phrase_labels] = labels
         table[: len(words), self.n_phrase_labels :] = tags
         return table
 
     def chains(self, words: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Return the probability of each chain over each span, and of each tag over each word."""
-        spans, tags = self._scorer.scores(words)
+        with one_blas_thread():
+            spans, tags = self._scorer.scores(words)
         cold = np.float32(1 / self.temperature)
         spans *= cold
         most = np.maximum(spans.max(1, keepdims=True), 0)
