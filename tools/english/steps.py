@@ -1,0 +1,241 @@
+"""The steps from treebanks and text to the English model, each from files to files.
+
+Learning is imported where it is done: the nets are learnt on machines that have torch and little else.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gramian.io.files import write_bytes, writing
+from gramian.trees import Sentence, Tree, read_conllu, read_trees, write_conllu
+from tools.english.scheme import gold_trees, variants
+
+if TYPE_CHECKING:
+    from gramian.neural import NeuralModel
+    from gramian.parsing.model import Model
+
+EVERY = 25
+"""One tree of so many is held out of all that the model learns from; they stop its net and calibrate it."""
+TEXT = {"news": 8000, "interview": 8000, "voyage": 8000, "fiction": 8000, "bio": 4000, "academic": 2000}
+"""How many sentences of each genre of AMALGUM are parsed; of EWT, all."""
+SHORTEST, LONGEST = 3, 40  # words of such a sentence
+LEAST_CONFIDENCE = 0.75
+SILVER_WEIGHT = 0.25  # of a silver tree in the grammar
+GUM_COPIES = 2
+ATTRIBUTION = (
+    "Trees: CRAFT (University of Colorado, CC BY 3.0) and GUM (Georgetown University, annotation CC BY 4.0, texts of its nine genres here "
+    "CC BY, CC BY-SA or public). Text: UD English EWT (CC BY-SA 4.0), AMALGUM (Georgetown University, texts CC BY, CC BY-SA or public "
+    "domain)."
+)
+
+_FILES = {
+    "trees": "gold.mrg",
+    "vectors": "vectors.npz",
+    "teacher-grammars": "teacher.grammar",
+    "teacher-net": "teacher.net",
+    "text": "text.conllu",
+    "silver": "silver.mrg.gz",
+    "grammar": "student.grammar",
+    "net": "student.net",
+}
+
+
+@dataclass(frozen=True)
+class Build:
+    """Where the data lie, where steps leave what they make, and how they work."""
+
+    data: Path
+    work: Path
+    output: Path
+    device: str = "auto"
+    n_jobs: int = 2
+
+    def file(self, step: str) -> Path:
+        """Return what a step makes."""
+        return self.work / _FILES[step] if step in _FILES else self.output
+
+    def is_done(self, step: str) -> bool:
+        """Whether that is there; the model itself is always made."""
+        return step in _FILES and self.file(step).exists()
+
+    @property
+    def ewt(self) -> Path:
+        """The web texts with tags and dependencies."""
+        return self.data / "ud-en-ewt" / "train.conllu.gz"
+
+    def gold(self) -> tuple[list[Tree], list[Tree], list[Tree]]:
+        """Return the trees of GUM and of CRAFT that are learnt from, and those held out."""
+        trees = list(read_trees(self.file("trees")))
+        n_gum = len(gold_trees(self.data / "gum" / "train.mrg"))
+        held = {place for place in range(len(trees)) if place % EVERY == EVERY - 1}
+        kept = [place for place in range(len(trees)) if place not in held]
+        gum, craft = (
+            [trees[place] for place in kept if (place < n_gum) == is_gum] for is_gum in (True, False)
+        )
+        return gum, craft, [trees[place] for place in sorted(held)]
+
+
+def write_trees(build: Build) -> None:
+    """GUM and CRAFT in one scheme."""
+    trees = [tree for name in ("gum", "craft") for tree in gold_trees(build.data / name / "train.mrg")]
+    _write(trees, build.file("trees"))
+
+
+def write_vectors(build: Build) -> None:
+    """Vectors of words from all text, of trees and without."""
+    from gramian.neural.word_vectors import word_vectors
+
+    text: list[tuple[str, ...]] = [tree.words for tree in read_trees(build.file("trees"))]
+    for path in (*sorted((build.data / "amalgum").glob("*.conllu.gz")), build.ewt):
+        text += [sentence.words for sentence in read_conllu(path)]
+    vectors = word_vectors(text)
+    file = io.BytesIO()
+    table = np.stack(list(vectors.values())).astype(np.float16)
+    np.savez(file, words=np.array(list(vectors)), vectors=table)
+    write_bytes(build.file("vectors"), file.getvalue())
+
+
+def learn_teacher(build: Build) -> None:
+    """Two grammars of all trees; words and tags that these lack come from EWT."""
+    from gramian.parsing.model_store import save_model
+    from gramian.training.recipe import Recipe
+    from gramian.training.training_run import train
+
+    recipe = Recipe(tagged=str(build.ewt), language="none")
+    target = build.file("teacher-grammars")
+    trees = list(read_trees(build.file("trees")))
+    save_model(train(trees, recipe, n_jobs=build.n_jobs, checkpoint=target), target)
+
+
+def learn_teacher_net(build: Build) -> None:
+    """A net of the same trees, and of copies as people also write them."""
+    from gramian.neural import Learning, NeuralExpert, save
+
+    trees = list(read_trees(build.file("trees")))
+    n_gum = len(gold_trees(build.data / "gum" / "train.mrg"))
+    net = NeuralExpert(
+        learning=Learning(batch_words=1000), max_iter=24, held_out=1 / EVERY, vectors=_vectors(build), device=build.device,
+        checkpoint=str(build.work / "teacher.net.partial"), n_jobs=build.n_jobs, verbose=True,
+    )  # fmt: skip
+    save(net.fit([*trees, *variants(trees[:n_gum])]).model_, build.file("teacher-net"))
+
+
+def choose_text(build: Build) -> None:
+    """Sentences of EWT, and some of each genre of AMALGUM."""
+
+    def chosen() -> Iterator[Sentence]:
+        yield from (one for one in read_conllu(build.ewt) if len(one) <= 60)
+        for genre, number in TEXT.items():
+            path = build.data / "amalgum" / f"{genre}.conllu.gz"
+            usable = [one for one in read_conllu(path) if SHORTEST <= len(one) <= LONGEST]
+            yield from (
+                usable[place] for place in sorted(random.Random(0).sample(range(len(usable)), number))
+            )
+
+    write_conllu(chosen(), build.file("text"))
+
+
+def parse_text(build: Build) -> None:
+    """The teacher's trees of the text, as its tags and dependencies allow."""
+    from functools import partial
+
+    from gramian.parsing.model_store import load_model, save_model
+    from gramian.training import teacher as teachers
+    from gramian.training.members import Workplace, encoded
+    from gramian.training.raw_text import RawText
+    from gramian.training.recipe import Recipe
+    from gramian.training.training_data import TrainingData
+    from gramian.trees.labels import treebank_labels
+
+    model = replace(load_model(build.file("teacher-grammars")), neural=_net(build, "teacher-net"))
+    data = TrainingData.read(list(read_trees(build.file("trees"))), Recipe(language="none"))
+    labels = frozenset().union(*treebank_labels(data.bank.symbols, data.bank.n_phrases))
+    teacher = teachers.Teacher(encoded(partial(save_model, model)), labels)
+    text = RawText((str(build.file("text")),))
+    place = Workplace(data, build.n_jobs, folder=build.work / "shards")
+    silver = teachers.parse_text(
+        text, teacher, place, total=text.count(), least_confidence=LEAST_CONFIDENCE, best_trees=1
+    )
+    _write((Tree.parse(tree) for _, tree in silver.trees()), build.file("silver"))
+
+
+def learn_grammar(build: Build) -> None:
+    """One grammar of the trees that are not held out, those of GUM twice, and of silver trees that count less."""
+    from gramian.parsing.model_store import save_model
+    from gramian.training.recipe import Recipe
+    from gramian.training.silver_trees import SilverTrees
+    from gramian.training.training_data import TrainingData
+    from gramian.training.training_run import train
+
+    gum, craft, _ = build.gold()
+    recipe = Recipe(models=1, language="none")
+    data = TrainingData.read([*gum * GUM_COPIES, *craft], recipe)
+    silver = [str(tree) for tree in read_trees(build.file("silver"))]
+    shards = [
+        SilverTrees.of((SILVER_WEIGHT, tree) for tree in silver[first : first + 500])
+        for first in range(0, len(silver), 500)
+    ]
+    data = replace(data, silver=SilverTrees.joined(shards))
+    target = build.file("grammar")
+    save_model(train(data, recipe, n_jobs=build.n_jobs, checkpoint=target), target)
+
+
+def learn_net(build: Build) -> None:
+    """A net of the same trees, and of copies of GUM's and EWT's as people also write them."""
+    from gramian.neural import Learning, NeuralExpert, save
+
+    gum, craft, held = build.gold()
+    silver = list(read_trees(build.file("silver")))
+    web = {sentence.words for sentence in read_conllu(build.ewt)}
+    as_written = variants([*gum, *(tree for tree in silver if tree.words in web)])
+    net = NeuralExpert(
+        learning=Learning(batch_words=2000, rate=0.003, dropout=0.33), max_iter=18, min_count=4, vectors=_vectors(build),
+        device=build.device, checkpoint=str(build.work / "student.net.partial"), n_jobs=build.n_jobs, verbose=True,
+    )  # fmt: skip
+    save(net.fit([*gum * GUM_COPIES, *craft, *as_written, *silver], judges=held).model_, build.file("net"))
+
+
+def put_together(build: Build) -> None:
+    """The model: grammar and net, weighed and calibrated on the trees held out, and how English text is read."""
+    from gramian.parsing.model_store import save_model
+    from gramian.training.calibrate import calibrate_on
+    from gramian.training.text_learning import learn_habits
+
+    gum, craft, held = build.gold()
+    model = calibrate_on(_parts(build), held)
+    text = learn_habits([*gum, *craft], "en", build.ewt)
+    data = {
+        "source": "CRAFT, GUM", "trees": len(gum) + len(craft), "language": "en",
+        "text": ["UD English EWT", "AMALGUM"], "attribution": ATTRIBUTION,
+    }  # fmt: skip
+    save_model(replace(model, text=text, data=data, preset="penn"), build.output, half=True)
+
+
+def _parts(build: Build) -> Model:
+    from gramian.parsing.model_store import load_model
+
+    return replace(load_model(build.file("grammar")), neural=_net(build, "net"))
+
+
+def _net(build: Build, step: str) -> NeuralModel:
+    from gramian.neural import load
+
+    return load(build.file(step))
+
+
+def _vectors(build: Build) -> dict[str, np.ndarray]:
+    with np.load(build.file("vectors")) as found:
+        return dict(zip(found["words"].tolist(), found["vectors"].astype(np.float32), strict=True))
+
+
+def _write(trees: Iterable[Tree], path: Path) -> None:
+    with writing(path) as file:
+        file.writelines(f"{tree}\n" for tree in trees)
