@@ -319,7 +319,7 @@ class Recipe:
         least=1,
     )
     silver_weight: float = _option(
-        0.5,
+        1.0,
         "With text: how much its trees count together, as a multiple of the treebank's; each by the teacher's confidence in it.",
         least=1e-6,
     )

@@ -128,7 +128,7 @@ SETTINGS = {
     "preset": Setting("auto"),
     "trees": Setting(840, quick=100),
     "amounts": Setting([0, 500, 1000, 2000], quick=[0, 100]),
-    "weight": Setting(0.5),
+    "weight": Setting(1.0),
     "known": Setting("words", choices=("all", "tags", "words")),
     "confidence": Setting(0.0),
     "best_trees": Setting(1),
