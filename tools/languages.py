@@ -24,6 +24,7 @@ class Language(NamedTuple):
     name: str
     treebank: str
     licence: str  # of the model, as SPDX writes it
+    terms: str  # where the licence can be read
     attribution: str
 
 
@@ -32,24 +33,28 @@ LANGUAGES = {
         "French",
         "sequoia-fr",
         "LGPLLR",
+        "https://spdx.org/licenses/LGPLLR.html",
         "Trees: the Sequoia treebank 6.0, Candito and Seddah, in the scheme of the French Treebank (LGPL-LR).",
     ),
     "id": Language(
         "Indonesian",
         "icon-id",
         "CC-BY-SA-4.0",
+        "https://creativecommons.org/licenses/by-sa/4.0/",
         "Trees: ICON, Indonesian constituency treebank, AI Singapore (CC BY-SA 4.0).",
     ),
     "is": Language(
         "Icelandic",
         "icepahc-is",
         "CC-BY-4.0",
+        "https://creativecommons.org/licenses/by/4.0/",
         "Trees: IcePaHC, Icelandic Parsed Historical Corpus, texts of 1830 to 2008, Wallenberg et al. (CC BY 4.0).",
     ),
     "ja": Language(
         "Japanese",
         "keyaki-ja",
         "CC-BY-4.0",
+        "https://creativecommons.org/licenses/by/4.0/",
         "Trees: Keyaki Treebank 1.1, Butler et al. (annotation CC BY 4.0); texts in the public domain or under Creative Commons licences.",
     ),
 }
@@ -65,6 +70,7 @@ version = "{version}"
 description = "A model of {name} for gramian."
 readme = "README.md"
 license = "{licence}"
+license-files = ["LICENSE.md"]
 requires-python = ">=3.11"
 dependencies = ["gramian>={version}"]
 
@@ -74,6 +80,15 @@ dependencies = ["gramian>={version}"]
 [tool.hatch.build.targets.wheel]
 packages = ["gramian_{code}"]
 artifacts = ["*.grammar"]
+"""
+
+_LICENCE = """\
+# Licence of the model
+
+`gramian_{code}/model.grammar` is a work derived from the treebank below, and is under {licence} ({terms}), apart from gramian's own
+licence. Whoever passes it on keeps this notice.
+
+{attribution}
 """
 
 _README = """\
@@ -116,7 +131,7 @@ def build(code: str, data: Path, models: Path, jobs: int) -> dict[str, object]:
             f"the model of {language.name} has {size:,} bytes, and at most {LARGEST:,} are allowed"
         )
     facts = {"code": code, "version": __version__, **language._asdict()}
-    for name, text in (("pyproject.toml", _PROJECT), ("README.md", _README)):
+    for name, text in (("pyproject.toml", _PROJECT), ("README.md", _README), ("LICENSE.md", _LICENCE)):
         with writing(package / name) as file:
             file.write(text.format(**facts))
     with writing(module / "__init__.py") as file:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import typer
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gramian.evaluate import BracketScores, GoldBrackets
     from gramian.trees import Tree
 
+_Thing = TypeVar("_Thing")
 _COMPARED = ("f1", "f1_gold_tags", "f1_failures", "mean_f1", "unlabelled_f1", "exact", "tagging")
 
 
@@ -71,7 +72,7 @@ def evaluate(
     with without_cycle_search():
         form = _normal_form(_read(gold), preset, model)
         prepared = GoldBrackets(form.gold, parameters)
-        parses = _read_parses(pred) if calibration else []
+        parses = form.kept(_read_parses(pred)) if calibration else []
         trees = form.fitted([tree for tree, _ in parses] if calibration else _read(pred))
         scores = _score(prepared, trees, gold, pred)
     parts = {"all": scores, f"len{parameters.cutoff}": scores.up_to(parameters.cutoff)}
@@ -131,9 +132,13 @@ class _NormalForm(NamedTuple):
 
         if self.preset is None:
             return trees
-        if len(trees) == len(self.gold) + len(self.wordless):
-            trees = [tree for place, tree in enumerate(trees) if place not in self.wordless]
-        return [normalise(tree, preset(self.preset)).tree for tree in trees]
+        return [normalise(tree, preset(self.preset)).tree for tree in self.kept(trees)]
+
+    def kept(self, things: list[_Thing]) -> list[_Thing]:
+        """Leave out what belongs to gold trees that were left out, if it is there."""
+        if len(things) != len(self.gold) + len(self.wordless):
+            return things
+        return [thing for place, thing in enumerate(things) if place not in self.wordless]
 
 
 def _normal_form(trees: list[Tree], preset: str | None, model: str | None) -> _NormalForm:

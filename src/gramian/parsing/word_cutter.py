@@ -83,9 +83,9 @@ class WordCutter:
         chunks = list(CHUNK.finditer(text))
         for number, match in enumerate(chunks, 1):
             at = match.start()
-            for start, end in _stretches(match[0]):
-                if end < 0:
-                    tokens.append(Token(match[0][start:-end], at + start, at - end))
+            for start, end, whole in _stretches(match[0]):
+                if whole:
+                    tokens.append(Token(match[0][start:end], at + start, at + end))
                 else:
                     last = number == len(chunks) and end == len(match[0])
                     tokens += self._words(match[0][start:end], at + start, last)
@@ -160,16 +160,16 @@ class WordCutter:
         return 1
 
 
-def _stretches(chunk: str) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a chunk that are to be cut, and between them, with a negative end, those that stay whole."""
+def _stretches(chunk: str) -> Iterator[tuple[int, int, bool]]:
+    """Yield the parts of a chunk, and whether each stays whole."""
     start = 0
     for match in _WHOLE.finditer(chunk):
         if start < match.start():
-            yield start, match.start()
-        yield match.start(), -match.end()
+            yield start, match.start(), False
+        yield *match.span(), True
         start = match.end()
     if start < len(chunk):
-        yield start, len(chunk)
+        yield start, len(chunk), False
 
 
 def _as_written(words: list[str], piece: str) -> list[str]:

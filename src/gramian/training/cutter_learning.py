@@ -81,18 +81,19 @@ def _learnt(sentences: Sequence[Written], mark: str) -> WordCutter:
         tails.update(tail(plain(text), place) for place in places_of if _is_inside(text, place))
     dense = tails.total() > _DENSE * max(1, inside)
     known = () if dense else tuple(sorted(one for one, times in tails.items() if times > 1 and one))
-    seen: list[list[str]] = []
-    outcomes: list[bool] = []
     known_tails = frozenset(known)
-    for sentence, found in zip(sentences, pieces, strict=True):
-        chunks = list(_cut_chunks([sentence], [found]))
-        for number, (text, places_of) in enumerate(chunks, 1):
-            for place in places(text, known_tails, dense):
-                seen.append(features(text, place, number == len(chunks), dense))
-                outcomes.append(place in places_of)
-    scores = learn_scores(seen, outcomes)
+
+    def examples() -> Iterator[tuple[list[str], bool]]:
+        for sentence, found in zip(sentences, pieces, strict=True):
+            chunks = list(_cut_chunks([sentence], [found]))
+            for number, (text, cuts) in enumerate(chunks, 1):
+                for place in places(text, known_tails, dense):
+                    yield features(text, place, number == len(chunks), dense), place in cuts
+
+    scores = learn_scores(examples())
     if scores is None:  # words are cut everywhere, or nowhere
-        scores = FeatureScores.of({"bias": 1.0 if outcomes and outcomes[0] else -1.0})
+        _, always = next(examples(), ([], False))
+        scores = FeatureScores.of({"bias": 1.0 if always else -1.0})
     written = _contractions(sentences, pieces)
     tokens = [token.word for sentence in sentences for token in sentence.tokens]
     return WordCutter(

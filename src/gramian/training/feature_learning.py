@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -14,18 +14,17 @@ _STRENGTH = 3.0  # inverse of the penalty on large weights
 _LEAST = 0.02  # smaller weights say nothing
 
 
-def learn_scores(seen: Sequence[Sequence[str]], outcomes: Sequence[bool]) -> FeatureScores | None:
+def learn_scores(examples: Iterable[tuple[Sequence[str], bool]]) -> FeatureScores | None:
     """Return scores that are above zero where outcomes are true; None if all outcomes are the same.
 
     Parameters
     ----------
-    seen : sequence of sequences of str
-        The features of each place.
-    outcomes : sequence of bool
+    examples : iterable of (sequence of str, bool)
+        The features of each place, and the outcome there; features are not kept.
 
     Examples
     --------
-    >>> scores = learn_scores([["dot", "capital"], ["dot", "small"]] * 9, [True, False] * 9)
+    >>> scores = learn_scores([(["dot", "capital"], True), (["dot", "small"], False)] * 9)
     >>> scores.total(["dot", "capital"]) > 0 > scores.total(["dot", "small"])
     True
     """
@@ -34,12 +33,19 @@ def learn_scores(seen: Sequence[Sequence[str]], outcomes: Sequence[bool]) -> Fea
         from sklearn.linear_model import LogisticRegression
     except ModuleNotFoundError:  # pragma: no cover - only without the extra
         raise MissingExtraError("scikit-learn", "train", "learning how text is read") from None
-    if len(set(outcomes)) < 2:
-        return None
+    outcomes: list[bool] = []
+
+    def seen() -> Iterator[Sequence[str]]:
+        for features, outcome in examples:
+            outcomes.append(outcome)
+            yield features
+
     vectoriser = CountVectorizer(analyzer=tuple, min_df=_MIN_COUNT, binary=True, dtype=np.float32)
     try:
-        matrix = vectoriser.fit_transform(seen)
+        matrix = vectoriser.fit_transform(seen())
     except ValueError:  # no feature was seen twice
+        return None
+    if len(set(outcomes)) < 2:
         return None
     fitted = LogisticRegression(C=_STRENGTH, fit_intercept=False, max_iter=300).fit(matrix, outcomes)
     weights = np.round(fitted.coef_[0].astype(np.float64), 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -27,12 +27,12 @@ def learn_splitter(documents: Iterable[Sequence[str]], space: str = " ") -> Sent
     >>> [span.end for span in splitter.split("I saw Dr. Lee. She ran.")]
     [14, 23]
     """
-    seen: list[tuple[str, ...]] = []
-    ends: list[bool] = []
+    return SentenceSplitter(learn_scores(_gaps_and_ends(documents, space)))
+
+
+def _gaps_and_ends(documents: Iterable[Sequence[str]], space: str) -> Iterator[tuple[tuple[str, ...], bool]]:
     for sentences in documents:
         text = space.join(sentences)
         last = set(np.cumsum([len(sentence) + len(space) for sentence in sentences]) - len(space))
         for gap in gaps(text):
-            seen.append(gap.features)
-            ends.append(gap.end in last)
-    return SentenceSplitter(learn_scores(seen, ends))
+            yield gap.features, gap.end in last

@@ -106,3 +106,17 @@ def test_spaces_only():
     assert tokenise("don't  stop.", "spaces") == [Token("don't", 0, 5), Token("stop.", 7, 12)]
     with pytest.raises(OptionError, match="'penn' or 'spaces'"):
         tokenise("a", "words")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Thanks @maria for #theatre!", ["Thanks", "@maria", "for", "#theatre", "!"]),
+        ("ask info@example.org, see https://a.org/b?c=1.", ["ask", "info@example.org", ",", "see", "https://a.org/b?c=1", "."]),
+        ("No. #5 @ 3", ["No.", "#", "5", "@", "3"]),
+        ("great 👍🏽🎉 :-) <3", ["great", "👍🏽", "🎉", ":-)", "<3"]),
+        ("We don’t know it’s Ann’s.", ["We", "do", "n’t", "know", "it", "’s", "Ann", "’s", "."]),
+    ],
+)  # fmt: skip
+def test_what_people_write_today(text, words):
+    assert [token.word for token in tokenise(text)] == words
