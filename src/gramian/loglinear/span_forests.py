@@ -73,7 +73,10 @@ def likely_part(forest: Forest, least: float) -> tuple[Skeleton, Keys, Keys]:
     first = np.concatenate([[0], np.cumsum(kept)])[whole.edge_first]
     right = whole.edge_right[edges]
     part = Skeleton(
-        *(each[items] for each in whole[:4]),
+        whole.item_symbol[items],
+        whole.item_begin[items],
+        whole.item_end[items],
+        whole.is_root[items],
         np.append(first[items], first[-1]).astype(np.int32),
         number[whole.edge_left[edges]],
         np.where(right >= 0, number[right], np.int32(-1)),
