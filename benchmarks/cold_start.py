@@ -4,8 +4,8 @@ python -m benchmarks.cold_start [--commands parse train] [--repeats 3]
 
 Each command runs in new processes on a few sampled trees. "compiled" has an empty folder for kernels and takes none from the package (a
 processor is named, so that those for levels of processors do not fit), "shipped" has an empty folder too, "warm" finds what "compiled" has
-left. Processor time, since the wall clock knows of all that runs beside; the least of the repeats for what is warm. A
-compilation is a kernel for some types of arguments.
+left. Processor time, since the wall clock knows of all that runs beside; the least of the repeats for what is warm. A compilation is a
+kernel for some types of arguments.
 """
 
 from __future__ import annotations

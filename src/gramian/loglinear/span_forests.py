@@ -61,6 +61,29 @@ def skeleton(forest: Forest) -> Skeleton:
     return Skeleton(*items, forest.edge_first, forest.edge_left, forest.edge_right)
 
 
+def likely_part(forest: Forest, least: float) -> tuple[Skeleton, Keys, Keys]:
+    """Return the part of a forest with posteriors of at least `least`, and the numbers that its items and edges have in the whole."""
+    whole = skeleton(forest)
+    alive = np.abs(forest.item_posterior) >= least
+    parent = np.repeat(np.arange(len(alive)), np.diff(whole.edge_first))
+    kept = (np.abs(forest.edge_posterior) >= least) & alive[parent] & alive[whole.edge_left]
+    kept &= alive[whole.edge_right] | (whole.edge_right < 0)
+    items, edges = np.flatnonzero(alive), np.flatnonzero(kept)
+    number = np.cumsum(alive, dtype=np.int32) - np.int32(1)
+    first = np.concatenate([[0], np.cumsum(kept)])[whole.edge_first]
+    right = whole.edge_right[edges]
+    part = Skeleton(
+        whole.item_symbol[items],
+        whole.item_begin[items],
+        whole.item_end[items],
+        whole.is_root[items],
+        np.append(first[items], first[-1]).astype(np.int32),
+        number[whole.edge_left[edges]],
+        np.where(right >= 0, number[right], np.int32(-1)),
+    )
+    return part, items, edges
+
+
 def gold_forest(forest: Skeleton | None, bank: Treebank, tree: int) -> tuple[Skeleton, Ints, Ints]:
     """Put a tree of a treebank into a forest with the same symbols, or into none; return it, and the tree's items and edges."""
     first, last = int(bank.tree_start[tree]), int(bank.tree_start[tree + 1])

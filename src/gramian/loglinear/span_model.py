@@ -13,12 +13,14 @@ from gramian.chart.forest import Forest
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.loglinear import span_kernels as kernels
-from gramian.loglinear.span_forests import Contexts, Skeleton, skeleton
+from gramian.loglinear.span_forests import Contexts, Skeleton, likely_part, skeleton
 from gramian.loglinear.span_templates import SPANS
 from gramian.loglinear.tagger import Tagger
 from gramian.loglinear.word_views import Views, WordForms
 
 Floats = npt.NDArray[np.float32]
+
+_LIKELY = 1e-5  # least posterior of what is worth a look
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,11 +136,22 @@ class Expert:
         return sum(word.lower() in known for word in words) / max(len(words), 1)
 
     def forest(self, words: Sequence[str], forest: Forest) -> Forest | None:
-        """Return a forest with this model's posteriors instead of the grammar's; None if it has no tree."""
-        found = self.posteriors(words, forest)
+        """Return a forest with this model's posteriors instead of the grammar's; None if it has no tree.
+
+        What the grammar gives next to no posterior is not looked at, and has none here either.
+        """
+        part, items, edges = likely_part(forest, _LIKELY)
+        found = self.model.posteriors(words, part._replace(item_symbol=self._symbol[part.item_symbol]))
         if found.log_total == -np.inf:
             return None
+        whole = np.zeros((2, len(forest.item_symbol)), np.float32)
+        whole[0, items], whole[1, items] = found.item, found.root
+        edge = np.zeros(len(forest.edge_left), np.float32)
+        edge[edges] = found.edge
         return replace(
-            forest, item_posterior=found.item, edge_posterior=found.edge, root_posterior=found.root,
+            forest,
+            item_posterior=whole[0],
+            edge_posterior=edge,
+            root_posterior=whole[1],
             labels_over_spans=None,
-        )  # fmt: skip
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from sklearn.base import clone
 
 from gramian.chart.chart_parser import ChartParser
 from gramian.chart.decode import decode
+from gramian.chart.forest import Pruning
 from gramian.chart.readout import to_tree
 from gramian.corpus import Treebank
 from gramian.errors import InputError, ModelFileError, OptionError
@@ -21,7 +22,7 @@ from gramian.io import store
 from gramian.io.store import checksum
 from gramian.learn import PCFG
 from gramian.loglinear import Expert, SpanCRF, load, save
-from gramian.loglinear.span_forests import gold_forest, skeleton
+from gramian.loglinear.span_forests import gold_forest, likely_part, skeleton
 from gramian.loglinear.tagger import fit_tagger, tag_held_out
 from gramian.loglinear.word_views import PADDING, TAG, WordForms
 from gramian.trees import Tree
@@ -108,6 +109,38 @@ def test_symbols_may_be_numbered_otherwise(crf, bank):
     # The lexicon may grant a word another tag, which the model thinks little of.
     assert found.log_total == pytest.approx(same.log_total, abs=0.1)
     assert (found.edge > 0.9).sum() == len(same.edge)
+
+
+def test_what_the_grammar_finds_unlikely_is_left_out(crf):
+    """All of a forest gives the posteriors of the whole; of a part, what is left out has none, and the rest those of its trees alone."""
+    words = ["we", "caught", "birds", "with", "drums"]
+    scores = [crf.grammar_.lexicon.score(word, place == 0) for place, word in enumerate(words)]
+    forest = ChartParser(crf.grammar_).forest(scores, Pruning(item=1e-9, edge=1e-9))
+    expert = Expert(crf.model_, crf.grammar_)
+    part, items, edges = likely_part(forest, 0.0)
+    for ours, theirs in zip(part, skeleton(forest), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    part, items, edges = likely_part(forest, 0.9)
+    assert 0 < len(edges) < len(forest.edge_left)
+    assert 0 < len(items) < len(forest.item_symbol)
+    parent = np.repeat(items, np.diff(part.edge_first))
+    np.testing.assert_array_equal(
+        parent, np.repeat(np.arange(len(forest.item_symbol)), np.diff(forest.edge_first))[edges]
+    )
+    np.testing.assert_array_equal(items[part.edge_left], forest.edge_left[edges])
+    binary = part.edge_right >= 0
+    np.testing.assert_array_equal(items[part.edge_right[binary]], forest.edge_right[edges][binary])
+    np.testing.assert_array_equal(binary, forest.edge_right[edges] >= 0)
+    whole, judged = expert.posteriors(words, forest), expert.forest(words, forest)
+    np.testing.assert_allclose(judged.edge_posterior, whole.edge, atol=1e-6)
+    # Of two ways to attach, one is below the threshold: the other has all.
+    ways = np.flatnonzero((forest.edge_posterior > 0.1) & (forest.edge_posterior < 0.9))
+    doubted = forest.edge_posterior.copy()
+    doubted[ways[0]] = 1e-7
+    judged = expert.forest(words, replace(forest, edge_posterior=doubted))
+    assert judged.edge_posterior[ways[0]] == 0
+    assert judged.edge_posterior.max() == pytest.approx(1)
+    assert judged.root_posterior.sum() == pytest.approx(1)
 
 
 # -- forests and views ---------------------------------------------------------------------------------------
