@@ -38,7 +38,8 @@ from tools.fuzz import models, requests, texts
 
 PARSERS: dict[str, Callable[[], tuple[texts.Make, texts.Read]]] = {
     "brackets": texts.brackets, "conllu": texts.conllu, "pautomac": texts.pautomac, "tagged": texts.tagged, "records": texts.records,
-    "sentences": texts.sentences, "heads": texts.heads, "toml": texts.toml, "grammar": models.grammar, "ensemble": models.ensemble,
+    "sentences": texts.sentences, "heads": texts.heads, "toml": texts.toml, "grammar": models.grammar, "text": models.text,
+    "ensemble": models.ensemble,
     "reranker": models.reranker, "span-crf": models.span_crf, "neural": models.neural, "automaton": models.automaton,
     "dependency": models.dependency, "http": requests.http,
 }  # fmt: skip

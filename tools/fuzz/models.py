@@ -331,6 +331,36 @@ def grammar() -> tuple[Make, Read]:
     return _target(write, "gramian", checksum, _parse_with)
 
 
+def text() -> tuple[Make, Read]:
+    """Return models that know how text is cut into sentences and words."""
+    from gramian.parsing import model_store as store
+    from gramian.parsing.feature_scores import FeatureScores
+    from gramian.parsing.model import Model
+    from gramian.parsing.parser import load
+    from gramian.parsing.sentence_splitter import SentenceSplitter
+    from gramian.parsing.text_habits import TextHabits
+    from gramian.parsing.word_cutter import WordCutter
+
+    scores = FeatureScores.of({f"s{letter}": 1.0 - number for number, letter in enumerate("abcdefg.'")})
+    cutters = (
+        WordCutter(scores, ("'s", "n't"), False, ("du",), ("de le",), ("a_lot",), "$", True),
+        WordCutter(scores, dense=True),
+    )
+    write: dict[str, Callable[[Path], None]] = {
+        str(number): lambda path, one=one: store.save_model(
+            Model(_grammars()[0], text=TextHabits("fr", SentenceSplitter(scores), one)), path
+        )
+        for number, one in enumerate(cutters)
+    }
+
+    def use(path: Path) -> None:
+        ready = load(path, max_seconds=0.5)
+        for result in ready.parse_text("The dog's saw du cat. A lot (isn't) \"so\"."):
+            str(result.tree).encode()
+
+    return _target(write, "gramian", checksum, use)
+
+
 def ensemble() -> tuple[Make, Read]:
     from gramian.learn import SpectralClustering
     from gramian.parsing import model_store as store

@@ -84,8 +84,13 @@ def english_signature(word: str, initial: bool = False, known: Collection[str] =
     return signature
 
 
+_SEEN = 100  # characters at the beginning and at the end of a word that say what it looks like
+
+
 def shape(word: str, initial: bool = False) -> str:
     """Return the shape class of a word of any language, such as ``Xx`` for Paris, ``X-d`` for IL-2 and ``d`` for 2,500."""
+    if len(word) > 2 * _SEEN:  # no word, and looking at it would take as long as it is
+        word = word[:_SEEN] + word[-_SEEN:]
     letters = [character for character in word if character.isalpha()]
     digit = any(character.isdigit() for character in word)
     if letters:

@@ -77,6 +77,10 @@ def _one_rank_a_place(start: npt.NDArray[Any], arrays: Arrays, _: Sizes) -> bool
     return not np.diff(ranks[order])[same_place].any()
 
 
+def _in_order(numbers: npt.NDArray[Any], *_: object) -> bool:
+    return bool((np.diff(numbers.astype(np.int64)) > 0).all())
+
+
 def _rises(starts: npt.NDArray[Any], _: Arrays, sizes: Sizes) -> bool:
     return bool(starts[0] == 0 and starts[-1] == sizes["entries"] and (np.diff(starts) > 0).all())
 
@@ -163,6 +167,11 @@ TABLE: dict[str, tuple[Row | Size, ...]] = {
     "reranker": (
         Row("dense", "float64", ("dense features",)),
         Row("weights", "float32", ("slots",), laws=(_SLOTS,)),
+    ),
+    # Of text: where sentences end, and words.
+    "features": (
+        Row("hashes", "uint32", ("features",), laws=(Law("features are in order", _in_order),)),
+        Row("weights", "float32", ("features",)),
     ),
     # Given: symbols.
     "wfa": (

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import OptionError
+from gramian.io.array_table import prove
 
 
 def feature_hash(feature: str) -> int:
@@ -42,12 +43,10 @@ class FeatureScores:
     weights: npt.NDArray[np.float32]
 
     def __post_init__(self) -> None:
-        if self.hashes.ndim != 1 or self.hashes.shape != self.weights.shape:
-            raise OptionError(
-                f"weights must be one for each of {self.hashes.size} features, got {self.weights.size}"
-            )
-        if not (np.diff(self.hashes.astype(np.int64)) > 0).all() or not np.isfinite(self.weights).all():
-            raise OptionError("features must be in order, and their weights finite")
+        try:
+            prove("features", {"hashes": self.hashes, "weights": self.weights})
+        except ValueError as error:
+            raise OptionError(str(error)) from None
 
     @classmethod
     def of(cls, weights: dict[str, float]) -> FeatureScores:

@@ -111,7 +111,8 @@ def _unpack(header: dict[str, Any], tensors: Tensors) -> Model:
     stored = dict(tensors)
     for name, other in header.get("same", {}).items():
         tensors[name] = stored[other]
-    check_memory(sum(_bytes(record, str(n), tensors) for n, record in enumerate(header["grammars"])), stored)
+    needed = sum(_bytes(record, str(n), tensors) for n, record in enumerate(header["grammars"]))
+    check_memory(needed + decoded_bytes(header.get("text"), "text", tensors), stored)
     grammar, *others = [
         decode(LPCFG, record, str(number), tensors) for number, record in enumerate(header["grammars"])
     ]

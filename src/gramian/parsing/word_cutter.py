@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from gramian.errors import OptionError
+from gramian.io.bounded_cache import BoundedCache
 from gramian.parsing.feature_scores import FeatureScores
 from gramian.parsing.tokenise import WHOLE, Token, penn_quote
 
@@ -21,7 +22,7 @@ JOINT = "_"
 CHUNK = re.compile(r"[^\s\0]+")
 _WHOLE = re.compile(WHOLE, re.VERBOSE)
 _REACH = 3  # characters to either side of a place that are looked at
-_CACHED = 1 << 15
+_NOT_IN_MARK = re.compile(r"[\s()\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,8 +72,8 @@ class WordCutter:
             raise OptionError("contractions must each stand for at least one word")
         if not 0 <= self.right <= 1:
             raise OptionError(f"right must be between 0 and 1, got {self.right}")
-        cuts = self._cuts if self.dense else lru_cache(_CACHED)(self._cuts)
-        object.__setattr__(self, "_cuts", cuts)
+        if _NOT_IN_MARK.search(self.mark):
+            raise OptionError(f"mark must stand in words, got {self.mark!r}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), tuple(getattr(self, name) for name in self.__dataclass_fields__)
@@ -94,7 +95,8 @@ class WordCutter:
     def _words(self, chunk: str, at: int, last: bool) -> Iterator[Token]:
         """Yield the words of what stands between two white spaces."""
         start, opened = 0, False
-        for end in (*self._cuts(chunk, last), len(chunk)):
+        cuts = self._cuts(chunk, last) if self.dense else self._known[chunk, last]
+        for end in (*cuts, len(chunk)):
             piece = chunk[start:end]
             inside = end < len(chunk) and piece[-1].isalnum() and chunk[end].isalnum()
             words = self._meanings.get(plain(piece))
@@ -107,6 +109,11 @@ class WordCutter:
                 before, behind = self.mark if opened else "", self.mark if inside else ""
                 yield Token(f"{before}{piece}{behind}", at + start, at + end)
             start, opened = end, inside
+
+    @cached_property
+    def _known(self) -> BoundedCache[tuple[str, bool], tuple[int, ...]]:
+        """Cuts of what was met before: most words of a text are."""
+        return BoundedCache(lambda key: self._cuts(*key))
 
     def _cuts(self, chunk: str, last: bool) -> tuple[int, ...]:
         return tuple(

@@ -20,8 +20,9 @@ class Refused(Exception):
 
 
 class _Waiting(NamedTuple):
-    seconds: float
+    rank: float  # 0 for short ones, which come in the order of their arrival; of others, their seconds
     number: int
+    seconds: float
     called: asyncio.Future[None]
 
 
@@ -54,7 +55,8 @@ class Gate:
             seconds > SHORT and long + seconds > self._most_seconds
         ):
             raise Refused
-        one = _Waiting(seconds, next(self._number), asyncio.get_running_loop().create_future())
+        called: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        one = _Waiting(seconds if seconds > SHORT else 0.0, next(self._number), seconds, called)
         heappush(self._waiting, one)
         try:
             await one.called

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 
 import h11
 import uvicorn
@@ -13,6 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from gramian.errors import OptionError
 
 _HEADER_SECONDS = 10.0
+_TURN = 1e-3  # seconds after which a thread that computes lets others run, so that short questions do not wait for long ones
 
 
 class _ImpatientProtocol(H11Protocol):
@@ -61,6 +63,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 def run(app: Starlette, opened: socket.socket) -> None:
     """Serve until interrupted."""
+    sys.setswitchinterval(_TURN)
     config = uvicorn.Config(
         app,
         http=_ImpatientProtocol,

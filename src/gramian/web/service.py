@@ -24,7 +24,7 @@ from gramian.web.typed_sentences import INPUTS, MOST_WORDS, Typed, read_tree, re
 
 _MOST_TREES = 20
 _MOST_CLUSTERS = 20
-_SHORT_ANSWER, _LONG_ANSWER = 0.01, 1.0  # seconds
+_SHORT_ANSWER, _LONG_ANSWER, _A_CHARACTER = 0.01, 1.0, 3e-6  # seconds
 
 
 class Service:
@@ -56,14 +56,15 @@ class Service:
         """Return about how long a question will take to answer, from what it says and without much work."""
         if question not in ("parse", "node", "dependency"):
             return _SHORT_ANSWER if question in ("about", "export", "rule") else _LONG_ANSWER
-        words = 1 + fields.text("sentence").count(" ")  # more or less
+        text = fields.text("sentence")
+        words = 1 + text.count(" ")  # more or less
         models, decoders, k = [self._asked(fields)], 1, 1
         if question == "parse":
             models = fields.wholes("models", len(self._explorers), [0])
             decoders = len(fields.texts("decoders", ["max-recall"], len(DECODERS)))
             k = fields.whole("k", 1, _MOST_TREES, 1)
         share = sum(self._explorers[model].expected_seconds(words) for model in models if self._explorers)
-        return share * decoders * (1 + k / 10)
+        return (share + _A_CHARACTER * len(text)) * decoders * (1 + k / 10)
 
     def about(self, fields: Fields) -> dict[str, Any]:
         """Return the models and options there are."""

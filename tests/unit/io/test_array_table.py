@@ -19,6 +19,7 @@ from gramian.io.array_table import TABLE, Row, prove
 from gramian.loglinear.rerank_candidates import DENSE
 from gramian.loglinear.rerank_model import RerankModel
 from gramian.loglinear.span_model import SpanModel
+from gramian.parsing.feature_scores import FeatureScores
 
 
 def array_fields(kind, prefix=""):
@@ -30,6 +31,7 @@ HOLDERS = {
     "grammar": array_fields(LPCFG) | array_fields(Lexicon, "lexicon.") | array_fields(Factors, "factors."),
     "expert": array_fields(SpanModel),
     "reranker": array_fields(RerankModel),
+    "features": array_fields(FeatureScores),
     "wfa": array_fields(WFA),
     "pdfa": array_fields(PDFA),
     "dependency-parser": array_fields(SHAG, "grammar.") | array_fields(SHAG, "backoff."),
@@ -61,6 +63,7 @@ def whole_parts():
         "grammar": (_arrays(grammar) | weights, sizes),
         "expert": ({"tag_weights": table, "weights": table}, {"tags": 3}),
         "reranker": ({"dense": np.zeros(len(DENSE)), "weights": table}, {"dense features": len(DENSE)}),
+        "features": ({"hashes": np.arange(3, dtype=np.uint32), "weights": np.zeros(3, np.float32)}, {}),
         "wfa": (WFA([1.0], [0.5], [[[0.5]]], ("a",)).arrays(), {"symbols": 1}),
         "pdfa": (PDFA([[1], [-1]], [[0.5, 0.5], [0.0, 1.0]], ("a",)).arrays(), {"symbols": 1}),
         "dependency-parser": (
@@ -92,7 +95,7 @@ def spoilt(array):
             )
 
 
-FREE = {"lexicon.word_count"}  # any whole number will do
+FREE = {"lexicon.word_count", "hashes"}  # any whole number will do
 
 
 @pytest.mark.parametrize("kind", TABLE)

@@ -112,5 +112,5 @@ def test_copies_and_bad_values():
         WordCutter(FRENCH.scores, written=("du",), meant=("",))
     with pytest.raises(OptionError, match="in order"):
         FeatureScores(np.array([2, 1], np.uint32), np.ones(2, np.float32))
-    with pytest.raises(OptionError, match="one for each"):
+    with pytest.raises(OptionError, match="weights has shape"):
         FeatureScores(np.array([1], np.uint32), np.ones(2, np.float32))
