@@ -92,7 +92,12 @@ TINY = {
         "convergence_steps": [1, 3],
         "clusters": 4,
     },
-    "noise": {"models": [1, 2], "states": 4, "schemes": ["seeds", "dropout"]},
+    "noise": {
+        "models": [1, 2],
+        "states": 4,
+        "schemes": ["seeds", "dropout"],
+        "combinations": ["product", "coverage"],
+    },
 }
 
 
