@@ -73,13 +73,8 @@ class ConvexWFA(SequenceLearner):
         How the basis is chosen; there are as many states as suffixes.
     max_iter : int
         Steps of the solver.
-    held_out : float
-        Share of the strings on which "auto" chooses.
-    alphabet : sequence of str or int, optional
-        The symbols; without it, those of the training strings.
-    verbose : bool
-        Show progress.
-    random_state : int
+    held_out, alphabet, verbose, random_state
+        As for :class:`gramian.automata.SpectralWFA`.
 
     Attributes
     ----------

@@ -71,13 +71,8 @@ class QuadraticWFA(SequenceLearner):
         The rank of the function; "auto" takes the one that gives held-out strings the highest likelihood.
     basis : BasisOptions
         How the basis is chosen.
-    held_out : float
-        Share of the strings on which "auto" chooses.
-    alphabet : sequence of str or int, optional
-        The symbols; without it, those of the training strings.
-    verbose : bool
-        Show progress.
-    random_state : int
+    held_out, alphabet, verbose, random_state
+        As for :class:`gramian.automata.SpectralWFA`.
 
     Attributes
     ----------

@@ -196,11 +196,12 @@ class SpectralWFA(SequenceLearner):
     def _choose(self, sample: Sequences) -> tuple[int, int]:
         """Return what "auto" chooses on held-out strings: the basis size before repair, which takes a second, and the rank after it."""
         options = self.basis if isinstance(self.basis, BasisOptions) else BasisOptions("symbols")
-        size = 500 if options.size == "auto" else options.size
+        usual = 500 if self.completion is None else _SIZES[0]  # which works on whole matrices
+        size = usual if options.size == "auto" else options.size
         if self.n_states != "auto":
             return size, int(self.n_states)
         kept, judges = sample.split(self.held_out, seed=self.random_state)
-        several = options.size == "auto" and options.kind != "symbols"
+        several = options.size == "auto" and options.kind != "symbols" and self.completion is None
         tried = {size: self._factors(kept, size, _RANKS[-1]) for size in (_SIZES if several else (size,))}
         if several or self.repair is None:
             found = [

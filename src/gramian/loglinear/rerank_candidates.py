@@ -6,6 +6,7 @@ those with the highest product of rules: trees that differ in more than their le
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart.decode import scores
+from gramian.chart.decode import decode, scores
 from gramian.chart.forest import Forest
 from gramian.chart.k_best import distinct_trees, trees_in_order
 from gramian.chart.readout import Decoded, confidences
@@ -48,11 +49,7 @@ class Candidates:
 
 
 def candidates(forest: Forest, k: int) -> tuple[Candidates, list[Decoded]]:
-    """Return up to `k` of the best trees of a forest, as arrays and as the chart has them; the default decoder's tree comes first.
-
-    Of each tree the model tells the expected number of right brackets, less one half for each bracket; the sum of the log-odds of its
-    brackets; the sum of the log-posteriors of its rules and tags; how many phrases it has; and whether it comes first.
-    """
+    """Return up to `k` of the best trees of a forest, as arrays and as the chart has them; the default decoder's tree comes first."""
     table = forest.labels
     rules, recall = scores(forest, "max-rule-product"), scores(forest)
     odds = kernels.odds_scores(
@@ -63,6 +60,24 @@ def candidates(forest: Forest, k: int) -> tuple[Candidates, list[Decoded]]:
     for by, most in ((recall, 1), (replace(recall, item=odds), 1 + k // 2), (rules, k)):
         trees = distinct_trees(forest, trees_in_order(forest, by), seen)
         ranked += islice(trees, max(0, min(most, k) - len(ranked)))
+    return described(forest, ranked), ranked
+
+
+def own_trees(forest: Forest) -> tuple[Candidates, list[Decoded]]:
+    """Return the different best trees of the single grammars that a forest was combined of, those of the same rules as its first."""
+    members = [one for one in forest.members or (forest,) if one.edge_left is forest.edge_left]
+    found = [tree for tree in map(decode, members) if tree is not None]
+    ranked = list(distinct_trees(forest, found))
+    return described(forest, ranked), ranked
+
+
+def described(forest: Forest, ranked: Sequence[Decoded]) -> Candidates:
+    """Return trees of a forest as arrays.
+
+    Of each tree the model tells the expected number of right brackets, less one half for each bracket; the sum of the log-odds of its
+    brackets; the sum of the log-posteriors of its rules and tags; how many phrases it has; and whether it comes first.
+    """
+    table, rules = forest.labels, scores(forest, "max-rule-product")
     item, edge, root = (
         np.maximum(part, np.log(_LEAST_RULE)) for part in (rules.item, rules.edge, rules.root)
     )
@@ -81,4 +96,4 @@ def candidates(forest: Forest, k: int) -> tuple[Candidates, list[Decoded]]:
     start = np.cumsum([0, *(len(label) for label, _ in parts)], dtype=np.int32)
     empty = np.empty(0, np.int32)
     label, arity = (np.concatenate([empty, *(part[k] for part in parts)]) for k in range(2))
-    return Candidates(table.names, table.n_phrase_labels, start, label, arity, dense), ranked
+    return Candidates(table.names, table.n_phrase_labels, start, label, arity, dense)

@@ -112,6 +112,11 @@ def _option(
     return field(default=default, metadata=facts)
 
 
+def _own(group: str, about: str, kind: Any, least: float | None = None, most: float | None = None) -> Any:
+    """Declare an option whose default is the method's own."""
+    return _option(None, about, kind, group=group, least=least, most=most)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """How a model is to be learnt; the defaults are those of ``gramian train``.
@@ -169,39 +174,31 @@ class Recipe:
     search_by_count: bool = _option(
         True, "With search: labels seen less than 500 times get fewer states at most.", group="states"
     )
-    svd_rank: int | None = _option(
-        None,
-        "Singular vectors that nodes are projected to; by default as many as states.",
-        int,
-        group="states",
-        least=1,
+    svd_rank: int | None = _own(
+        "states", "Singular vectors that nodes are projected to; by default as many as states.", int, least=1
     )
-    projection: str | None = _option(
-        None,
+    projection: str | None = _own(
+        "states",
         "Projections weighted by singular values (the default) or raw, as published.",
         Literal["weighted", "raw"],
-        group="states",
     )
-    soft: float | None = _option(
-        None,
+    soft: float | None = _own(
+        "states",
         "Soft clusters: power of the inverse distance to their centres by which nodes belong to them.",
         float,
-        group="states",
     )
-    k_means_start: str | None = _option(
-        None,
+    k_means_start: str | None = _own(
+        "states",
         "Where k-means begins: at nodes far apart (the default) or at random ones, as published.",
         Literal["k-means++", "random"],
-        group="states",
     )
-    k_means_restarts: int | None = _option(
-        None, "How often k-means begins anew; by default once.", int, group="states", least=1
+    k_means_restarts: int | None = _own(
+        "states", "How often k-means begins anew; by default once.", int, least=1
     )
-    least_singular: float | None = _option(
-        None,
+    least_singular: float | None = _own(
+        "states",
         "With moments: singular values below this share of the largest are dropped; by default 0.01.",
         float,
-        group="states",
         least=0.0,
     )
     features: str | None = _option(
@@ -218,55 +215,35 @@ class Recipe:
         Literal["auto", "suffix", "tag", "pos"],
         group="smoothing",
     )
-    rare_words: int | None = _option(
-        None,
+    rare_words: int | None = _own(
+        "smoothing",
         "Words seen less often are rare, in the lexicon and in features; by default 11 (pos: 5) and 6.",
         int,
-        group="smoothing",
         least=1,
     )
-    word_smoothing: float | None = _option(
-        None,
-        "Counts that a word's class is worth for its states; by default 3.",
-        float,
-        group="smoothing",
-        least=0.0,
+    word_smoothing: float | None = _own(
+        "smoothing", "Counts that a word's class is worth for its states; by default 3.", float, least=0.0
     )
-    rule_smoothing: float | None = _option(
-        None,
+    rule_smoothing: float | None = _own(
+        "smoothing",
         "Counts that a label's rules are worth for each of its states; by default 2.",
         float,
-        group="smoothing",
         least=0.0,
     )
-    state_smoothing: float | None = _option(
-        None,
+    state_smoothing: float | None = _own(
+        "smoothing",
         "Counts that coarser distributions of child states are worth; by default 2.",
         float,
-        group="smoothing",
         least=0.0,
     )
-    sister_share: float | None = _option(
-        None,
-        "Share that a state takes from its sisters; by default 0.02.",
-        float,
-        group="smoothing",
-        least=0.0,
-        most=1.0,
+    sister_share: float | None = _own(
+        "smoothing", "Share that a state takes from its sisters; by default 0.02.", float, least=0.0, most=1.0
     )
-    moment_backoff: float | None = _option(
-        None,
-        "With moments: constant C of the chained smoothing; by default 30.",
-        float,
-        group="smoothing",
-        least=0.0,
+    moment_backoff: float | None = _own(
+        "smoothing", "With moments: constant C of the chained smoothing; by default 30.", float, least=0.0
     )
-    moment_unsmoothed: int | None = _option(
-        None,
-        "With moments: rules seen so often are not smoothed; by default 1000.",
-        int,
-        group="smoothing",
-        least=0,
+    moment_unsmoothed: int | None = _own(
+        "smoothing", "With moments: rules seen so often are not smoothed; by default 1000.", int, least=0
     )
     max_iter: int | None = _option(None, "Steps of EM; by default the method's own number.", int, least=0)
     cycles: int = _option(
@@ -378,11 +355,10 @@ class Recipe:
         Literal["seeds", "dropout", "additive", "multiplicative", "mixed"],
         group="research",
     )
-    noise_level: float | None = _option(
-        None,
+    noise_level: float | None = _own(
+        "research",
         "With noise: how much of it; by default 0.05, 0.1, 0.15 and 0.2 in turn.",
         float,
-        group="research",
         least=0.0,
     )
     expert: str | bool = _option(

@@ -64,8 +64,18 @@ TINY = {
     "speed": {"states": [1, 4], "test_sentences": 12},
     "languages": {
         "states": 4,
-        "methods": ["pcfg", "spectral-cluster", "spectral-em", "search", "many"],
+        "methods": [
+            "pcfg",
+            "spectral-cluster",
+            "cluster-tag",
+            "spectral-em",
+            "search",
+            "moments-search",
+            "many",
+            "noisy",
+        ],
         "models": 2,
+        "folds": 2,
         "budget": 3,
     },
     "states": {
@@ -73,7 +83,8 @@ TINY = {
         "largest": 6,
         "symbols": 2,
         "budget": 4,
-        "ways": ["same", "root", "singular", "likelihood", "beam"],
+        "ways": ["same", "root", "singular", "likelihood", "beam", "paper"],
+        "paper_budget": 5,
     },
     "tensor": {"states": [4], "ranks": [2], "gates": [1e-8, 10.0], "iterations": 2},
     "self-training": {"trees": 60, "amounts": [0, 40], "weight": 0.5},
@@ -93,7 +104,12 @@ TINY = {
         "convergence_steps": [1, 3],
         "clusters": 4,
     },
-    "noise": {"models": [1, 2], "states": 4, "schemes": ["seeds", "dropout"]},
+    "noise": {
+        "models": [1, 2],
+        "states": 4,
+        "schemes": ["seeds", "dropout"],
+        "combinations": ["product", "coverage"],
+    },
 }
 
 
@@ -131,7 +147,7 @@ def test_a_recipe_runs_and_reports(name, run):
 def test_the_thesis_has_its_figures_and_both_settings(run):
     experiment = run("thesis")
     names = {part.name for section in experiment.sections for part in section.parts}
-    assert names == {f"figure-{number}" for number in range(13, 23)}
+    assert names == {f"figure-{number}" for number in range(13, 29)}
     value = experiment.results.value
     for states in (1, 4):
         for way in ("thesis", "best"):
@@ -156,6 +172,30 @@ def test_a_gate_that_lets_every_rule_pass_makes_every_large_rule_low_rank(run):
     results = run("tensor").results
     assert results.value("4", "share 2 10.0").mean > results.value("4", "share 2 1e-08").mean
     assert results.value("4", "f1 exact").mean > 50
+    [section] = run("tensor").sections
+    table, figure = section.parts
+    assert figure.name == "figure-3-4"
+    assert [line.label for line in figure.lines] == ["seconds, rank 2", "seconds, exact"]
+    assert [line.label for line in figure.twin] == ["F1, rank 2", "F1, exact"]
+    assert table.rows[-1][0] == "no states (m=1)"
+    assert table.rows[-1][2] == results.value("1", "f1")
+
+
+def test_searches_tell_what_became_of_states(run):
+    """Table 4's sums are those of the labels in table 5's source, and the paper's search begins at the same numbers."""
+    experiment = run("states")
+    parts = {part.name: part for section in experiment.sections for part in section.parts}
+    labels = experiment.results.runs("paper")[0]["sentences"]["labels"]
+    row = next(row for row in parts["table-4"].rows if row[0] == "beam, by F1, as in the paper")
+    assert row[-4:] == [
+        sum(one[2] for one in labels),
+        sum(one[3] for one in labels),
+        sum(abs(one[2] - one[3]) for one in labels),
+        len(labels),
+    ]
+    assert row[4] + row[8] == len(labels)
+    assert parts["table-5"].columns[:3] == ["label (/ for a tag)", "frequency", "before"]
+    assert all(one[1] > 0 for one in labels)
 
 
 def test_automata_beat_the_unigram_and_are_drawn(run):

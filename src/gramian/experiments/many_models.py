@@ -1,0 +1,108 @@
+"""Many models decoded as Narayan and Cohen (2015) do: a reranker within each scheme of noise, then coverage across schemes.
+
+Within a scheme a log-linear reranker (Charniak and Johnson 2005) chooses among the models' own trees; it learns from trees of folds that
+the models have not seen. Of the schemes' trees, the one is taken whose labels most of them have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gramian.chart.readout import to_tree
+from gramian.learn.observations import head_rules
+from gramian.loglinear import MaxEntReranker, RerankModel
+from gramian.loglinear.rerank_candidates import own_trees
+from gramian.loglinear.rerank_scored import read_candidates, scored, written_candidates
+from gramian.parsing.model import Model
+from gramian.parsing.parser import Parser
+from gramian.training import Recipe, TrainingData, TrainingRun
+from gramian.training.folds import FoldTask, held_out
+from gramian.training.members import Workplace, member_tasks
+from gramian.training.training_data import Fold
+from gramian.trees import Tree
+
+_LEAST_CHOICES = 10  # sentences with different trees that a reranker learns from
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnTreesTask(FoldTask):
+    """Find the models' own trees of a fold's sentences, scored."""
+
+    def work(self, model: Model, trees: list[Tree]) -> dict[str, Any]:
+        """Return them as JSON values."""
+        parser = Parser(model, max_seconds=None)
+        found = []
+        for tree in trees:
+            forest = parser.forest(tree.words)
+            own = None if forest is None else own_trees(forest)[0]
+            if own is not None and len(own):
+                found.append(scored(tuple(tree.words), own, tree))
+        return written_candidates(found)
+
+
+class RerankedModels(NamedTuple):
+    """Models of one scheme, and what was learnt to choose among their trees; nothing if they hardly ever differ."""
+
+    parser: Parser
+    reranker: RerankModel | None
+
+    @classmethod
+    def learn(cls, data: TrainingData, recipe: Recipe, folds: int) -> RerankedModels:
+        """Learn the models of a recipe, then again without each fold, and the reranker from what these say about it."""
+        model = TrainingRun(data, recipe).run()
+        work = [Fold(number, folds) for number in range(folds)]
+        found = held_out(OwnTreesTask(), member_tasks(recipe, data), work, Workplace(data))
+        sentences = [sentence for fold in found for sentence in read_candidates(fold)]
+        learnt = None
+        if sum(len(one.trees) > 1 for one in sentences) >= _LEAST_CHOICES:
+            heads = head_rules(recipe.heads, data.bank)
+            learnt = MaxEntReranker(heads=heads).fit(sentences).model_
+        return cls(Parser(model, max_seconds=None), learnt)
+
+    def tree(self, words: Sequence[str]) -> Tree:
+        """Return the tree that the reranker finds the most probable of the models' own."""
+        forest = self.parser.forest(words)
+        trees, found = (None, []) if forest is None else own_trees(forest)
+        if forest is None or trees is None or not found:
+            return self.parser.parse(list(words)).tree
+        best = 0 if self.reranker is None else int(np.argmax(self.reranker.scores(words, trees)))
+        return to_tree(forest, found[best], words)
+
+
+def most_covered(trees: Sequence[Tree]) -> Tree:
+    """Return the tree whose labels, each over its span, are in most of the others; of equals the first.
+
+    Examples
+    --------
+    >>> one, two = Tree.parse("(S (NP (D a) (N b)) (V c))"), Tree.parse("(S (D a) (VP (N b) (V c)))")
+    >>> most_covered([two, one, one]) == one
+    True
+    """
+    brackets = [_labels(tree) for tree in trees]
+    covered = [sum(len(own & other) for other in brackets) for own in brackets]
+    return trees[covered.index(max(covered))]
+
+
+def _labels(tree: Tree) -> set[tuple[str, int, int]]:
+    """Return the labels of a tree with what they span."""
+    found = set()
+    ends: dict[int, int] = {}
+    position = 0
+    stack = [(tree, False)]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            found.add((node.label, ends[id(node)], position))
+            continue
+        ends[id(node)] = position
+        if node.is_preterminal:
+            found.add((node.label, position, position + 1))
+            position += 1
+            continue
+        stack.append((node, True))
+        stack += [(child, False) for child in reversed(node.children)]
+    return found
