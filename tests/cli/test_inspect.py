@@ -131,7 +131,10 @@ def test_labels_in_words(capsys, monkeypatch):
         return ended.value.code or 0, capsys.readouterr()
 
     code, told = explained("--explain", "NP-SBJ")
-    assert (code, told.out.split(None, 3)) == (0, ["NP-SBJ", "penn", "phrase", "noun phrase; subject\n"])
+    assert (code, told.out.splitlines()[0].split(None, 3)) == (
+        0,
+        ["NP-SBJ", "penn", "phrase", "noun phrase; subject"],
+    )
     assert json.loads(explained("--explain", "nsubj", "--json")[1].out)[0]["words"] == "subject"
     code, told = explained("--explain", "SBARR")
     assert code == 2
