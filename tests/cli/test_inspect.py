@@ -121,3 +121,24 @@ def test_a_folder(capsys, monkeypatch, tmp_path):
         main()
     assert not stop.value.code
     assert "2 trees, 2 words" in capsys.readouterr().out
+
+
+def test_labels_in_words(capsys, monkeypatch):
+    def explained(*words):
+        monkeypatch.setattr(sys, "argv", ["gramian", "inspect", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code or 0, capsys.readouterr()
+
+    code, told = explained("--explain", "NP-SBJ")
+    assert (code, told.out.splitlines()[0].split(None, 3)) == (
+        0,
+        ["NP-SBJ", "penn", "phrase", "noun phrase; subject"],
+    )
+    assert json.loads(explained("--explain", "nsubj", "--json")[1].out)[0]["words"] == "subject"
+    code, told = explained("--explain", "SBARR")
+    assert code == 2
+    assert "try: SBAR" in told.err
+    code, told = explained()
+    assert code == 2
+    assert "a file is missing" in told.err

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 def inspect(
-    file: str = typer.Argument(help="Trees or CoNLL-U (a file, a folder, or - for stdin), or a model file."),
+    file: str | None = typer.Argument(
+        None, help="Trees or CoNLL-U (a file, a folder, or - for stdin), or a model file."
+    ),
+    explain: str | None = typer.Option(
+        None, help="Say what a label means, such as SBAR or nsubj; no file is needed."
+    ),
     label: str | None = typer.Option(None, help="Of a grammar: what the states of this label or tag are."),
     top: int = typer.Option(12, min=1, help="How many labels and oddities to list."),
     as_json: bool = AS_JSON,
@@ -29,6 +34,11 @@ def inspect(
     Of a treebank: counts, labels, lengths, oddities, broken trees with their lines. Of a model: how it was
     learnt, from what and how well; with --label, what the states of a label are.
     """
+    if explain is not None:
+        _print_meanings(explain, as_json)
+        return
+    if file is None:
+        raise OptionError("a file is missing; try: gramian inspect FILE, or gramian inspect --explain SBAR")
     from gramian.io.header import read_header
 
     header = read_header(file)
@@ -72,6 +82,24 @@ def inspect(
             say("try: gramian convert FILE --to normalised, which cuts functions off labels (see --preset)")
     if broken and strict:
         raise typer.Exit(1)
+
+
+def _print_meanings(label: str, as_json: bool) -> None:
+    from difflib import get_close_matches
+
+    from gramian.trees.glossary import entries
+    from gramian.trees.glossary import explain as meanings
+
+    found = meanings(label)
+    if as_json:
+        print_json([one._asdict() for one in found])
+    elif not found:
+        names = [one.label for one in entries()]
+        near = get_close_matches(label.upper(), names, 4, 0.5) or get_close_matches(label, names, 4, 0.5)
+        what = f"no label {label!r} is known in {', '.join(dict.fromkeys(one.scheme for one in entries()))}"
+        raise OptionError(f"{what}; try: {', '.join(dict.fromkeys(near or ['SBAR', 'nsubj']))}")
+    for one in found if not as_json else ():
+        print(f"{one.label:<8} {one.scheme + ' ' + one.kind:<16} {one.words}")
 
 
 def _listed(faults: list[InputError]) -> list[dict[str, Any]]:

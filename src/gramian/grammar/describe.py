@@ -105,29 +105,55 @@ def describe(
     >>> state.rules
     (Share(name='NP VP .', share=1.0),)
     """
-    if not grammar.is_probabilistic:
-        raise OptionError(
-            "the states of observable operators are directions in space, not kinds of phrases; "
-            "try: a model trained with --method spectral-cluster or spectral-em"
-        )
-    view = _View(grammar)
-    words, rules, contexts = view.words(symbol), view.rules(symbol, top), view.contexts(symbol)
-    is_tag = symbol >= grammar.n_phrases
-    sampler = TreeSampler(grammar, random_state=random_state, max_length=_LONGEST)
-    prior = grammar.prior(symbol)
-    states = [
-        StateDescription(
-            state=state,
-            share=float(prior[state]),
-            words=_largest(grammar.lexicon.words, words[state], top, None if is_tag else prior @ words),
-            rules=tuple(rules[state]),
-            contexts=_largest(list(contexts), np.array([mass[state] for mass in contexts.values()]), top),
-            examples=() if is_tag else _examples(sampler, symbol, state, examples),
-        )
-        for state in np.argsort(-prior, kind="stable").tolist()
-    ]
-    kind = "tag" if is_tag else "phrase"
-    return SymbolDescription(view.names[symbol], kind, float(view.use[symbol]), tuple(states))
+    return Describer(grammar).describe(symbol, top=top, examples=examples, random_state=random_state)
+
+
+class Describer:
+    """Describes one symbol of a grammar after the other; what all need is read from the grammar once.
+
+    Parameters
+    ----------
+    grammar : LPCFG
+        With probabilities.
+    """
+
+    def __init__(self, grammar: LPCFG) -> None:
+        if not grammar.is_probabilistic:
+            raise OptionError(
+                "the states of observable operators are directions in space, not kinds of phrases; "
+                "try: a model trained with --method spectral-cluster or spectral-em"
+            )
+        self._grammar, self._view = grammar, _View(grammar)
+
+    @cached_property
+    def _sampler(self) -> TreeSampler:
+        return TreeSampler(self._grammar, max_length=_LONGEST)
+
+    def describe(
+        self, symbol: int, *, top: int = 5, examples: int = 3, random_state: int = 0
+    ) -> SymbolDescription:
+        """Describe the states of a symbol; see :func:`describe`."""
+        grammar, view = self._grammar, self._view
+        words, rules, contexts = view.words(symbol), view.rules(symbol, top), view.contexts(symbol)
+        is_tag = symbol >= grammar.n_phrases
+        drawn = not is_tag and examples > 0
+        if drawn:
+            self._sampler.reseed(random_state)
+        prior = grammar.prior(symbol)
+        usual = None if is_tag else prior @ words
+        states = [
+            StateDescription(
+                state=state,
+                share=float(prior[state]),
+                words=_largest(grammar.lexicon.words, words[state], top, usual),
+                rules=tuple(rules[state]),
+                contexts=_largest(list(contexts), np.array([mass[state] for mass in contexts.values()]), top),
+                examples=_examples(self._sampler, symbol, state, examples) if drawn else (),
+            )
+            for state in np.argsort(-prior, kind="stable").tolist()
+        ]
+        kind = "tag" if is_tag else "phrase"
+        return SymbolDescription(view.names[symbol], kind, float(view.use[symbol]), tuple(states))
 
 
 def _examples(sampler: TreeSampler, symbol: int, state: int, number: int) -> tuple[str, ...]:
@@ -158,16 +184,18 @@ def _largest(
 
 @dataclass(frozen=True)
 class _Rule:
-    """A rule with its block of probabilities, shape (states of the parent, of the first child, ...)."""
+    """A rule, and for each of its children the probability of its states, by states of the parent."""
 
     parent: int
     children: tuple[int, ...]
-    block: npt.NDArray[np.float32]
+    towards: tuple[Doubles, ...]
 
-    def towards(self, place: int) -> Doubles:
-        """Probability of each state of the child at `place`, by states of the parent."""
-        others = tuple(axis + 1 for axis in range(len(self.children)) if axis != place)
-        return self.block.sum(axis=others, dtype=np.float64)
+    @classmethod
+    def of(cls, symbols: list[int], block: npt.NDArray[np.float32]) -> _Rule:
+        places = range(1, len(symbols))
+        others = [tuple(axis for axis in places if axis != place) for place in places]
+        towards = tuple(block.sum(axis=axes, dtype=np.float64) for axes in others)
+        return cls(symbols[0], tuple(symbols[1:]), towards)
 
 
 class _View:
@@ -179,8 +207,8 @@ class _View:
         self.inner = [is_intermediate(symbol) for symbol in grammar.symbols]
         self.use = grammar.before.sum(axis=1, dtype=np.float64)  # share of each symbol among all nodes
         self.rules_of: list[list[_Rule]] = [[] for _ in grammar.symbols]
-        for (parent, *children), block in grammar.rules():
-            self.rules_of[parent].append(_Rule(parent, tuple(children), block))
+        for symbols, block in grammar.rules():
+            self.rules_of[symbols[0]].append(_Rule.of(symbols, block))
 
     def rules(self, symbol: int, top: int) -> list[list[Share]]:
         """Return the most probable sequences of children in each state, intermediate symbols expanded."""
@@ -220,7 +248,7 @@ class _View:
         for found, rules in zip(tables, self.rules_of, strict=True):
             for rule in rules:
                 place = next((at for at, child in enumerate(rule.children) if self.inner[child]), 0)
-                table = rule.towards(place)
+                table = rule.towards[place]
                 is_inner = self.inner[rule.children[place]]
                 found.append((rule.children, table if is_inner else table.sum(axis=1, keepdims=True)))
         return tables
@@ -258,10 +286,10 @@ class _View:
             for rule in self.rules_of[parent]:
                 for place, child in enumerate(rule.children):
                     if self.inner[child]:
-                        onward[states[parent], states[child]] += rule.towards(place)
+                        onward[states[parent], states[child]] += rule.towards[place]
                     elif child >= self.grammar.n_phrases:
                         nothing = np.zeros((len(onward), int(self.grammar.n_states[child])))
-                        emitted.setdefault(child, nothing)[states[parent]] += rule.towards(place)
+                        emitted.setdefault(child, nothing)[states[parent]] += rule.towards[place]
         visits = np.linalg.inv(np.eye(len(onward)) - onward)[states[symbol]]
         return {tag: visits @ table for tag, table in emitted.items()}
 
@@ -277,10 +305,10 @@ class _View:
         for parent, rules in enumerate(self.rules_of):
             weight = self.use[parent] * grammar.prior(parent).astype(np.float64)
             for rule in rules:
-                children += len(rule.children) * float(weight @ rule.towards(0).sum(axis=1))
+                children += len(rule.children) * float(weight @ rule.towards[0].sum(axis=1))
                 for place, child in enumerate(rule.children):
                     if child == symbol:
-                        add(self._place(rule, place), weight @ rule.towards(place))
+                        add(self._place(rule, place), weight @ rule.towards[place])
         root = grammar.root[grammar.state_start[symbol] : grammar.state_start[symbol + 1]]
         if root.any():
             add("root", max(0.0, 1 - children) * root.astype(np.float64))

@@ -55,6 +55,10 @@ class TreeSampler:
         self.rejected = 0
         self._grammar = grammar
         self._tables = _Tables(grammar)
+        self.reseed(random_state)
+
+    def reseed(self, random_state: int) -> None:
+        """Draw from now on as a new sampler would."""
         self._uniform = _uniform(random_state)
 
     def __iter__(self) -> Iterator[Tree]:

@@ -60,7 +60,8 @@ def create_app(
     answers to the names in `hosts`, against pages elsewhere that point their own name here; ``"*"`` for any.
     """
     desk = _Desk(service, max_bytes, max_seconds, max_waiting, n_jobs or os.cpu_count() or 1)
-    posted = service.parse, service.node, service.export, service.dependency, service.head, service.automaton
+    posted = [service.parse, service.text, service.bank, service.compare, service.node, service.best_states]
+    posted += [service.export, service.dependency, service.head, service.automaton]
     got = service.about, service.states, service.rule
     routes = [_static(file) for file in (files("gramian.web") / "static").iterdir()]
     routes += [desk.route(question, "POST") for question in posted]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,14 +14,15 @@ from gramian.chart.forest import Forest, cell_number
 from gramian.chart.label_table import label_table
 from gramian.chart.readout import state_posterior
 from gramian.errors import OptionError
-from gramian.grammar.describe import describe
 from gramian.grammar.lexicon import joined
 from gramian.parsing.limits import expected_seconds
 from gramian.parsing.parser import Parser, load
 from gramian.parsing.words import WordTable
-from gramian.trees import Tree, unescape_word
-from gramian.trees.labels import is_intermediate, unescape_label
-from gramian.web.state_map import state_map
+from gramian.trees import HeadRules, Tree, to_dependencies, unescape_word
+from gramian.trees.glossary import entries, meaning
+from gramian.trees.labels import is_intermediate, split_chain, unescape_label
+from gramian.web.example_sentences import EXAMPLES, LANGUAGES
+from gramian.web.state_views import StateViews
 
 _LEAST = 5e-4  # labels and rules of a smaller posterior are not listed
 _MOST = 8
@@ -48,10 +47,9 @@ class Explorer:
         self._table = WordTable(joined([one.lexicon for one in model.grammars]))
         self._chart = ChartParser(model.grammars, kinds=model.kinds or None)
         self._labels = label_table(self.grammar.symbols, self.grammar.n_phrases)
-        self._number = {symbol: number for number, symbol in enumerate(self.grammar.symbols)}
         self._look = lru_cache(maxsize=_KEPT)(self._new_look)
-        self._states = lru_cache(maxsize=64)(self._new_states)
-        self._lock = Lock()  # describing a label takes a second; who asks twice waits for the first answer
+        self._head_rules = HeadRules.collins()
+        self.views = StateViews(self.grammar, self.normal_form)
 
     def expected_seconds(self, n_words: int) -> float:
         """Return about how long a sentence takes; see :mod:`gramian.parsing.limits`."""
@@ -82,12 +80,34 @@ class Explorer:
         ]
         return {
             "name": self.name,
+            "scheme": self.normal_form,
+            "language": self.language,
+            "examples": [list(one) for one in EXAMPLES.get(self.language, ())],
+            "glossary": self._glossary(symbols),
             "grammars": len(self.parser.model.grammars),
             "method": self.parser.model.options.get("method"),
             "probabilistic": grammar.is_probabilistic,
             "states": int(grammar.n_states.sum()),
             "symbols": sorted(symbols, key=lambda one: -one["share"]),
         }
+
+    @property
+    def language(self) -> str:
+        """The language of the model's text, as an ISO 639 code; told by its treebank's scheme where the model does not say."""
+        return LANGUAGES.get(self.normal_form, "en")
+
+    def _glossary(self, symbols: Sequence[dict[str, Any]]) -> dict[str, str]:
+        """Return what labels mean: those of the grammar, and all of its scheme and of dependencies."""
+        scheme = self.normal_form
+        found = {
+            one.label: one.words for one in entries() if one.scheme in ("ud", scheme) and one.kind != "part"
+        }
+        for symbol in symbols:
+            for label in split_chain(symbol["symbol"]):
+                words = meaning(label, scheme, symbol["kind"])
+                if words is not None:
+                    found[label] = words
+        return found
 
     # -- a sentence --------------------------------------------------------------------------------------------------
 
@@ -118,6 +138,21 @@ class Explorer:
             cell = cell_number(start, end, look.forest.n_words)
             found.append(0.0 if number is None else max(0.0, float(look.labels[cell, number])))
         return list(self.parser.calibration.confidences(tree, found))
+
+    def best_states(self, look: Look, tree: Tree) -> list[dict[str, Any] | None]:
+        """Return for every node of a tree the state that is most probable there, or None where the grammar does not have the node."""
+        found: list[dict[str, Any] | None] = []
+        for node, (label, start, end) in zip(tree.subtrees(), tree.spans(), strict=True):
+            item = self._item(look.forest, label, start, end, node.word is not None, None)
+            states = None if item is None else state_posterior(look.forest, item)
+            state = 0 if states is None else int(np.argmax(states))
+            found.append(None if states is None else {"state": state, "share": float(states[state])})
+        return found
+
+    def dependencies(self, tree: Tree) -> dict[str, list[Any]]:
+        """Return the head of every word by the head rules of the scheme, and a name for the relation."""
+        tokens = to_dependencies(tree, self._head_rules).tokens
+        return {"heads": [token.head for token in tokens], "relations": [token.deprel for token in tokens]}
 
     def node(
         self, look: Look, label: str, start: int, end: int, *, is_tag: bool = False, symbol: str | None = None
@@ -191,57 +226,3 @@ class Explorer:
         symbol = self.grammar.symbols[forest.item_symbol[item]]
         start, end = int(forest.item_first_word[item]), int(forest.item_end[item])
         return {"symbol": symbol, "name": unescape_label(symbol), "start": start, "end": end}
-
-    # -- the grammar -------------------------------------------------------------------------------------------------
-
-    def states(self, symbol: str) -> dict[str, Any]:
-        """Return cards of the states of a symbol, and their map."""
-        number = self._symbol(symbol)
-        with self._lock:
-            return self._states(number)
-
-    def _new_states(self, number: int) -> dict[str, Any]:
-        described = asdict(describe(self.grammar, number))
-        places = state_map(self.grammar, number)
-        for state in described["states"]:
-            state["x"], state["y"] = places.points[state["state"]]
-        named = {"name": described["symbol"], "symbol": self.grammar.symbols[number]}
-        return {**described, **named, "explained": places.explained}
-
-    def rule(self, parent: str, children: Sequence[str], state: int | None = None) -> dict[str, Any]:
-        """Return the tensor of a rule in one state of its parent, or averaged over all by their shares."""
-        grammar = self.grammar
-        wanted = [self._symbol(symbol) for symbol in (parent, *children)]
-        binary = len(children) == 2
-        rules = grammar.binary_rules if binary else grammar.unary_rules
-        found = np.flatnonzero((rules == wanted).all(axis=1))
-        if len(found) == 0:
-            raise OptionError(f"the grammar has no rule {parent} → {' '.join(children)}")
-        block = (grammar.binary_block if binary else grammar.unary_block)(int(found[0])).astype(np.float64)
-        n_parent = block.shape[0]
-        if state is not None and not 0 <= state < n_parent:
-            raise OptionError(f"{parent} has the states 0 to {n_parent - 1}, not {state}")
-        matrix = block
-        if binary:
-            matrix = block[state] if state is not None else np.tensordot(grammar.prior(wanted[0]), block, 1)
-        largest = np.argsort(-block, axis=None, kind="stable")[:_MOST].tolist()
-        return {
-            "parent": unescape_label(parent),
-            "children": [unescape_label(child) for child in children],
-            "shape": list(block.shape),
-            "state": state,
-            "probability": float(grammar.prior(wanted[0]) @ block.reshape(n_parent, -1).sum(axis=1)),
-            "matrix": [[float(f"{value:.3g}") for value in row] for row in matrix.tolist()],
-            "largest": [
-                {
-                    "states": [*map(int, np.unravel_index(place, block.shape))],
-                    "value": float(block.flat[place]),
-                }
-                for place in largest
-            ],
-        }
-
-    def _symbol(self, symbol: str) -> int:
-        if symbol not in self._number:
-            raise OptionError(f"the grammar has no symbol {symbol!r}")
-        return self._number[symbol]

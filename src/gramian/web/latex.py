@@ -10,6 +10,12 @@ _SPECIAL = {mark: f"\\{mark}" for mark in "&%$#_{}"}
 _SPECIAL |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 _ESCAPED = re.compile("|".join(map(re.escape, _SPECIAL)))
 _GROUPED = re.compile(r"[\[\],=!+'\"()*@]|^$")  # what forest would read as its own
+_PREAMBLE = (
+    r"\documentclass[border=4pt]{standalone}",
+    r"\usepackage{iftex}",
+    r"\iftutex\usepackage{fontspec}\else\usepackage[T1]{fontenc}\fi",
+    r"\usepackage{forest}",
+)
 
 
 def to_forest(tree: Tree) -> str:
@@ -48,6 +54,11 @@ def to_forest(tree: Tree) -> str:
             for place, child in reversed(list(enumerate(node.children)))
         )
     return "\n".join(["\\begin{forest}", *lines, "\\end{forest}"])
+
+
+def to_document(tree: Tree) -> str:
+    """Return a whole document that draws a tree, for pdflatex, lualatex or tectonic."""
+    return "\n".join([*_PREAMBLE, r"\begin{document}", to_forest(tree), r"\end{document}", ""])
 
 
 def _text(text: str) -> str:

@@ -17,7 +17,8 @@ from gramian.parsing.result import ParseResult
 from gramian.trees import Tree
 from gramian.web.explore import Explorer, Look
 from gramian.web.fields import Fields
-from gramian.web.latex import to_forest
+from gramian.web.latex import to_document, to_forest
+from gramian.web.many_trees import judged_bank, parsed_text, read_bank
 from gramian.web.sequence_views import AutomatonView, DependencyView
 from gramian.web.tree_json import compare, finite, nodes
 from gramian.web.typed_sentences import INPUTS, MOST_WORDS, Typed, read_tree, read_typed
@@ -47,6 +48,7 @@ class Service:
             look = explorer.look(result.words)
             if look is not None and result.words:
                 explorer.node(look, result.tree.label, 0, len(result.words))
+            explorer.views.read_ahead()
         if self._dependency is not None:
             self._dependency.parse(["A", "test"], ["DT", "NN"])
         if self._automaton is not None:
@@ -103,7 +105,11 @@ class Service:
         if typed.gold is not None:
             look = self._explorer(models[0]).look(typed.gold.words)
             sure = None if look is None else self._explorer(models[0]).confidences(look, typed.gold)
-            gold = {"tree": str(typed.gold), "nodes": nodes(typed.gold, sure)}
+            gold = {
+                "tree": str(typed.gold),
+                "nodes": nodes(typed.gold, sure),
+                "dependencies": self._explorer(models[0]).dependencies(typed.gold),
+            }
         parses = [record for one in found for record in self._records(*one, typed, reference)]
         return {"words": list(first.words), "offsets": first.offsets, "gold": gold, "parses": parses}
 
@@ -131,6 +137,7 @@ class Service:
                     "log_prob": finite(log_prob),
                     "seconds": result.seconds,
                     "nodes": nodes(tree, sure, against.get("differs")) if result.words else [],
+                    "dependencies": self._explorer(model).dependencies(tree) if result.words else None,
                     "missing": against.get("missing", []),
                     "scores": against.get("scores"),
                 }
@@ -151,9 +158,52 @@ class Service:
         symbol = fields.optional_text("symbol")
         return explorer.node(look, fields.text("label"), start, end, is_tag=fields.flag("tag"), symbol=symbol)
 
+    def text(self, fields: Fields) -> dict[str, Any]:
+        """Parse the first sentences of a text."""
+        return parsed_text(self._explorer(self._asked(fields)), fields.text("text"))
+
+    def bank(self, fields: Fields) -> dict[str, Any]:
+        """Read a treebank; or, where it is to be judged, parse its words and say how much each parse disagrees."""
+        view = judged_bank if fields.flag("judge") else read_bank
+        return view(self._explorer(self._asked(fields)), fields.text("trees"))
+
+    def compare(self, fields: Fields) -> dict[str, Any]:
+        """Compare two trees over the same words, as a parse is compared with gold."""
+        model = self._asked(fields)
+        explorer = self._explorer(model)
+        one, two = (
+            read_typed(fields.text(name), "brackets", explorer.normal_form).gold for name in ("one", "two")
+        )
+        assert one is not None
+        assert two is not None
+        if one.words != two.words:
+            raise InputError(
+                "the trees have different words", "trees", hint="type two trees over the same words"
+            )
+        against = compare(two, one, scored=True)
+        record = {"model": model, "tree": str(two), "nodes": nodes(two, None, against["differs"])}
+        record |= {
+            "dependencies": explorer.dependencies(two),
+            "missing": against["missing"],
+            "scores": against["scores"],
+        }
+        first = {"tree": str(one), "nodes": nodes(one), "dependencies": explorer.dependencies(one)}
+        return {"words": list(one.words), "offsets": None, "gold": first, "parses": [record]}
+
+    def best_states(self, fields: Fields) -> dict[str, Any]:
+        """Return the most probable state of every node of a tree."""
+        explorer = self._explorer(self._asked(fields))
+        tree = read_tree(fields.text("tree"))
+        look = explorer.look(tree.words)
+        if look is None:
+            raise OptionError(
+                "the grammar has no tree for this sentence, so that there are no states to show"
+            )
+        return {"states": explorer.best_states(look, tree)}
+
     def states(self, fields: Fields) -> dict[str, Any]:
         """Return the states of a symbol, and their map."""
-        return self._explorer(self._asked(fields)).states(fields.text("symbol"))
+        return self._explorer(self._asked(fields)).views.states(fields.text("symbol"))
 
     def rule(self, fields: Fields) -> dict[str, Any]:
         """Return the tensor of a rule."""
@@ -161,16 +211,17 @@ class Service:
         right = fields.optional_text("right")
         children = [fields.text("left"), *([] if right is None else [right])]
         state = None if fields.optional_text("state") is None else fields.whole("state", 0, 1 << 20)
-        return explorer.rule(fields.text("parent"), children, state)
+        return explorer.views.rule(fields.text("parent"), children, state)
 
     def export(self, fields: Fields) -> dict[str, Any]:
-        """Return a tree as indented brackets, SVG or LaTeX."""
+        """Return a tree as indented brackets, SVG or LaTeX, alone or as a whole document."""
         tree = read_tree(fields.text("tree"))
         form = fields.text("format")
-        if form in ("brackets", "latex"):
-            return {"text": tree.pretty() if form == "brackets" else to_forest(tree)}
+        texts = {"brackets": Tree.pretty, "latex": to_forest, "latex-document": to_document}
+        if form in texts:
+            return {"text": texts[form](tree)}
         if form != "svg":
-            raise OptionError(f"format is one of brackets, latex, svg, not {form!r}")
+            raise OptionError(f"format is one of {', '.join(texts)}, svg, not {form!r}")
         sure = fields.numbers("confidences")
         spans = list(tree.spans())
         if sure is not None and len(sure) != len(spans):

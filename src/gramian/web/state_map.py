@@ -15,12 +15,18 @@ from gramian.grammar.lpcfg import LPCFG
 
 Doubles = npt.NDArray[np.float64]
 
+_NEAREST = 3
+
 
 class StateMap(NamedTuple):
-    """Places of the states of a symbol, by number, and the share of the variance that the plane keeps."""
+    """Places of the states of a symbol, by number, the share of the variance that the plane keeps, and the states most alike to each.
+
+    Whoever is alike is told by the whole distance, not by that in the plane.
+    """
 
     points: list[tuple[float, float]]
     explained: float
+    nearest: list[list[int]]
 
 
 def state_map(grammar: LPCFG, symbol: int) -> StateMap:
@@ -33,23 +39,31 @@ def state_map(grammar: LPCFG, symbol: int) -> StateMap:
     >>> from gramian.trees import Tree
     >>> grammar = PCFG().fit(Treebank.from_trees([Tree.parse("(S (NN dogs) (VBP bark))")])).model_
     >>> state_map(grammar, grammar.symbols.index("S"))
-    StateMap(points=[(0.0, 0.0)], explained=1.0)
+    StateMap(points=[(0.0, 0.0)], explained=1.0, nearest=[[]])
     """
     within = _words(grammar, symbol) if symbol >= grammar.n_phrases else _rules(grammar, symbol)
     around = _places(grammar, symbol)
     vectors = np.sqrt(np.hstack([_normalised(within), _normalised(around)]) / 2)
     share = grammar.prior(symbol).astype(np.float64)
     share = share / share.sum()
-    centred = (vectors - share @ vectors) * np.sqrt(share)[:, None]
-    _, values, directions = np.linalg.svd(centred, full_matrices=False)
-    plane = directions[:2] * np.where(directions[:2].sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
+    centred = vectors - share @ vectors
+    weight = np.sqrt(share)[:, None]
+    # There are far fewer states than rules or words: the directions come from the products of states.
+    values, columns = np.linalg.eigh((centred * weight) @ (centred * weight).T)
+    values, columns = np.maximum(values[::-1], 0.0), columns[:, ::-1]
     points = np.zeros((len(vectors), 2))
-    points[:, : len(plane)] = (vectors - share @ vectors) @ plane.T
-    variance = float((values**2).sum())
-    explained = 1.0 if variance < 1e-12 else float((values[:2] ** 2).sum()) / variance
-    if variance < 1e-12:
-        points[:] = 0.0
-    return StateMap([(float(x), float(y)) for x, y in points], explained)
+    variance = float(values.sum())
+    for axis in range(min(2, len(values)) if variance > 1e-12 else 0):
+        if values[axis] > 1e-12 * variance:
+            direction = (columns[:, axis] @ (centred * weight)) / np.sqrt(values[axis])
+            points[:, axis] = centred @ (direction if direction.sum() >= 0 else -direction)
+    explained = 1.0 if variance < 1e-12 else float(values[:2].sum()) / variance
+    alike = vectors @ vectors.T
+    np.fill_diagonal(alike, -np.inf)
+    nearest = [
+        row[: min(_NEAREST, len(row) - 1)].tolist() for row in np.argsort(-alike, axis=1, kind="stable")
+    ]
+    return StateMap([(float(x), float(y)) for x, y in points], explained, nearest)
 
 
 def _normalised(counts: Doubles) -> Doubles:

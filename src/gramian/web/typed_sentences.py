@@ -12,7 +12,8 @@ from gramian.trees.token_lines import split_pairs, split_tokens
 
 INPUTS = ("auto", "text", "tokens", "tagged", "brackets")
 MOST_WORDS = 2000
-_DEEPEST = 400  # nodes on the way down a tree
+DEEPEST = 400
+"""Nodes on the way down a tree."""
 
 
 class Typed(NamedTuple):
@@ -82,8 +83,8 @@ def read_tree(text: str) -> Tree:
     trees = parse_bracketed(text)
     if len(trees) != 1:
         raise InputError(f"one tree is wanted, {len(trees)} were found", "sentence", hint="type one tree")
-    if trees[0].height > _DEEPEST:
-        what = f"the tree is more than {_DEEPEST} nodes deep"
+    if trees[0].height > DEEPEST:
+        what = f"the tree is more than {DEEPEST} nodes deep"
         raise InputError(what, "sentence", hint="type a flatter one")
     return trees[0]
 

@@ -1,12 +1,13 @@
 // The panel of a node that was clicked: its states, what else its words could be, and the rules below it.
 
 import { bar, clear, el, percent, post } from "./dom.js";
+import { labelled } from "./glossary.js";
 import { showStates, showTensor, stateBars } from "./states.js";
 
 /** Fill the panel; `question` names the sentence, the model and the node. */
 export async function showNode(panel, question, words, close) {
   const text = words.slice(question.start, question.end).join(" ");
-  const title = el("h2", { tabindex: -1 }, question.name ?? (question.label || "root"), el("small", {}, ` “${text}”`));
+  const title = el("h2", { tabindex: -1 }, labelled(question.name ?? (question.label || "root")), el("small", {}, ` “${text}”`));
   const head = el("header", { style: "padding:0 0 .4rem" }, title,
     el("button", { type: "button", class: "quiet", id: "close-node", onclick: close, style: "margin-left:auto" }, "Close"));
   panel.hidden = false;

@@ -1,57 +1,43 @@
-// The page: the form, the tabs, the panels of trees, and the link that brings all of it back.
+// The page: the form, the tabs, and the trees that are asked for.
 
+import { bankView, topTrees } from "./bank.js";
 import { clear, copy, el, percent, post, get, say } from "./dom.js";
+import { setGlossary, startTips } from "./glossary.js";
+import { TABS, readLink, view, writeLink } from "./link.js";
 import { showNode } from "./node.js";
+import { makePanel } from "./panel.js";
 import { automatonView, dependencyView } from "./sequences.js";
 import { showStates } from "./states.js";
-import { drawTree, fittingLayout, nestedText } from "./trees.js";
+import { maybeSeveral, parseText, sentenceList } from "./text.js";
 
 const at = (id) => document.getElementById(id);
-const TABS = ["trees", "states", "dependencies", "automaton"];
+let about = null, answer = null, panels = [], asked = 0, sentence = "", kind = "auto", pasted = null;
 
-// What the link holds; all the rest follows from it.
-const view = { tab: "trees", s: at("sentence").value, in: "auto", m: [0], d: ["max-recall"], k: 1, n: null, label: null, q: null, c: 6, h: null };
-let about = null, answer = null, panels = [], asked = 0;
-
-// -- the link ---------------------------------------------------------------------------------------------------------
-
-function writeLink() {
-  const parts = new URLSearchParams();
-  for (const [key, value] of Object.entries(view))
-    if (value !== null) parts.set(key, Array.isArray(value) ? value.join(" ") : value);
-  history.replaceState(null, "", `#${parts}`);
-}
-
-function readLink() {
-  const parts = new URLSearchParams(location.hash.slice(1));
-  const whole = (key, least, most) => {
-    const value = Number(parts.get(key));
-    return parts.has(key) && Number.isInteger(value) && value >= least && value <= most ? value : null;
-  };
-  view.tab = TABS.includes(parts.get("tab")) ? parts.get("tab") : "trees";
-  view.s = parts.get("s") ?? at("sentence").value;
-  view.in = about.inputs.includes(parts.get("in")) ? parts.get("in") : "auto";
-  const models = (parts.get("m") ?? "0").split(" ").map(Number).filter((one) => about.models[one]);
-  view.m = models.length ? models : [0];
-  const decoders = (parts.get("d") ?? "").split(" ").filter((one) => about.decoders.includes(one));
-  view.d = decoders.length ? decoders : [about.decoders[0]];
-  view.k = whole("k", 1, about.most_trees) ?? 1;
-  view.c = whole("c", 1, 20) ?? 6;
-  view.h = whole("h", 0, about.most_words);
-  view.n = /^\d+\.\d+$/.test(parts.get("n") ?? "") ? parts.get("n") : null;
-  view.label = parts.get("label");
-  view.q = parts.get("q");
-}
+// -- the form ---------------------------------------------------------------------------------------------------------
 
 function writeForm() {
   at("sentence").value = view.s;
+  grow();
   at("input").value = view.in;
   at("k").value = view.k;
   const box = (name, value, text, checked) =>
     el("label", {}, el("input", { type: "checkbox", name, value, checked, onchange: submit }), ` ${text}`);
-  clear(at("models"), el("legend", {}, "Models"), about.models.map((one, number) => box("model", number, one.name, view.m.includes(number))));
-  clear(at("decoders"), el("legend", {}, "Decoders"), about.decoders.map((one) => box("decoder", one, one, view.d.includes(one))));
+  clear(at("models"), el("legend", {}, "Compare models"), about.models.map((one, number) => box("model", number, one.name, view.m.includes(number))));
+  clear(at("decoders"), el("legend", {}, "What makes a tree the best"), about.decoders.map((one) => box("decoder", one, one, view.d.includes(one))));
   at("models").hidden = about.models.length < 2;
+  const examples = about.models[view.m[0]]?.examples ?? [];
+  at("examples").hidden = !examples.length;
+  clear(at("example-list"), examples.map(([name, text]) => el("button", { type: "button", class: "quiet example", onclick: () => {
+    at("sentence").value = text;
+    at("input").value = "auto";
+    at("examples").open = false;
+    submit();
+  } }, el("b", {}, name), ` ${text.length > 70 ? `${text.slice(0, 68)}…` : text}`)));
+}
+
+function grow() {
+  const lines = at("sentence").value.split("\n").reduce((sum, line) => sum + 1 + Math.floor(line.length / Math.max(30, at("sentence").clientWidth / 9)), 0);
+  at("sentence").rows = Math.min(8, Math.max(2, lines));
 }
 
 function readForm() {
@@ -65,130 +51,139 @@ function readForm() {
   if (!view.d.length) view.d = [about.decoders[0]];
 }
 
-// -- trees ------------------------------------------------------------------------------------------------------------
-
 function submit(event) {
   event?.preventDefault();
   readForm();
-  view.n = view.h = null;
-  if (view.tab === "states" || view.tab === "automaton") view.tab = "trees";
+  view.n = view.h = view.i = null;
+  if (view.tab !== "dependencies") view.tab = "trees";
   show();
 }
 
+// -- trees ------------------------------------------------------------------------------------------------------------
+
+/** Find out what was typed: trees to compare, a treebank, a text, or a sentence; then show it. */
 async function parse() {
   const turn = ++asked;
   closeNode();
   say("Parsing …");
-  const began = performance.now();
-  let found;
+  [sentence, kind] = [view.s, view.in];
   try {
-    found = await post("/api/parse", { sentence: view.s, input: view.in, models: view.m, decoders: view.d, k: view.k });
-  } catch (error) {
-    if (turn === asked) {
-      say(error.message, true);
-      clear(at("results"));
+    const trees = view.in === "auto" && view.s.trimStart().startsWith("(") ? topTrees(view.s) : [];
+    const typed = trees.length > 1 && trees.every((one) => /^\(\s*(\(|\S+\s*\()/.test(one));
+    if (typed && trees.length === 2) return await compareTrees(trees, turn);
+    if (typed) {
+      [pasted, view.tab] = [view.s, "bank"];
+      return await show();
     }
-    return;
+    if (!trees.length && ["auto"].includes(view.in) && maybeSeveral(view.s)) {
+      const sentences = await parseText(view.s, view.m[0], () => turn !== asked);
+      if (sentences === null) return;
+      if (sentences.length > 1) return await showText(sentences, turn);
+    }
+    at("sentences").hidden = true;
+    await parseSentence(turn);
+  } catch (error) {
+    if (turn !== asked) return;
+    say(error.message, true);
+    at("sentences").hidden = true;
+    clear(at("results"));
   }
+}
+
+async function showText(sentences, turn) {
+  const choose = async (number) => {
+    view.i = number;
+    view.n = null;
+    [sentence, kind] = [sentences[number].text, "text"];
+    await parseSentence(++asked).catch((error) => say(error.message, true));
+  };
+  const doubtful = sentenceList(at("sentences"), sentences, view.i !== null && sentences[view.i] ? view.i : null, choose);
+  const first = view.i !== null && sentences[view.i] ? view.i : doubtful;
+  at("sentences").querySelector(`li[value="${first + 1}"] button`)?.setAttribute("aria-current", "true");
+  [sentence, kind, view.i] = [sentences[first].text, "text", first];
+  await parseSentence(turn);
+}
+
+async function parseSentence(turn) {
+  const began = performance.now();
+  const found = await post("/api/parse", { sentence, input: kind, models: view.m, decoders: view.d, k: view.k });
   if (turn !== asked) return;  // a newer question was asked since
+  const trees = found.parses.length;
+  say(found.words.length ? `${found.words.length} words, ${trees} tree${trees > 1 ? "s" : ""}, ${Math.round(performance.now() - began)} ms.` : "Type a sentence.");
+  showTrees(found);
+}
+
+async function compareTrees([one, two], turn) {
+  const found = await post("/api/compare", { one, two, model: view.m[0] });
+  if (turn !== asked) return;
+  at("sentences").hidden = true;
+  found.parses.forEach((row) => Object.assign(row, { isGold: true, title: "Second tree" }));
+  found.gold.title = "First tree";
+  say(`Two trees over ${found.words.length} words.`);
+  showTrees(found);
+}
+
+function showTrees(found) {
   answer = found;
-  const trees = answer.parses.length;
-  say(answer.words.length ? `${answer.words.length} words, ${trees} tree${trees > 1 ? "s" : ""}, ${Math.round(performance.now() - began)} ms.` : "Type a sentence.");
-  if (!answer.words.length) return clear(at("results"));
-  const rows = answer.gold ? [{ ...answer.gold, isGold: true, model: view.m[0] }, ...answer.parses] : answer.parses;
   panels = [];
+  if (!answer.words.length) return clear(at("results"));
+  const gold = answer.gold && { title: "Gold tree, as typed", ...answer.gold, isGold: true, model: view.m[0] };
+  const rows = gold ? [gold, ...answer.parses] : answer.parses;
   const several = rows.length > 1;
   at("results").classList.toggle("several", several);
-  const made = rows.map((row, number) => panel(row, number));
-  clear(at("results"), legend(several), made);
+  const changed = (shown) => { view.st = shown ? 1 : null; writeLink(); };
+  panels = rows.map((row, place) => makePanel(row, place, {
+    words: answer.words, alone: !several, choose, statesChanged: changed, showStates: view.st === 1, ...caption(row, several) }));
+  clear(at("results"), panels.map((one) => one.figure), legend(several));
   panels.forEach((one) => one.draw());
   if (view.n !== null) {
     const [place, number] = view.n.split(".").map(Number);
     if (panels[place]?.row.nodes[number]) choose(place, panels[place].row.nodes[number], number);
   }
+  writeLink();
 }
 
 function legend(several) {
   return el("p", { class: "legend", style: "grid-column:1/-1" },
     el("span", {}, "unsure ", el("span", { class: "ramp", role: "img", "aria-label": "from orange over grey to blue" }), " sure"),
-    several ? el("span", {}, el("span", { class: "mark" }), ` not in ${answer.gold ? "the gold tree" : "the first tree"}`) : null,
-    el("span", {}, "Click a node, or walk with arrow keys and press Enter, to see its hidden states."));
+    several ? el("span", {}, el("span", { class: "mark" }), ` not in ${answer.gold ? (answer.gold.title ? "the first tree" : "the gold tree") : "the first tree"}`) : null,
+    el("span", {}, "Point at a label for what it means; click a node, or walk with arrow keys and press Enter, for its hidden states."));
 }
 
-function caption(row) {
-  if (row.isGold) return ["Gold tree", "as typed"];
-  const model = about.models.length > 1 ? `${about.models[row.model].name} · ` : "";
-  const rank = view.k > 1 ? ` · tree ${row.rank + 1}` : "";
-  const facts = [row.log_prob === null ? null : `log-probability ${row.log_prob.toFixed(2)}`, row.status, `${(1000 * row.seconds).toFixed(0)} ms`];
-  const differing = row.nodes.filter((node) => node.differs).length;
-  if (row !== answer.parses[0] || answer.gold)
+/** What distinguishes a tree from others on the page, and facts about it. */
+function caption(row, several) {
+  const facts = [];
+  if (several && !(row === answer.parses[0] && !answer.gold) && row.missing) {
+    const differing = row.nodes.filter((node) => node.differs).length;
     facts.push(differing + row.missing.length ? `${differing} node${differing === 1 ? " differs" : "s differ"}, ${row.missing.length} missing` : "no difference");
-  if (row.scores) facts.push(`F1 ${row.scores.f1.toFixed(1)}`);
-  return [`${model}${row.decoder}${rank}`, facts.filter(Boolean).join(" · ")];
-}
-
-function panel(row, place) {
-  const [title, facts] = caption(row);
-  const scroll = el("div", { class: "scroll" });
-  const own = { row, layout: null, zoom: 1, drawing: null };
-  own.draw = () => {
-    own.shown = own.layout ?? fittingLayout(row.nodes, Math.max(scroll.clientWidth, 300));
-    const drawn = drawTree(row.nodes, answer.words, {
-      layout: own.shown, choose: (node) => choose(place, node, node.number), label: `Tree by ${title}`,
-    });
-    [own.drawing, own.size] = [drawn.drawing, drawn.size];
-    scale();
-    clear(scroll, drawn.drawing);
-  };
-  const scale = () => {
-    own.drawing.setAttribute("width", own.zoom * own.size.width);
-    own.drawing.setAttribute("height", own.zoom * own.size.height);
-  };
-  const zoom = (factor) => { own.zoom = factor ? Math.min(4, Math.max(0.2, own.zoom * factor)) : Math.min(1, scroll.clientWidth / own.size.width); scale(); };
-  const tool = (name, label, onclick) => el("button", { type: "button", class: "quiet", "aria-label": label, title: label, onclick }, name);
-  const exported = async (format) => {
-    const confidences = row.nodes.map((node) => node.confidence);
-    const question = { tree: row.tree, format, confidences: confidences.includes(null) ? null : confidences };
-    try {
-      await copy((await post("/api/export", question)).text, `as ${format === "svg" ? "SVG" : "LaTeX"}`);
-    } catch (error) {
-      say(error.message, true);
-    }
-  };
-  panels.push(own);
-  return el("figure", { class: "parse", "data-place": place },
-    el("header", {}, el("h2", {}, title), el("span", { class: "facts" }, facts)),
-    row.missing?.length ? el("p", { class: "hint missing" }, "Missing: ", row.missing.slice(0, 12).map((one) =>
-      `${one.label} “${answer.words.slice(one.start, one.end).join(" ")}”`).join(", ")) : null,
-    el("div", { class: "tools", role: "group", "aria-label": "Tools" },
-      tool("−", "Smaller", () => zoom(0.8)), tool("+", "Larger", () => zoom(1.25)), tool("fit", "Fit the width", () => zoom(0)),
-      tool("turn", "Words in a row, in a column, or as an outline", () => {
-        own.layout = { row: "column", column: "outline", outline: "row" }[own.shown];
-        own.draw();
-      }),
-      tool("brackets", "Copy as brackets", () => copy(row.tree, "as brackets")),
-      tool("JSON", "Copy as JSON", () => copy(JSON.stringify(row), "as JSON")),
-      tool("SVG", "Copy as SVG", () => exported("svg")),
-      tool("LaTeX", "Copy as LaTeX, for the forest package", () => exported("latex"))),
-    scroll,
-    el("details", {}, el("summary", {}, "As nested text"), nestedText(row.nodes, answer.words)));
+  }
+  if (row.scores?.f1 !== null && row.scores?.f1 !== undefined) facts.push(`F1 ${row.scores.f1.toFixed(1)}`);
+  if (row.log_prob !== null && row.log_prob !== undefined && several) facts.push(`log-probability ${row.log_prob.toFixed(2)}`);
+  if (row.isGold) return { extra: "", facts: facts.join(" · ") };
+  const extra = [view.m.length > 1 ? about.models[row.model].name : "", view.d.length > 1 ? row.decoder : "", view.k > 1 ? `tree ${row.rank + 1}` : ""];
+  return { extra: extra.filter(Boolean).join(" · "), facts: facts.join(" · ") };
 }
 
 function choose(place, node, number) {
-  panels.forEach((one, other) => one.drawing.mark(other === place ? number : null));
+  panels.forEach((one, other) => one.drawing?.mark(other === place ? number : null));
   view.n = `${place}.${number}`;
   writeLink();
   document.querySelector(".columns").classList.add("open");
+  panels.forEach((one) => one.layout === null && one.drawing && one.draw());
+  panels[place].drawing?.mark(number);
   const row = panels[place].row;
   showNode(at("node"), {
-    sentence: view.s, input: view.in, model: row.model, label: node.label, start: node.start, end: node.end, tag: node.word !== null,
+    sentence: row.isGold ? row.tree : sentence, input: row.isGold ? "brackets" : kind, model: row.model,
+    label: node.label, start: node.start, end: node.end, tag: node.word !== null,
   }, answer.words, () => { closeNode(); panels[place].drawing.focusNode(number); });
   if (matchMedia("(max-width: 800px)").matches) at("node").scrollIntoView({ block: "start" });
 }
 
 function closeNode() {
+  const wasOpen = !at("node").hidden;
   at("node").hidden = true;
   document.querySelector(".columns").classList.remove("open");
+  if (wasOpen) panels.forEach((one) => one.layout === null && one.drawing && one.draw());
   panels.forEach((one) => one.drawing?.mark(null));
   if (answer) view.n = null;
   writeLink();
@@ -202,10 +197,11 @@ function statesView() {
   const symbols = about.models[model].symbols.filter((one) => one.states > 1 || one.share > 0.01);
   if (!symbols.some((one) => one.symbol === view.label)) view.label = symbols[0]?.symbol ?? null;
   const run = () => { writeLink(); return showStates(shown, model, view.label, null); };
-  clear(where, el("div", { class: "options" }, el("label", {}, "Label ", el("select", { id: "label", onchange: (event) => { view.label = event.target.value; run(); } },
-    symbols.map((one) => el("option", { value: one.symbol, selected: one.symbol === view.label },
-      `${one.label} (${one.kind}, ${one.states} state${one.states > 1 ? "s" : ""}, ${percent(one.share)})`)))),
-    el("span", { class: "hint" }, `of ${about.models[model].name}`)), shown);
+  const words = (one) => about.models[model].glossary[one.label]?.split(/[:;]/)[0] ?? one.kind;
+  clear(where, el("h2", {}, "Hidden states", el("small", {}, ` of ${about.models[model].name}: kinds of a label that the grammar has found by itself`)),
+    el("div", { class: "options" }, el("label", {}, "Label ", el("select", { id: "label", onchange: (event) => { view.label = event.target.value; run(); } },
+      symbols.map((one) => el("option", { value: one.symbol, selected: one.symbol === view.label },
+        `${one.label}: ${words(one)} (${one.states} state${one.states > 1 ? "s" : ""}, ${percent(one.share)})`))))), shown);
   return run();
 }
 
@@ -224,16 +220,28 @@ async function automaton() {
   });
 }
 
+async function bank() {
+  const given = pasted;
+  pasted = null;
+  await bankView(at("view-bank"), view.m[0], (tree) => {
+    [view.s, view.in, view.tab, view.n, view.i] = [tree, "brackets", "trees", null, null];
+    writeForm();
+    show();
+  }, given);
+}
+
 async function show() {
   for (const tab of TABS) {
     at(`view-${tab}`).hidden = tab !== view.tab;
     at(`tab-${tab}`).setAttribute("aria-selected", tab === view.tab);
     at(`tab-${tab}`).tabIndex = tab === view.tab ? 0 : -1;
   }
-  at("ask").hidden = view.tab === "states" || view.tab === "automaton";
+  at("ask").hidden = !["trees", "dependencies"].includes(view.tab);
+  setGlossary(about.models[view.m[0]]?.glossary ?? {});
   writeLink();
   if (view.tab !== "trees") say("");
   if (view.tab === "trees") await parse();
+  else if (view.tab === "bank") await bank();
   else if (view.tab === "states") await statesView();
   else if (view.tab === "dependencies")
     await dependencyView(at("view-dependencies"), { sentence: view.s, input: view.in, model: view.m[0] }, view.h,
@@ -251,18 +259,27 @@ async function start() {
     say(error.message, true);
     return;
   }
-  at("tab-trees").hidden = at("tab-states").hidden = !about.models.length;
+  at("tab-trees").hidden = at("tab-states").hidden = at("tab-bank").hidden = !about.models.length;
   at("tab-dependencies").hidden = !about.dependency;
   at("tab-automaton").hidden = !about.automaton;
-  at("options").open = innerWidth > 800;
-  readLink();
+  readLink(about);
   if (at(`tab-${view.tab}`).hidden) view.tab = TABS.find((tab) => !at(`tab-${tab}`).hidden);
   writeForm();
+  startTips();
   at("ask").addEventListener("submit", submit);
   for (const id of ["input", "k"]) at(id).addEventListener("change", submit);
   at("sentence").addEventListener("keydown", (event) => { if (event.key === "Enter" && !event.shiftKey) submit(event); });
+  at("sentence").addEventListener("input", grow);
   at("link").addEventListener("click", () => { writeLink(); copy(location.href, "the link to this view"); });
-  document.addEventListener("keydown", (event) => { if (event.key === "Escape") at("close-node")?.click(); });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    const menu = document.querySelector("details.menu[open], #examples[open]");
+    if (menu) menu.open = false;
+    else at("close-node")?.click();
+  });
+  document.addEventListener("click", (event) => document.querySelectorAll("details.menu[open], #examples[open]").forEach((menu) => {
+    if (!menu.contains(event.target)) menu.open = false;
+  }));
   at("tabs").addEventListener("click", (event) => { if (event.target.dataset.tab) { view.tab = event.target.dataset.tab; show(); } });
   at("tabs").addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -272,7 +289,7 @@ async function start() {
     at(`tab-${view.tab}`).focus();
     show();
   });
-  addEventListener("hashchange", () => { readLink(); writeForm(); show(); });
+  addEventListener("hashchange", () => { readLink(about); writeForm(); show(); });
   addEventListener("resize", () => { if (view.tab === "trees") panels.forEach((one) => one.drawing && one.layout === null && one.draw()); });
   await show();
 }

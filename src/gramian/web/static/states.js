@@ -1,46 +1,30 @@
 // What hidden states mean: bars of their posterior, a map, cards, and the tensor of a rule as a heat map.
 
-import { bar, clear, el, get, percent, svg } from "./dom.js";
+import { bar, clear, el, get, percent } from "./dom.js";
+import { labelled, meaning } from "./glossary.js";
+import { stateMap } from "./map.js";
 
 const shares = (title, list) => list.length
   ? el("p", {}, el("b", {}, `${title} `), list.map((one, at) =>
       el("span", { class: "share" }, `${at ? ", " : ""}${one.name}`, el("small", {}, ` ${percent(one.share)}`))))
   : null;
 
-function card(state, posterior) {
+function card(state, posterior, choose) {
   const here = posterior ? `, ${percent(posterior[state.state])} here` : "";
   return el("article", { class: "card", "data-state": state.state, tabindex: -1 },
-    el("h4", {}, `State ${state.state}`, el("small", {}, ` ${percent(state.share)} of all${here}`)),
-    shares("Rules", state.rules), shares("Words", state.words), shares("Places", state.contexts),
-    state.examples.length ? el("p", {}, el("b", {}, "As in "), state.examples.map((one, at) =>
-      el("span", {}, at ? " · " : "", el("q", {}, one)))) : null);
+    el("h4", {}, state.name),
+    el("p", {}, el("small", {}, `State ${state.state} · ${percent(state.share)} of all${here}`)),
+    el("details", { open: Boolean(posterior) }, el("summary", {}, "Rules, words and places"),
+      shares("Rules", state.rules), shares("Words", state.words), shares("Places", state.contexts),
+      state.examples.length ? el("p", {}, el("b", {}, "As in "), state.examples.map((one, at) =>
+        el("span", {}, at ? " · " : "", el("q", {}, one)))) : null),
+    state.nearest.length ? el("p", { class: "nearest" }, el("small", {}, "Most alike "), state.nearest.map((one) =>
+      el("button", { type: "button", class: "quiet", "aria-label": `State ${one}`, onclick: () => choose(one) }, one))) : null);
 }
 
-/** States as circles: near is alike, large is frequent, dark is probable here. */
-function map(about, posterior, choose) {
-  const size = 300, edge = 26;
-  const xs = about.states.map((one) => one.x), ys = about.states.map((one) => one.y);
-  const reach = Math.max(Math.max(...xs) - Math.min(...xs), Math.max(...ys) - Math.min(...ys), 1e-9);
-  const at = (value, values) => size / 2 + (value - (Math.max(...values) + Math.min(...values)) / 2) / reach * (size - 2 * edge);
-  const drawing = svg("svg", { class: "map", viewBox: `0 0 ${size} ${size}`, role: "group",
-    "aria-label": `Map of the ${about.states.length} states of ${about.name}` });
-  for (const state of about.states) {
-    const x = at(state.x, xs), y = at(state.y, ys), r = 5 + 24 * Math.sqrt(state.share);
-    const sure = posterior ? posterior[state.state] : 0.35;
-    const words = (state.rules[0] ?? state.words[0])?.name ?? "";
-    drawing.append(svg("g", {
-      role: "button", tabindex: 0, "data-state": state.state, onclick: () => choose(state.state),
-      onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(state.state); } },
-      "aria-label": `State ${state.state}, ${percent(state.share)} of all${posterior ? `, ${percent(sure)} here` : ""}`,
-    },
-      svg("title", {}, `state ${state.state}: ${words}`),
-      svg("circle", { cx: x, cy: y, r, style: `fill-opacity:${(0.08 + 0.85 * Math.max(0, sure)).toFixed(3)}` }),
-      svg("text", { x, y: y + 4, class: sure > 0.55 ? "on" : "" }, state.state)));
-  }
-  return el("figure", {}, drawing, el("figcaption", { class: "hint" },
-    `Near is alike in rules, words and places; large is frequent${posterior ? "; dark is probable here" : ""}. ` +
-    `The plane keeps ${percent(about.explained)} of the variance.`));
-}
+/** Whether a state has to do with what is searched for. */
+const found = (state, words) => [state.name, ...state.examples, ...[...state.rules, ...state.words, ...state.contexts].map((one) => one.name)]
+  .some((one) => one.toLowerCase().includes(words));
 
 /** Map and cards of a symbol; those most probable here come first. */
 export async function showStates(where, model, symbol, posterior) {
@@ -55,24 +39,39 @@ export async function showStates(where, model, symbol, posterior) {
   const ordered = posterior
     ? [...about.states].sort((one, two) => posterior[two.state] - posterior[one.state]) : about.states;
   const first = posterior ? 3 : 12;
-  const list = el("div", { class: "cards" }, ordered.slice(0, first).map((state) => card(state, posterior)));
-  const showAll = () => {
-    more.remove();
-    list.append(...ordered.slice(first).map((state) => card(state, posterior)));
-  };
-  const more = el("button", { type: "button", class: "quiet more", onclick: showAll },
-    `Show all ${ordered.length} states`);
   const choose = (state) => {
     if (!list.querySelector(`[data-state="${state}"]`)) showAll();
     where.querySelectorAll(".chosen").forEach((one) => one.classList.remove("chosen"));
     where.querySelectorAll(`[data-state="${state}"]`).forEach((one) => one.classList.add("chosen"));
     const chosen = list.querySelector(`[data-state="${state}"]`);
+    chosen.hidden = false;
+    chosen.querySelector("details").open = true;
     chosen.focus({ preventScroll: true });
     chosen.scrollIntoView({ block: "nearest" });
   };
-  clear(where, el("h3", {}, `The ${about.states.length === 1 ? "only state" : `${about.states.length} states`} of ${about.name}`),
-    el("p", { class: "hint" }, `${about.kind === "tag" ? "A tag" : "A phrase"}, ${(100 * about.share).toFixed(1)} % of all nodes.`),
-    el("div", { class: "described" }, about.states.length > 1 ? map(about, posterior, choose) : null,
+  const list = el("div", { class: "cards" }, ordered.slice(0, first).map((state) => card(state, posterior, choose)));
+  const showAll = () => {
+    if (!more.isConnected) return;
+    more.remove();
+    list.append(...ordered.slice(first).map((state) => card(state, posterior, choose)));
+  };
+  const more = el("button", { type: "button", class: "quiet more", onclick: showAll },
+    `Show all ${ordered.length} states`);
+  const map = about.states.length > 1 ? stateMap(about, posterior, choose) : null;
+  const told = el("span", { class: "hint", role: "status" });
+  const search = el("input", { type: "search", class: "state-search", "aria-label": "Search the states", placeholder: "Search words, rules, places", oninput: () => {
+    const words = search.value.trim().toLowerCase();
+    const fits = words ? (state) => found(state, words) : null;
+    if (words) showAll();
+    map.search(fits);
+    for (const one of list.children) one.hidden = Boolean(fits) && !fits(about.states.find((state) => state.state === Number(one.dataset.state)));
+    told.textContent = fits ? ` ${about.states.filter(fits).length} of ${about.states.length} states` : "";
+  } });
+  const name = labelled(about.name);
+  clear(where, el("h3", {}, `The ${about.states.length === 1 ? "only state" : `${about.states.length} states`} of `, name),
+    el("p", { class: "hint" }, `${meaning(about.name) ?? (about.kind === "tag" ? "A tag" : "A phrase")}; ${(100 * about.share).toFixed(1)} % of all nodes.`),
+    map ? el("p", {}, search, told) : null,
+    el("div", { class: "described" }, map?.figure,
       el("div", {}, list, ordered.length > first ? more : null)));
   return choose;
 }

@@ -11,7 +11,7 @@ function width(text, font) {
 }
 
 /** Add to each node its children, its height above the words, its depth, and the widths of its texts. */
-function prepare(nodes) {
+function prepare(nodes, states = null) {
   const made = nodes.map((node, number) => ({ ...node, number, children: [], level: 0, depth: 1 }));
   for (const node of made)
     if (node.parent >= 0) {
@@ -20,7 +20,9 @@ function prepare(nodes) {
     }
   for (const node of [...made].reverse()) {
     for (const child of node.children) node.level = Math.max(node.level, child.level + 1);
-    node.note = node.word === null && node.confidence !== null && node.confidence < 0.95 ? percent(node.confidence) : "";
+    const state = states?.[node.number];
+    node.note = states ? (state ? `${state.state}` : "") : node.word === null && node.confidence !== null && node.confidence < 0.95 ? percent(node.confidence) : "";
+    node.state = state ? `state ${state.state}, ${percent(state.share)}` : "";
     node.labelWidth = width(node.label || "·", `${node.word === null ? SIZE : SIZE - 2}px system-ui`) + 10;
     node.noteWidth = node.note ? width(node.note, "10px system-ui") + 4 : 0;
     node.boxWidth = node.labelWidth + node.noteWidth;
@@ -113,10 +115,9 @@ export function describe(node, words) {
 
 function drawNode(node, words, choose) {
   const paint = node.word === null && node.confidence !== null ? colour(node.confidence) : null;
-  const parts = [svg("title", {}, describe(node, words))];
-  parts.push(svg("rect", {
+  const parts = [svg("rect", {
     class: "box", x: node.x, y: node.y - 11, width: node.labelWidth, height: 22, rx: 5, fill: paint?.fill ?? "transparent",
-  }));
+  })];
   parts.push(svg("text", {
     x: node.x + node.labelWidth / 2, y: node.y + 5, style: paint && `fill:${paint.ink}`, class: node.word === null ? "" : "tag",
   }, node.label || "·"));
@@ -125,13 +126,14 @@ function drawNode(node, words, choose) {
   return svg("g", {
     class: `node${node.differs ? " differs" : ""}`, role: "treeitem", tabindex: node.number ? -1 : 0,
     "aria-level": node.depth, "aria-label": describe(node, words), "data-number": node.number,
-    onclick: () => choose(node),
+    "data-tip": node.label, "data-more": [words.slice(node.start, node.end).join(" "), node.confidence === null ? "" : `${percent(node.confidence)} sure`, node.state]
+      .filter(Boolean).join(" · "), onclick: () => choose(node),
   }, parts);
 }
 
 /** Draw a tree; `choose(node)` is called for a node that is clicked, or on which Enter is pressed. */
-export function drawTree(nodes, words, { layout, choose, label }) {
-  const made = prepare(nodes);
+export function drawTree(nodes, words, { layout, choose, label, states = null }) {
+  const made = prepare(nodes, states);
   const size = LAYOUTS[layout](made);
   const drawing = svg("svg", {
     class: "tree", role: "tree", "aria-label": label, viewBox: `0 0 ${Math.ceil(size.width)} ${Math.ceil(size.height)}`,

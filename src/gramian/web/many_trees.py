@@ -1,0 +1,67 @@
+"""Many trees at once: the sentences of a text, and a treebank that was pasted; each answer has a few, and says where to go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gramian.errors import InputError
+from gramian.trees import Tree, normalise, parse_bracketed, preset
+from gramian.web.explore import Explorer
+from gramian.web.tree_json import compare, nodes
+from gramian.web.typed_sentences import DEEPEST
+
+MOST_SENTENCES = 20
+"""Of an answer."""
+
+
+def parsed_text(explorer: Explorer, text: str) -> dict[str, Any]:
+    """Parse the first sentences of a text; ``end`` is where the next begin, or None at the end."""
+    spans = explorer.parser.splitter.split(text)
+    sentences = []
+    for start, end in spans[:MOST_SENTENCES]:
+        result = explorer.parser.parse(text[start:end])
+        if not result.words:
+            continue
+        sentences.append(
+            {
+                "text": text[start:end],
+                "words": list(result.words),
+                "status": result.status,
+                "tree": str(result.tree),
+                "nodes": nodes(result.tree, result.confidences),
+            }
+        )
+    rest = spans[MOST_SENTENCES:]
+    return {"sentences": sentences, "end": rest[0].start if rest else None}
+
+
+def read_bank(explorer: Explorer, text: str) -> dict[str, Any]:
+    """Return the trees of a treebank, in the form of the model's trees, with what the page searches by."""
+    found = []
+    for tree in _trees(explorer, text):
+        labels = sorted({node.label for node in tree.subtrees()})
+        found.append(
+            {"tree": str(tree), "text": " ".join(tree.words), "words": len(tree.words), "labels": labels}
+        )
+    return {"trees": found}
+
+
+def judged_bank(explorer: Explorer, text: str) -> dict[str, Any]:
+    """Parse the words of gold trees, and return how much each parse disagrees with its tree."""
+    trees = _trees(explorer, text)
+    if len(trees) > MOST_SENTENCES:
+        raise InputError(
+            f"{len(trees)} trees are too many to compare at once", "trees", hint=f"send {MOST_SENTENCES}"
+        )
+    judged = []
+    for gold in trees:
+        found = compare(explorer.parser.parse(list(gold.words)).tree, gold, scored=True)
+        wrong = sum(found["differs"]) + len(found["missing"])
+        judged.append({"f1": found["scores"]["f1"], "differences": wrong})
+    return {"trees": judged}
+
+
+def _trees(explorer: Explorer, text: str) -> list[Tree]:
+    options = preset(explorer.normal_form)
+    trees = [normalise(tree, options).tree for tree in parse_bracketed(text) if tree.height <= DEEPEST]
+    return [tree for tree in trees if not tree.is_empty]

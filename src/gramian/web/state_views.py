@@ -1,0 +1,134 @@
+"""The states of a grammar's symbols as the page shows them: cards, their map, and the tensors of rules.
+
+Reading a symbol's states takes a moment, so that those of frequent symbols are read ahead, in a thread of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cached_property
+from threading import Lock, Thread
+from typing import Any
+
+import numpy as np
+
+from gramian.errors import OptionError
+from gramian.grammar.describe import Describer, StateDescription
+from gramian.grammar.lpcfg import LPCFG
+from gramian.grammar.state_names import state_name
+from gramian.trees.labels import is_intermediate, unescape_label
+from gramian.web.state_map import state_map
+
+_MOST = 8
+
+
+class StateViews:
+    """The states of one grammar, whose labels follow a scheme; threads may share it."""
+
+    def __init__(self, grammar: LPCFG, scheme: str) -> None:
+        self.grammar, self._scheme = grammar, scheme
+        self._number = {symbol: number for number, symbol in enumerate(grammar.symbols)}
+        self._known: dict[int, dict[str, Any]] = {}
+        self._lock = Lock()  # who asks for what is being read waits for it
+
+    @cached_property
+    def _describer(self) -> Describer:
+        return Describer(self.grammar)
+
+    def read_ahead(self) -> None:
+        """Begin to read the states of all symbols, the most frequent first."""
+        Thread(target=self._read_all, name="gramian-states", daemon=True).start()
+
+    def _read_all(self) -> None:
+        if not self.grammar.is_probabilistic:
+            return
+        use = self.grammar.before.sum(axis=1)
+        for number in np.argsort(-use, kind="stable").tolist():
+            if not is_intermediate(self.grammar.symbols[number]):
+                self.states(self.grammar.symbols[number])
+
+    def states(self, symbol: str) -> dict[str, Any]:
+        """Return cards of the states of a symbol, and their map."""
+        number = self._symbol(symbol)
+        if number not in self._known:
+            with self._lock:
+                if number not in self._known:
+                    self._known[number] = self._read(number)
+        return self._known[number]
+
+    def _read(self, number: int) -> dict[str, Any]:
+        found = self._describer.describe(number)
+        places = state_map(self.grammar, number)
+        states = [
+            {
+                **asdict(state),
+                "name": state_name(state, found.symbol, found.kind, self._scheme),
+                "typical": _typical(state),
+                "parent": _parent(state),
+                "nearest": places.nearest[state.state],
+                "x": places.points[state.state][0],
+                "y": places.points[state.state][1],
+            }
+            for state in found.states
+        ]
+        return {
+            "name": found.symbol,
+            "symbol": self.grammar.symbols[number],
+            "kind": found.kind,
+            "share": found.share,
+            "states": states,
+            "explained": places.explained,
+        }
+
+    def rule(self, parent: str, children: Sequence[str], state: int | None = None) -> dict[str, Any]:
+        """Return the tensor of a rule in one state of its parent, or averaged over all by their shares."""
+        grammar = self.grammar
+        wanted = [self._symbol(symbol) for symbol in (parent, *children)]
+        binary = len(children) == 2
+        rules = grammar.binary_rules if binary else grammar.unary_rules
+        found = np.flatnonzero((rules == wanted).all(axis=1))
+        if len(found) == 0:
+            raise OptionError(f"the grammar has no rule {parent} → {' '.join(children)}")
+        block = (grammar.binary_block if binary else grammar.unary_block)(int(found[0])).astype(np.float64)
+        n_parent = block.shape[0]
+        if state is not None and not 0 <= state < n_parent:
+            raise OptionError(f"{parent} has the states 0 to {n_parent - 1}, not {state}")
+        matrix = block
+        if binary:
+            matrix = block[state] if state is not None else np.tensordot(grammar.prior(wanted[0]), block, 1)
+        largest = np.argsort(-block, axis=None, kind="stable")[:_MOST].tolist()
+        return {
+            "parent": unescape_label(parent),
+            "children": [unescape_label(child) for child in children],
+            "shape": list(block.shape),
+            "state": state,
+            "probability": float(grammar.prior(wanted[0]) @ block.reshape(n_parent, -1).sum(axis=1)),
+            "matrix": [[float(f"{value:.3g}") for value in row] for row in matrix.tolist()],
+            "largest": [
+                {
+                    "states": [*map(int, np.unravel_index(place, block.shape))],
+                    "value": float(block.flat[place]),
+                }
+                for place in largest
+            ],
+        }
+
+    def _symbol(self, symbol: str) -> int:
+        if symbol not in self._number:
+            raise OptionError(f"the grammar has no symbol {symbol!r}")
+        return self._number[symbol]
+
+
+def _typical(state: StateDescription) -> str:
+    """Return the word that stands for a state on the map, or the rule where it has no words."""
+    return next((part.name for part in (*state.words, *state.rules)), "")
+
+
+def _parent(state: StateDescription) -> str:
+    """Return the label that a state mostly stands below."""
+    found: dict[str, float] = {}
+    for place in state.contexts:
+        parent = place.name.partition(" → ")[0]
+        found[parent] = found.get(parent, 0.0) + place.share
+    return max(found, key=lambda parent: found[parent], default="")
