@@ -24,7 +24,7 @@ COMMANDS = {
         ("train", "bank.mrg", "-o", "out", "--states", "2", "--iterations", "3", "--dev", "bank.mrg"),
         ("models", "steps of EM", "labels clustered", "sentences with grammar 2"),
     ),
-    "parse": (("parse", "sentences", "-m", MODEL, "-o", "out"), ("sentences",)),
+    "parse": (("parse", "sentences", "--lines", "-m", MODEL, "-o", "out"), ("sentences",)),
     "experiment": (
         ("experiment", "ablation", "bank.mrg", "--quick", "--config", "small.toml", "--out", "run"),
         ("runs",),

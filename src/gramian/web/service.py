@@ -6,7 +6,7 @@ pictures.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
@@ -217,7 +217,9 @@ class Service:
         """Return a tree as indented brackets, SVG or LaTeX, alone or as a whole document."""
         tree = read_tree(fields.text("tree"))
         form = fields.text("format")
-        texts = {"brackets": Tree.pretty, "latex": to_forest, "latex-document": to_document}
+        texts: dict[str, Callable[[Tree], str]] = {
+            "brackets": Tree.pretty, "latex": to_forest, "latex-document": to_document,
+        }  # fmt: skip
         if form in texts:
             return {"text": texts[form](tree)}
         if form != "svg":

@@ -137,7 +137,7 @@ def test_no_tree_to_learn_from(name):
         (EM(2, max_iter=-1), "max_iter must be at least 0, got -1"),
         (
             SpectralMoments(2, features=Features("none")),
-            "features.templates must be one of plain, paper, rich, got 'none'",
+            "features.templates must be one of thesis, plain, paper, rich, got 'none'",
         ),
         (SplitMerge(merge=2.0), "merge must be at least 0 and at most 1, got 2.0"),
         (SpectralEM(merge=3), "merge must be at least 0 and at most 1, got 3"),
