@@ -9,6 +9,7 @@ import base64
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, TypeVar, get_args
 
 from gramian import learn
 from gramian.base import OneOf, check_value
+from gramian.errors import InputError
 from gramian.evaluate import GoldBrackets
 from gramian.grammar.compress.compact import compacted
 from gramian.learn.cluster import LEVELS, Noise
@@ -25,6 +27,7 @@ from gramian.loglinear.loglinear_store import save as save_expert
 from gramian.neural import NeuralExpert
 from gramian.neural import load as load_neural
 from gramian.neural import save as save_neural
+from gramian.neural.word_vectors import word_vectors
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.training.parallel import Outcome, run_tasks, task_key
@@ -104,17 +107,40 @@ class MemberTask:
             began = time.process_time()
             make, save, _ = _EXPERTS[self.method]
             learner = make(random_state=seed).set_params(**self.parameters)
-            learner.fit(data.treebank(direction, self.fold))
+            if isinstance(learner, NeuralExpert):
+                self._learn_net(learner, data)
+            else:
+                learner.fit(data.treebank(direction, self.fold))
             took = time.process_time() - began
             return {self.method: encoded(partial(save, learner.model_)), "processor": took}
         noise, level = self.member.noise, self.member.noise_level
         noisy = {"clustering__noise": noise, "clustering__noise_level": level} if noise else {}
         learner = make_learner(self.method, seed, dict(self.parameters) | noisy)
-        if self.folder is not None and "checkpoint" in learner.get_params():
-            learner.set_params(checkpoint=str(Path(self.folder) / f"{task_key(self)}.partial"))
+        if self._checkpoint is not None and "checkpoint" in learner.get_params():
+            learner.set_params(checkpoint=self._checkpoint)
         data.observations(direction, self.fold).keep_features = True  # for the next member
         model, costs = learnt_model(learner, data, self.compact, direction, self.fold)
         return {"model": encoded(partial(save_model, model)), **costs}
+
+    @property
+    def _checkpoint(self) -> str | None:
+        return None if self.folder is None else str(Path(self.folder) / f"{task_key(self)}.partial")
+
+    def _learn_net(self, net: NeuralExpert, data: TrainingData) -> None:
+        """Learn a net; where there is text, from its trees too, and with vectors of its words; the treebank alone judges."""
+        net.set_params(checkpoint=self._checkpoint)
+        trees = list(data.treebank(self.member.direction, self.fold).trees())
+        if data.silver is None:
+            net.fit(trees)
+            return
+        silver = [Tree.parse(tree) for _, tree in data.silver.trees()]
+        if net.vectors is None:
+            with suppress(InputError):  # there may be too few words
+                net.set_params(vectors=word_vectors(tree.words for tree in (*trees, *silver)))
+        every = round(1 / net.held_out) if net.held_out else len(trees) + 1
+        judges = trees[every - 1 :: every]
+        learnt = [tree for place, tree in enumerate(trees, 1) if place % every]
+        net.fit([*learnt, *silver], judges=judges)
 
 
 def learnt_model(

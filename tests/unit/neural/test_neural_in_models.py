@@ -215,3 +215,15 @@ def test_from_trees_to_a_parser(tmp_path):
     without = gramian.train(TREES, **options)
     assert without.model.neural is None
     assert without.parse(WORDS).confidences != parser.parse(WORDS).confidences
+
+
+def test_a_net_learns_from_text_too(tmp_path):
+    pytest.importorskip("torch")
+    teacher = tmp_path / "teacher.grammar"
+    gramian.train(TREES, method="pcfg").save(teacher)
+    (tmp_path / "some.tok").write_text("the gnu sees .\nthe dog sees the gnu .\n" * 20)
+    options = {"n_states": 2, "max_iter": 1, "models": 1, "expert": "neural", "neural_parameters": TINY}
+    plain = gramian.train(TREES, **options).model.neural
+    taught = gramian.train(TREES, text=tmp_path / "some.tok", teacher=str(teacher), **options).model.neural
+    assert "gnu" not in plain.inventory.words
+    assert "gnu" in taught.inventory.words
