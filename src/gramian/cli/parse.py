@@ -134,7 +134,7 @@ def parse(
     if not quiet and (fault := reading_faults(parser, form)) is not None:
         say(f"gramian: {fault}")
     if model is None and language is None and not quiet:
-        which = "the English model that comes with gramian, learnt from biomedical articles"
+        which = "the English model that comes with gramian"
         say(f"parsing with {which}; -m MODEL takes another")
     files = [file, str(path)]
     settings = (form, as_json, pretty, k, prune, min_confidence, options)

@@ -1,0 +1,66 @@
+"""How well a model parses English of several kinds: GUM, its genres that the bundled model has not seen, CRAFT, and newspaper text.
+
+    python -m benchmarks.english DATA [MODEL]
+
+Trees of all sets are brought into one scheme: noun groups (`NML`) are spliced out, and titles are plain phrases. Words are given, tags are
+not. Without MODEL, the one that comes with gramian. Prints one JSON object: F1 as EVALB has it and with gold tags put in, exact trees,
+calibration error of phrases, and sentences a second of processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import Counter
+from pathlib import Path
+
+from benchmarks import machine
+
+SETS = ("gum/dev", "gum/dev-other", "craft/dev-500", "ptb-sample/dev")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("data", type=Path)
+    options.add_argument("model", nargs="?")
+    given = options.parse_args()
+
+    from tools.english.scheme import gold_trees
+
+    import gramian
+    from gramian.evaluate import GoldBrackets, judged, reliability
+
+    parser = gramian.load(given.model)
+    rows = {}
+    for name in SETS:
+        path = given.data / f"{name}.mrg"
+        if not path.exists():
+            continue
+        trees = gold_trees(path)
+        words = [list(tree.words) for tree in trees]
+        list(parser.parse_many(words[:20]))
+        began = time.process_time()
+        results = list(parser.parse_many(words))
+        took = time.process_time() - began
+        gold = GoldBrackets(trees)
+        scores = gold.score([result.tree for result in results])
+        sure, right = judged(gold, [(result.tree, result.confidences) for result in results])["phrases"]
+        rows[name] = {
+            "f1": round(scores.f1, 2),
+            "f1 gold tags": round(scores.f1_gold_tags, 2),
+            "exact": round(scores.exact, 1),
+            "tagging": round(scores.tagging, 2),
+            "calibration error of phrases": round(reliability(sure, right).ece, 4),
+            "sentences": len(trees),
+            "sentences per cpu second": round(len(trees) / took, 1),
+            "status": dict(Counter(result.status for result in results)),
+        }
+    about = {"benchmark": "english", "model": given.model or "bundled", "sets": rows, **machine.about()}
+    print(json.dumps(about, indent=1))
+
+
+if __name__ == "__main__":
+    main()
