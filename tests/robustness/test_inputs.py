@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 import warnings
 from contextlib import suppress
 from functools import cache
@@ -16,7 +17,7 @@ from gramian.automata.string_formats import read_solution, read_strings, read_ta
 from gramian.cli.records import read_record
 from gramian.errors import GramianError, InputError, OptionError
 from gramian.experiments.plan import make_plan
-from gramian.trees import BracketError, ConlluError, read_conllu, read_trees
+from gramian.trees import BracketError, ConlluError, Tree, binarise, debinarise, read_conllu, read_trees
 
 DIGITS = "9" * 5000  # more than Python turns into a number
 
@@ -61,6 +62,18 @@ def test_many_faults_take_no_longer_than_their_number(text, trees):
         with pytest.raises(InputError, match="not one tree"):
             next(found)
     assert all(error.line is not None and error.column is not None for error in skipped)
+
+
+def test_a_phrase_of_many_words_comes_back_from_binary_form_in_little_memory():
+    """What stood below each of 20,000 intermediate nodes was copied for the next."""
+    words = [Tree("A", word="a") for _ in range(20_000)]
+    tree = Tree("S", words)
+    binary = binarise(tree)
+    tracemalloc.start()
+    assert debinarise(binary) == tree
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 50 << 20
 
 
 def test_places_of_faults_on_one_line_and_on_many():

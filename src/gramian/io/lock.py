@@ -67,7 +67,9 @@ def _taken_over(lock: Path, own: str) -> bool:
         return False
     fresh = lock.with_name(f"{lock.name}.{os.getpid()}")
     with suppress(OSError):
-        fresh.write_text(own, encoding="utf-8")
+        fresh.unlink(missing_ok=True)  # of a process with this number, long ago
+        with open(fresh, "x", encoding="utf-8") as file:
+            file.write(own)
         os.replace(fresh, lock)
     time.sleep(_UNDECIDED)
     return _content(lock) == own

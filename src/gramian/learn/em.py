@@ -18,6 +18,7 @@ import numpy as np
 
 from gramian import __version__
 from gramian.base import Constraint, Function, InstanceOf, Number, Report, Whole, or_none
+from gramian.errors import GramianError
 from gramian.features import Features
 from gramian.grammar import LPCFG
 from gramian.io.files import write_bytes
@@ -57,7 +58,11 @@ class _Checkpoint:
 
         head = {"mark": self._mark, "likelihoods": json.dumps(likelihoods), "facts": json.dumps(facts or {})}
         tensors = {name: getattr(counts, name) for name in _TENSORS} | {"n_states": counts.layout.n_states}
-        write_bytes(self._path, save(tensors, head | {"checksum": checksum(head, tensors)}))
+        try:
+            write_bytes(self._path, save(tensors, head | {"checksum": checksum(head, tensors)}))
+        except GramianError:  # there is no room, and what was kept takes some
+            self.remove()
+            raise
 
     def load(self) -> tuple[LatentTables, list[float], dict[str, Any]] | None:
         """Return counts and likelihoods of the steps done, and the facts; or None if there is no file that fits."""

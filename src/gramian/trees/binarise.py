@@ -7,9 +7,8 @@ how labels are composed is described in :mod:`gramian.trees.labels`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import chain
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, TypeAlias
 
 from gramian.errors import InputError, OptionError
 from gramian.trees.labels import (
@@ -168,18 +167,19 @@ def debinarise(tree: Tree) -> Tree:
     (S (NP (DT the) (JJ old) (NN dog)) (VP (VBZ barks)))
     """
 
-    def originals(node: Tree, below: list[list[Tree]]) -> list[Tree]:
-        children = tuple(chain.from_iterable(below))
-        if children and is_intermediate(node.label):
-            return [*children]
+    def original(node: Tree, below: list[Any]) -> Any:
+        """Return the node as it was, or what is below an intermediate one, which the phrase above will take as it comes."""
+        if below and is_intermediate(node.label):
+            return below
         if node.is_empty:
-            return [node]
+            return node
+        children = tuple(_flattened(below))
         labels = split_chain(node.label)
         last = labels.pop()
         result = phrase(last, children) if node.word is None else preterminal(last, node.word)
         while labels:
             result = phrase(labels.pop(), (result,))
-        return [result]
+        return result
 
     if is_intermediate(tree.label):
         raise InputError(
@@ -187,4 +187,15 @@ def debinarise(tree: Tree) -> Tree:
             line=tree.line,
             hint="give a whole binarised tree",
         )
-    return with_line(bottom_up(list(tree.subtrees()), originals)[0][0], tree.line)
+    return with_line(bottom_up(list(tree.subtrees()), original)[0], tree.line)
+
+
+def _flattened(parts: list[Any]) -> Iterator[Tree]:
+    """Yield the trees in lists of trees and of lists, however deep."""
+    waiting = parts[::-1]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list):
+            waiting += one[::-1]
+        else:
+            yield one
