@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +17,9 @@ from gramian.automata import WFA
 from gramian.chart.chart_parser import Pruning
 from gramian.evaluate import score
 from gramian.grammar.describe import describe
-from gramian.trees import Tree
+from gramian.grammar.state_names import state_name
+from gramian.trees import HeadRules, Tree, to_dependencies
+from gramian.web.example_sentences import EXAMPLES, LANGUAGES
 from gramian.web.explore import Explorer
 
 SENTENCE = "Anna saw the picture of wood with a telescope ."
@@ -22,6 +27,7 @@ GOLD = (
     "( (S (NP-SBJ (NNP Anna)) (VP (VBD saw) (NP (DT the) (NN picture)) "
     "(PP (IN with) (NP (DT a) (NN telescope)))) (. .)) )"
 )
+LATEX = shutil.which("tectonic") or shutil.which("pdflatex")
 STATIC = Path(gramian.web.__file__).parent / "static"
 
 
@@ -201,6 +207,10 @@ def test_cards_and_map_of_states(client, parser):
         assert card["rules"] == [{"name": one.name, "share": one.share} for one in state.rules]
         assert card["contexts"] == [{"name": one.name, "share": one.share} for one in state.contexts]
         assert tuple(card["examples"]) == state.examples
+        assert card["name"] == state_name(state, "NP", "phrase")
+        assert card["typical"]
+        assert card["parent"] in {one.name.partition(" → ")[0] for one in state.contexts}
+        assert len(set(card["nearest"]) - {card["state"]}) == min(3, len(expected.states) - 1)
     assert len(answer["states"]) > 1
     assert 0 < answer["explained"] <= 1 + 1e-9
     assert len({(round(one["x"], 6), round(one["y"], 6)) for one in answer["states"]}) == len(
@@ -245,6 +255,73 @@ def test_exports(client):
     assert latex.count("[") - latex.count("{[}") == latex.count("]")
     assert "one of" in ask(client, "export", 400, tree=tree, format="png")["error"]
     assert "6, one a node" in ask(client, "export", 400, tree=tree, format="svg", confidences=[1])["error"]
+
+
+def test_dependencies_follow_from_head_rules(client, parser):
+    answer = ask(client, "parse", sentence=GOLD)
+    for tree, found in (
+        (answer["gold"]["tree"], answer["gold"]),
+        (answer["parses"][0]["tree"], answer["parses"][0]),
+    ):
+        expected = to_dependencies(Tree.parse(tree), HeadRules.collins()).tokens
+        assert found["dependencies"]["heads"] == [token.head for token in expected]
+        assert found["dependencies"]["relations"] == [token.deprel for token in expected]
+    assert ask(client, "parse", sentence=" ")["parses"][0]["dependencies"] is None
+
+
+def test_a_text_comes_in_pieces(client, parser):
+    text = "Anna slept. The dog saw Anna. " * 15
+    first = ask(client, "text", text=text)
+    assert len(first["sentences"]) == 20
+    rest = ask(client, "text", text=text[first["end"] :])
+    assert rest["end"] is None
+    found = first["sentences"] + rest["sentences"]
+    expected = parser.parse_text(text)
+    assert [one["tree"] for one in found] == [str(one.tree) for one in expected]
+    assert [one["words"] for one in found] == [list(one.words) for one in expected]
+    assert [node["confidence"] for node in found[0]["nodes"]] == list(expected[0].confidences)
+    assert ask(client, "text", text=" ") == {"sentences": [], "end": None}
+
+
+def test_a_treebank_is_read_and_judged(client, parser):
+    bank = f"{GOLD}\n( (S (NP (NNP Anna)) (VP (VBD slept)) (. .)) )\n((-NONE- *))"
+    [one, two] = ask(client, "bank", trees=bank)["trees"]
+    assert (one["words"], two["text"]) == (8, "Anna slept .")
+    assert "NP" in one["labels"]  # its function is cut
+    judged = ask(client, "bank", trees=f"{one['tree']} {two['tree']}", judge=True)["trees"]
+    trees = [Tree.parse(tree["tree"]) for tree in (one, two)]
+    parsed = [parser.parse(list(tree.words)).tree for tree in trees]
+    for gold, found, answer in zip(trees, parsed, judged, strict=True):
+        assert answer["f1"] == score([gold], [found]).f1_gold_tags
+        assert (answer["differences"] == 0) == (gold == found)
+    assert "too many" in ask(client, "bank", 400, trees=two["tree"] * 21, judge=True)["error"]
+    assert "closes nothing" in ask(client, "bank", 400, trees="(S (A a))) (")["error"]
+
+
+def test_two_trees_are_compared(client):
+    one, two = "(S (NP (NN a) (NN b)) (VP (VB c)))", "(S (NP (NN a)) (VP (NN b) (VB c)))"
+    answer = ask(client, "compare", one=one, two=two)
+    assert answer["gold"]["tree"] == one
+    [other] = answer["parses"]
+    assert [node["label"] for node in other["nodes"] if node["differs"]] == ["NP", "VP"]
+    assert {(gone["label"], gone["start"], gone["end"]) for gone in other["missing"]} == {
+        ("NP", 0, 2),
+        ("VP", 2, 3),
+    }
+    assert "different words" in ask(client, "compare", 400, one=one, two="(S (A a))")["error"]
+
+
+def test_the_state_of_every_node(client):
+    tree = ask(client, "parse", sentence=SENTENCE)["parses"][0]
+    states = ask(client, "best_states", tree=tree["tree"])["states"]
+    assert len(states) == len(tree["nodes"])
+    for node, state in list(zip(tree["nodes"], states, strict=True))[:4]:
+        where = {name: node[name] for name in ("label", "start", "end")}
+        full = ask(client, "node", sentence=SENTENCE, tag=node["word"] is not None, **where)["states"]
+        assert state == {"state": int(np.argmax(full)), "share": max(full)}
+    foreign = ask(client, "best_states", tree="(QQ (NNP Anna) (VBD slept))")["states"]
+    assert foreign[0] is None
+    assert foreign[1] is not None
 
 
 def test_dependencies(client, models):
@@ -312,6 +389,41 @@ def test_what_the_page_starts_with(client):
     assert about["dependency"]["name"] == "dependency.model"
     assert about["automaton"]["states"] == 3
     assert "NP" in {one["symbol"] for one in about["models"][0]["symbols"]}
+    first = about["models"][0]
+    assert (first["language"], first["scheme"]) == ("en", "penn")
+    assert len(first["examples"]) >= 8
+    assert first["glossary"]["SBAR"].startswith("subordinate clause")
+    assert first["glossary"]["nsubj"] == "subject"
+
+
+@pytest.mark.parametrize("language", EXAMPLES)
+def test_examples_of_several_kinds(language):
+    kinds, sentences = zip(*EXAMPLES[language], strict=True)
+    assert len(set(kinds)) == len(set(sentences)) == len(kinds) >= 3
+    assert set(LANGUAGES.values()) <= set(EXAMPLES)
+
+
+def test_states_are_read_ahead(models):
+    views = Explorer(models["one"], 2.0).views
+    views.read_ahead()
+    thread = next(one for one in threading.enumerate() if one.name == "gramian-states")
+    thread.join(60)
+    assert len(views._known) == sum(not symbol.startswith("@") for symbol in views.grammar.symbols)
+
+
+@pytest.mark.skipif(LATEX is None, reason="no tectonic and no pdflatex")
+def test_latex_compiles(client, tmp_path):
+    tree = "(S (NP (NN 100%_#&~^{}$)) (VP (VB [a,b]) (X =)) (. .))"
+    text = ask(client, "export", tree=tree, format="latex-document")["text"]
+    (tmp_path / "tree.tex").write_text(text, encoding="utf-8")
+    command = (
+        [LATEX, "tree.tex"]
+        if LATEX.endswith("tectonic")
+        else [LATEX, "-interaction=nonstopmode", "-halt-on-error", "tree.tex"]
+    )
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "tree.pdf").read_bytes().startswith(b"%PDF")
 
 
 # -- the page itself -----------------------------------------------------------------------------------------------------

@@ -37,7 +37,8 @@ def state_name(state: StateDescription, label: str, kind: str, scheme: str = "pe
     >>> state_name(StateDescription(0, 0.2, words, rules, (Share("S → · VP …", 0.8),), ()), "NP", "phrase")
     'subject personal pronouns: he, it'
     """
-    words = ", ".join(part.name for part in state.words[:_WORDS] if part.share >= _LEAST)
+    said = [part.name for part in state.words if part.share >= _LEAST]
+    words = ", ".join(([word for word in said if any(map(str.isalnum, word))] or said)[:_WORDS])
     place = _place(state, label, scheme)
     if kind == "tag":
         return ": ".join(part for part in (words, place) if part) or label

@@ -122,7 +122,8 @@ class StateViews:
 
 def _typical(state: StateDescription) -> str:
     """Return the word that stands for a state on the map, or the rule where it has no words."""
-    return next((part.name for part in (*state.words, *state.rules)), "")
+    names = [part.name for part in (*state.words, *state.rules)]
+    return next((name for name in names if any(map(str.isalnum, name))), names[0] if names else "")
 
 
 def _parent(state: StateDescription) -> str:

@@ -97,7 +97,7 @@ export async function copy(text, what) {
 }
 
 /** A row with a name, a bar and a number; a button where it leads somewhere. */
-export function bar(name, share, { onclick, title, pressed, signed } = {}) {
+export function bar(name, share, { onclick, title, pressed, signed, state } = {}) {
   const length = `${Math.min(100, 100 * Math.abs(share)).toFixed(1)}%`;
   const parts = [
     el("span", { class: "name" }, name),
@@ -106,7 +106,7 @@ export function bar(name, share, { onclick, title, pressed, signed } = {}) {
     el("span", { class: "number" }, signed ? share.toFixed(3) : percent(share)),
   ];
   if (!onclick) return el("div", { class: "bar", title }, parts);
-  return el("button", { class: "bar", type: "button", title, onclick, "aria-pressed": pressed }, parts);
+  return el("button", { class: "bar", type: "button", title, onclick, "aria-pressed": pressed, "data-tip": state === undefined ? null : `state ${state}` }, parts);
 }
 
 export const clear = (node, ...children) => node.replaceChildren(...children.flat(Infinity).filter(Boolean));

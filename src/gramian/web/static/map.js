@@ -17,10 +17,14 @@ function palette(states) {
 /** Draw the map; returns the figure, and functions to mark a state and to show what a search finds. */
 export function stateMap(about, posterior, choose) {
   const states = about.states, colours = palette(states);
-  const reach = (name) => { const all = states.map((one) => one[name]); return [Math.min(...all), Math.max(...all)]; };
-  const [left, right] = reach("x"), [low, high] = reach("y");
-  const place = (value, from, to, size) => EDGE + (to - from > 1e-9 ? (value - from) / (to - from) : 0.5) * (size - 2 * EDGE);
-  const spots = states.map((one) => ({ state: one, x: place(one.x, left, right, WIDTH), y: place(one.y, low, high, HEIGHT), r: 4 + 18 * Math.sqrt(one.share) }));
+  // Half of a place is where the state lies, half its rank among the others, so that a few that lie far off do not crowd the rest.
+  const spread = (name, size) => {
+    const all = states.map((one) => one[name]), least = Math.min(...all), reach = Math.max(...all) - least;
+    const rank = [...all.keys()].sort((one, two) => all[one] - all[two] || one - two).reduce((ranks, state, at) => { ranks[state] = at; return ranks; }, []);
+    return all.map((value, at) => EDGE + (reach > 1e-9 ? 0.5 * (value - least) / reach + 0.5 * rank[at] / (all.length - 1) : 0.5) * (size - 2 * EDGE));
+  };
+  const xs = spread("x", WIDTH), ys = spread("y", HEIGHT);
+  const spots = states.map((one, at) => ({ state: one, x: xs[at], y: ys[at], r: 4 + 18 * Math.sqrt(one.share) }));
   let scale = 1, dx = 0, dy = 0, wanted = null;
 
   const drawing = svg("svg", { class: "map", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": `Map of the ${states.length} states of ${about.name}` });

@@ -51,4 +51,5 @@ export async function showNode(panel, question, words, close) {
     states);
   title.focus({ preventScroll: true });
   choose = (await showStates(states, question.model, node.symbol, node.states)) ?? choose;
+  panel.querySelectorAll(".bar[data-tip]").forEach((one) => { one.dataset.more = choose.names?.get(Number(one.dataset.tip.split(" ")[1])) ?? ""; });
 }

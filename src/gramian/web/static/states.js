@@ -73,6 +73,7 @@ export async function showStates(where, model, symbol, posterior) {
     map ? el("p", {}, search, told) : null,
     el("div", { class: "described" }, map?.figure,
       el("div", {}, list, ordered.length > first ? more : null)));
+  choose.names = new Map(about.states.map((state) => [state.state, state.name]));
   return choose;
 }
 
@@ -83,7 +84,7 @@ export function stateBars(posterior, choose) {
   const rest = order.length - shown.length;
   return el("div", { class: "bars" },
     shown.map(([value, state]) => bar(`state ${state}`, value, {
-      signed: value < 0, onclick: () => choose(state), title: `show what state ${state} is` })),
+      signed: value < 0, onclick: () => choose(state), state })),
     rest > 0 ? el("p", { class: "hint" }, `and ${rest} more, ${percent(order.slice(shown.length).reduce((sum, [value]) => sum + value, 0))} together`) : null);
 }
 
