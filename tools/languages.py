@@ -105,8 +105,6 @@ The model is under {licence}, apart from gramian's own licence. It was made by `
 
 def build(code: str, data: Path, models: Path, jobs: int) -> dict[str, object]:
     """Train the model of a language, and write its package."""
-    from gramian import __version__
-    from gramian.io.files import writing
     from gramian.parsing.model_store import save_model
     from gramian.training import Recipe, train
 
@@ -130,18 +128,26 @@ def build(code: str, data: Path, models: Path, jobs: int) -> dict[str, object]:
         raise SystemExit(
             f"the model of {language.name} has {size:,} bytes, and at most {LARGEST:,} are allowed"
         )
-    facts = {"code": code, "version": __version__, **language._asdict()}
-    for name, text in (("pyproject.toml", _PROJECT), ("README.md", _README), ("LICENSE.md", _LICENCE)):
-        with writing(package / name) as file:
-            file.write(text.format(**facts))
-    with writing(module / "__init__.py") as file:
-        file.write(f'"""A model of {language.name} for gramian."""\n')
+    describe(code, package)
     cutter = None if model.text is None else model.text.cutter
     return {
         "bytes": size,
         "f1": metrics["f1"],
         "words cut as in the treebank": None if cutter is None else cutter.right,
     }
+
+
+def describe(code: str, package: Path) -> None:
+    """Write what a package has beside its model."""
+    from gramian import __version__
+    from gramian.io.files import writing
+
+    facts = {"code": code, "version": __version__, **LANGUAGES[code]._asdict()}
+    texts = {"pyproject.toml": _PROJECT, "README.md": _README, "LICENSE.md": _LICENCE}
+    texts[f"gramian_{code}/__init__.py"] = '"""A model of {name} for gramian."""\n'
+    for name, text in texts.items():
+        with writing(package / name) as file:
+            file.write(text.format(**facts))
 
 
 def main() -> int:

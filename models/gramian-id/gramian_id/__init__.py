@@ -1,0 +1,1 @@
+"""A model of Indonesian for gramian."""
