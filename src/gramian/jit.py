@@ -46,7 +46,8 @@ def helper_kernel(function: Kernel) -> Kernel:
 
 
 def _compiled(function: Kernel, **options: Any) -> Kernel:
-    compiled: Kernel = njit(nogil=True, error_model="numpy", **options)(function)
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
+    compiled: Kernel = njit(**options)(function)
     if isinstance(compiled, Dispatcher):  # not where compilation is switched off
         kept = KeptKernel(function, {**options, "fastmath": sorted(options.get("fastmath", ()))})
         compiled._cache = kept  # type: ignore[attr-defined]

@@ -37,6 +37,20 @@ def _grown(array, size):
 
 
 @kernel
+def _right_children_first(can_be_right, n_phrases):
+    """Return the phrases, those that can be right children before the others, and how many those are."""
+    phrases = np.empty(n_phrases, np.int32)
+    count = 0
+    for wanted in (True, False):
+        n_right = count
+        for symbol in range(n_phrases):
+            if can_be_right[symbol] == wanted:
+                phrases[count] = symbol
+                count += 1
+    return phrases, n_right
+
+
+@kernel
 def coarse_inside(tags, g, guesses, allowed, limits):
     """Fill the coarse chart bottom-up; return its :class:`Cells`.
 
@@ -60,9 +74,7 @@ def coarse_inside(tags, g, guesses, allowed, limits):
     cell_right_end = np.zeros(n_cells, np.int32)
     cell_scale = np.zeros(n_cells, np.int64)
     value, merit = np.zeros(n_phrases, np.float64), np.empty(n_phrases, np.float64)
-    can_be_right = g.can_be_right[:n_phrases]
-    n_right_phrases = can_be_right.sum()
-    phrases = np.concatenate((np.flatnonzero(can_be_right), np.flatnonzero(~can_be_right)))
+    phrases, n_right_phrases = _right_children_first(g.can_be_right, n_phrases)
     # Products of left and right child, summed over split points: a row for each left child that the cell has met.
     products = np.empty(n_symbols * n_symbols, np.float64)
     lefts, row_of = np.empty(n_symbols, np.int32), np.full(n_symbols, -1, np.int32)
@@ -297,17 +309,27 @@ def keep_likely(posterior, item_threshold, edges):
             edge_first[parent + 1] += 1
     for item in range(n_new):
         edge_first[item + 1] += edge_first[item]
-    order = np.empty(edge_first[n_new], np.int32)
-    fill = edge_first[:-1].copy()
+    # Sorted by rule, and then, in that order, dealt out to the parents.
+    n_kept, n_rules = edge_first[n_new], np.int32(0)
+    for edge in range(n_edges):
+        n_rules = max(n_rules, edge_rule[edge] + np.int32(1))
+    after_rule = np.zeros(n_rules + 1, np.int32)
     for edge in range(n_edges):
         if kept[edge]:
-            parent = number[edge_parent[edge]]
-            place = fill[parent]
-            fill[parent] += 1
-            while place > edge_first[parent] and edge_rule[order[place - 1]] > edge_rule[edge]:
-                order[place] = order[place - 1]
-                place -= 1
-            order[place] = edge
+            after_rule[edge_rule[edge] + 1] += 1
+    for rule in range(n_rules):
+        after_rule[rule + 1] += after_rule[rule]
+    by_rule = np.empty(n_kept, np.int32)
+    for edge in range(n_edges):
+        if kept[edge]:
+            by_rule[after_rule[edge_rule[edge]]] = edge
+            after_rule[edge_rule[edge]] += 1
+    order = np.empty(n_kept, np.int32)
+    fill = edge_first[:-1].copy()
+    for place in range(n_kept):
+        parent = number[edge_parent[by_rule[place]]]
+        order[fill[parent]] = by_rule[place]
+        fill[parent] += 1
     right = edge_right[order]
     for place in range(right.shape[0]):
         if right[place] >= 0:
@@ -334,7 +356,9 @@ def outside_guesses(tags, g):
     for tag in range(tags.start[0], tags.start[1]):
         total += before[0, tags.symbol[tag]] * tags.score[tag] * after[1, tags.symbol[tag]]
     if total > 0:
-        after_scale -= np.log(total) + after_scale[1]
+        shift = np.log(total) + after_scale[1]
+        for position in range(after_scale.shape[0]):
+            after_scale[position] -= shift
     return Guesses(before, after, before_scale, after_scale)
 
 
@@ -344,23 +368,26 @@ def _chain(tags, table, share, n_phrases, step):
     n, n_symbols = tags.start.shape[0] - 1, table.shape[1]
     chance, scale = np.zeros((n + 1, n_symbols), np.float64), np.zeros(n + 1, np.float64)
     position = 0 if step > 0 else n
-    chance[position] = table[table.shape[0] - 1]
+    out, row = chance[position], table[table.shape[0] - 1]
+    for i in range(n_symbols):
+        out[i] = row[i]
     for _ in range(n):
         known, position = position, position + step
         word = min(known, position)
         total = 0.0
+        out = chance[position]
         for tag in range(tags.start[word], tags.start[word + 1]):
             symbol = tags.symbol[tag]
             weight = tags.score[tag] * chance[known, symbol]
             total += weight
             rate = weight / share[symbol - n_phrases] if share[symbol - n_phrases] > 0 else 0.0
             row = table[symbol - n_phrases]
-            out = chance[position]
             for i in range(n_symbols):
                 out[i] += rate * row[i]
         scale[position] = scale[known]
         if total > 0:
-            chance[position] /= total
+            for i in range(n_symbols):
+                out[i] /= total
             scale[position] += np.log(total)
     return chance, scale
 
@@ -381,10 +408,12 @@ def pruned_forest(tags, g, allowed, limits):
     n = tags.start.shape[0] - 1
     words_scale = 0.0  # each word's best tag counts as 1, so that single precision suffices for any emissions
     for word in range(n):
-        scores = tags.score[tags.start[word] : tags.start[word + 1]]
-        best = scores.max()
+        best = 0.0
+        for tag in range(tags.start[word], tags.start[word + 1]):
+            best = max(best, tags.score[tag])
         if best > 0:
-            scores /= best
+            for tag in range(tags.start[word], tags.start[word + 1]):
+                tags.score[tag] /= best
             words_scale += np.log(best)
     cells = coarse_inside(tags, g, outside_guesses(tags, g), allowed, limits)
     symbol, inside, cell_first, cell_child_first, _, cell_scale = cells
@@ -396,7 +425,8 @@ def pruned_forest(tags, g, allowed, limits):
         total += posterior[item]
     log_total = -np.inf
     if total > 0:
-        posterior /= total
+        for item in range(cell_child_first[top], cell_first[top + 1]):
+            posterior[item] /= total
         log_total = np.log(total) + cell_scale[top] * _LOG_TWO + words_scale
     root = posterior[cell_first[top] :].copy()
     edges = _edge_room(_EDGES)
