@@ -167,8 +167,8 @@ def _decompressed(stream: BinaryIO) -> BinaryIO:
 def is_written_through(path: str | os.PathLike[str]) -> bool:
     """Whether something else than a file is of this name, a device or a pipe: it is written to, and never replaced."""
     place = os.path.abspath(path)
-    if place.startswith(("/dev/", "/proc/")) and os.path.exists(place):
-        return True  # /dev/stdout may be a file, but not its name
+    if place.startswith(("/dev/", "/proc/")) and os.path.islink(place) and os.path.exists(place):
+        return True  # /dev/stdout may stand for a file, but its name is not that file's
     return os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place)
 
 
