@@ -191,3 +191,13 @@ def test_parsing_does_not_import_the_learners(folder):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.splitlines()[-1] == "False"
+
+
+def test_marginals_as_they_are(folder):
+    """A word of a tag that no head takes has no tree under the grammar: helped, or told to be improper."""
+    lonely = "1\tx\t_\tX\tX\t_\t0\troot\t_\t_\n\n"
+    (folder / "lonely.conllu").write_text(lonely)
+    assert run("train", folder / "lonely.conllu", "-o", folder / "lonely", "--method", "det").exit_code == 0
+    two = "1\tx\t_\tX\tX\t_\t_\t_\t_\t_\n2\tx\t_\tX\tX\t_\t_\t_\t_\t_\n\n"
+    assert "1 backed off" in run("parse", "-m", folder / "lonely", text=two).stderr
+    assert "1 improper" in run("parse", "-m", folder / "lonely", "--no-backoff", text=two).stderr

@@ -153,3 +153,34 @@ def test_progress_is_told_unless_quiet(run: Run, numbered: Path, tmp_path: Path)
     arguments = ("train", numbered, "-o", tmp_path / "model", "--method", "em", "--states", "2")
     assert "EM start 2: log-likelihood" in run(*arguments)[2]
     assert run(*arguments, "--quiet", "--force") == (0, "", "")
+
+
+def test_options_of_papers(run: Run, numbered: Path, tmp_path: Path) -> None:
+    published = ("--basis", "symbols", "--no-empty", "--statistic", "substring", "--mass", "0.001")
+    assert (
+        run("train", numbered, "-o", tmp_path / "raw", "--method", "spectral", "--states", "2", *published)[0]
+        == 0
+    )
+    few = ("--iterations", "3", "--restarts", "1")
+    assert run("train", numbered, "-o", tmp_path / "few", "--method", "em", "--states", "2", *few)[0] == 0
+    made = ("--complete", "2", "--penalty", "0.001", "--basis-size", "6", "--repair", "cluster")
+    assert (
+        run("train", numbered, "-o", tmp_path / "made", "--method", "spectral-em", "--states", "2", *made)[0]
+        == 0
+    )
+    assert run("train", numbered, "-o", tmp_path / "square", "--method", "quadratic", "--states", "2")[0] == 0
+    code, _, err = run("train", numbered, "-o", tmp_path / "bad", "--method", "em", "--basis-size", "5")
+    assert code == 2
+    assert "--basis-size goes with --method spectral or spectral-em or quadratic or convex, not em" in err
+    out = run("train", "--help")[1]
+    assert out.index("Usual options:") < out.index("Basis and statistics") < out.index("Research:")
+
+
+def test_both_ways_to_draw_tell_what_they_redirect(
+    run: Run, model: Path, numbered: Path, tmp_path: Path
+) -> None:
+    for way in ("own", "published"):
+        told = ("--clusters", "3", "--way", way, "--strings", numbered)
+        code, _, err = run("draw", model, "-o", tmp_path / f"{way}.svg", *told)
+        assert code == 0
+        assert "% of moves redirected" in err

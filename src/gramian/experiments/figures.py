@@ -13,7 +13,7 @@ from gramian.io.files import write_bytes
 # Colours that people with colour blindness can tell apart (Okabe and Ito), and marks for those who print in grey.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f")
 _MARKS = "osD^vPX*"
-_LEVELS: tuple[Any, ...] = (":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
+_LEVELS: tuple[Any, ...] = (":", "-.", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 5)))
 _STYLE: Any = {
     "figure.figsize": (5.1, 3.5),
     "figure.constrained_layout.use": True,
@@ -57,9 +57,10 @@ def draw(figure: Figure, folder: Path) -> str:
 
 def _draw_lines(axes: Any, figure: Figure) -> None:
     shown = [line for line in figure.lines if line.points]
-    for number, line in enumerate(shown):
-        xs, ys, bars = _places(line)
-        axes.errorbar(xs, ys, yerr=bars, capsize=3, **_looks(number, line))
+    for kind in ([line for line in shown if not line.is_level], [line for line in shown if line.is_level]):
+        for number, line in enumerate(kind):  # so that a baseline looks the same in all figures
+            xs, ys, bars = _places(line)
+            axes.errorbar(xs, ys, yerr=bars, capsize=3, **_looks(number, line))
     _mark_places(axes, figure)
     if figure.log_y:
         axes.set_yscale("log")

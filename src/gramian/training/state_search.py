@@ -112,7 +112,7 @@ class StateSearch:
 def clustering(recipe: Recipe) -> SpectralClustering:
     """Return the clustering that has the parameters of a recipe's learner."""
     made = SpectralClustering()
-    known, own = made.plain_params(), recipe.learner().plain_params()
+    known, own = (one.get_params(deep=False) for one in (made, recipe.learner()))
     return made.set_params(**{name: value for name, value in own.items() if name in known})
 
 

@@ -12,7 +12,7 @@ from gramian.learn.search import ClusterCache
 from gramian.training import Recipe, TrainingData
 from gramian.training import state_search as module
 from gramian.training.parallel import Outcome
-from gramian.training.state_search import StateSearch, f1_score
+from gramian.training.state_search import StateSearch, clustering, f1_score
 from gramian.trees import Tree
 
 RECIPE = Recipe(method="spectral-em", n_states=2, max_iter=1, allocation="all", random_state=3)
@@ -75,3 +75,14 @@ def test_tasks_and_threads_score_the_same(data, monkeypatch, tmp_path):
 def test_a_judge_without_trees(data):
     with pytest.raises(InputError, match="no tree to score candidates on"):
         StateSearch(data, RECIPE, [])
+
+
+def test_candidates_are_clustered_as_the_recipe_says():
+    """Every option of the recipe's learner that clustering has, those of words among them."""
+    made = clustering(
+        Recipe(method="spectral-em", rare_words=20, k_means_start="random", svd_rank=3, n_states=5)
+    )
+    assert (made.lexicon.rare, made.features.rare_words) == (19, 20)
+    assert (made.clustering.start, made.clustering.rank, made.n_states) == ("random", 3, 5)
+    moments = clustering(Recipe(method="spectral-moments", scaling=False))
+    assert (moments.features.templates, moments.features.scaling) == ("paper", False)

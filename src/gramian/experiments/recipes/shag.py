@@ -151,9 +151,9 @@ def sections(results: Results) -> list[Section]:
     lines: dict[int, list[Line]] = {figure: [] for figure in FIGURES}
     fixed: dict[str, float] = {}
     rows: list[list[Entry]] = []
+    numbers = sorted({*results.options["states"], *results.options["em_states"]})
     for name in results.options["variants"]:
         variant = VARIANTS[name]
-        numbers = sorted({*results.options["states"], *results.options["em_states"]})
         places = numbers if variant.states is None else [variant.states]
         line = results.line(name, [(states, f"{name}/{states}") for states in places], "uas")
         if not line.points:
@@ -172,6 +172,14 @@ def sections(results: Results) -> list[Section]:
     columns = "variant, states, UAS, improper sentences, % of all, UAS with DET+F there, seconds of training"
     score = "unlabelled attachment score"
     parts: list[Table | Figure | Picture] = [Table("best", caption, columns.split(", "), rows, published)]
+
+    shares: list[list[Entry]] = [
+        [name, *(results.value(f"{name}/{n}", "share", 1) for n in numbers)]
+        for name in results.options["variants"]
+        if VARIANTS[name].states is None
+    ]
+    caption = "Sentences whose marginals are no distribution, in percent, by number of states"
+    parts.append(Table("improper", caption, ["variant", *map(str, numbers)], shares))
 
     def level(shown: list[Line]) -> list[Line]:
         """Return the deterministic baselines from one end of a figure to the other."""
