@@ -1,4 +1,4 @@
-"""What learning from text costs as there is more of it: processor seconds and memory, and both for a hundred thousand sentences.
+"""What learning from text costs as there is more of it: processor seconds, and how memory grows.
 
 python -m benchmarks.text_cost TREES TEACHER TEXT [--sizes 1000 4000] [--in-memory 1000] [--known words]
 
@@ -93,7 +93,6 @@ def main() -> None:
         "cpu seconds for 100,000 more sentences": {
             name: round(growth(f"cpu seconds of {name}")) for name in ("parsing", "learning")
         },
-        "megabytes for 100,000 more sentences": round(growth("peak megabytes")),
         "ratio of sentences": round(int(most["sentences"]) / int(least["sentences"]), 2),
         "ratio of memory": round(float(most["peak megabytes"]) / float(least["peak megabytes"]), 3),
     }
