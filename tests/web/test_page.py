@@ -536,7 +536,7 @@ def test_states_of_any_label(page):
 
 def test_dependencies_and_the_automata_of_a_head(page):
     page.open("tab=dependencies&s=The/DT dog/NN slept/VBD ./.&in=tagged")
-    words = page.shadow(".paper", "text:not([class])")
+    words = page.shadow(".paper", "text.word")
     assert [one.text for one in words] == ["The", "dog", "slept", "."]
     page.click(words[2])
     page.until(lambda: len(page.all("#head .paper")) == 2)
