@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: setup test test-bounds test-lowest test-newest lint bench docs demo wheel clean
+.PHONY: setup test test-bounds test-lowest test-newest lint bench docs demo wheel release-check clean
 
 setup: $(STAMP)
 
@@ -49,5 +49,8 @@ $(VENV)/.docs-ready: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group docs
 	touch $@
 
+release-check: $(STAMP)  # wheel and sdist, built and tried in fresh environments
+	$(BIN)/python -m tools.release_check
+
 clean:
-	rm -rf $(VENV) build dist src/gramian/kernels runs/demo docs/_build docs/gallery .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist src/gramian/kernels runs/demo docs/_build docs/gallery docs/reference docs/labels.md .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -10,9 +10,11 @@ from gramian import __version__
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "examples")]  # examples of the gallery import made_up_english
 
+import glossary_pages  # noqa: E402
 from reference_pages import write  # noqa: E402
 
 write(HERE / "reference")
+glossary_pages.write(HERE / "labels.md")
 
 project = "gramian"
 author = "The gramian authors"
@@ -27,7 +29,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.zip", "gallery/*.py"]
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 html_theme = "furo"
@@ -48,5 +50,5 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"(demo|made_up_english)\.py",
     "download_all_examples": False,
     "show_memory": False,
-    "min_reported_time": 1000,
+    "write_computation_times": False,
 }

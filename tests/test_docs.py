@@ -10,6 +10,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,36 +29,50 @@ NOT_RUN = ("pip ", "make ", "git ")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PAGES = [
     page
-    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
+    for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/howto/*.md")))
     if BLOCK.search(page.read_text("utf-8"))
 ]
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A folder with what pages speak of: trees of a made-up English, a model, and the repository's own files."""
-    monkeypatch.syspath_prepend(ROOT / "examples")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """What pages speak of: trees of a made-up English, and a model."""
     from gramian.corpus import Treebank
     from gramian.learn import SpectralClustering
     from gramian.parsing.model import Model
     from gramian.parsing.model_store import save_model
-    from made_up_english import sample
 
-    for name in ("tests", "examples"):
-        (tmp_path / name).symlink_to(ROOT / name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "examples")
+        from made_up_english import sample
+
+    folder = tmp_path_factory.mktemp("made")
     for names, seed in ((("train",), 1), (("dev", "test", "parsed", "other"), 2)):
         trees = list(sample(300, seed))
         for name in names:
-            (tmp_path / f"{name}.mrg").write_text("".join(f"{tree}\n" for tree in trees), encoding="utf-8")
-    learner = SpectralClustering(8).fit(Treebank.read("train.mrg"))
-    save_model(Model(learner.model_, report=learner.report_), "my.grammar")
-    gramian.load("my.grammar").parse("Anna slept .")  # compiled by now, so that no command says it compiles
+            (folder / f"{name}.mrg").write_text("".join(f"{tree}\n" for tree in trees), encoding="utf-8")
+    learner = SpectralClustering(8).fit(Treebank.read(folder / "train.mrg"))
+    save_model(Model(learner.model_, report=learner.report_), folder / "my.grammar")
+    gramian.load(folder / "my.grammar").parse(
+        "Anna slept ."
+    )  # compiled by now, so that no command says it compiles
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    """A folder with copies of these, and the repository's own files."""
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    for name in ("tests", "examples"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    for file in made.iterdir():
+        shutil.copy(file, tmp_path)
     return tmp_path
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_of_a_page(page, folder):
     text = page.read_text("utf-8")
     if "-o my.grammar" in text:  # a page that trains the model itself

@@ -90,7 +90,7 @@ export function stateMap(about, posterior, choose) {
     el("span", {}, el("span", { class: "dot", style: `background:${colour}` }), ` ${parent === "root" ? "the whole" : `below ${parent}`}`));
   if (colours.size > COLOURS.length) legend.push(el("span", {}, el("span", { class: "dot", style: `background:${OTHER}` }), " below others"));
   const figure = el("figure", { class: "mapped" },
-    el("div", { class: "tools" }, tool("+", "Nearer", () => zoom(1.5)), tool("−", "Further", () => zoom(1 / 1.5)), tool("all", "The whole map", () => zoom(0))), drawing,
+    el("div", { class: "tools" }, tool("+", "Nearer", () => zoom(1.5)), tool("−", "Further", () => zoom(1 / 1.5)), tool("whole", "The whole map", () => zoom(0))), drawing,
     el("figcaption", { class: "hint" }, el("div", { class: "legend" }, legend),
       `Near is alike in rules, words and places; large is frequent${posterior ? "; strong is probable here" : ""}. The plane keeps ${percent(about.explained)} of the variance. Drag when zoomed in.`));
   arrange();

@@ -10,7 +10,7 @@ const LARGEST = 1.7;  // times the size of its text that a small tree grows to f
 
 /** Make a card; `options` are the words, the title's extra, facts, whether it stands alone, and what to do with a chosen node. */
 export function makePanel(row, place, { words, extra, facts, alone, choose, showStates, statesChanged }) {
-  const scroll = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "The tree" });
+  const scroll = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Tree ${place + 1}` });
   const own = { row, layout: null, zoom: null, drawing: null, states: null };
   const title = row.isGold ? row.title : verdict(row, words);
   own.draw = () => {
@@ -46,9 +46,9 @@ export function makePanel(row, place, { words, extra, facts, alone, choose, show
     statesChanged(own.states !== null);
     own.draw();
   };
-  const stateButton = tool("states", "Show the most probable state of every node", own.toggleStates, { "aria-pressed": false });
+  const stateButton = tool("states", "Show states: the most probable one of every node", own.toggleStates, { "aria-pressed": false });
   const arcs = row.dependencies ? el("details", { class: "dependencies", open: alone },
-    el("summary", {}, "Dependencies, by head rules"), el("div", { class: "scroll wide", tabindex: 0, role: "region", "aria-label": "Dependencies" },
+    el("summary", {}, "Dependencies, by head rules"), el("div", { class: "scroll wide", tabindex: 0, role: "region", "aria-label": `Dependencies of tree ${place + 1}` },
       drawArcs(words, row.nodes.filter((node) => node.word !== null).map((node) => node.label), row.dependencies.heads, row.dependencies.relations))) : null;
   own.figure = el("figure", { class: "parse", "data-place": place },
     el("header", {}, el("h2", {}, title, extra ? el("small", {}, ` ${extra}`) : null), el("span", { class: "facts" }, facts)),
@@ -57,7 +57,7 @@ export function makePanel(row, place, { words, extra, facts, alone, choose, show
     scroll,
     el("div", { class: "tools", role: "group", "aria-label": "Tools" },
       tool("−", "Smaller", () => zoom(0.8)), tool("+", "Larger", () => zoom(1.25)), tool("fit", "Fit the width", () => zoom(0)),
-      tool("turn", "Words in a row, in a column, or as an outline", () => {
+      tool("turn", "Turn: words in a row, in a column, or as an outline", () => {
         own.layout = { row: "column", column: "outline", outline: "row" }[own.shown];
         own.zoom = null;
         own.draw();

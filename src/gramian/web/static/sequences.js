@@ -58,7 +58,7 @@ export function automatonView(where, about, symbols, clusters, changed) {
       clear(shown, el("p", { class: "wrong" }, error.message));
     }
   };
-  clear(where, el("form", { class: "options", onsubmit: (event) => { event.preventDefault(); run(); } },
+  clear(where, el("h2", {}, "Automaton", el("small", {}, ` ${about.name}`)), el("form", { class: "options", onsubmit: (event) => { event.preventDefault(); run(); } },
     el("label", { style: "flex:1 1 20rem" }, "Symbols ", field), el("label", {}, "States in the picture ", count),
     el("button", { class: "main" }, "Step")),
     el("p", { class: "hint" }, `${about.name}: ${about.states} states, ${about.alphabet.length} symbols, such as ${about.alphabet.slice(0, 12).join(" ")}. ` +
@@ -80,7 +80,7 @@ export async function dependencyView(where, question, chosen, choose) {
   }
   const panel = el("section", { id: "head", "aria-live": "polite" });
   const drawing = picture(parse.svg, `Dependency tree of: ${parse.words.join(" ")}`);
-  const words = [...drawing.shadowRoot.querySelectorAll("text:not([class])")];
+  const words = [...drawing.shadowRoot.querySelectorAll("text.word")];
   const show = (number) => {
     words.forEach((one, at) => { one.style.fontWeight = at === number ? "bold" : ""; one.style.fill = at === number ? "#9a3b00" : ""; });
     choose(number);
@@ -98,6 +98,7 @@ export async function dependencyView(where, question, chosen, choose) {
     el("td", {}, parse.tags[number]), el("td", {}, parse.heads[number] ? parse.words[parse.heads[number] - 1] : "root"),
     el("td", {}, parse.relations[number]), el("td", { class: "number" }, percent(parse.confidences[number]))));
   clear(where,
+    el("h2", {}, "Dependencies", el("small", {}, ` by ${question.name ?? "the dependency parser"}`)),
     el("div", { class: "steps" }, el("span", { class: "hint" }, `Status: ${parse.status}. Click a word for the automata of its modifiers.`),
       ...[["CoNLL-U", () => parse.conllu], ["JSON", () => JSON.stringify(parse)], ["SVG", () => parse.svg]].map(([name, text]) =>
         el("button", { type: "button", class: "quiet", onclick: () => copy(text(), `as ${name}`) }, `Copy ${name}`))),

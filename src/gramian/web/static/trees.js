@@ -121,8 +121,7 @@ function drawNode(node, words, choose) {
   parts.push(svg("text", {
     x: node.x + node.labelWidth / 2, y: node.y + 5, style: paint && `fill:${paint.ink}`, class: node.word === null ? "" : "tag",
   }, node.label || "·"));
-  if (node.note) parts.push(svg("text", { class: "note", x: node.x + node.labelWidth + 2, y: node.y + 4 }, node.note));
-  if (node.word !== null) parts.push(svg("text", { class: "word", x: node.wordX, y: node.wordY + 5 }, node.word));
+  if (node.word !== null) parts.push(" ", svg("text", { class: "word", x: node.wordX, y: node.wordY + 5 }, node.word));
   return svg("g", {
     class: `node${node.differs ? " differs" : ""}`, role: "treeitem", tabindex: node.number ? -1 : 0,
     "aria-level": node.depth, "aria-label": describe(node, words), "data-number": node.number,
@@ -143,6 +142,8 @@ export function drawTree(nodes, words, { layout, choose, label, states = null })
       drawing.append(svg("path", { d: node.children.map((child) => edge(node, child, layout)).join("") }));
   const groups = made.map((node) => drawNode(node, words, choose));
   drawing.append(...groups);
+  for (const node of made)
+    if (node.note) drawing.append(svg("text", { class: "note", "aria-hidden": "true", x: node.x + node.labelWidth + 2, y: node.y + 4 }, node.note));
 
   let current = 0;
   const focus = (number) => {

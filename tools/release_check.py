@@ -1,0 +1,144 @@
+"""Before a release: are the sdist and the wheel whole, and do they work where nothing else is?
+
+    python -m tools.release_check [--quick]
+
+Builds both in a fresh environment, looks at their metadata, licences and contents, installs the wheel in a second fresh environment and
+parses a sentence there; ``--quick`` leaves that out. Prints what was checked; exit code 1 if anything is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+import venv
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DATA = re.compile(r"\.(mrg|psd|conllu|conll|parquet|csv)(\.(gz|xz|bz2|zst))?$")
+LARGEST = {"whl": 120, "gz": 140}  # megabytes
+
+
+def run(*command: object, cwd: Path = ROOT) -> str:
+    done = subprocess.run([str(word) for word in command], cwd=cwd, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def environment(folder: Path) -> Path:
+    venv.create(folder, with_pip=True)
+    return folder / "bin" / "python"
+
+
+def faults_of_names(names: list[str]) -> list[str]:
+    """Return what should not be inside: data, compiled files, hidden folders."""
+    odd = [
+        name
+        for name in names
+        if DATA.search(name) or name.endswith((".pyc", ".nbi.lock")) or "/." in f"/{name}"
+    ]
+    return [f"{name} should not be inside" for name in odd if not name.endswith(".gitignore")]
+
+
+def faults_of_metadata(text: str) -> list[str]:
+    metadata = Parser().parsestr(text)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    found = [
+        f"{name} is missing from the metadata"
+        for name in (
+            "Version",
+            "Summary",
+            "License-Expression",
+            "Requires-Python",
+            "License-File",
+            "Description-Content-Type",
+        )
+        if not metadata[name]
+    ]
+    if set(metadata.get_all("Classifier", [])) != set(project["classifiers"]):
+        found.append("the classifiers are not those of pyproject.toml")
+    if set(metadata.get_all("Provides-Extra", [])) != set(project["optional-dependencies"]):
+        found.append("the extras are not those of pyproject.toml")
+    return found
+
+
+def faults_of_citation(version: str) -> list[str]:
+    cited = re.search(r"^version: (\S+)", (ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
+    changed = f"## {version}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    return [
+        *([] if cited and cited[1] == version else [f"CITATION.cff does not say version {version}"]),
+        *([] if changed else [f"CHANGELOG.md has no section {version}"]),
+    ]
+
+
+def check(dist: Path) -> list[str]:
+    """Return what is wrong with the wheel and the sdist of a folder."""
+    [wheel], [sdist] = dist.glob("*.whl"), dist.glob("*.tar.gz")
+    faults = []
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        metadata = next(name for name in names if name.endswith(".dist-info/METADATA"))
+        text = archive.read(metadata).decode("utf-8")
+        faults += faults_of_metadata(text) + faults_of_names(names)
+        wanted = (
+            "licenses/LICENSE",
+            "gramian/models/LICENSE.md",
+            "gramian/py.typed",
+            "gramian/web/static/index.html",
+        )
+        for name in (*wanted, "gramian/trees/labels.glossary"):
+            if not any(one.endswith(name) for one in names):
+                faults.append(f"the wheel lacks {name}")
+    with tarfile.open(sdist) as archive:
+        names = archive.getnames()
+        faults += faults_of_names(names)
+        faults += [
+            f"the sdist lacks {name}"
+            for name in ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "pyproject.toml")
+            if not any(one.count("/") == 1 and one.endswith(f"/{name}") for one in names)
+        ]
+    for file in (wheel, sdist):
+        size = file.stat().st_size / 1e6
+        print(f"{file.name}: {size:.1f} MB")
+        if size > LARGEST[file.name.rpartition(".")[2]]:
+            faults.append(f"{file.name} is larger than {LARGEST[file.name.rpartition('.')[2]]} MB")
+    return faults + faults_of_citation(str(Parser().parsestr(text)["Version"]))
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--quick", action="store_true", help="do not install the wheel")
+    chosen = options.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        builder = environment(folder / "builder")
+        run(builder, "-m", "pip", "install", "--quiet", "build")
+        run(builder, "-m", "build", "--outdir", folder / "dist", ROOT)
+        faults = check(folder / "dist")
+        if not chosen.quick:
+            python = environment(folder / "fresh")
+            [wheel] = (folder / "dist").glob("*.whl")
+            run(python, "-m", "pip", "install", "--quiet", wheel)
+            print(run(python, "-m", "gramian", "doctor", cwd=folder).rstrip())
+            tree = run(
+                python, "-c", "import gramian; print(gramian.load().parse('It works .').tree)", cwd=folder
+            )
+            if not tree.startswith("("):
+                faults.append(f"a fresh installation parses to {tree!r}")
+    for fault in faults:
+        print(f"wrong: {fault}")
+    print("ready for a release" if not faults else f"{len(faults)} faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
