@@ -55,7 +55,8 @@ def _check_rules(grammar: LPCFG) -> None:
             _check_factors(grammar.factors, states[rules])
             sizes[grammar.factors.rank > 0] = 0
         _fit(grammar, **{name: (int(sizes.sum()),)})
-        _require(len(np.unique(rules, axis=0)) == len(rules), f"{name} rules are distinct")
+        keys = np.sort(rules.astype(np.int64) @ len(states) ** np.arange(width))
+        _require((np.diff(keys) > 0).all(), f"{name} rules are distinct")
     numbers = (len(grammar.binary_rules), len(grammar.unary_rules), len(states))
     weights = dict(zip(("binary_weight", "unary_weight", "root_weight"), numbers, strict=True))
     given = [name for name in weights if getattr(grammar, name) is not None]
