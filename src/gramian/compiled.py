@@ -96,7 +96,8 @@ class KeptKernel(NullCache):
     """What is kept of one kernel: the cache that numba's dispatcher asks before it compiles, and tells after."""
 
     def __init__(self, function: Any, options: dict[str, Any]) -> None:
-        self._name = f"{function.__module__.removeprefix('gramian.')}.{function.__qualname__}"
+        name = f"{function.__module__.removeprefix('gramian.')}.{function.__qualname__}"
+        self._name = name.translate({ord("<"): None, ord(">"): None})  # which not all file names may hold
         self.source = function.__code__.co_filename
         others: list[Any] = [
             value for value in function.__globals__.values() if isinstance(value, Dispatcher)

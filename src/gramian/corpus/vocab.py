@@ -91,17 +91,16 @@ def shape(word: str, initial: bool = False) -> str:
     """Return the shape class of a word of any language, such as ``Xx`` for Paris, ``X-d`` for IL-2 and ``d`` for 2,500."""
     if len(word) > 2 * _SEEN:  # no word, and looking at it would take as long as it is
         word = word[:_SEEN] + word[-_SEEN:]
-    letters = [character for character in word if character.isalpha()]
-    digit = any(character.isdigit() for character in word)
+    letters = list(filter(str.isalpha, word))
+    digit = any(map(str.isdigit, word))
     if letters:
-        if all(character.isupper() for character in letters):
+        capitals = sum(map(str.isupper, letters))
+        if capitals == len(letters):
             kind = "X"
         elif letters[0].isupper() and word[0].isalpha():
-            kind = "i" if initial else "Xx" if sum(map(str.isupper, letters)) == 1 else "XxX"
-        elif any(character.isupper() for character in letters):
-            kind = "xX"
+            kind = "i" if initial else "Xx" if capitals == 1 else "XxX"
         else:
-            kind = "x"
+            kind = "xX" if capitals else "x"
     else:
         kind = "" if digit else "p"
     if "-" in word.strip("-"):
