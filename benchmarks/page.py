@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from urllib.parse import urlparse
+from urllib.parse import urlencode, urlparse
 
 import gramian
 import gramian.web
@@ -41,6 +41,10 @@ class Client:
         response = self._connection.getresponse()
         response.read()
         return response.status
+
+    def get(self, path: str):
+        self._connection.request("GET", path)
+        return json.load(self._connection.getresponse())
 
 
 def median_milliseconds(task, sentences) -> float:
@@ -107,6 +111,10 @@ def main() -> int:
         address = process.stdout.readline().strip()
         client = Client(address)
         client.parse(sentences[0])
+        symbols = client.get("/api/about")["models"][0]["symbols"][:10]
+        first = median_milliseconds(
+            lambda one: client.get(f"/api/states?{urlencode({'symbol': one['symbol']})}"), symbols
+        )
         for sentence in sentences:
             client.parse(sentence)
             parser.parse(sentence.split())
@@ -134,6 +142,7 @@ def main() -> int:
                 "page kilobytes": round(sum(file.stat().st_size for file in static.iterdir()) / 1000, 1),
                 "words": statistics.median(len(one.split()) for one in sentences),
                 "answer milliseconds": round(waited, 1),
+                "first states milliseconds": round(first, 1),
                 "server CPU milliseconds": round(1000 * served / len(5 * sentences), 2),
                 "parser CPU milliseconds": round(1000 * alone / len(5 * sentences), 2),
                 "ratio": round(served / alone, 2),

@@ -125,6 +125,21 @@ class Describer:
             )
         self._grammar, self._view = grammar, _View(grammar)
 
+    def within(self, symbol: int) -> Doubles:
+        """Return how probable each word of a tag, or each rule of a phrase, is in each state; shape (states, words or rules)."""
+        if symbol >= self._grammar.n_phrases:
+            return self._view.words(symbol)
+        rules = [rule.towards[0].sum(axis=1) for rule in self._view.rules_of[symbol]]
+        return np.column_stack([np.zeros(int(self._grammar.n_states[symbol])), *rules])
+
+    def around(self, symbol: int) -> Doubles:
+        """Return how often each state stands in each place of each rule, and at the root; shape (states, places)."""
+        first, end = self._grammar.state_start[symbol : symbol + 2]
+        root = self._view.roots * self._grammar.root[first:end].astype(np.float64)
+        return np.column_stack(
+            [root, *(self._view.mass(rule, place) for rule, place in self._view.uses[symbol])]
+        )
+
     @cached_property
     def _sampler(self) -> TreeSampler:
         return TreeSampler(self._grammar, max_length=_LONGEST)
@@ -301,18 +316,34 @@ class _View:
         def add(name: str, mass: Doubles) -> None:
             found[name] = found.get(name, np.zeros(len(mass))) + mass
 
-        children = 0.0  # how many nodes have a parent; the others are roots
-        for parent, rules in enumerate(self.rules_of):
-            weight = self.use[parent] * grammar.prior(parent).astype(np.float64)
-            for rule in rules:
-                children += len(rule.children) * float(weight @ rule.towards[0].sum(axis=1))
-                for place, child in enumerate(rule.children):
-                    if child == symbol:
-                        add(self._place(rule, place), weight @ rule.towards[place])
+        for rule, place in self.uses[symbol]:
+            add(self._place(rule, place), self.mass(rule, place))
         root = grammar.root[grammar.state_start[symbol] : grammar.state_start[symbol + 1]]
         if root.any():
-            add("root", max(0.0, 1 - children) * root.astype(np.float64))
+            add("root", self.roots * root.astype(np.float64))
         return found
+
+    def mass(self, rule: _Rule, place: int) -> Doubles:
+        """Return how often each state stands at a place of a rule, among all nodes."""
+        weight = self.use[rule.parent] * self.grammar.prior(rule.parent).astype(np.float64)
+        return weight @ rule.towards[place]
+
+    @cached_property
+    def uses(self) -> list[list[tuple[_Rule, int]]]:
+        """For each symbol the rules that have it as a child, and where."""
+        found: list[list[tuple[_Rule, int]]] = [[] for _ in self.rules_of]
+        for rules in self.rules_of:
+            for rule in rules:
+                for place, child in enumerate(rule.children):
+                    found[child].append((rule, place))
+        return found
+
+    @cached_property
+    def roots(self) -> float:
+        """The share of nodes that have no parent."""
+        return max(
+            0.0, 1 - sum(float(self.mass(rule, place).sum()) for found in self.uses for rule, place in found)
+        )
 
     def _place(self, rule: _Rule, place: int) -> str:
         """Return how a place in a rule is written."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gramian.grammar.describe import Describer
 from gramian.grammar.lpcfg import LPCFG
 
 Doubles = npt.NDArray[np.float64]
@@ -29,8 +30,8 @@ class StateMap(NamedTuple):
     nearest: list[list[int]]
 
 
-def state_map(grammar: LPCFG, symbol: int) -> StateMap:
-    """Lay out the states of a symbol, given by its number in ``grammar.symbols``.
+def state_map(grammar: LPCFG, symbol: int, describer: Describer | None = None) -> StateMap:
+    """Lay out the states of a symbol, given by its number in ``grammar.symbols``; a `describer` of the grammar saves reading it again.
 
     Examples
     --------
@@ -41,9 +42,9 @@ def state_map(grammar: LPCFG, symbol: int) -> StateMap:
     >>> state_map(grammar, grammar.symbols.index("S"))
     StateMap(points=[(0.0, 0.0)], explained=1.0, nearest=[[]])
     """
-    within = _words(grammar, symbol) if symbol >= grammar.n_phrases else _rules(grammar, symbol)
-    around = _places(grammar, symbol)
-    vectors = np.sqrt(np.hstack([_normalised(within), _normalised(around)]) / 2)
+    known = describer or Describer(grammar)
+    parts = [_normalised(known.within(symbol)), _normalised(known.around(symbol))]
+    vectors = np.sqrt(np.hstack(parts) / 2)
     share = grammar.prior(symbol).astype(np.float64)
     share = share / share.sum()
     centred = vectors - share @ vectors
@@ -69,40 +70,3 @@ def state_map(grammar: LPCFG, symbol: int) -> StateMap:
 def _normalised(counts: Doubles) -> Doubles:
     counts = np.maximum(counts, 0.0)  # rules of low rank may lie slightly below zero
     return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
-
-
-def _rules(grammar: LPCFG, symbol: int) -> Doubles:
-    """Return the probability of each rule of a phrase, by state; shape (states, rules)."""
-    binary = np.flatnonzero(grammar.binary_rules[:, 0] == symbol).tolist()
-    unary = np.flatnonzero(grammar.unary_rules[:, 0] == symbol).tolist()
-    columns = [np.zeros(int(grammar.n_states[symbol])), *map(grammar.rule_sums, binary)]
-    columns += [grammar.unary_block(rule).sum(axis=1, dtype=np.float64) for rule in unary]
-    return np.column_stack(columns)
-
-
-def _words(grammar: LPCFG, symbol: int) -> Doubles:
-    """Return the probability of each word of a tag, by state; shape (states, words)."""
-    lexicon = grammar.lexicon
-    entries = np.flatnonzero(lexicon.entry_tag == symbol - grammar.n_phrases)
-    sizes = lexicon.n_states[lexicon.entry_tag].astype(np.int64)
-    first = np.cumsum(sizes) - sizes
-    word = np.repeat(np.arange(len(lexicon.words)), np.diff(lexicon.entry_start))[entries]
-    weight = lexicon.entry_probability[entries] * lexicon.word_count[word].astype(np.float64)
-    states = lexicon.entry_states[first[entries][:, None] + np.arange(grammar.n_states[symbol])]
-    return np.asarray((weight[:, None] * states).T, np.float64)
-
-
-def _places(grammar: LPCFG, symbol: int) -> Doubles:
-    """Return how often each state stands in each place of each rule; shape (states, places)."""
-    use = grammar.before.sum(axis=1, dtype=np.float64)
-    first, end = grammar.state_start[symbol : symbol + 2]
-    columns = [grammar.root[first:end].astype(np.float64) * 1e-3]
-    binary, unary = (grammar.binary_rules, grammar.binary_block), (grammar.unary_rules, grammar.unary_block)
-    for rules, block_of in (binary, unary):
-        for rule, place in np.argwhere(rules[:, 1:] == symbol).tolist():
-            parent = int(rules[rule, 0])
-            block = block_of(rule)
-            others = tuple(axis for axis in range(1, block.ndim) if axis != place + 1)
-            towards = block.sum(axis=others, dtype=np.float64)
-            columns.append(use[parent] * grammar.prior(parent).astype(np.float64) @ towards)
-    return np.column_stack(columns)

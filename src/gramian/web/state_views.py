@@ -59,7 +59,7 @@ class StateViews:
 
     def _read(self, number: int) -> dict[str, Any]:
         found = self._describer.describe(number)
-        places = state_map(self.grammar, number)
+        places = state_map(self.grammar, number, self._describer)
         states = [
             {
                 **asdict(state),
