@@ -203,7 +203,7 @@ class TrainingRun:
         habits = learn_habits(self.data.bank.trees(), self._language, self.recipe.text)
         if habits.cutter is not None:
             shown = 100 * habits.cutter.right, time.perf_counter() - began
-            _log.info("learnt to read text, %.1f %% of words as in the treebank: %.1f s", *shown)
+            _log.info("learnt to read text, %.1f of 100 words as in the treebank: %.1f s", *shown)
         return habits
 
     def clean(self) -> None:
