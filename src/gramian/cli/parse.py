@@ -13,8 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import typer
 
 from gramian.cli.options import JOBS, MODEL, QUIET, checked_output
-from gramian.cli.sentence_input import form_of, known_first, read_sentences, reading_faults
-from gramian.cli.talk import count_lines, counting, say
+from gramian.cli.sentence_input import (
+    expected_sentences,
+    form_of,
+    known_first,
+    read_sentences,
+    reading_faults,
+)
+from gramian.cli.talk import counting, say
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -155,7 +161,7 @@ def parse(
                 if unknown is not None and not quiet:
                     say(f"gramian: {unknown}")
             results = parser.parse_many(islice(sentences, done, None), n_jobs=jobs, k=k)
-            ahead = None if form == "text" else max(0, (count_lines(file) or 0) - done) or None
+            ahead = max(0, (expected_sentences(file, form, parser) or 0) - done) or None
             for result in results if out.isatty() else counting(results, "sentences", ahead):
                 statuses[result.status] += 1
                 statuses["doubt"] += result.least_sure < DOUBT

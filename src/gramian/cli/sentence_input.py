@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gramian.cli.records import read_record
+from gramian.cli.talk import count_lines
 from gramian.errors import OptionError
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 Form: TypeAlias = Literal["text", "lines", "tokens", "tagged", "records"]
 
 _LOOKED_AT = 20  # sentences from which is told whether the model knows the language
+_COUNTED = 2000  # lines whose sentences stand for those of a longer text, where a bar wants to know how many there are
 _LEAST_WORDS = 8
 _LEAST_KNOWN = 0.5  # of the different words; text of the model's own language has 0.8 and more
 _LEAST_RIGHT = 0.97  # of the words, cut as in the treebank; below, it is said
@@ -71,6 +75,22 @@ def _whole_lines(pieces: Iterable[str]) -> Iterator[str]:
             held.clear()
     if held:
         yield "".join(held)
+
+
+def expected_sentences(file: str, form: Form, parser: Parser) -> int | None:
+    """Return about how many sentences a file has, for a bar; None of stdin, or where there is no terminal to show it on."""
+    from gramian.io.files import open_text
+    from gramian.parsing.running_text import sentences_in
+
+    if form != "text":
+        return count_lines(file)
+    if file == "-" or not sys.stderr.isatty():
+        return None
+    with open_text(file, repair=True) as lines:
+        first = list(islice(lines, _COUNTED))
+    read = sum(len(line.encode()) for line in first)
+    count = sum(1 for _ in sentences_in(first, parser.splitter))
+    return count if len(first) < _COUNTED else max(count, count * os.path.getsize(file) // read)
 
 
 def known_first(sentences: Iterator[Sentence], parser: Parser) -> tuple[Iterator[Sentence], str | None]:
