@@ -206,6 +206,7 @@ def learn_net(build: Build) -> None:
 def put_together(build: Build) -> None:
     """The model: grammar and net, weighed and calibrated on the trees held out, and how English text is read."""
     from gramian.parsing.model_store import save_model
+    from gramian.parsing.parser import Parser
     from gramian.training.calibrate import calibrate_on
     from gramian.training.text_learning import learn_habits
 
@@ -216,7 +217,11 @@ def put_together(build: Build) -> None:
         "source": "CRAFT, GUM", "trees": len(gum) + len(craft), "language": "en",
         "text": ["UD English EWT", "AMALGUM"], "attribution": ATTRIBUTION,
     }  # fmt: skip
-    save_model(replace(model, text=text, data=data, preset="penn"), build.output, half=True)
+    scores = Parser(model).evaluate(gold_trees(build.data / "gum" / "dev.mrg"))
+    metrics = {name: round(value, 3) for name, value in scores.as_dict().items()}
+    metrics |= {"dev": "gum/dev.mrg", "signature": scores.signature()}
+    model = replace(model, text=text, data=data, metrics=metrics, preset="penn")
+    save_model(model, build.output, half=True)
 
 
 def _parts(build: Build) -> Model:

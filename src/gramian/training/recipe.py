@@ -34,6 +34,7 @@ METHODS = {
 """The learner of each method."""
 
 GROUPS = {
+    "text": "Text without trees",
     "features": "Features of nodes (spectral methods)",
     "states": "Numbers of states, and how they are found",
     "smoothing": "Words and smoothing",
@@ -274,39 +275,46 @@ class Recipe:
         "auto",
         "With text: what its files hold; auto tells each by its name and first lines.",
         Literal["auto", "text", "tokens", "tagged", "conllu"],
+        group="text",
     )
     known: str = _option(
         "all",
         "With text: what its trees must agree with: all, tags and dependencies; tags; or nothing but the words.",
         Literal["all", "tags", "words"],
+        group="text",
     )
     relations: str = _option(
         "universal",
         "With CoNLL-U as text: what dependencies demand of trees; universal, french, phrases, or a file of such a table.",
+        group="text",
     )
-    text_length: int = _option(60, "With text: sentences of more words are left out.", least=1)
+    text_length: int = _option(60, "With text: sentences of more words are left out.", least=1, group="text")
     teacher: str | None = _option(
         None,
         "With text: model file that parses it; by default four grammars and a span CRF of the trees.",
         str,
+        group="text",
     )
     rounds: int = _option(
         1,
         "With text: how often it is parsed; each further teacher has learnt from the trees and the text.",
         least=1,
+        group="text",
     )
     silver_weight: float = _option(
         1.0,
         "With text: how much its trees count together, as a multiple of the treebank's; each by the teacher's confidence in it.",
         least=1e-6,
+        group="text",
     )
     least_confidence: float = _option(
-        0.0, "With text: trees of a lower mean confidence are left out.", least=0.0, most=1.0
+        0.0, "With text: trees of a lower mean confidence are left out.", least=0.0, most=1.0, group="text"
     )
     best_trees: int = _option(
         1,
         "With text: how many of the best trees of a sentence share its weight, by their probability.",
         least=1,
+        group="text",
     )
     keep_best: bool = _option(
         False, "With development trees and EM: keep the step with the best F1, and stop when it falls."
