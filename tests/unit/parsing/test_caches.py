@@ -75,7 +75,8 @@ def test_the_page():
     explorer = explore.Explorer(str(FIXTURES / "version-1.grammar"), 10.0)
     for number in range(40):
         explorer.look(("the", f"dog{number}"))
-    for cached in (explorer._look, explorer._states):
-        facts = cached.cache_info()
-        assert facts.maxsize is not None
-        assert facts.currsize <= facts.maxsize <= 64
+    facts = explorer._look.cache_info()
+    assert facts.maxsize is not None
+    assert facts.currsize <= facts.maxsize <= 64
+    explorer.look(("dog",) * 61)  # a long one is not kept
+    assert explorer._look.cache_info().currsize == facts.currsize
