@@ -16,7 +16,7 @@ from gramian.errors import OptionError
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
 from gramian.training.members import MemberTask
-from gramian.training.recipe import GROUPS
+from gramian.training.option_rules import GROUPS
 from gramian.trees import Tree
 
 SUBJECTS = ("(NP (PRP it))", "(NP (DT the) (NN cat))", "(NP (DT a) (JJ big) (NN dog))", "(NP (NNS cats))")

@@ -11,7 +11,8 @@ import typer
 from gramian.cli.options import FORCE, QUIET, GroupedCommand, check_replaced
 from gramian.cli.talk import say, showing_progress, telling_warnings
 from gramian.errors import counted
-from gramian.training.recipe import GROUPS, Recipe
+from gramian.training.option_rules import GROUPS
+from gramian.training.recipe import Recipe
 
 # Options that do not have the name of the recipe's field.
 _CALLED = {"n_states": "states", "max_iter": "iterations", "random_state": "seed"}

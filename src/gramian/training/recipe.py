@@ -17,86 +17,23 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from gramian import learn
 from gramian.errors import OptionError
+from gramian.training.option_rules import (
+    BEST_STATES,
+    CLUSTERED,
+    ELSEWHERE,
+    METHODS,
+    METHODS_WITH,
+    NOT_NOTED,
+    PARAMETERS,
+    PARTNERS,
+    POLISHED,
+    SPECTRAL,
+    TEXT_OPTIONS,
+)
 
 if TYPE_CHECKING:
     from gramian.grammar import LPCFG
     from gramian.learn.states import States
-
-METHODS = {
-    "best": "SpectralEM",
-    "spectral-em": "SpectralEM",
-    "spectral-cluster": "SpectralClustering",
-    "spectral-moments": "SpectralMoments",
-    "em": "EM",
-    "split-merge": "SplitMerge",
-    "pcfg": "PCFG",
-}
-"""The learner of each method."""
-
-GROUPS = {
-    "text": "Text without trees",
-    "features": "Features of nodes (spectral methods)",
-    "states": "Numbers of states, and how they are found",
-    "smoothing": "Words and smoothing",
-    "research": "Research: binarisation, noise, parts of papers",
-}
-"""Headings under which options are listed, by the name of the group; the usual ones have none."""
-
-_BEST_STATES = 32  # the most states of a label of the method best
-_POLISHED = ("best", "spectral-em")
-_CLUSTERED = (*_POLISHED, "spectral-cluster")
-_SPECTRAL = (*_CLUSTERED, "spectral-moments")
-_SMOOTHED = (*_CLUSTERED, "em", "split-merge")
-_METHODS_WITH = {
-    "allocation": (*_SPECTRAL, "em"),
-    "growth": (*_SPECTRAL, "em"),
-    "search": (*_SPECTRAL, "em"),
-    "features": _SPECTRAL,
-    "scaling": _SPECTRAL,
-    "svd_rank": _CLUSTERED,
-    "projection": _CLUSTERED,
-    "soft": _CLUSTERED,
-    "k_means_start": _CLUSTERED,
-    "k_means_restarts": _CLUSTERED,
-    "rule_smoothing": _SMOOTHED,
-    "state_smoothing": _SMOOTHED,
-    "sister_share": _SMOOTHED,
-    "moment_backoff": ("spectral-moments",),
-    "moment_unsmoothed": ("spectral-moments",),
-    "least_singular": ("spectral-moments",),
-    "noise_level": _CLUSTERED,
-    "merge": _POLISHED,
-    "max_iter": (*_POLISHED, "em"),
-    "start": ("em",),
-    "cycles": ("split-merge",),
-    "text": (*_CLUSTERED, "em", "split-merge", "pcfg"),
-}
-_TEXT_OPTIONS = (
-    "text_kind", "known", "relations", "text_length", "teacher", "rounds", "silver_weight", "least_confidence", "best_trees",
-)  # fmt: skip
-_PARTNERS = {
-    "folds": "rerank",
-    **dict.fromkeys(("budget", "judge", "search_symbols", "search_beam", "search_step"), "search"),
-    **dict.fromkeys(("search_groups", "search_by_count"), "search"),
-    **dict.fromkeys(_TEXT_OPTIONS, "text"),
-}
-_PARAMETERS = {  # where a learner has another name
-    "features": "features__templates",
-    "scaling": "features__scaling",
-    "svd_rank": "clustering__rank",
-    "projection": "clustering__projection",
-    "soft": "clustering__soft",
-    "k_means_start": "clustering__start",
-    "k_means_restarts": "clustering__restarts",
-    "rule_smoothing": "smoothing__rule",
-    "state_smoothing": "smoothing__state",
-    "sister_share": "smoothing__sister_share",
-    "moment_backoff": "backoff",
-    "moment_unsmoothed": "unsmoothed",
-    "least_singular": "least",
-}
-_ELSEWHERE = ("search", "start", "text", "noise_level")  # decided not by the learner's parameters
-_NOT_NOTED = ("n_jobs", "verbose", "watch", "start", "checkpoint")  # of the learner's parameters
 
 
 def _option(
@@ -426,7 +363,7 @@ class Recipe:
     @property
     def has_steps(self) -> bool:
         """Whether the method goes step by step, so that steps can be watched and kept."""
-        return self.method in (*_POLISHED, "em")
+        return self.method in (*POLISHED, "em")
 
     def check(
         self,
@@ -460,10 +397,10 @@ class Recipe:
                 return f"{{{one.name}}} must be at least {least}, got {value}"
             if most is not None and isinstance(value, int | float) and value > most:
                 return f"{{{one.name}}} must be at most {most}, got {value}"
-        for name, methods in _METHODS_WITH.items():
+        for name, methods in METHODS_WITH.items():
             if name in given and self.method not in methods:
                 return f"{{{name}}} goes with {{method}} {' or '.join(methods)}, not {self.method}"
-        for name, partner in _PARTNERS.items():
+        for name, partner in PARTNERS.items():
             if name in given and not getattr(self, partner):
                 return f"{{{name}}} goes with {{{partner}}}"
         if self.language == "none" and "spacing" in given:
@@ -486,7 +423,7 @@ class Recipe:
             return "{start} goes with one model without {expert} or {rerank}"
         if self.n_models > 1 and self.method == "pcfg":
             return "method pcfg always gives the same model; try: without {models}"
-        if self.noise != "seeds" and self.method not in _CLUSTERED:
+        if self.noise != "seeds" and self.method not in CLUSTERED:
             return f"{{noise}} {self.noise} goes with the methods best, spectral-em and spectral-cluster"
         return None
 
@@ -494,12 +431,12 @@ class Recipe:
         """Return the parameters of the learner that the recipe decides, by the learner's names; chance and threads are not among them."""
         found: dict[str, Any] = {}
         if self.method != "pcfg":
-            best = _BEST_STATES if self.method == "best" else None
+            best = BEST_STATES if self.method == "best" else None
             found["n_states"] = best if self.n_states is None else self.n_states
-        for name, methods in _METHODS_WITH.items():
-            if self.method in methods and name not in _ELSEWHERE:
-                found[_PARAMETERS.get(name, name)] = getattr(self, name)
-        if self.method in _SPECTRAL:
+        for name, methods in METHODS_WITH.items():
+            if self.method in methods and name not in ELSEWHERE:
+                found[PARAMETERS.get(name, name)] = getattr(self, name)
+        if self.method in SPECTRAL:
             found["features__heads"] = self.heads
             found["features__rare_words"] = self.rare_words
         rare = None if self.rare_words is None else self.rare_words - 1
@@ -529,8 +466,8 @@ class Recipe:
             "models": self.n_models,
             "direction": " ".join(self.directions),
             "rerank": self.folds if self.rerank else 0,
-            **({name: getattr(self, name) for name in _TEXT_OPTIONS} if self.text else {}),
-            **{name: value for name, value in learner.items() if name not in _NOT_NOTED},
+            **({name: getattr(self, name) for name in TEXT_OPTIONS} if self.text else {}),
+            **{name: value for name, value in learner.items() if name not in NOT_NOTED},
         }
 
 
