@@ -114,7 +114,7 @@ def confidence(result: ParseResult) -> float:
     --------
     >>> from gramian.trees import Tree
     >>> tree = Tree.parse("(S (NP (PRP it)) (VP (VBZ works)))")
-    >>> confidence(ParseResult(tree, "parsed", -4.5, (1.0, 0.9, 1.0, 0.5, 0.8), tree.words))
+    >>> round(confidence(ParseResult(tree, "parsed", -4.5, (1.0, 0.9, 1.0, 0.5, 0.8), tree.words)), 3)
     0.8
     """
     nodes = zip(result.tree.subtrees(), result.confidences, strict=True)
