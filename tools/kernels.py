@@ -26,8 +26,9 @@ sample -n 400 --seed 1 --max-length 25 --quiet -o train.mrg
 sample -n 20 --seed 2 --max-length 25 --quiet -o dev.mrg
 convert dev.mrg --to tokens --quiet -o dev.txt
 convert train.mrg --to dependencies --quiet -o train.conllu
-parse dev.txt --quiet -o parsed.mrg
-parse dev.txt --quiet --k 3 -o best.mrg
+parse dev.txt --quiet -o text.mrg
+parse dev.txt --tokens --quiet -o parsed.mrg
+parse dev.txt --tokens --quiet --k 3 -o best.mrg
 eval dev.mrg parsed.mrg
 train train.mrg --quiet --iterations 1 -o two.grammar
 train train.mrg --quiet --iterations 1 --states 4 --models 1 --expert crf --rerank --folds 2 --calibrate --dev dev.mrg -o all.grammar
@@ -35,13 +36,13 @@ train train.mrg --quiet --method spectral-moments --states 4 -o moments.grammar
 train train.mrg --quiet --method split-merge --cycles 1 --full -o split.grammar
 train train.mrg --quiet --method pcfg --full -o pcfg.grammar
 compress split.grammar -o small.grammar
-parse dev.txt --quiet -m two.grammar -o parsed.mrg
-parse dev.txt --quiet -m all.grammar -o parsed.mrg
-parse dev.txt --quiet -m moments.grammar -o parsed.mrg
-parse dev.txt --quiet -m split.grammar --decoder max-rule-product -o parsed.mrg
-parse dev.txt --quiet -m split.grammar --decoder viterbi -o parsed.mrg
-parse dev.txt --quiet -m pcfg.grammar -o parsed.mrg
-parse dev.txt --quiet -m small.grammar --decoder viterbi -o parsed.mrg
+parse dev.txt --tokens --quiet -m two.grammar -o parsed.mrg
+parse dev.txt --tokens --quiet -m all.grammar -o parsed.mrg
+parse dev.txt --tokens --quiet -m moments.grammar -o parsed.mrg
+parse dev.txt --tokens --quiet -m split.grammar --decoder max-rule-product -o parsed.mrg
+parse dev.txt --tokens --quiet -m split.grammar --decoder viterbi -o parsed.mrg
+parse dev.txt --tokens --quiet -m pcfg.grammar -o parsed.mrg
+parse dev.txt --tokens --quiet -m small.grammar --decoder viterbi -o parsed.mrg
 dep train train.conllu --quiet --jobs 1 --iterations 2 --epochs 1 -o conditional.dep
 dep train train.conllu --quiet --jobs 1 --method spectral -o spectral.dep
 dep parse train.conllu -m conditional.dep -o parsed.conllu

@@ -13,8 +13,9 @@ import argparse
 import json
 import logging
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 LARGEST = 8_000_000  # bytes of a model
@@ -26,6 +27,7 @@ class Language(NamedTuple):
     licence: str  # of the model, as SPDX writes it
     terms: str  # where the licence can be read
     attribution: str
+    options: Mapping[str, Any] = {}  # of the training, so that the file is not too large
 
 
 LANGUAGES = {
@@ -49,6 +51,7 @@ LANGUAGES = {
         "CC-BY-4.0",
         "https://creativecommons.org/licenses/by/4.0/",
         "Trees: IcePaHC, Icelandic Parsed Historical Corpus, texts of 1830 to 2008, Wallenberg et al. (CC BY 4.0).",
+        {"models": 1, "n_states": 16},
     ),
     "ja": Language(
         "Japanese",
@@ -56,6 +59,7 @@ LANGUAGES = {
         "CC-BY-4.0",
         "https://creativecommons.org/licenses/by/4.0/",
         "Trees: Keyaki Treebank 1.1, Butler et al. (annotation CC BY 4.0); texts in the public domain or under Creative Commons licences.",
+        {"models": 1},
     ),
 }
 
@@ -98,8 +102,8 @@ A model of {name} for gramian: `gramian parse --language {code}`, `gramian.load(
 
 {attribution}
 
-The model is under {licence}, apart from gramian's own licence. It was made by `python -m tools.languages DATA {code}`, which trains
-`gramian train {treebank}/train.mrg --dev {treebank}/dev.mrg`.
+The model is under {licence}, apart from gramian's own licence. It was made by `python -m tools.languages DATA {code}`, which trains as
+`gramian train {treebank}/train.mrg --dev {treebank}/dev.mrg` does{told}.
 """
 
 
@@ -113,7 +117,7 @@ def build(code: str, data: Path, models: Path, jobs: int) -> dict[str, object]:
     module = package / f"gramian_{code}"
     module.mkdir(parents=True, exist_ok=True)
     path = module / "model.grammar"
-    recipe = Recipe(attribution=language.attribution, language=code)
+    recipe = Recipe(attribution=language.attribution, language=code, **language.options)
     folder = data / language.treebank
     model = train(
         str(folder / "train.mrg"), recipe, dev=str(folder / "dev.mrg"), n_jobs=jobs, checkpoint=path
@@ -142,7 +146,9 @@ def describe(code: str, package: Path) -> None:
     from gramian import __version__
     from gramian.io.files import writing
 
-    facts = {"code": code, "version": __version__, **LANGUAGES[code]._asdict()}
+    options = ", ".join(f"{name} {value}" for name, value in LANGUAGES[code].options.items())
+    told = f" ({options})" if options else ""
+    facts = {"code": code, "version": __version__, "told": told, **LANGUAGES[code]._asdict()}
     texts = {"pyproject.toml": _PROJECT, "README.md": _README, "LICENSE.md": _LICENCE}
     texts[f"gramian_{code}/__init__.py"] = '"""A model of {name} for gramian."""\n'
     for name, text in texts.items():
