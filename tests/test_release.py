@@ -1,0 +1,35 @@
+"""What is checked before a release."""
+
+from __future__ import annotations
+
+import pytest
+from tools.release_check import faults_of_citation, faults_of_contents, faults_of_metadata
+
+from gramian import __version__
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "is_wrong"),
+    [
+        ("gramian/trees/labels.glossary", 9_000, False),
+        ("gramian/data/train.mrg", 100, True),
+        ("gramian-0.1.0/tests/data/everyday/news.mrg", 2_000, False),
+        ("gramian-0.1.0/tests/data/wsj.mrg.gz", 900_000, True),
+        ("gramian/__pycache__/io.pyc", 10, True),
+        ("gramian-0.1.0/.venv/bin/python", 10, True),
+        ("gramian-0.1.0/.gitignore", 10, False),
+    ],
+)
+def test_data_and_leftovers_do_not_belong_inside(name, size, is_wrong):
+    assert bool(faults_of_contents({name: size})) == is_wrong
+
+
+def test_the_citation_and_the_changes_name_the_version():
+    assert faults_of_citation(__version__) == []
+    assert len(faults_of_citation("99.0")) == 2
+
+
+def test_metadata_that_lack_something():
+    faults = faults_of_metadata("Metadata-Version: 2.4\nName: gramian\nVersion: 0.1.0\n")
+    assert "License-File is missing from the metadata" in faults
+    assert "the classifiers are not those of pyproject.toml" in faults
