@@ -43,13 +43,14 @@ def pages() -> dict[str, str]:
     """Return the text of each page by its name."""
     homes = {name: getattr(gramian, name).__module__ for name in gramian.__all__}
     found = {}
+    seen: set[int] = set()
     for page, (title, rooms, further) in TOPICS.items():
         front = [name for name, home in homes.items() if home.split(".")[1] in rooms]
         listed = {
             f"gramian.{room}.{name}"
             for room in rooms
             for name in getattr(importlib.import_module(f"gramian.{room}"), "__all__", ())
-            if name not in homes
+            if name not in homes and _is_new(f"gramian.{room}", name, seen)
         }
         sections = {
             "From `gramian` itself": [f"gramian.{name}" for name in front],
@@ -62,6 +63,16 @@ def pages() -> dict[str, str]:
                 text += f"\n## {heading}\n\n```{{eval-rst}}\n{body}```\n"
         found[page] = text
     return found
+
+
+def _is_new(module: str, name: str, seen: set[int]) -> bool:
+    """Tell whether a class or function stands on no page yet; two rooms may list the same."""
+    value = getattr(importlib.import_module(module), name)
+    if not callable(value):
+        return True
+    is_new = id(value) not in seen
+    seen.add(id(value))
+    return is_new
 
 
 def write(folder: Path) -> None:

@@ -281,6 +281,11 @@ def test_a_text_comes_in_pieces(client, parser):
     assert [one["words"] for one in found] == [list(one.words) for one in expected]
     assert [node["confidence"] for node in found[0]["nodes"]] == list(expected[0].confidences)
     assert ask(client, "text", text=" ") == {"sentences": [], "end": None}
+    for question in ({"text": "Anna " * 2001}, {"trees": f"(S {'(A a)' * 2001})"}):
+        assert (
+            "too many to look at"
+            in ask(client, "text" if "text" in question else "bank", 400, **question)["error"]
+        )
 
 
 def test_a_treebank_is_read_and_judged(client, parser):

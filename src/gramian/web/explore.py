@@ -48,7 +48,10 @@ class Explorer:
         self._chart = ChartParser(model.grammars, kinds=model.kinds or None)
         self._labels = label_table(self.grammar.symbols, self.grammar.n_phrases)
         self._look = lru_cache(maxsize=_KEPT)(self._new_look)
-        self._head_rules = HeadRules.collins()
+        is_indonesian = self.language == "id"  # its treebank follows Penn's scheme, but for the tags
+        self._head_rules = (
+            HeadRules.named("indonesian") if is_indonesian else HeadRules.of_preset(self.normal_form)
+        )
         self.views = StateViews(self.grammar, self.normal_form)
 
     def expected_seconds(self, n_words: int) -> float:
@@ -94,7 +97,7 @@ class Explorer:
     @property
     def language(self) -> str:
         """The language of the model's text, as an ISO 639 code; told by its treebank's scheme where the model does not say."""
-        return LANGUAGES.get(self.normal_form, "en")
+        return self.parser.model.language or LANGUAGES.get(self.normal_form, "en")
 
     def _glossary(self, symbols: Sequence[dict[str, Any]]) -> dict[str, str]:
         """Return what labels mean: those of the grammar, and all of its scheme and of dependencies."""

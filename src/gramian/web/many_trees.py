@@ -8,7 +8,7 @@ from gramian.errors import InputError
 from gramian.trees import Tree, normalise, parse_bracketed, preset
 from gramian.web.explore import Explorer
 from gramian.web.tree_json import compare, nodes
-from gramian.web.typed_sentences import DEEPEST
+from gramian.web.typed_sentences import DEEPEST, check_length
 
 MOST_SENTENCES = 20
 """Of an answer."""
@@ -19,6 +19,7 @@ def parsed_text(explorer: Explorer, text: str) -> dict[str, Any]:
     spans = explorer.parser.splitter.split(text)
     sentences = []
     for start, end in spans[:MOST_SENTENCES]:
+        check_length(len(explorer.words(text[start:end])))
         result = explorer.parser.parse(text[start:end])
         if not result.words:
             continue
@@ -64,4 +65,6 @@ def judged_bank(explorer: Explorer, text: str) -> dict[str, Any]:
 def _trees(explorer: Explorer, text: str) -> list[Tree]:
     options = preset(explorer.normal_form)
     trees = [normalise(tree, options).tree for tree in parse_bracketed(text) if tree.height <= DEEPEST]
+    for tree in trees:
+        check_length(len(tree.words))
     return [tree for tree in trees if not tree.is_empty]

@@ -56,10 +56,15 @@ def read_typed(
         raise OptionError(f"input is one of {', '.join(INPUTS)}, not {kind!r}")
     typed = _read(text, kind, normal_form)
     count = len(typed.words if typed.text is None else cut(typed.text))
+    check_length(count)
+    return typed
+
+
+def check_length(count: int) -> None:
+    """Refuse sentences of more words than can be looked at."""
     if count > MOST_WORDS:
         what = f"{count:,} words are too many to look at"
         raise InputError(what, "sentence", hint=f"type up to {MOST_WORDS:,}")
-    return typed
 
 
 def _read(text: str, kind: str, normal_form: str) -> Typed:
@@ -86,6 +91,7 @@ def read_tree(text: str) -> Tree:
     if trees[0].height > DEEPEST:
         what = f"the tree is more than {DEEPEST} nodes deep"
         raise InputError(what, "sentence", hint="type a flatter one")
+    check_length(len(trees[0].words))
     return trees[0]
 
 
