@@ -50,5 +50,6 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"(demo|made_up_english)\.py",
     "download_all_examples": False,
     "show_memory": False,
+    "min_reported_time": 1000,
     "write_computation_times": False,
 }

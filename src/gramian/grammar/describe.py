@@ -203,13 +203,13 @@ class _Rule:
 
     parent: int
     children: tuple[int, ...]
-    towards: tuple[Doubles, ...]
+    towards: tuple[npt.NDArray[np.float32], ...]  # there are many of them
 
     @classmethod
     def of(cls, symbols: list[int], block: npt.NDArray[np.float32]) -> _Rule:
         places = range(1, len(symbols))
         others = [tuple(axis for axis in places if axis != place) for place in places]
-        towards = tuple(block.sum(axis=axes, dtype=np.float64) for axes in others)
+        towards = tuple(block.sum(axis=axes, dtype=np.float64).astype(np.float32) for axes in others)
         return cls(symbols[0], tuple(symbols[1:]), towards)
 
 
@@ -263,7 +263,7 @@ class _View:
         for found, rules in zip(tables, self.rules_of, strict=True):
             for rule in rules:
                 place = next((at for at, child in enumerate(rule.children) if self.inner[child]), 0)
-                table = rule.towards[place]
+                table = rule.towards[place].astype(np.float64)
                 is_inner = self.inner[rule.children[place]]
                 found.append((rule.children, table if is_inner else table.sum(axis=1, keepdims=True)))
         return tables
@@ -326,7 +326,7 @@ class _View:
     def mass(self, rule: _Rule, place: int) -> Doubles:
         """Return how often each state stands at a place of a rule, among all nodes."""
         weight = self.use[rule.parent] * self.grammar.prior(rule.parent).astype(np.float64)
-        return weight @ rule.towards[place]
+        return np.asarray(weight @ rule.towards[place], np.float64)
 
     @cached_property
     def uses(self) -> list[list[tuple[_Rule, int]]]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
 from threading import Lock, Thread
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from gramian.trees.labels import is_intermediate, unescape_label
 from gramian.web.state_map import state_map
 
 _MOST = 8
+_FREQUENT = 1e-3  # of all nodes; rarer symbols are read when they are asked for
 
 
 class StateViews:
@@ -37,7 +39,7 @@ class StateViews:
         return Describer(self.grammar)
 
     def read_ahead(self) -> None:
-        """Begin to read the states of all symbols, the most frequent first."""
+        """Begin to read the states of frequent symbols, the most frequent first."""
         Thread(target=self._read_all, name="gramian-states", daemon=True).start()
 
     def _read_all(self) -> None:
@@ -45,8 +47,10 @@ class StateViews:
             return
         use = self.grammar.before.sum(axis=1)
         for number in np.argsort(-use, kind="stable").tolist():
-            if not is_intermediate(self.grammar.symbols[number]):
+            if use[number] >= _FREQUENT and not is_intermediate(self.grammar.symbols[number]):
+                began = perf_counter()
                 self.states(self.grammar.symbols[number])
+                sleep(perf_counter() - began)  # half of the time is for those who ask
 
     def states(self, symbol: str) -> dict[str, Any]:
         """Return cards of the states of a symbol, and their map."""

@@ -80,6 +80,7 @@ export async function dependencyView(where, question, chosen, choose) {
   }
   const panel = el("section", { id: "head", "aria-live": "polite" });
   const drawing = picture(parse.svg, `Dependency tree of: ${parse.words.join(" ")}`);
+  drawing.setAttribute("role", "group");  // its words can be clicked
   const words = [...drawing.shadowRoot.querySelectorAll("text.word")];
   const show = (number) => {
     words.forEach((one, at) => { one.style.fontWeight = at === number ? "bold" : ""; one.style.fill = at === number ? "#9a3b00" : ""; });
