@@ -30,7 +30,13 @@ def in_order(work: Callable[[_Item], _Result], items: Iterable[_Item], n_jobs: i
     """
     if n_jobs < 1:
         raise OptionError(f"n_jobs must be at least 1, got {n_jobs}")
-    return (work(item) for item in items) if n_jobs == 1 else _in_threads(work, items, n_jobs)
+    return (work(item) for item in items) if n_jobs == 1 else _alone(_in_threads(work, items, n_jobs))
+
+
+def _alone(results: Iterator[_Result]) -> Iterator[_Result]:
+    """Keep products in their threads for as long as results come: to switch that on and off in turns wakes threads that spin."""
+    with one_blas_thread():
+        yield from results
 
 
 def _in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item], n_jobs: int) -> Iterator[_Result]:

@@ -70,3 +70,13 @@ def test_one_blas_thread_for_all_within_and_as_before_after_the_last():
         assert set(now()) == {1}
         second.__exit__(None, None, None)
         assert now() == before
+
+
+def test_products_stay_in_their_threads_while_results_come():
+    from threadpoolctl import ThreadpoolController
+
+    blas = ThreadpoolController().select(user_api="blas")
+    with blas.limit(limits=2):
+        seen = in_order(lambda _: [one["num_threads"] for one in blas.info()], range(40), 2)
+        assert {number for numbers in seen for number in numbers} == {1}
+        assert {one["num_threads"] for one in blas.info()} == {2}
