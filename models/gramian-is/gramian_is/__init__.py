@@ -1,0 +1,1 @@
+"""A model of Icelandic for gramian."""
