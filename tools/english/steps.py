@@ -71,10 +71,15 @@ class Build:
         """The web texts with tags and dependencies."""
         return self.data / "ud-en-ewt" / "train.conllu.gz"
 
+    @property
+    def n_gum(self) -> int:
+        """How many of the trees, the first ones, are GUM's."""
+        return len(gold_trees(self.data / "gum" / "train.mrg"))
+
     def gold(self) -> tuple[list[Tree], list[Tree], list[Tree]]:
         """Return the trees of GUM and of CRAFT that are learnt from, and those held out."""
         trees = list(read_trees(self.file("trees")))
-        n_gum = len(gold_trees(self.data / "gum" / "train.mrg"))
+        n_gum = self.n_gum
         held = {place for place in range(len(trees)) if place % EVERY == EVERY - 1}
         kept = [place for place in range(len(trees)) if place not in held]
         gum, craft = (
@@ -120,12 +125,11 @@ def learn_teacher_net(build: Build) -> None:
     from gramian.neural import Learning, NeuralExpert, save
 
     trees = list(read_trees(build.file("trees")))
-    n_gum = len(gold_trees(build.data / "gum" / "train.mrg"))
     net = NeuralExpert(
         learning=Learning(batch_words=1000), max_iter=24, held_out=1 / EVERY, vectors=_vectors(build), device=build.device,
         checkpoint=str(build.work / "teacher.net.partial"), n_jobs=build.n_jobs, verbose=True,
     )  # fmt: skip
-    save(net.fit([*trees, *variants(trees[:n_gum])]).model_, build.file("teacher-net"))
+    save(net.fit([*trees, *variants(trees[: build.n_gum])]).model_, build.file("teacher-net"))
 
 
 def choose_text(build: Build) -> None:
