@@ -35,7 +35,7 @@ export function verdict(row, words) {
   const told = found.slice(0, 2).map((node) => `${node.label} ${quoted(node, words)} (${percent(node.confidence)})`).join(" and ");
   const more = found.length > 2 ? ` and ${found.length - 2} more` : "";
   const how = STATUS[row.status] ? `; ${STATUS[row.status]}` : "";
-  if (!found.length) return `Sure of every phrase (${percent(sureness(row.nodes))} or more)${how}`;
+  if (!found.length) return `Sure of every phrase (least: ${percent(sureness(row.nodes))})${how}`;
   return `${found.length > phrases / 3 ? "Unsure" : "Mostly sure"}; doubt ${told}${more}${how}`;
 }
 
