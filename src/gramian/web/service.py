@@ -19,13 +19,12 @@ from gramian.web.explore import Explorer, Look
 from gramian.web.fields import Fields
 from gramian.web.latex import to_document, to_forest
 from gramian.web.many_trees import judged_bank, parsed_text, read_bank
+from gramian.web.question_cost import MOST_TREES, question_seconds
 from gramian.web.sequence_views import AutomatonView, DependencyView
 from gramian.web.tree_json import compare, finite, nodes
 from gramian.web.typed_sentences import INPUTS, MOST_WORDS, Typed, read_tree, read_typed
 
-_MOST_TREES = 20
 _MOST_CLUSTERS = 20
-_SHORT_ANSWER, _LONG_ANSWER, _A_CHARACTER = 0.01, 1.0, 3e-6  # seconds
 
 
 class Service:
@@ -55,18 +54,8 @@ class Service:
             self._automaton.steps([], 2)
 
     def expected_seconds(self, question: str, fields: Fields) -> float:
-        """Return about how long a question will take to answer, from what it says and without much work."""
-        if question not in ("parse", "node", "dependency"):
-            return _SHORT_ANSWER if question in ("about", "export", "rule") else _LONG_ANSWER
-        text = fields.text("sentence")
-        words = 1 + text.count(" ")  # more or less
-        models, decoders, k = [self._asked(fields)], 1, 1
-        if question == "parse":
-            models = fields.wholes("models", len(self._explorers), [0])
-            decoders = len(fields.texts("decoders", ["max-recall"], len(DECODERS)))
-            k = fields.whole("k", 1, _MOST_TREES, 1)
-        share = sum(self._explorers[model].expected_seconds(words) for model in models if self._explorers)
-        return (share + _A_CHARACTER * len(text)) * decoders * (1 + k / 10)
+        """Return about how long a question will take to answer."""
+        return question_seconds(question, fields, self._explorers)
 
     def about(self, fields: Fields) -> dict[str, Any]:
         """Return the models and options there are."""
@@ -76,7 +65,7 @@ class Service:
             "decoders": list(DECODERS),
             "inputs": list(INPUTS),
             "most_words": MOST_WORDS,
-            "most_trees": _MOST_TREES,
+            "most_trees": MOST_TREES,
             "dependency": self._dependency and self._dependency.about(),
             "automaton": self._automaton and self._automaton.about(),
         }
@@ -89,7 +78,7 @@ class Service:
         """
         models = fields.wholes("models", len(self._explorers), [0])
         decoders = fields.texts("decoders", ["max-recall"], len(DECODERS))
-        k = fields.whole("k", 1, _MOST_TREES, 1)
+        k = fields.whole("k", 1, MOST_TREES, 1)
         if not models or not decoders:
             raise OptionError("at least one model and one decoder are needed")
         typed = self._typed(fields, models[0])
