@@ -51,9 +51,14 @@ def question_seconds(question: str, fields: Fields, explorers: Sequence[Explorer
 
 
 _READ = {
-    "parse": "sentence", "node": "sentence", "dependency": "sentence", "text": "text", "bank": "trees",
-    "best_states": "tree", "states": "symbol",
-}  # fmt: skip
+    "parse": "sentence",
+    "node": "sentence",
+    "dependency": "sentence",
+    "text": "text",
+    "bank": "trees",
+    "best_states": "tree",
+    "states": "symbol",
+}
 """Questions, and the field that says how long they are."""
 
 

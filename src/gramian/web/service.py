@@ -207,8 +207,10 @@ class Service:
         tree = read_tree(fields.text("tree"))
         form = fields.text("format")
         texts: dict[str, Callable[[Tree], str]] = {
-            "brackets": Tree.pretty, "latex": to_forest, "latex-document": to_document,
-        }  # fmt: skip
+            "brackets": Tree.pretty,
+            "latex": to_forest,
+            "latex-document": to_document,
+        }
         if form in texts:
             return {"text": texts[form](tree)}
         if form != "svg":
