@@ -1,4 +1,4 @@
-"""The pictures of docs/page.md, taken anew: the page with the English model of today, in headless Chromium.
+"""The pictures of docs/page.md, taken anew: the page with the English model of today, in headless Chromium; and the tree of the README.
 
     python -m tools.page_pictures [FOLDER]
 
@@ -91,6 +91,14 @@ def made_up_models(folder: Path) -> tuple[list[str], str]:
     return options, "\n".join(str(tree) for tree in sample(12, 3))
 
 
+def tree() -> str:
+    """Return the drawing that the README shows, by the code that it shows."""
+    import gramian
+
+    result = gramian.load().parse(SENTENCE)
+    return result.tree.svg(values={(label, start, end): sure for label, start, end, sure in result.spans})
+
+
 def browser(profile: Path) -> Any:
     """Return a headless Chromium."""
     options = webdriver.ChromeOptions()
@@ -135,6 +143,7 @@ def main() -> int:
     )
     options.add_argument("folder", nargs="?", default=str(ROOT / "docs" / "_static"))
     out = Path(options.parse_args().folder)
+    (out / "tree.svg").write_text(tree(), encoding="utf-8")
     with tempfile.TemporaryDirectory() as temporary:
         shown, bank = made_up_models(Path(temporary))
         command = [sys.executable, "-m", "gramian", "serve", "--port", "0", *shown]
