@@ -23,8 +23,8 @@ GROUPS = {
 """Headings under which options are listed, by the name of the group; the usual ones have none."""
 
 BEST_STATES = 32  # the most states of a label of the method best
-REFINED = ("best", "spectral-em")
-CLUSTERED = (*REFINED, "spectral-cluster")
+POLISHED = ("best", "spectral-em")
+CLUSTERED = (*POLISHED, "spectral-cluster")
 SPECTRAL = (*CLUSTERED, "spectral-moments")
 SMOOTHED = (*CLUSTERED, "em", "split-merge")
 METHODS_WITH = {
@@ -45,8 +45,8 @@ METHODS_WITH = {
     "moment_unsmoothed": ("spectral-moments",),
     "least_singular": ("spectral-moments",),
     "noise_level": CLUSTERED,
-    "merge": REFINED,
-    "max_iter": (*REFINED, "em"),
+    "merge": POLISHED,
+    "max_iter": (*POLISHED, "em"),
     "start": ("em",),
     "cycles": ("split-merge",),
     "text": (*CLUSTERED, "em", "split-merge", "pcfg"),

@@ -26,7 +26,7 @@ from gramian.training.option_rules import (
     NOT_NOTED,
     PARAMETERS,
     PARTNERS,
-    REFINED,
+    POLISHED,
     SPECTRAL,
     TEXT_OPTIONS,
 )
@@ -363,7 +363,7 @@ class Recipe:
     @property
     def has_steps(self) -> bool:
         """Whether the method goes step by step, so that steps can be watched and kept."""
-        return self.method in (*REFINED, "em")
+        return self.method in (*POLISHED, "em")
 
     def check(
         self,
