@@ -18,7 +18,7 @@ FOLDER = Path("runs/demo")
 METHODS = {
     "pcfg": "relative frequencies, no hidden states",
     "spectral-cluster": "hidden states by spectral clustering",
-    "spectral-em": "the same, polished by EM",
+    "spectral-em": "the same, refined by EM",
 }
 SENTENCES = (
     "The mutant mice were smaller than their wild-type littermates.",

@@ -103,6 +103,27 @@ def test_type_checkers_see_types(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        (
+            "gramian.",
+            {"load", "train", "evaluate", "Parser", "Tree", "Treebank", "Constraints", "SpectralEM"},
+        ),
+        ("gramian.load().", {"parse", "parse_many", "parse_text", "evaluate", "save"}),
+        ("gramian.load().parse('a dog').", {"tree", "confidences", "spans", "status", "alternatives"}),
+        ("gramian.train('a.mrg').evaluate('b.mrg').", {"f1", "precision", "recall", "signature"}),
+    ],
+)
+def test_editors_complete_names(code, names):
+    """As IPython and editors do it, without running anything."""
+    jedi = pytest.importorskip("jedi")
+    script = jedi.Script(
+        f"import gramian\n{code}", project=jedi.Project(ROOT, added_sys_path=[str(ROOT / "src")])
+    )
+    assert names <= {one.name for one in script.complete(2, len(code))}
+
+
 def test_evaluate_takes_trees_and_paths(tmp_path):
     gold, wrong = Tree.parse(TREES[0]), Tree.parse("(S (DT the) (NP (NN dog) (VBZ barks)) (. .))")
     for name, tree in (("gold.mrg", gold), ("parsed.mrg", wrong)):

@@ -93,7 +93,8 @@ def one_blas_thread() -> Iterator[None]:
     """Keep NumPy's matrix products in the thread that asks for them.
 
     Products of a sentence are so small that a second thread, which waits for them by spinning, costs a core and gains nothing. What
-    was set before is set again when nobody is within any more, whichever thread came first.
+    was set before is set again when nobody is within any more, whichever thread came first. Where threads are many, let the main thread
+    be within first: newer versions of threadpoolctl let one living thread alone, the first that asks, change what all share.
 
     Examples
     --------

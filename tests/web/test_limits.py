@@ -290,6 +290,26 @@ def test_costs_are_foretold(service):
     short = seconds(sentence="the dog slept .")
     assert short < 0.1 < seconds(sentence="the dog slept . " * 200)
     assert seconds(sentence="the dog slept .", decoders=["max-recall", "viterbi"], k=20) > 4 * short
-    assert (
-        service.expected_seconds("about", Fields({})) < 0.25 < service.expected_seconds("states", Fields({}))
-    )
+    assert service.expected_seconds("about", Fields({})) < 0.25
+
+
+def test_the_cost_of_texts_treebanks_and_states_is_foretold(service):
+    from gramian.web.fields import Fields
+
+    def seconds(question, **fields):
+        return service.expected_seconds(question, Fields(fields))
+
+    sentence, tree = "the dog slept . ", "(S (NP (DT the) (NN dog)) (VP (VBD slept)) (. .)) "
+    assert seconds("text", text=sentence) < 0.05 < seconds("text", text=sentence * 200)
+    assert seconds("text", text=sentence * 2000) < 2 * seconds(
+        "text", text=sentence * 200
+    )  # the first few are parsed
+    assert seconds("text", text="犬が寝た。" * 100) > 5 * seconds("text", text="犬が寝た。" * 5)
+    assert seconds("bank", trees=tree * 20) < 0.05 < seconds("bank", trees=tree * 200, judge=True)
+    assert seconds("best_states", tree=tree) < seconds("best_states", tree=tree * 20)
+    assert seconds("compare", one=tree, two=tree) < 0.25
+    views = service._explorers[1].views
+    if not views.is_read("VP"):
+        assert seconds("states", symbol="VP", model=1) > 0.25
+    views.states("VP")
+    assert seconds("states", symbol="VP", model=1) < 0.25

@@ -242,6 +242,50 @@ def test_keys_alone_are_enough(page):
     page.until(lambda: page.one("#tab-states").get_attribute("aria-selected") == "true")
 
 
+def test_menus_by_keys_alone(page):
+    page.open()
+    name = lambda: page.browser.execute_script(  # noqa: E731
+        "const one = document.activeElement; return one.id || one.name || one.textContent.trim()"
+    )
+    page.one("#sentence").send_keys(Keys.CONTROL, "a")
+    page.press(*SENTENCE, Keys.ENTER)
+    page.until(lambda: page.texts("svg.tree text.word") == SENTENCE.split())
+    page.press(Keys.TAB, Keys.TAB)
+    assert "Options" in name()
+    page.press(Keys.ENTER, Keys.TAB, Keys.TAB)
+    assert name() == "k"
+    page.press(Keys.ARROW_UP)
+    page.until(lambda: len(page.all(".parse")) == 2)  # the two best trees
+    page.press(Keys.ARROW_DOWN)
+    page.until(lambda: len(page.all(".parse")) == 1)
+    page.press(Keys.TAB, Keys.TAB)
+    assert name() == "model"
+    page.press(Keys.SPACE)
+    page.until(lambda: len(page.all(".parse")) == 2)  # two models compared
+    assert "two.grammar" in page.text("[data-place='1'] h2")
+    page.press(Keys.SPACE)
+    page.until(lambda: len(page.all(".parse")) == 1)
+    page.press(Keys.ESCAPE)
+    assert page.attributes("#options", "open") == [None]
+    assert "Options" in name()  # the keys stay where the menu was opened
+    page.press(Keys.TAB)
+    assert "Examples" in name()
+    page.press(Keys.ENTER, Keys.TAB, Keys.TAB)
+    page.press(Keys.ENTER)
+    page.until(lambda: page.texts("svg.tree text.word")[:1] == ["Which"])
+    assert "Examples" in name()
+    page.browser.execute_script("document.querySelector('.menu summary').focus()")
+    page.press(Keys.SPACE)
+    page.until(lambda: page.attributes(".menu", "open") == [""])
+    page.press(Keys.ESCAPE)
+    assert "Copy or save" in name()
+    page.press(Keys.ENTER, Keys.TAB)
+    assert name() == "Copy brackets"
+    page.press(Keys.TAB, Keys.ENTER)
+    assert page.copied().startswith("\\begin{forest}")
+    assert "Copy or save" in name()
+
+
 def test_best_trees_decoders_and_models_side_by_side(page):
     page.open(f"s={SENTENCE}&k=3&m=0 1&d=max-recall viterbi")
     titles = page.texts(".parse h2 small")
@@ -412,6 +456,23 @@ def test_words_of_drawings_do_not_overlap(page):
             for other in boxes[:number]:
                 apart = one[0] >= other[2] or other[0] >= one[2] or one[1] >= other[3] or other[1] >= one[3]
                 assert apart, css
+
+
+def test_words_on_the_map_of_states_cover_neither_words_nor_states(page):
+    page.open("tab=states&label=NN")
+    page.until(lambda: page.all("svg.map g"))
+    words, spots = page.browser.execute_script(
+        "const box = (one) => { const b = one.getBoundingClientRect(); return [b.left, b.top, b.right, b.bottom] };"
+        "const shown = [...document.querySelectorAll('svg.map text')].filter(one => one.style.display !== 'none');"
+        "return [shown.map(box), [...document.querySelectorAll('svg.map circle')].map(box)]"
+    )
+    assert len(words) > 1
+    for number, one in enumerate(words):
+        for other in words[:number]:
+            assert one[0] >= other[2] or other[0] >= one[2] or one[1] >= other[3] or other[1] >= one[3]
+        for left, top, right, bottom in spots:
+            x, y = (left + right) / 2, (top + bottom) / 2
+            assert not (one[0] < x < one[2] and one[1] < y < one[3])
 
 
 def test_the_map_of_states_can_be_searched_and_zoomed(page):

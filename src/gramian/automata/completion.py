@@ -79,10 +79,12 @@ def completed_blocks(blocks: HankelBlocks, n_strings: int, how: Completion = Com
     filled = spread(found)
     p = blocks.matrix.shape[0]
     return replace(
-        blocks, matrix=sparse.csr_array(filled[:p]), stacked=sparse.csr_array(filled[p:]),
+        blocks,
+        matrix=sparse.csr_array(filled[:p]),
+        stacked=sparse.csr_array(filled[p:]),
         prefix_values=_of_strings(blocks.basis.prefixes, blocks, place, found, blocks.prefix_values),
         suffix_values=_of_strings(blocks.basis.suffixes, blocks, place, found, blocks.suffix_values),
-    )  # fmt: skip
+    )
 
 
 def shrunk(matrix: Array, by: float) -> Array:

@@ -121,9 +121,12 @@ class QuadraticWFA(SequenceLearner):
         size = 300 if self.basis.size == "auto" else self.basis.size
         blocks = hankel_blocks(sample, self.basis.choose(sample, size, "string"), "string")
         roots = replace(
-            blocks, matrix=blocks.matrix.sqrt(), stacked=blocks.stacked.sqrt(),
-            prefix_values=np.sqrt(blocks.prefix_values), suffix_values=np.sqrt(blocks.suffix_values),
-        )  # fmt: skip
+            blocks,
+            matrix=blocks.matrix.sqrt(),
+            stacked=blocks.stacked.sqrt(),
+            prefix_values=np.sqrt(blocks.prefix_values),
+            suffix_values=np.sqrt(blocks.suffix_values),
+        )
         return spectral_factors(roots, rank, seed=self.random_state)
 
     def _model(self, factors: SpectralFactors, rank: int) -> WFA:

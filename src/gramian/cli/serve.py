@@ -41,6 +41,7 @@ def serve(
         import uvicorn  # noqa: F401
     except ImportError:
         raise MissingExtraError("starlette and uvicorn", "web", "the page") from None
+    from gramian.threads import one_blas_thread
     from gramian.web.app import create_app
     from gramian.web.server import listen, run
 
@@ -51,18 +52,20 @@ def serve(
     is_local = host in _LOOPBACK
     if not is_local:
         say(f"anyone who reaches {host} can use this page; --host 127.0.0.1 keeps it to this machine")
-    service.warm_up()
     hosts = (*_LOOPBACK, "[::1]") if is_local else ("*",)
     limits: dict[str, Any] = {"max_bytes": max_kilobytes << 10, "max_seconds": max_seconds}
     app = create_app(service, n_jobs=jobs or None, hosts=hosts, **limits)
     shown, number = opened.getsockname()[:2]
     address = f"http://{f'[{shown}]' if ':' in shown else shown}:{number}/"
-    print(address, flush=True)
-    if open_page:
-        import webbrowser
+    # There is a thread a processor already; and only the first thread that asks for this gets it.
+    with one_blas_thread():
+        service.warm_up()
+        print(address, flush=True)
+        if open_page:
+            import webbrowser
 
-        webbrowser.open(address)
-    run(app, opened)
+            webbrowser.open(address)
+        run(app, opened)
 
 
 def _service(models: list[str], dependency: str | None, automaton: str | None, seconds: float) -> Service:

@@ -118,8 +118,19 @@ def train(
         raise OptionError(f"--states must be auto or at least 1, got {states!r}; try: auto")
     n_states: Any = states if states == "auto" else int(states)
     options = MethodOptions(
-        basis, basis_size, basis_length, empty, statistic, scaled, mass, complete, penalty, repair, iterations, restarts
-    )  # fmt: skip
+        basis,
+        basis_size,
+        basis_length,
+        empty,
+        statistic,
+        scaled,
+        mass,
+        complete,
+        penalty,
+        repair,
+        iterations,
+        restarts,
+    )
     if (problem := options.problem(method)) is not None:
         spelt = re.sub(
             r"{(\w+)}", lambda name: _CALLED.get(name[1], f"--{name[1].replace('_', '-')}"), problem

@@ -141,9 +141,14 @@ class Treebank:
 
     @classmethod
     def read(
-        cls, source: Source, *, options: NormaliseOptions | None = None, shape: Shape = Shape(),
-        heads: HeadFinder | None = None, broken: Literal["raise", "skip"] = "raise",
-    ) -> Treebank:  # fmt: skip
+        cls,
+        source: Source,
+        *,
+        options: NormaliseOptions | None = None,
+        shape: Shape = Shape(),
+        heads: HeadFinder | None = None,
+        broken: Literal["raise", "skip"] = "raise",
+    ) -> Treebank:
         """Read bracketed trees, normalise and binarise them.
 
         Parameters
@@ -194,9 +199,13 @@ class Treebank:
 
     @classmethod
     def from_trees(
-        cls, trees: Iterable[Tree], *, options: NormaliseOptions | None = None, shape: Shape = Shape(),
+        cls,
+        trees: Iterable[Tree],
+        *,
+        options: NormaliseOptions | None = None,
+        shape: Shape = Shape(),
         heads: HeadFinder | None = None,
-    ) -> Treebank:  # fmt: skip
+    ) -> Treebank:
         """Normalise and binarise tree objects into arrays; parameters as for :meth:`read`."""
         if options is None:
             _, options, trees = find_scheme(trees)
@@ -238,9 +247,12 @@ class Treebank:
             cut_tag = np.array([a != b for a, b in zip(bare_tag, codes.labels, strict=True)], np.bool_)
             phrase_map = np.array([names.number(escape_label(name)) for name in bare], np.int32)
             tag_map = np.array(
-                [kernels.DROP if name in options.empty_tags else names.number(escape_label(tag))
-                 for name, tag in zip(codes.labels, bare_tag, strict=True)], np.int32,
-            )  # fmt: skip
+                [
+                    kernels.DROP if name in options.empty_tags else names.number(escape_label(tag))
+                    for name, tag in zip(codes.labels, bare_tag, strict=True)
+                ],
+                np.int32,
+            )
             is_wrapper = np.array([name in ROOT_LABELS for name in bare], np.bool_)
         new_label, kept_parent = np.empty(n_nodes, np.int32), np.empty(n_nodes, np.int32)
         merge = options is not None and options.same_unaries
@@ -282,12 +294,22 @@ class Treebank:
         out_word[is_leaf] = np.argsort(order)[number]
         had_words = np.maximum.reduceat(word, tree_start[:n_trees]) >= 0 if n_trees else np.empty(0, np.bool_)
         return cls(
-            symbols=symbols, n_phrases=n_phrases, words=tuple(unescape_word(codes.words[i]) for i in used[order]),
-            label=symbol, left=left[:n_out].copy(), right=right[:n_out].copy(), parent=out_parent[:n_out].copy(),
-            word=out_word.copy(), start=start[:n_out].copy(), end=end[:n_out].copy(), tree_start=out_start[: n_kept + 1].copy(),
-            removed=Removed(empty, emptied, int(cut.sum()), merged, wrappers, trees_emptied=int(had_words.sum()) - n_kept),
+            symbols=symbols,
+            n_phrases=n_phrases,
+            words=tuple(unescape_word(codes.words[i]) for i in used[order]),
+            label=symbol,
+            left=left[:n_out].copy(),
+            right=right[:n_out].copy(),
+            parent=out_parent[:n_out].copy(),
+            word=out_word.copy(),
+            start=start[:n_out].copy(),
+            end=end[:n_out].copy(),
+            tree_start=out_start[: n_kept + 1].copy(),
+            removed=Removed(
+                empty, emptied, int(cut.sum()), merged, wrappers, trees_emptied=int(had_words.sum()) - n_kept
+            ),
             shape=shape,
-        )  # fmt: skip
+        )
 
     def binary_tree(self, number: int) -> Tree:
         """Return a tree in its binarised form."""
@@ -346,12 +368,18 @@ class Treebank:
         word = self.word[nodes]
         occurring = np.unique(word[word >= 0])
         return replace(
-            self, label=self.label[nodes], left=moved(self.left), right=moved(self.right), parent=moved(self.parent),
+            self,
+            label=self.label[nodes],
+            left=moved(self.left),
+            right=moved(self.right),
+            parent=moved(self.parent),
             word=np.where(word >= 0, np.searchsorted(occurring, word), -1).astype(np.int32),
             words=tuple([self.words[number] for number in occurring.tolist()]),
-            start=self.start[nodes], end=self.end[nodes], tree_start=starts.astype(np.int32),
+            start=self.start[nodes],
+            end=self.end[nodes],
+            tree_start=starts.astype(np.int32),
             weight=None if self.weight is None else self.weight[chosen],
-        )  # fmt: skip
+        )
 
 
 class _Names:

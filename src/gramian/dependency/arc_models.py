@@ -28,7 +28,7 @@ Weights = npt.NDArray[np.float32]
 Starts: TypeAlias = npt.NDArray[np.int64]
 _Example: TypeAlias = tuple[Tokens, Symbols, npt.NDArray[Any]]
 
-_FORGETTING = 0.5
+_WORD_DROPOUT = 0.5
 _BATCH = 4
 _LOWEST = -300.0
 _SHARE = 0.08  # a feature has a weight for each relation, but most of them never differ from zero
@@ -93,7 +93,7 @@ def fit_arc_scorer(
     all steps of `max_iter` passes; they do not depend on `n_jobs`.
     """
     tables = new_tables(table_size(sum(len(sentence) - 1 for sentence in symbols)), 0.05, smallest=0.02)
-    scorer, rates = ArcScorer(tables.weights), table.forgetting(_FORGETTING)
+    scorer, rates = ArcScorer(tables.weights), table.dropout_rates(_WORD_DROPOUT)
 
     def gradient(views: Tokens, example: _Example) -> Array:
         _, sentence, tree = example
@@ -108,7 +108,7 @@ def fit_arc_scorer(
     weights = ascend(
         tables,
         list(zip(tokens, symbols, trees, strict=True)),
-        forget=lambda example, rng: table.forget(example[0], rates, rng),
+        drop_words=lambda example, rng: table.drop_words(example[0], rates, rng),
         gradient=gradient,
         climb=climb,
         max_iter=max_iter,
@@ -142,12 +142,12 @@ def fit_labeller(
     tables = new_tables(size, 0.1, smallest=0.005)
     if len(names) == 1:
         return Labeller(tuple(names), tables.weights[:1], root_only)
-    rates = table.forgetting(_FORGETTING)
+    rates = table.dropout_rates(_WORD_DROPOUT)
 
-    def forget(example: _Example, rng: np.random.Generator) -> Starts:
+    def drop_words(example: _Example, rng: np.random.Generator) -> Starts:
         """Return where the weights of an example's features are, some forms made unknown."""
         tokens, heads, _ = example
-        size, views = len(tables.weights), table.forget(tokens, rates, rng)
+        size, views = len(tables.weights), table.drop_words(tokens, rates, rng)
         starts: Starts = kernels.relation_starts(RELATIONS, views, heads, len(names), size)
         return starts
 
@@ -167,7 +167,7 @@ def fit_labeller(
     weights = ascend(
         tables,
         list(zip(tokens, trees, targets, strict=True)),
-        forget=forget,
+        drop_words=drop_words,
         gradient=gradient,
         climb=climb,
         max_iter=max_iter,

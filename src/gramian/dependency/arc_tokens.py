@@ -54,13 +54,13 @@ class TokenTable:
         rows[:, 3:-2] = np.asarray(columns, np.int32).reshape(-1, VIEWS).T
         return rows
 
-    def forgetting(self, strength: float) -> npt.NDArray[np.float64]:
+    def dropout_rates(self, strength: float) -> npt.NDArray[np.float64]:
         """Return, for each number of a form, how likely training treats it as unknown: strength / (strength + count)."""
         rates = np.zeros(len(self.values[1]) + _FIRST)
         rates[_FIRST:] = strength / (strength + self.counts)
         return rates
 
-    def forget(self, tokens: Tokens, rates: npt.NDArray[np.float64], rng: np.random.Generator) -> Tokens:
+    def drop_words(self, tokens: Tokens, rates: npt.NDArray[np.float64], rng: np.random.Generator) -> Tokens:
         """Return `tokens` with some forms made unknown."""
         tokens = tokens.copy()
         tokens[1, rng.random(tokens.shape[1]) < rates[tokens[1]]] = _UNKNOWN

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from heapq import heappop, heappush
-from itertools import count
+from itertools import accumulate, count
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,11 @@ from gramian.grammar.sample import TreeSampler
 from gramian.trees.labels import is_intermediate, unescape_label
 
 Doubles = npt.NDArray[np.float64]
+_Expansion = tuple[tuple[str, ...], int, tuple[str, ...]]
+"""The names of a rule's children before an intermediate one, that one's number (-1 for none), and the names after it."""
 
 _LEAST = 1e-4  # rules of a smaller probability are not looked for
-_DRAWN = 12  # phrases drawn for examples, of which the first short ones are shown
+_DRAWN = 12  # phrases drawn at most for the examples of a state
 _SHORT = 8  # words of such a phrase
 _LONGEST = 60
 
@@ -128,7 +130,7 @@ class Describer:
     def within(self, symbol: int) -> Doubles:
         """Return how probable each word of a tag, or each rule of a phrase, is in each state; shape (states, words or rules)."""
         if symbol >= self._grammar.n_phrases:
-            return self._view.words(symbol)
+            return self._view.words(symbol)[1]
         rules = [rule.towards[0].sum(axis=1) for rule in self._view.rules_of[symbol]]
         return np.column_stack([np.zeros(int(self._grammar.n_states[symbol])), *rules])
 
@@ -149,7 +151,8 @@ class Describer:
     ) -> SymbolDescription:
         """Describe the states of a symbol; see :func:`describe`."""
         grammar, view = self._grammar, self._view
-        words, rules, contexts = view.words(symbol), view.rules(symbol, top), view.contexts(symbol)
+        (numbers, words), rules, contexts = view.words(symbol), view.rules(symbol, top), view.contexts(symbol)
+        names = [grammar.lexicon.words[number] for number in numbers.tolist()]
         is_tag = symbol >= grammar.n_phrases
         drawn = not is_tag and examples > 0
         if drawn:
@@ -160,7 +163,7 @@ class Describer:
             StateDescription(
                 state=state,
                 share=float(prior[state]),
-                words=_largest(grammar.lexicon.words, words[state], top, usual),
+                words=_largest(names, words[state], top, usual),
                 rules=tuple(rules[state]),
                 contexts=_largest(list(contexts), np.array([mass[state] for mass in contexts.values()]), top),
                 examples=_examples(self._sampler, symbol, state, examples) if drawn else (),
@@ -172,9 +175,13 @@ class Describer:
 
 
 def _examples(sampler: TreeSampler, symbol: int, state: int, number: int) -> tuple[str, ...]:
-    """Draw some phrases and keep the first short ones; none if the state hardly ever derives one."""
+    """Draw phrases until enough short ones were drawn, or many; none if the state hardly ever derives one."""
+    drawn: dict[tuple[str, ...], None] = {}
     try:
-        drawn = dict.fromkeys(sampler.draw_words(symbol, state) for _ in range(_DRAWN))
+        for _ in range(_DRAWN):
+            drawn[sampler.draw_words(symbol, state)] = None
+            if sum(len(words) <= _SHORT for words in drawn) == number:
+                break
     except OptionError:
         return ()
     by_length = sorted(drawn, key=lambda words: max(len(words), _SHORT))
@@ -193,7 +200,10 @@ def _largest(
         with np.errstate(divide="ignore", invalid="ignore"):
             excess = share * np.log(share / (usual / usual.sum()))
         rank = np.where(share > 0, np.nan_to_num(excess) + 1e-9 * share, -np.inf)
-    order = np.argsort(-rank, kind="stable")[:top]
+    found = np.arange(len(rank))
+    if 0 < top < len(rank):  # there may be many words: sort the largest alone
+        found = np.flatnonzero(rank >= np.partition(rank, -top)[-top])
+    order = found[np.argsort(-rank[found], kind="stable")][:top]
     return tuple(Share(names[place], float(share[place])) for place in order.tolist() if share[place] > 0)
 
 
@@ -221,6 +231,7 @@ class _View:
         self.names = [unescape_label(symbol) for symbol in grammar.symbols]
         self.inner = [is_intermediate(symbol) for symbol in grammar.symbols]
         self.use = grammar.before.sum(axis=1, dtype=np.float64)  # share of each symbol among all nodes
+        self._emissions: dict[int, tuple[npt.NDArray[np.int64], Doubles]] = {}
         self.rules_of: list[list[_Rule]] = [[] for _ in grammar.symbols]
         for symbols, block in grammar.rules():
             self.rules_of[symbols[0]].append(_Rule.of(symbols, block))
@@ -243,45 +254,56 @@ class _View:
             if middle < 0:
                 found.append(Share(" ".join((*left, *right)), -mass))
                 continue
-            for children, table in self._expansions[middle]:
-                outcome = vector @ table
-                total = float(outcome.sum())
-                if total < _LEAST:
-                    continue
-                place = next((at for at, child in enumerate(children) if self.inner[child]), len(children))
-                known = [self.names[child] for child in children]
-                heappush(waiting, (
-                    -total, next(tie), (*left, *known[:place]), children[place] if place < len(children) else -1,
-                    outcome, (*known[place + 1 :], *right),
-                ))  # fmt: skip
+            table, starts, expansions = self._expansions[middle]
+            if not expansions:
+                continue
+            outcomes = vector @ table
+            totals = np.add.reduceat(outcomes, starts[:-1])
+            for place in np.flatnonzero(totals >= _LEAST).tolist():
+                before, inner, after = expansions[place]
+                outcome = outcomes[starts[place] : starts[place + 1]]
+                mass = -float(totals[place])
+                heappush(waiting, (mass, next(tie), (*left, *before), inner, outcome, (*after, *right)))
         return found
 
     @cached_property
-    def _expansions(self) -> list[list[tuple[tuple[int, ...], Doubles]]]:
-        """For each symbol its rules' children, and the states of the intermediate one, if any, by the symbol's states."""
-        tables: list[list[tuple[tuple[int, ...], Doubles]]] = [[] for _ in self.rules_of]
-        for found, rules in zip(tables, self.rules_of, strict=True):
+    def _expansions(self) -> list[tuple[Doubles, list[int], list[_Expansion]]]:
+        """For each symbol its rules, and one table: by the symbol's states, those of each rule's intermediate child, or a
+        single column where it has none; and where each rule's columns start.
+        """
+        tables = []
+        for rules in self.rules_of:
+            blocks: list[Doubles] = []
+            expansions: list[_Expansion] = []
             for rule in rules:
-                place = next((at for at, child in enumerate(rule.children) if self.inner[child]), 0)
-                table = rule.towards[place].astype(np.float64)
-                is_inner = self.inner[rule.children[place]]
-                found.append((rule.children, table if is_inner else table.sum(axis=1, keepdims=True)))
+                children = rule.children
+                names = [self.names[child] for child in children]
+                place = next((at for at, child in enumerate(children) if self.inner[child]), None)
+                if place is None:
+                    blocks.append(rule.towards[0].astype(np.float64).sum(axis=1, keepdims=True))
+                    expansions.append((tuple(names), -1, ()))
+                else:
+                    blocks.append(rule.towards[place].astype(np.float64))
+                    expansions.append((tuple(names[:place]), children[place], tuple(names[place + 1 :])))
+            starts = [0, *accumulate(block.shape[1] for block in blocks)]
+            tables.append((np.hstack(blocks) if blocks else np.zeros((0, 0)), starts, expansions))
         return tables
 
-    def words(self, symbol: int) -> Doubles:
-        """Return how many of each word to expect in each state, without a phrase between; shape (states, words)."""
-        grammar, lexicon = self.grammar, self.grammar.lexicon
-        tags = self._tags_below(symbol)
-        first, word = lexicon.entry_state_start, lexicon.entry_word
-        mass = np.zeros((len(lexicon.words), int(grammar.n_states[symbol])))
-        for tag, expected in tags.items():
-            entries = np.flatnonzero(lexicon.entry_tag == tag - grammar.n_phrases)
-            weight = lexicon.entry_probability[entries] * lexicon.word_count[word[entries]].astype(np.float64)
-            states = lexicon.entry_states[first[entries][:, None] + np.arange(grammar.n_states[tag])]
-            emission = weight[:, None] * states
-            emission /= np.maximum(emission.sum(axis=0), 1e-300)
-            mass[word[entries]] += emission @ expected.T
-        return mass.T
+    def words(self, symbol: int) -> tuple[npt.NDArray[np.int64], Doubles]:
+        """Return the words to expect without a phrase between, and how many of each in each state, shape (states, words)."""
+        mass = np.zeros((len(self.grammar.lexicon.words), int(self.grammar.n_states[symbol])))
+        for tag, expected in self._tags_below(symbol).items():
+            words, emission = self._emission(tag)
+            mass[words] += emission @ expected.T
+        found = np.flatnonzero(mass.any(axis=1))
+        return found, np.ascontiguousarray(mass[found].T)
+
+    def _emission(self, tag: int) -> tuple[npt.NDArray[np.int64], Doubles]:
+        """Return the words of a tag, and the probability of each in each state, shape (words, states)."""
+        if tag not in self._emissions:
+            words, _, mass = self.grammar.lexicon.emissions(tag - self.grammar.n_phrases)
+            self._emissions[tag] = words, mass / np.maximum(mass.sum(axis=0), 1e-300)
+        return self._emissions[tag]
 
     def _tags_below(self, symbol: int) -> dict[int, Doubles]:
         """Return how many of each tag and its states to expect, by states of the symbol, without a phrase between."""
@@ -340,10 +362,11 @@ class _View:
 
     @cached_property
     def roots(self) -> float:
-        """The share of nodes that have no parent."""
-        return max(
-            0.0, 1 - sum(float(self.mass(rule, place).sum()) for found in self.uses for rule, place in found)
-        )
+        """The share of nodes that have no parent: all are expected once, less those expected as children."""
+        grammar = self.grammar
+        binary = self.use[grammar.binary_rules[:, 0]] @ grammar.coarse.binary
+        unary = self.use[grammar.unary_rules[:, 0]] @ grammar.coarse.unary
+        return max(0.0, 1 - 2 * float(binary) - float(unary))
 
     def _place(self, rule: _Rule, place: int) -> str:
         """Return how a place in a rule is written."""

@@ -68,7 +68,11 @@ def glued(grammar: LPCFG) -> LPCFG:
     return replace(
         grammar,
         symbols=(
-            *grammar.symbols[:n_phrases], label, intermediate_label(label), *grammar.symbols[n_phrases:], END,
+            *grammar.symbols[:n_phrases],
+            label,
+            intermediate_label(label),
+            *grammar.symbols[n_phrases:],
+            END,
         ),
         n_phrases=n_phrases + 2,
         n_states=_with_new(grammar.n_states, n_phrases, [1, 1], [1]),
@@ -84,7 +88,7 @@ def glued(grammar: LPCFG) -> LPCFG:
         else np.concatenate([grammar.binary_weight, np.tile(weight, len(sequences))]),
         root_weight=None if grammar.root_weight is None else root_weight,
         factors=grammar.factors and _with_whole(grammar.factors, len(parts) * len(sequences)),
-    )  # fmt: skip
+    )
 
 
 def _with_whole(factors: Factors, n_rules: int) -> Factors:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,14 @@ class WordScores:
     tags: Ints  # (k,): numbers of tags, from 0 within the tags
     coarse: Floats  # (k,): P(tag | word) / P(tag)
     states: Floats  # for each tag P(state | tag, word) / P(state | tag), one after the other
+
+
+class Emissions(NamedTuple):
+    """The known words of a tag, and how much of each is expected."""
+
+    words: npt.NDArray[np.int64]  # (k,): their numbers
+    mass: npt.NDArray[np.float64]  # (k,): proportional to P(word | tag)
+    states: npt.NDArray[np.float64]  # (k, n_states): in each state, proportional to P(word | tag, state)
 
 
 @dataclass(frozen=True)
@@ -89,6 +98,15 @@ class Lexicon:
     def entry_state_start(self) -> npt.NDArray[np.int64]:
         """Where each entry's states begin in `entry_states`."""
         return np.concatenate([[0], np.cumsum(self.n_states[self.entry_tag], dtype=np.int64)])
+
+    def emissions(self, tag: int) -> Emissions:
+        """Return what a tag, by its number, emits."""
+        entries = np.flatnonzero(self.entry_tag == tag)
+        words = self.entry_word[entries]
+        probability = self.entry_probability[entries].astype(np.float64)
+        mass = probability * self.word_count[words]
+        cells = self.entry_state_start[entries][:, None] + np.arange(self.n_states[tag])
+        return Emissions(words, mass, mass[:, None] * self.entry_states[cells])
 
     @cached_property
     def _class_number(self) -> dict[str, int]:

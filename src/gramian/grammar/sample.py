@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import OptionError
+from gramian.grammar.lexicon import Emissions
 from gramian.grammar.lpcfg import LPCFG
 from gramian.trees.binarise import debinarise
 from gramian.trees.tree import Tree, phrase, preterminal
@@ -132,17 +133,15 @@ class _Tables:
         owner = np.searchsorted(grammar.state_start, states, side="right") - 1
         self._roots = list(zip(owner.tolist(), (states - grammar.state_start[owner]).tolist(), strict=True))
         self._root_sums = np.cumsum(grammar.root[states], dtype=np.float64).tolist()
-        # Rules of each phrase: children, and for each state of the phrase a row over the children's states.
-        self._rules: list[list[tuple[tuple[int, ...], npt.NDArray[np.float32]]]] = [
-            [] for _ in range(grammar.n_phrases)
-        ]
-        for (parent, *children), block in grammar.rules():
-            # Low rank may leave a cell slightly below zero.
-            rows = np.maximum(block, 0).reshape(grammar.n_states[parent], -1)
-            self._rules[parent].append((tuple(children), rows))
+        self._rules = [*grammar.binary_rules.tolist(), *grammar.unary_rules.tolist()]
+        self._rules_of: list[list[int]] = [[] for _ in range(grammar.n_phrases)]
+        for rule, (parent, *_) in enumerate(self._rules):
+            self._rules_of[parent].append(rule)
+        self._weights: dict[int, npt.NDArray[np.float64]] = {}
         self._choices: dict[tuple[int, int], tuple[list[float], list[int]]] = {}
-        self._cells: dict[tuple[int, int, int], list[float]] = {}
-        self._words: dict[tuple[int, int], tuple[list[float], list[int]]] = {}
+        self._cells: dict[tuple[int, int], list[float]] = {}
+        self._words: dict[tuple[int, int], tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]] = {}
+        self._emissions: dict[int, Emissions] = {}
 
     def root(self, uniform: Iterator[float]) -> tuple[int, int, int]:
         """Draw the root as (symbol, state, 0)."""
@@ -152,35 +151,51 @@ class _Tables:
         """Draw the children of a phrase, the last one first, as (symbol, state, 0)."""
         choice = self._choices.get((symbol, state))
         if choice is None:
-            weights = np.array([block[state].sum(dtype=np.float64) for _, block in self._rules[symbol]])
-            rules = np.flatnonzero(weights)
-            choice = self._choices[symbol, state] = np.cumsum(weights[rules]).tolist(), rules.tolist()
+            choice = self._choices[symbol, state] = self._choice(symbol, state)
         rule = choice[1][_place(choice[0], uniform)]
-        children, block = self._rules[symbol][rule]
-        cells = self._cells.get((symbol, state, rule))
+        children = self._rules[rule][1:]
+        cells = self._cells.get((state, rule))
         if cells is None:
-            cells = self._cells[symbol, state, rule] = np.cumsum(block[state], dtype=np.float64).tolist()
+            cells = np.cumsum(self._rows(rule)[state], dtype=np.float64).tolist()
+            self._cells[state, rule] = cells
         cell = _place(cells, uniform)
         if len(children) == 1:
             return [(children[0], cell, 0)]
         left, right = divmod(cell, self._n_states[children[1]])
         return [(children[1], right, 0), (children[0], left, 0)]
 
+    def _choice(self, symbol: int, state: int) -> tuple[list[float], list[int]]:
+        """Return the rules that a phrase may take in a state, and the cumulative sums of their probabilities."""
+        rules = self._rules_of[symbol]
+        if symbol not in self._weights:
+            sums = [self._rows(rule).sum(axis=1, dtype=np.float64) for rule in rules]
+            self._weights[symbol] = np.column_stack(sums)
+        weights = self._weights[symbol][state]
+        possible = np.flatnonzero(weights).tolist()
+        return np.cumsum(weights[possible]).tolist(), [rules[place] for place in possible]
+
+    def _rows(self, rule: int) -> npt.NDArray[np.float32]:
+        """Return a rule's block as a row over the children's states for each state of the phrase."""
+        grammar, n_binary = self._grammar, len(self._grammar.binary_rules)
+        block = grammar.binary_block(rule) if rule < n_binary else grammar.unary_block(rule - n_binary)
+        return np.maximum(block, 0).reshape(len(block), -1)  # low rank may leave a cell slightly below zero
+
     def word(self, tag: int, state: int, uniform: Iterator[float]) -> str:
         """Draw a word."""
         words = self._words.get((tag, state))
         if words is None:
             words = self._words[tag, state] = self._word_table(tag, state)
-        lexicon = self._grammar.lexicon
-        return lexicon.words[words[1][_place(words[0], uniform)]] if words[1] else lexicon.tags[tag]
+        lexicon, (sums, numbers) = self._grammar.lexicon, words
+        if not sums.size:
+            return lexicon.tags[tag]
+        place = int(np.searchsorted(sums, next(uniform) * sums[-1], side="right"))
+        return lexicon.words[numbers[min(place, len(sums) - 1)]]
 
-    def _word_table(self, tag: int, state: int) -> tuple[list[float], list[int]]:
-        lexicon = self._grammar.lexicon
-        entries = np.flatnonzero(lexicon.entry_tag == tag)
-        numbers = lexicon.entry_word[entries]
-        weights = lexicon.entry_probability[entries] * lexicon.word_count[numbers].astype(np.float64)
-        in_state = weights * lexicon.entry_states[lexicon.entry_state_start[entries] + state]
-        if in_state.any():  # else no word was seen in this state: those of the tag
-            weights = in_state
+    def _word_table(self, tag: int, state: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        if tag not in self._emissions:
+            self._emissions[tag] = self._grammar.lexicon.emissions(tag)
+        words, weights, states = self._emissions[tag]
+        if states[:, state].any():  # else no word was seen in this state: those of the tag
+            weights = states[:, state]
         possible = np.flatnonzero(weights > 0)
-        return np.cumsum(weights[possible]).tolist(), numbers[possible].tolist()
+        return np.cumsum(weights[possible]), words[possible]

@@ -54,9 +54,14 @@ class Format(NamedTuple):
 
 GRAMMAR: Format = Format("gramian", 4, "a grammar", "'gramian train'")
 SEQUENCES: Format = Format(
-    "gramian-automata", 2, "a model of sequences", "'gramian wfa train' or 'gramian dep train'",
-    sealed=2, names_kind=True, largest=1e100,  # products of weights stay finite
-)  # fmt: skip
+    "gramian-automata",
+    2,
+    "a model of sequences",
+    "'gramian wfa train' or 'gramian dep train'",
+    sealed=2,
+    names_kind=True,
+    largest=1e100,  # products of weights stay finite
+)
 SPAN_CRF: Format = Format("gramian-span-crf", 1, "a span CRF", "gramian.loglinear.save", seals_header=False)
 NEURAL: Format = Format("gramian-neural", 1, "a neural expert", "gramian.neural.save")
 

@@ -247,7 +247,7 @@ class EM(_Iterated):
 
 
 class SpectralEM(_Iterated, SpectralClustering):
-    """Spectral clusters polished by a few steps of expectation-maximisation.
+    """Spectral clusters refined by a few steps of expectation-maximisation.
 
     Parameters
     ----------

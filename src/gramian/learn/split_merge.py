@@ -1,4 +1,4 @@
-"""Split, polish, merge, smooth (Petrov et al. 2006): states grow by splitting, and splits that do not pay are taken back."""
+"""Split, refine, merge, smooth (Petrov et al. 2006): states grow by splitting, and splits that do not pay are taken back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 class SplitMerge(Learner):
     """Learn a grammar by split-merge expectation-maximisation.
 
-    In every cycle each state is split in two, expectation-maximisation polishes the halves, the share `merge` of splits whose
+    In every cycle each state is split in two, expectation-maximisation refines the halves, the share `merge` of splits whose
     loss would cost the least likelihood is undone, and smoothed steps follow.
 
     Parameters
@@ -102,7 +102,7 @@ class SplitMerge(Learner):
         all_steps = self.cycles * (self.split_steps + self.merge_steps + self.smooth_steps)
         tell_progress(_log, "steps of EM", 0, all_steps)
 
-        def polish(counts: LatentTables, steps: int, model: Maximisation) -> LatentTables:
+        def refine(counts: LatentTables, steps: int, model: Maximisation) -> LatentTables:
             for _ in range(steps):
                 expectation = seen.expect(model.tables(counts), self._threads)
                 counts = expectation.counts
@@ -115,12 +115,12 @@ class SplitMerge(Learner):
                 counts, parents = split(counts, room, rng)
                 firsts = [np.flatnonzero(parent[:-1] == parent[1:]) for parent in parents]
                 twins = [np.stack([first, first + 1], axis=1) for first in firsts]
-                counts = polish(counts, self.split_steps, rough)
+                counts = refine(counts, self.split_steps, rough)
                 counts, groups = merge_cheapest(rough, counts, self.merge, twins, self._threads)
                 kept = [np.unique(group, return_index=True)[1] for group in groups]
                 self.history_.append([parent[one] for parent, one in zip(parents, kept, strict=True)])
-                counts = polish(counts, self.merge_steps, rough)
-                counts = polish(counts, self.smooth_steps, smooth)
+                counts = refine(counts, self.merge_steps, rough)
+                counts = refine(counts, self.smooth_steps, smooth)
             report.say(
                 f"cycle {cycle}: {int(counts.layout.n_states.sum())} states, log-likelihood {likelihoods[-1]:.1f}"
             )

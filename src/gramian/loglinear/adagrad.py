@@ -55,7 +55,7 @@ def ascend(
     tables: Tables,
     examples: Sequence[Example],
     *,
-    forget: Callable[[Example, np.random.Generator], Any],
+    drop_words: Callable[[Example, np.random.Generator], Any],
     gradient: Callable[[Any, Example], Any],
     climb: Callable[[Any, Example, Any, float], None],
     max_iter: int,
@@ -66,9 +66,9 @@ def ascend(
 ) -> Floats:
     """Go over examples in ever new orders, and return the mean of the weights over all steps.
 
-    `forget` makes the views of an example, in which some words are unknown; `gradient` takes views and example, for a batch before weights
-    change, and in threads, on whose number the weights do not depend; `climb` changes weights by views, example, gradient, and the number
-    of the step; `told` says what else to tell of a pass.
+    `drop_words` makes the views of an example, in which some words are unknown; `gradient` takes views and example, for a batch before
+    weights change, and in threads, on whose number the weights do not depend; `climb` changes weights by views, example, gradient, and
+    the number of the step; `told` says what else to tell of a pass.
     """
     rng = np.random.default_rng(random_state)
     step = 0
@@ -79,7 +79,7 @@ def ascend(
             order = rng.permutation(len(examples))
             for start in range(0, len(order), batch):
                 chosen = [examples[place] for place in order[start : start + batch]]
-                views = [forget(example, rng) for example in chosen]
+                views = [drop_words(example, rng) for example in chosen]
                 gradients = list(apply(gradient, views, chosen))
                 for view, example, found in zip(views, chosen, gradients, strict=True):
                     step += 1

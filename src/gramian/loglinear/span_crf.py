@@ -78,8 +78,8 @@ class SpanCRF(Estimator):
         Length of the steps; each weight's own steps shorten as its gradients add up (AdaGrad).
     decay : float
         How strongly weights are drawn to zero (L2), each time they change.
-    forgetting : float
-        Share of words that are known by their form alone, drawn anew in each pass.
+    word_dropout : float
+        Share of words that are known by their form alone (word dropout), drawn anew in each pass.
     cost : float
         What a wrong item adds to the score of a tree while learning (softmax-margin, Gimpel and Smith 2010).
     min_count : int
@@ -117,7 +117,7 @@ class SpanCRF(Estimator):
         "max_iter": Whole(1),
         "rate": Number(above=0),
         "decay": Number(0),
-        "forgetting": Number(0, 1),
+        "word_dropout": Number(0, 1),
         "cost": Number(0),
         "min_count": Whole(0),
         "slots": PowerOfTwo(1 << 12),
@@ -132,7 +132,7 @@ class SpanCRF(Estimator):
         max_iter: int = 4,
         rate: float = 0.1,
         decay: float = 0.0,
-        forgetting: float = 0.1,
+        word_dropout: float = 0.1,
         cost: float = 0.0,
         min_count: int = 3,
         slots: int = 1 << 21,
@@ -143,11 +143,11 @@ class SpanCRF(Estimator):
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
-        self.max_iter, self.rate, self.decay, self.forgetting, self.cost = (
+        self.max_iter, self.rate, self.decay, self.word_dropout, self.cost = (
             max_iter,
             rate,
             decay,
-            forgetting,
+            word_dropout,
             cost,
         )
         self.min_count, self.slots, self.batch = min_count, slots, batch
@@ -208,12 +208,12 @@ class SpanCRF(Estimator):
         )
         likelihoods: list[float] = []
 
-        def forget(example: _Example, rng: np.random.Generator) -> Views:
+        def drop_words(example: _Example, rng: np.random.Generator) -> Views:
             """Return views in which a share of the words is known by form alone."""
-            if self.forgetting == 0:
+            if self.word_dropout == 0:
                 return example.views
             views = example.views.copy()
-            hit = rng.random(views.shape[1]) < self.forgetting
+            hit = rng.random(views.shape[1]) < self.word_dropout
             views[0, hit] = views[1, hit]
             return views
 
@@ -251,7 +251,7 @@ class SpanCRF(Estimator):
         return ascend(
             tables,
             examples,
-            forget=forget,
+            drop_words=drop_words,
             gradient=gradient,
             climb=climb,
             max_iter=self.max_iter,

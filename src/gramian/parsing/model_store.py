@@ -86,9 +86,14 @@ def load_model(path: str | os.PathLike[str] | None = None) -> Model:
 def _pack(model: Model, half: bool = False) -> tuple[dict[str, Any], Tensors]:
     tensors: Tensors = {}
     header: dict[str, Any] = {name: dict(getattr(model, name)) for name in METADATA} | {
-        "format": "gramian grammar", "version": 1, "gramian": __version__, "labels": model.labels,
-        "grammars": [encode(grammar, str(number), tensors, half) for number, grammar in enumerate(model.grammars)],
-    }  # fmt: skip
+        "format": "gramian grammar",
+        "version": 1,
+        "gramian": __version__,
+        "labels": model.labels,
+        "grammars": [
+            encode(grammar, str(number), tensors, half) for number, grammar in enumerate(model.grammars)
+        ],
+    }
     for name, place in _PLACES.items():
         if (value := getattr(model, name)) != getattr(Model, name):
             header[place][name] = value

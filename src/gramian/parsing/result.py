@@ -149,9 +149,15 @@ class ParseResult:
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for every node of the tree, as a table holds it; see :func:`table` for many results."""
         return [
-            {"label": label, "start": start, "end": end, "text": " ".join(self.words[start:end]), "confidence": sure}
+            {
+                "label": label,
+                "start": start,
+                "end": end,
+                "text": " ".join(self.words[start:end]),
+                "confidence": sure,
+            }
             for label, start, end, sure in (self.spans if self.words else ())
-        ]  # fmt: skip
+        ]
 
     def _repr_svg_(self) -> str:
         """Draw the tree in a notebook, phrases coloured by their confidence."""

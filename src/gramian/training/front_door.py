@@ -66,9 +66,16 @@ def train(
     (S (NP (DT the) (NN cat)) (VP (VBZ runs)))
     """
     recipe = Recipe(
-        method=method, n_states=n_states, expert=expert, rerank=rerank, calibrate=calibrate, models=models, text=text,
-        random_state=random_state, **options,
-    )  # fmt: skip
+        method=method,
+        n_states=n_states,
+        expert=expert,
+        rerank=rerank,
+        calibrate=calibrate,
+        models=models,
+        text=text,
+        random_state=random_state,
+        **options,
+    )
     with progress_shown(verbose):
         model = train_model(trees, recipe, dev=dev, n_jobs=n_jobs, scheduler=scheduler, checkpoint=checkpoint)
     return Parser(model)

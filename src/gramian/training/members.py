@@ -203,8 +203,14 @@ class Workplace:
     def run(self, tasks: Sequence[Any], watch: Callable[[Outcome], None] | None = None) -> list[Outcome]:
         """Do all tasks that are not yet done: each has a method ``run``, which takes the data and returns JSON values."""
         return run_tasks(
-            _run, tasks, shared=self.data, n_jobs=self.n_jobs, scheduler=self.scheduler, folder=self.folder, watch=watch
-        )  # fmt: skip
+            _run,
+            tasks,
+            shared=self.data,
+            n_jobs=self.n_jobs,
+            scheduler=self.scheduler,
+            folder=self.folder,
+            watch=watch,
+        )
 
 
 def _run(task: Any, data: TrainingData) -> Any:

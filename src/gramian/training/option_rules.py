@@ -52,8 +52,16 @@ METHODS_WITH = {
     "text": (*CLUSTERED, "em", "split-merge", "pcfg"),
 }
 TEXT_OPTIONS = (
-    "text_kind", "known", "relations", "text_length", "teacher", "rounds", "silver_weight", "least_confidence", "best_trees",
-)  # fmt: skip
+    "text_kind",
+    "known",
+    "relations",
+    "text_length",
+    "teacher",
+    "rounds",
+    "silver_weight",
+    "least_confidence",
+    "best_trees",
+)
 PARTNERS = {
     "folds": "rerank",
     **dict.fromkeys(("budget", "judge", "search_symbols", "search_beam", "search_step"), "search"),

@@ -146,8 +146,14 @@ def parse_text(
     shards = _tasks(text.sentences(), teacher.key, best_trees)
     while wave := list(islice(shards, _WAVE)):
         for outcome in run_tasks(
-            _run, wave, shared=teacher, n_jobs=place.n_jobs, scheduler=place.scheduler, folder=place.folder, watch=watch
-        ):  # fmt: skip
+            _run,
+            wave,
+            shared=teacher,
+            n_jobs=place.n_jobs,
+            scheduler=place.scheduler,
+            folder=place.folder,
+            watch=watch,
+        ):
             left_out.update(outcome.value["left out"])
             rows = outcome.value["trees"]
             sure = [(one * share, tree) for one, share, tree in rows if one >= least_confidence]

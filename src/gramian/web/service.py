@@ -19,13 +19,12 @@ from gramian.web.explore import Explorer, Look
 from gramian.web.fields import Fields
 from gramian.web.latex import to_document, to_forest
 from gramian.web.many_trees import judged_bank, parsed_text, read_bank
+from gramian.web.question_cost import MOST_TREES, question_seconds
 from gramian.web.sequence_views import AutomatonView, DependencyView
 from gramian.web.tree_json import compare, finite, nodes
 from gramian.web.typed_sentences import INPUTS, MOST_WORDS, Typed, read_tree, read_typed
 
-_MOST_TREES = 20
 _MOST_CLUSTERS = 20
-_SHORT_ANSWER, _LONG_ANSWER, _A_CHARACTER = 0.01, 1.0, 3e-6  # seconds
 
 
 class Service:
@@ -42,31 +41,21 @@ class Service:
         self._automaton = automaton
 
     def warm_up(self) -> None:
-        """Parse something with everything, so that the first answer does not wait for the compiler."""
+        """Parse something with everything, so that the first answer does not wait for the compiler, and begin to read states."""
         for explorer in self._explorers:
+            explorer.views.read_ahead()
             result = explorer.parser.parse("This is a test .", k=2)
             look = explorer.look(result.words)
             if look is not None and result.words:
                 explorer.node(look, result.tree.label, 0, len(result.words))
-            explorer.views.read_ahead()
         if self._dependency is not None:
             self._dependency.parse(["A", "test"], ["DT", "NN"])
         if self._automaton is not None:
             self._automaton.steps([], 2)
 
     def expected_seconds(self, question: str, fields: Fields) -> float:
-        """Return about how long a question will take to answer, from what it says and without much work."""
-        if question not in ("parse", "node", "dependency"):
-            return _SHORT_ANSWER if question in ("about", "export", "rule") else _LONG_ANSWER
-        text = fields.text("sentence")
-        words = 1 + text.count(" ")  # more or less
-        models, decoders, k = [self._asked(fields)], 1, 1
-        if question == "parse":
-            models = fields.wholes("models", len(self._explorers), [0])
-            decoders = len(fields.texts("decoders", ["max-recall"], len(DECODERS)))
-            k = fields.whole("k", 1, _MOST_TREES, 1)
-        share = sum(self._explorers[model].expected_seconds(words) for model in models if self._explorers)
-        return (share + _A_CHARACTER * len(text)) * decoders * (1 + k / 10)
+        """Return about how long a question will take to answer."""
+        return question_seconds(question, fields, self._explorers)
 
     def about(self, fields: Fields) -> dict[str, Any]:
         """Return the models and options there are."""
@@ -76,7 +65,7 @@ class Service:
             "decoders": list(DECODERS),
             "inputs": list(INPUTS),
             "most_words": MOST_WORDS,
-            "most_trees": _MOST_TREES,
+            "most_trees": MOST_TREES,
             "dependency": self._dependency and self._dependency.about(),
             "automaton": self._automaton and self._automaton.about(),
         }
@@ -89,7 +78,7 @@ class Service:
         """
         models = fields.wholes("models", len(self._explorers), [0])
         decoders = fields.texts("decoders", ["max-recall"], len(DECODERS))
-        k = fields.whole("k", 1, _MOST_TREES, 1)
+        k = fields.whole("k", 1, MOST_TREES, 1)
         if not models or not decoders:
             raise OptionError("at least one model and one decoder are needed")
         typed = self._typed(fields, models[0])
@@ -218,8 +207,10 @@ class Service:
         tree = read_tree(fields.text("tree"))
         form = fields.text("format")
         texts: dict[str, Callable[[Tree], str]] = {
-            "brackets": Tree.pretty, "latex": to_forest, "latex-document": to_document,
-        }  # fmt: skip
+            "brackets": Tree.pretty,
+            "latex": to_forest,
+            "latex-document": to_document,
+        }
         if form in texts:
             return {"text": texts[form](tree)}
         if form != "svg":

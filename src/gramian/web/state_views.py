@@ -52,6 +52,10 @@ class StateViews:
                 self.states(self.grammar.symbols[number])
                 sleep(perf_counter() - began)  # half of the time is for those who ask
 
+    def is_read(self, symbol: str) -> bool:
+        """Whether the states of a symbol are known by now."""
+        return self._number.get(symbol) in self._known
+
     def states(self, symbol: str) -> dict[str, Any]:
         """Return cards of the states of a symbol, and their map."""
         number = self._symbol(symbol)

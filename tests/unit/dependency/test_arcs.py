@@ -63,12 +63,12 @@ def test_boundaries_and_root_are_told_apart(table):
     assert coded[:, -2:].tolist() == [[3, 4]] * 7
 
 
-def test_forgetting_touches_forms_only_and_common_ones_less(table, tokens):
-    rates = table.forgetting(1.0)
+def test_dropout_touches_forms_only_and_common_ones_less(table, tokens):
+    rates = table.dropout_rates(1.0)
     the, stop = (table.values[1].index(form) + 6 for form in ("the", "."))
     assert rates[the] == pytest.approx(1.0 / (1.0 + table.counts[the - 6]), rel=1e-14)
     assert not rates[:6].any()
-    changed = table.forget(tokens[0], np.ones_like(rates), np.random.default_rng(0))
+    changed = table.drop_words(tokens[0], np.ones_like(rates), np.random.default_rng(0))
     np.testing.assert_array_equal(changed[[0, 2, 3, 4]], tokens[0][[0, 2, 3, 4]])
     assert (changed[1] == 5).all()
     assert stop in tokens[0][1]

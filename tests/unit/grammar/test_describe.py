@@ -129,3 +129,11 @@ def test_operators_have_no_states_to_describe():
     grammar = SpectralMoments(n_states=2).fit(bank).model_
     with pytest.raises(OptionError, match="directions"):
         describe(grammar, 0)
+
+
+@pytest.mark.parametrize("symbol", ["NP", "NN", "VP"])
+def test_the_first_of_few_are_the_first_of_many(symbol):
+    number = SYMBOLS.index(symbol)
+    few, many = (describe(tiny_grammar(), number, top=top, examples=0) for top in (1, 50))
+    for one, other in zip(few.states, many.states, strict=True):
+        assert (one.words, one.rules, one.contexts) == (other.words[:1], other.rules[:1], other.contexts[:1])

@@ -151,7 +151,7 @@ def test_svd_of_weighted_rows():
 def test_a_span_crf_takes_no_step_for_a_tree_without_weight():
     trees = [Tree.parse(text) for text in TEXTS]
     bank = Treebank.from_trees(trees)
-    learner = SpanCRF(max_iter=1, forgetting=0.0, slots=1 << 12, batch=1)
+    learner = SpanCRF(max_iter=1, word_dropout=0.0, slots=1 << 12, batch=1)
     usual = learner.fit(bank).model_.weights
     same = learner.fit(bank.weighted(np.ones(4))).model_.weights
     none = learner.fit(bank.weighted(np.full(4, 1e-9))).model_.weights

@@ -34,6 +34,10 @@ def test_no_label_stands_twice_in_a_section():
         ("nmod:tmod", "ud", "noun that modifies a noun"),
         ("acl:relcl", "ud", "relative clause"),
         ("%2C", "penn", "comma"),
+        ("RPN", "icon", "relative clause"),
+        ("HAN", "icepahc", "to have"),
+        ("NP-SPR", "icepahc", "noun phrase; second predicate"),
+        ("IP-REL", "keyaki", "clause; relative clause"),
     ],
 )
 def test_labels_with_parts_prefixes_and_subtypes(label, scheme, part):

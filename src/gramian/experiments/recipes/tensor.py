@@ -171,9 +171,15 @@ def _figure(results: Results, m: int, ranks: list[int], gates: list[float]) -> F
         ]
         lines[what].append(Line.of(f"{label}, exact", [(end, results.value(f"{m}", f"{what} {EXACT}"))]))
     return Figure(
-        f"figure-3-{m}", f"Figure 3: gate against time and F1, {m} states; the exact parser at the left end", "gate",
-        "seconds per sentence", lines["seconds"], log_x=True, twin=lines["f1"], y_twin="F1",
-    )  # fmt: skip
+        f"figure-3-{m}",
+        f"Figure 3: gate against time and F1, {m} states; the exact parser at the left end",
+        "gate",
+        "seconds per sentence",
+        lines["seconds"],
+        log_x=True,
+        twin=lines["f1"],
+        y_twin="F1",
+    )
 
 
 TITLE = "Tensor decomposition for fast parsing"

@@ -329,7 +329,7 @@ TITLE = "A thesis rerun: spectral learning of latent-variable grammars"
 ABOUT = (
     "Three experiments of a thesis that implemented spectral clustering (Narayan and Cohen 2015) in Python, in its own setting "
     "(4 + 4 features without scaling, the same number of states for all labels, nothing smoothed) and in gramian's best (two "
-    "grammars, of either binarisation, of clusters polished by EM). Both are given gold tags, as in the thesis; gramian also parses "
+    "grammars, of either binarisation, of clusters refined by EM). Both are given gold tags, as in the thesis; gramian also parses "
     "words alone. Sentences that a grammar does not derive get a fallback tree, and count."
 )
 SETTINGS = {

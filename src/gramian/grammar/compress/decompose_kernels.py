@@ -115,8 +115,16 @@ def heavy_cells(joint, share):
                 pairs += 1
     first[pairs] = n
     return Cells(
-        parent[:pairs], left[:pairs], first[: pairs + 1], right, mass, rest_parent, rest_left, rest_right, rest_entropy
-    )  # fmt: skip
+        parent[:pairs],
+        left[:pairs],
+        first[: pairs + 1],
+        right,
+        mass,
+        rest_parent,
+        rest_left,
+        rest_right,
+        rest_entropy,
+    )
 
 
 @order_free_kernel

@@ -3,6 +3,7 @@
 import { svg } from "./dom.js";
 
 const RISE = 24, GAP = 16, MARGIN = 14;
+const LEAST = 0.75;  // of its size, to which a wide drawing shrinks before it is scrolled
 const ruler = document.createElement("canvas").getContext("2d");
 
 const measure = (text, font) => { ruler.font = font; return ruler.measureText(text).width; };
@@ -28,7 +29,7 @@ export function drawArcs(words, tags, heads, relations) {
   let right = MARGIN;
   for (const width of widths) { middle.push(right + width / 2); right += width; }
   const base = MARGIN + 22 + RISE * top, width = right + MARGIN, height = base + 52;
-  const drawing = svg("svg", { class: "arcs", role: "img", width, height, viewBox: `0 0 ${Math.ceil(width)} ${Math.ceil(height)}`,
+  const drawing = svg("svg", { class: "arcs", role: "img", width, style: `min-width:${LEAST * width}px`, viewBox: `0 0 ${Math.ceil(width)} ${Math.ceil(height)}`,
     "aria-label": `Dependencies: ${words.map((word, at) => `${word} ${heads[at] ? `← ${words[heads[at] - 1]} (${relations[at]})` : "is the root"}`).join(", ")}` });
   heads.forEach((head, at) => {
     const x = middle[at];

@@ -63,7 +63,7 @@ async function reach(path, options) {
 
 export function percent(value) {
   const hundred = 100 * value;
-  return hundred > 99.5 && hundred < 100 ? ">99 %" : hundred > 0 && hundred < 0.5 ? "<1 %" : `${Math.round(hundred)} %`;
+  return hundred > 99.5 && hundred < 100 ? ">99\u00a0%" : hundred > 0 && hundred < 0.5 ? "<1\u00a0%" : `${Math.round(hundred)}\u00a0%`;
 }
 
 /** From unsure (orange) to sure (blue), as in drawings made in Python; and a colour of text to go on it. */
@@ -94,6 +94,12 @@ export async function copy(text, what) {
     area.remove();
   }
   say(`Copied ${what}.`);
+}
+
+/** Close a menu, and leave the keys where it was opened. */
+export function closeMenu(menu) {
+  menu.open = false;
+  menu.querySelector("summary").focus();
 }
 
 /** A row with a name, a bar and a number; a button where it leads somewhere. */

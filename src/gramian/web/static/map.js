@@ -42,14 +42,15 @@ export function stateMap(about, posterior, choose) {
     drawing.append(spot.group);
   }
 
-  /** Put everything in its place; a word is shown where it covers no other. */
+  /** Put everything in its place; a word is shown where it covers no other, and no state. */
   const arrange = () => {
     const taken = spots.map((spot) => {
       [spot.sx, spot.sy] = [spot.x * scale + dx, spot.y * scale + dy];
       spot.circle.setAttribute("cx", spot.sx);
       spot.circle.setAttribute("cy", spot.sy);
-      return null;
-    }).filter(Boolean);
+      const half = 0.8 * spot.r;
+      return [spot.sx - half, spot.sy - half, spot.sx + half, spot.sy + half];
+    });
     const order = [...spots].sort((one, two) => (wanted ? wanted(two.state) - wanted(one.state) : 0) || two.state.share - one.state.share);
     for (const spot of order) {
       const width = 7.2 * spot.state.typical.length + 4;

@@ -1,7 +1,7 @@
 // The page: the form, the tabs, and the trees that are asked for.
 
 import { bankView, topTrees } from "./bank.js";
-import { clear, copy, el, percent, post, get, say } from "./dom.js";
+import { clear, closeMenu, copy, el, percent, post, get, say } from "./dom.js";
 import { setGlossary, startTips } from "./glossary.js";
 import { TABS, readLink, view, writeLink } from "./link.js";
 import { showNode } from "./node.js";
@@ -10,6 +10,7 @@ import { automatonView, dependencyView } from "./sequences.js";
 import { showStates } from "./states.js";
 import { maybeSeveral, parseText, sentenceList } from "./text.js";
 
+const MENUS = "details.menu[open], #examples[open], #options[open]";
 const at = (id) => document.getElementById(id);
 let about = null, answer = null, panels = [], asked = 0, sentence = "", kind = "auto", pasted = null;
 
@@ -30,7 +31,7 @@ function writeForm() {
   clear(at("example-list"), examples.map(([name, text]) => el("button", { type: "button", class: "quiet example", onclick: () => {
     at("sentence").value = text;
     at("input").value = "auto";
-    at("examples").open = false;
+    closeMenu(at("examples"));
     submit();
   } }, el("b", {}, name), ` ${text.length > 70 ? `${text.slice(0, 68)}…` : text}`)));
 }
@@ -273,12 +274,12 @@ async function start() {
   at("link").addEventListener("click", () => { writeLink(); copy(location.href, "the link to this view"); });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
-    const menu = document.querySelector("details.menu[open], #examples[open]");
-    if (menu) menu.open = false;
+    const menu = document.querySelector(MENUS);
+    if (menu) closeMenu(menu);
     else at("close-node")?.click();
   });
-  document.addEventListener("click", (event) => document.querySelectorAll("details.menu[open], #examples[open]").forEach((menu) => {
-    if (!menu.contains(event.target)) menu.open = false;
+  document.addEventListener("click", (event) => document.querySelectorAll(MENUS).forEach((menu) => {
+    if (!menu.contains(event.target) && menu.id !== "options") menu.open = false;  // options stay, to try them on other sentences
   }));
   at("tabs").addEventListener("click", (event) => { if (event.target.dataset.tab) { view.tab = event.target.dataset.tab; show(); } });
   at("tabs").addEventListener("keydown", (event) => {

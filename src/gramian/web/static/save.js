@@ -1,6 +1,6 @@
 // A tree to take along: copied, or saved as a file.
 
-import { copy, el, post, say } from "./dom.js";
+import { closeMenu, copy, el, post, say } from "./dom.js";
 
 function download(name, content) {
   const url = URL.createObjectURL(content);
@@ -41,7 +41,7 @@ export function saveMenu(row) {
   ];
   const menu = el("details", { class: "menu" }, el("summary", { class: "button" }, "Copy or save"),
     el("div", { class: "choices" }, ways.map(([name, act]) => el("button", { type: "button", class: "quiet", onclick: async () => {
-      menu.open = false;
+      closeMenu(menu);
       try { await act(); } catch (error) { say(error.message, true); }
     } }, name))));
   return menu;
