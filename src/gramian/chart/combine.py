@@ -31,7 +31,8 @@ from gramian.grammar import LPCFG
 COMBINATIONS = ("product", "sum", "coverage", "coverage-dynamic", "hierarchical")
 EXPERT_WEIGHT = 0.45
 """What an expert says counts for this share, what all grammars say for the rest, if the expert knows all words."""
-_DISTRUST = 4  # power of the share of known words, by which the weight falls where there are others
+DISTRUST = 4
+"""The power of the share of known words by which an expert's weight falls where there are others."""
 LEAST_POSTERIOR = 1e-4
 """The least posterior of a label or rule in a product."""
 
@@ -67,7 +68,7 @@ class WeightedExpert(NamedTuple):
         judged = self.expert.forest(words, forest)
         if judged is None:
             return None
-        return Opinion(judged, self.weight * self.expert.known_share(words) ** _DISTRUST)
+        return Opinion(judged, self.weight * self.expert.known_share(words) ** DISTRUST)
 
 
 class Opinion(NamedTuple):

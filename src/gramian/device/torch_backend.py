@@ -84,7 +84,7 @@ def sentences_at_once(n_words: int, grammars: Sequence[LPCFG], device: torch.dev
 class TorchBackend:
     """Charts filled on a device, batch by batch; see :class:`gramian.chart.backend.Backend`.
 
-    Sentences that are constrained go to the kernels of numba.
+    Sentences that are constrained, and grammars with negative weights, go to the kernels of numba.
     """
 
     def __init__(self, grammars: Sequence[PlacedGrammar], tag_states: Longs, device: str = "cuda") -> None:
@@ -108,6 +108,8 @@ class TorchBackend:
 
     def forests(self, batch: Sequence[ChartInput], pruning: Pruning) -> list[list[Forest | None]]:
         """Return the forests of each sentence; see :meth:`gramian.chart.backend.Backend.forests`."""
+        if not all(one.is_probabilistic for one in self._grammars):
+            return self._kernels.forests(batch, pruning)
         found: list[list[Forest | None]] = [[] for _ in batch]
         free = [place for place, one in enumerate(batch) if one.allowed is None]
         for place, one in enumerate(batch):

@@ -38,7 +38,7 @@ class Choice(NamedTuple):
 
     sentence: torch.Tensor
     item: torch.Tensor
-    above: torch.Tensor  # the item with a label that it stands under, -1 at the root
+    above: torch.Tensor  # the item with a label that it stands under, ``n_items`` at the root
 
 
 def label_posteriors(
@@ -92,18 +92,18 @@ def best_trees(
 def _collected(f: BatchForest, labels: LabelTensors, choice: torch.Tensor, root: torch.Tensor) -> Choice:
     """Walk down from the roots, and bring what is met into the order of trees."""
     n_edges = len(f.edge_parent)
-    above = torch.full((f.n_items + 1,), -2, device=choice.device)  # nothing is in no tree
-    above[root] = -1
+    above = torch.full((f.n_items + 1,), -1, device=choice.device)
+    above[root] = f.n_items
     has_label = labels.has.any(1)
     for level in range(f.n_words, 0, -1):
         items = slice(*f.level[level : level + 2])
-        met = (above[items] > -2).nonzero()[:, 0] + items.start
+        met = (above[items] >= 0).nonzero()[:, 0] + items.start
         edge = choice[met]
         met, edge = met[edge < n_edges], edge[edge < n_edges]
         upper = torch.where(has_label[f.symbol[met]], met, above[met])
         above[f.edge_left[edge]] = upper
         above[f.edge_right[edge]] = upper
-    met = (above[:-1] > -2).nonzero()[:, 0]
+    met = (above[:-1] >= 0).nonzero()[:, 0]
     # Where an item begins, the widest comes first, and a tag last.
     n = f.n_words
     is_tag = (met < f.level[1]).long()
