@@ -8,6 +8,7 @@ taken in their order, so that the same batch gives the same bits.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import torch
@@ -15,6 +16,8 @@ from torch.nn.functional import embedding_bag
 
 from gramian.device.batch_forest import BatchForest, expanded
 from gramian.device.grammar_tensors import ProductTensors
+
+_HAS_TRITON = find_spec("triton") is not None
 
 
 class StatePosteriors(NamedTuple):
@@ -172,6 +175,10 @@ def _dots(
     table: torch.Tensor, product: torch.Tensor, vectors: torch.Tensor, item: torch.Tensor
 ) -> torch.Tensor:
     """Return the inner product of a row of a table and a vector at each place."""
+    if table.is_cuda and _HAS_TRITON:
+        from gramian.device.dots_gpu import dots
+
+        return dots(table, product, vectors, item)
     return (table[product] * vectors[item]).sum(1)
 
 

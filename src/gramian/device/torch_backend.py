@@ -20,8 +20,9 @@ from gramian.device.state_pass import StatePosteriors, state_posteriors
 from gramian.device.torch_device import find_device
 from gramian.grammar import LPCFG
 
-_MOST_BYTES = 8 << 30  # of a batch's charts on a GPU
-_MOST_BYTES_CPU = 1 << 30
+_SHARE = 0.4  # of a GPU's free memory that a batch may take
+_MOST_BYTES = 1 << 30  # of a batch elsewhere
+_MOST_SENTENCES = 4096
 
 
 class WordTensors(NamedTuple):
@@ -76,9 +77,9 @@ def sentences_at_once(n_words: int, grammars: Sequence[LPCFG], device: torch.dev
     n_symbols = max(one.n_symbols for one in grammars)
     cells = n_words * (n_words + 1) // 2
     pairs = 8 * n_words * n_symbols**2 + 64 * cells * n_symbols  # of one width, and of charts
-    states = 4000 * cells * max(int(one.n_states.max()) for one in grammars)
-    most = _MOST_BYTES_CPU if device.type == "cpu" else _MOST_BYTES
-    return max(1, int(most // (pairs + states)))
+    states = 800 * cells * max(int(one.n_states.max()) for one in grammars) * len(grammars)
+    most = _SHARE * torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else _MOST_BYTES
+    return max(1, min(_MOST_SENTENCES, int(most // (pairs + states))))
 
 
 class TorchBackend:
