@@ -235,7 +235,11 @@ def timed_em(path: str, states: int, device: Device, limit: int | None, core: bo
     seen = Observations(bank)
     layout = Layout.of(seen.productions, allocate_states(seen.label_count, states))
     start = random_counts(seen, layout, 0)
-    rows: dict[str, Any] = {"trees": bank.n_trees, "states": states, "cells of rules": int(layout.binary_start[-1])}
+    rows: dict[str, Any] = {
+        "trees": bank.n_trees,
+        "states": states,
+        "cells of rules": int(layout.binary_start[-1]),
+    }
     totals, seconds = {}, {}
     for name, where, steps in (("device", device.name, 4), ("core", None, 2 if core else 0)):
         counts, own = start, []
@@ -289,7 +293,8 @@ def main() -> None:
     result: dict[str, Any] = {
         "benchmark": "gpu", "model": options.model, "sentences": len(gold),
         "words a sentence": round(sum(len(tree.words) for tree in gold) / len(gold), 1),
-        "device": torch.cuda.get_device_name() if device.is_gpu else "cpu", "limits": {name: f"{value:.3g}" for name, value in limits.items()},
+        "device": torch.cuda.get_device_name() if device.is_gpu else "cpu",
+        "limits": {name: f"{value:.3g}" for name, value in limits.items()},
     }  # fmt: skip
     for name, variant in variants.items():
         result[name] = timed_model(variant, gold, device, options.copies, options.batches, limits)

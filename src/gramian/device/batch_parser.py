@@ -60,7 +60,13 @@ class BatchParser:
         first = families[0][0]
         self._grammars = [one for family in families for one in family]
         self._families = [Family(family, device) for family in families]
-        self._words, self._pruning, self._penalty, self._device, self._net = words, pruning, penalty, device, net
+        self._words, self._pruning, self._penalty, self._device, self._net = (
+            words,
+            pruning,
+            penalty,
+            device,
+            net,
+        )
         self.labels: LabelTable = label_table(first.symbols, first.n_phrases)
         tables = [label_table(family[0].symbols, family[0].n_phrases) for family in families]
         self._labels = [LabelTensors.of(table, device) for table in tables]
@@ -87,7 +93,9 @@ class BatchParser:
                 found.append(family.find(own, n_words, self._pruning))
                 begin = end
             table = self._table(found, sentences, size)
-            log_prob = _log_probabilities(found).double().cpu().numpy() + self._words.log_probabilities(numbers)
+            log_prob = _log_probabilities(found).double().cpu().numpy() + self._words.log_probabilities(
+                numbers
+            )
             return self._trees(found[0], table, log_prob.tolist())
 
     def _table(self, found: list[Found], sentences: Sequence[Sequence[str]], size: int) -> torch.Tensor:
@@ -131,7 +139,9 @@ class BatchParser:
         last = number == (first + count - 1)[row]
         is_tag = choice.item[row] < f.level[1]
         children = torch.where(last, torch.where(is_tag, 0, below[choice.item[row]]), 1)
-        bounds = torch.searchsorted(choice.sentence[row], torch.arange(len(log_prob) + 1, device=label.device))
+        bounds = torch.searchsorted(
+            choice.sentence[row], torch.arange(len(log_prob) + 1, device=label.device)
+        )
         values = posterior.double().cpu().numpy()
         return TreeArrays(bounds.tolist(), label.tolist(), children.tolist(), values, log_prob)
 

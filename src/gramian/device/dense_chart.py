@@ -93,7 +93,10 @@ class _Charts:
     def _children(self, width: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return left and right children of the spans of a width by split point, and the sums of their scales."""
         n, count = self.n, self.n - width + 1
-        by_start, by_end = (slice(None), slice(count), slice(width - 1)), (slice(None), slice(width - 1, n), slice(count, n))
+        by_start, by_end = (
+            (slice(None), slice(count), slice(width - 1)),
+            (slice(None), slice(width - 1, n), slice(count, n)),
+        )
         return self.left[by_start], self.right[by_end], self.left_scale[by_start] + self.right_scale[by_end]
 
     def fill_inside(self, width: int) -> None:

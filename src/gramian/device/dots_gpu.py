@@ -23,12 +23,22 @@ def _dots_kernel(one, one_row, other, other_row, out, n, width, ROWS: tl.constex
     tl.store(out + place, tl.sum(product, 1), mask=there)
 
 
-def dots(one: torch.Tensor, one_row: torch.Tensor, other: torch.Tensor, other_row: torch.Tensor) -> torch.Tensor:
+def dots(
+    one: torch.Tensor, one_row: torch.Tensor, other: torch.Tensor, other_row: torch.Tensor
+) -> torch.Tensor:
     """Return ``(one[one_row] * other[other_row]).sum(1)``."""
     n, width = len(one_row), one.shape[1]
     out = one.new_empty(n)
     if n:
         grid = (triton.cdiv(n, _ROWS),)
-        given = one.contiguous(), one_row.contiguous(), other.contiguous(), other_row.contiguous(), out, n, width
+        given = (
+            one.contiguous(),
+            one_row.contiguous(),
+            other.contiguous(),
+            other_row.contiguous(),
+            out,
+            n,
+            width,
+        )
         _dots_kernel[grid](*given, ROWS=_ROWS, WIDTH=triton.next_power_of_2(width))
     return out

@@ -45,7 +45,9 @@ class ProductTensors(NamedTuple):
 
     n_states: int  # length of a vector
     first: torch.Tensor  # (n_rules + 1,): a rule's products
-    tables: tuple[torch.Tensor, torch.Tensor, torch.Tensor]  # (n_products, n_states) for parent, left and right
+    tables: tuple[
+        torch.Tensor, torch.Tensor, torch.Tensor
+    ]  # (n_products, n_states) for parent, left and right
     ratio: torch.Tensor  # (n_rules,): one over the weight without states
     root_ratio: torch.Tensor  # (n_symbols, n_states)
 
@@ -82,14 +84,14 @@ def product_tensors(grammar: LPCFG, coarse: CoarseRules, device: torch.device) -
     """Return the rules of a grammar with states, whose chart without states is filled with the rules of `coarse`."""
     width = int(grammar.n_states.max())
     blocks = [_products(grammar, rule) for rule in range(len(grammar.binary_rules))]
-    one = np.ones((1, 1), np.float32)
+    right = np.ones((width, 1), np.float32)
     for rule in range(len(grammar.unary_rules)):
         block = grammar.unary_block(rule)
-        blocks.append((block.T, np.eye(block.shape[1], dtype=np.float32), np.repeat(one, block.shape[1], 0)))
+        blocks.append((block.T, np.eye(block.shape[1], dtype=np.float32), right[: block.shape[1]]))
     first = np.cumsum([0, *(len(u) for u, _, _ in blocks)])
     tables = np.zeros((3, int(first[-1]), width), np.float32)
-    for number, block in enumerate(blocks):
-        for table, rows in zip(tables, block, strict=True):
+    for number, parts in enumerate(blocks):
+        for table, rows in zip(tables, parts, strict=True):
             table[first[number] : first[number + 1], : rows.shape[1]] = rows
     ratio = 1 / np.maximum(np.concatenate([coarse.binary, coarse.unary]), _LEAST)
     root = np.zeros((grammar.n_symbols, width), np.float32)

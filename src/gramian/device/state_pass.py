@@ -1,8 +1,8 @@
 """Inside and outside with states over the forest of a batch, width by width.
 
 Vectors are relative to the values without states, as in :mod:`gramian.chart.fine_kernels`: an edge weighs its share of its parent's
-value, times its rule with states over the rule without. A rule is a sum of products (:mod:`gramian.device.grammar_tensors`), so an edge is a
-run of places, one a product; what a child's vector gives at a place is kept for the way down. Sums over the places of an item are
+value, times its rule with states over the rule without. A rule is a sum of products (:mod:`gramian.device.grammar_tensors`), so an edge
+is a run of places, one a product; what a child's vector gives at a place is kept for the way down. Sums over the places of an item are
 taken in their order, so that the same batch gives the same bits.
 """
 
@@ -26,8 +26,12 @@ class StatePosteriors(NamedTuple):
     item: torch.Tensor  # (n_items,)
     edge: torch.Tensor  # (n_edges,)
     root: torch.Tensor  # (n_items,): of being the root
-    log_ratio: torch.Tensor  # (n_sentences,): log of the probability over that without states; -inf if there is none
-    inside: torch.Tensor  # (n_items, n_states), as `outside` and `weight` in the sense of :class:`gramian.chart.forest.Forest`
+    log_ratio: (
+        torch.Tensor
+    )  # (n_sentences,): log of the probability over that without states; -inf if there is none
+    inside: (
+        torch.Tensor
+    )  # (n_items, n_states), as `outside` and `weight` in the sense of :class:`gramian.chart.forest.Forest`
     outside: torch.Tensor
     weight: torch.Tensor  # (n_edges,)
 
@@ -90,7 +94,9 @@ def state_posteriors(
         highest.scatter_reduce_(0, parent, below, "amax")
         weight[edges] *= (below - highest[parent]).exp()
         heavy = weight[places.edge[here]] * of_left[here] * of_right[here]
-        found = embedding_bag(product, u, first_place[items] - here.start, mode="sum", per_sample_weights=heavy)
+        found = embedding_bag(
+            product, u, first_place[items] - here.start, mode="sum", per_sample_weights=heavy
+        )
         most = found.amax(1)
         most = torch.where(most > 0, most, 1)
         vectors[items] = found / most[:, None]
@@ -126,7 +132,9 @@ def _downwards(
             at = uses.place[here]
             given = of_parent[at] * other[at] * share[places.edge[at]]
             first = uses.first[items] - here.start
-            outside[items] += embedding_bag(places.product[at], table, first, mode="sum", per_sample_weights=given)
+            outside[items] += embedding_bag(
+                places.product[at], table, first, mode="sum", per_sample_weights=given
+            )
         here = _part(places.bound, level)
         if level and here.start < here.stop:
             of_parent[here] = _dots(u, places.product[here], outside, parent[here])

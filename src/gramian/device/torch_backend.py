@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -147,7 +147,8 @@ class TorchBackend:
             np.full(len(batch), n), np.repeat(np.arange(len(words)), counts), tags,
             np.concatenate([word.coarse for word in words]).astype(np.float32), np.arange(len(tags)),
         )  # fmt: skip
-        given = WordTensors(*(torch.from_numpy(one).to(self._device) for one in arrays), tables)
+        tensors = [torch.from_numpy(one).to(self._device) for one in arrays]
+        given = WordTensors(*tensors[:5], states=tables)
         found = self._family.find(given, n, pruning)
         return _taken_apart(self, found, len(batch))
 
@@ -164,7 +165,7 @@ def _taken_apart(backend: TorchBackend, found: Found, n_sentences: int) -> list[
     edge_bound = torch.searchsorted(f.sentence[f.edge_parent][edges], numbers)
     rank = torch.cat([rank, rank.new_full((1,), -1)])
 
-    def own(tensor: torch.Tensor, order: torch.Tensor) -> npt.NDArray:
+    def own(tensor: torch.Tensor, order: torch.Tensor) -> npt.NDArray[Any]:
         return tensor[order].cpu().numpy()
 
     symbol, cell = own(f.symbol, items).astype(np.int32), own(f.cell, items).astype(np.int32)

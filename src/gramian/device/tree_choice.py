@@ -67,7 +67,9 @@ def best_trees(
 
     A sentence that has no possible tree has no items.
     """
-    score = (table @ labels.count.T)[f.sentence, f.cell, f.symbol] - penalty * labels.n_phrase_labels[f.symbol]
+    score = (table @ labels.count.T)[f.sentence, f.cell, f.symbol] - penalty * labels.n_phrase_labels[
+        f.symbol
+    ]
     total = torch.cat([score, score.new_zeros(1)])  # nothing is worth nothing
     n_edges = len(f.edge_parent)
     choice = torch.full((f.n_items,), n_edges, device=score.device)
@@ -76,7 +78,9 @@ def best_trees(
         parent = f.edge_parent[edges] - items.start
         value = total[f.edge_left[edges]] + total[f.edge_right[edges]]
         value = torch.where(edge_possible[edges], value, -torch.inf)
-        best = value.new_full((items.stop - items.start,), -torch.inf).scatter_reduce_(0, parent, value, "amax")
+        best = value.new_full((items.stop - items.start,), -torch.inf).scatter_reduce_(
+            0, parent, value, "amax"
+        )
         number = torch.arange(edges.start, edges.stop, device=score.device)
         number = torch.where((value == best[parent]) & (value > -torch.inf), number, n_edges)
         choice[items].scatter_reduce_(0, parent, number, "amin")
@@ -85,7 +89,9 @@ def best_trees(
     sentence = f.sentence[tops]
     best = score.new_full((len(table),), -torch.inf).scatter_reduce_(0, sentence, total[tops], "amax")
     number = torch.where(total[tops] == best[sentence], tops, f.n_items)
-    root = torch.full((len(table),), f.n_items, device=score.device).scatter_reduce_(0, sentence, number, "amin")
+    root = torch.full((len(table),), f.n_items, device=score.device).scatter_reduce_(
+        0, sentence, number, "amin"
+    )
     return _collected(f, labels, choice, root[root < f.n_items])
 
 

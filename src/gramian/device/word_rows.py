@@ -95,7 +95,9 @@ class WordRows:
         new = [torch.from_numpy(one).to(self._device) for one in (rows.tag, rows.score, *rows.states)]
         ends = self._first[-1] + torch.from_numpy(np.cumsum(count)).to(self._device)
         self._first = torch.cat([self._first, ends])
-        self._tables = [torch.cat(pair) for pair in zip(self._tables, new, strict=True)] if self._tables else new
+        self._tables = (
+            [torch.cat(pair) for pair in zip(self._tables, new, strict=True)] if self._tables else new
+        )
 
     def numbers(self, sentences: Sequence[Sequence[str]]) -> list[list[int]]:
         """Return the numbers of the words of sentences; words that come for the first time are looked up."""
@@ -140,7 +142,7 @@ class WordRows:
         """Return of each sentence the sum of its words' log-probabilities."""
         lengths = np.array([len(row) for row in numbers])
         flat = self._logs[np.concatenate([np.array(row) for row in numbers])]
-        return np.add.reduceat(flat, np.cumsum(lengths) - lengths).tolist()  # type: ignore[no-any-return]
+        return np.add.reduceat(flat, np.cumsum(lengths) - lengths).tolist()
 
     def batch(self, numbers: Sequence[Sequence[int]], n_words: int) -> WordTensors:
         """Return sentences of at most `n_words` words, as numbers, with the entries of their words."""

@@ -8,7 +8,7 @@ Sums over the tiles of a rule are taken in their order, so that the same tables 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -68,10 +68,12 @@ class DeviceInference:
             self._latest = _Padding(layout, self._device)
         return self._latest
 
-    def _tensor(self, array: npt.NDArray) -> torch.Tensor:
+    def _tensor(self, array: npt.NDArray[Any]) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
 
-    def _ordered(self, nodes: Longs, group: npt.NDArray, n_groups: int) -> tuple[torch.Tensor, ...]:
+    def _ordered(
+        self, nodes: npt.NDArray[np.integer], group: npt.NDArray[np.integer], n_groups: int
+    ) -> tuple[torch.Tensor, ...]:
         """Return nodes by their group, the group of each, and where each group begins."""
         order = np.argsort(group, kind="stable")
         first = np.searchsorted(group[order], np.arange(n_groups))
@@ -85,14 +87,19 @@ class DeviceInference:
         rules, first, count = np.unique(rule, return_index=True, return_counts=True)
         tiles = -(-count // _TILE)
         tile_start = np.cumsum(tiles) - tiles
-        table = np.full(int(tiles.sum()) * _TILE, none)
+        flat = np.full(int(tiles.sum()) * _TILE, none)
         place = np.arange(len(nodes)) - np.repeat(first, count) + np.repeat(tile_start * _TILE, count)
-        table[place] = nodes
-        table = table.reshape(-1, _TILE)
+        flat[place] = nodes
+        table = flat.reshape(-1, _TILE)
         left, right = (np.append(one, -1)[table] for one in (bank.left, bank.right))
-        columns = np.repeat(rules, tiles), table, np.where(left < 0, none, left), np.where(right < 0, none, right)
+        columns = (
+            np.repeat(rules, tiles),
+            table,
+            np.where(left < 0, none, left),
+            np.where(right < 0, none, right),
+        )
         own = [self._tensor(one.astype(np.int64)) for one in columns]
-        return _Tiles(*own[:3], own[3] if is_binary else None)
+        return _Tiles(own[0], own[1], own[2], own[3] if is_binary else None)
 
     def expect(self, tables: LatentTables, n_jobs: int = 1) -> Expectation:
         """Return expected counts of all productions and states under `tables`; threads have no part in it."""
@@ -169,7 +176,9 @@ class DeviceInference:
             node_log = np.log(scale.double().cpu().numpy())
             return np.add.reduceat(node_log, tree_start[:-1]) + np.log(root_mass)
 
-    def _scaled(self, inside: torch.Tensor, scale: torch.Tensor, nodes: torch.Tensor, values: torch.Tensor) -> None:
+    def _scaled(
+        self, inside: torch.Tensor, scale: torch.Tensor, nodes: torch.Tensor, values: torch.Tensor
+    ) -> None:
         total = values.sum(1)
         inside[nodes] = values / torch.where(total > 0, total, 1)[:, None]
         scale[nodes] = total
@@ -202,7 +211,9 @@ class DeviceInference:
         shares = np.where(total > 0, shares / np.maximum(total, 1e-300), held / layout.n_states[:, None])
         mass_, shares_, held_ = (self._tensor(one) for one in (mass, shares, held))
         result = layout.zeros(counts.binary.dtype)
-        for (table, rules, cells), own, target in zip(parts, by_state, (result.binary, result.unary), strict=False):
+        for (table, rules, cells), own, target in zip(
+            parts, by_state, (result.binary, result.unary), strict=False
+        ):
             if len(rules):
                 given = table, own, self._tensor(rules.astype(np.int64)), mass_, shares_, held_
                 target[:] = _smoothed(*given, smoothing).flatten()[cells].cpu().numpy()

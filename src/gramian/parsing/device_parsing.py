@@ -1,7 +1,7 @@
 """Sentences by the thousand on a device: batches by length, trees built here while the device works at the next batch.
 
-Models whose experts know labels over spans run there from tokens to trees. Where a span CRF or a reranker must see forests, or more than the
-best tree is asked for, the device fills the charts and the rest is done here. Whatever has no tree under the usual pruning goes to
+Models whose experts know labels over spans run there from tokens to trees. Where a span CRF or a reranker must see forests, or more than
+the best tree is asked for, the device fills the charts and the rest is done here. Whatever has no tree under the usual pruning goes to
 :mod:`gramian.parsing.fallbacks`, sentence by sentence.
 """
 
@@ -66,7 +66,7 @@ def on_device(
     where = find_device(device)
     families = chart.families
     whole = None
-    nets = [one for one in experts if isinstance(one.expert, LabelExpert)]
+    nets = [(one.expert.model, one.weight) for one in experts if isinstance(one.expert, LabelExpert)]
     is_whole = chart.combination == "product" and reranker is None and len(nets) == len(experts) <= 1
     if is_whole and all(one.is_probabilistic for family in families for one in family):
         order = [one for family in families for one in family]
@@ -75,7 +75,8 @@ def on_device(
         net = None
         if nets:
             table = label_table(chart.grammar.symbols, chart.grammar.n_phrases)
-            net = DeviceNet(NetLabels(nets[0].expert.model, table, where), nets[0].weight)
+            [(model, weight)] = nets
+            net = DeviceNet(NetLabels(model, table, where), weight)
         whole = BatchParser(families, words, parser.pruning, parser.recall_penalty, where, net)
     forests = chart.with_backend(TorchBackend.on(device))
     return DeviceParsing(attempts, forests, whole, parser.calibration, reranker)
@@ -262,7 +263,10 @@ def _calibrated(
     calibration: Calibration, is_tag: npt.NDArray[np.bool_], posteriors: npt.NDArray[np.float64]
 ) -> list[float]:
     values = posteriors.copy()
-    for curve, chosen in ((calibration.phrases, ~is_tag & (values > 0)), (calibration.tags, is_tag & (values > 0))):
+    for curve, chosen in (
+        (calibration.phrases, ~is_tag & (values > 0)),
+        (calibration.tags, is_tag & (values > 0)),
+    ):
         if curve is not None:
             values[chosen] = curve(values[chosen])
-    return np.minimum(values, 1.0).tolist()  # type: ignore[no-any-return]
+    return np.minimum(values, 1.0).tolist()
