@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import partial
 
 import numpy as np
 
-from gramian.chart.backend import BackendFactory, ChartInput, NumbaBackend, PlacedGrammar
+from gramian.chart.backend import Backend, BackendFactory, ChartInput, NumbaBackend, PlacedGrammar
 from gramian.chart.combine import COMBINATIONS, Voice, WeightedExpert, combined, label_places
 from gramian.chart.forest import Allowed, Forest, Pruning
 from gramian.chart.readout import Decoded
@@ -22,7 +23,8 @@ class ChartParser:
     The forest of a sentence is that of the first grammar, its posteriors those of all; state vectors are the first grammar's own. If that
     one gives the sentence no probability, the first with the same rules that does takes its place. `combination` is one of
     :data:`gramian.chart.combine.COMBINATIONS`, `kinds` of grammars are for ``hierarchical`` (by default their binarisation), and so is
-    `choose`, which picks a tree of each kind's forest; experts read the forests of the first grammar's binarisation.
+    `choose`, which picks a tree of each kind's forest; experts read the forests of the first grammar's binarisation. Grammars with the
+    same rules are together in `families`.
     """
 
     def __init__(
@@ -55,7 +57,9 @@ class ChartParser:
             if family is None:
                 families.append(family := [])
             family.append(place)
-        self._backends = [backend([placed[place] for place in family], offset) for family in families]
+        self.families = [[grammars[place] for place in family] for family in families]
+        self._placed, self._tag_states = [[placed[place] for place in family] for family in families], offset
+        self._backends: list[Backend] = [backend(family, offset) for family in self._placed]
         self._n_first = len(families[0])
         names = list(dict.fromkeys(kinds or ()))
         # Kind and labels of the grammars, in the order of the families.
@@ -64,6 +68,12 @@ class ChartParser:
             for number, family in enumerate(families)
             for place in family
         ]
+
+    def with_backend(self, backend: BackendFactory) -> ChartParser:
+        """Return the same with charts filled by another backend."""
+        other = copy(self)
+        other._backends = [backend(family, self._tag_states) for family in self._placed]
+        return other
 
     def forests(self, batch: Sequence[ChartInput], pruning: Pruning = Pruning()) -> list[Forest | None]:
         """Return the forest of each sentence, None where the first grammar's rules do not derive it.

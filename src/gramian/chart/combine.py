@@ -31,8 +31,10 @@ from gramian.grammar import LPCFG
 COMBINATIONS = ("product", "sum", "coverage", "coverage-dynamic", "hierarchical")
 EXPERT_WEIGHT = 0.45
 """What an expert says counts for this share, what all grammars say for the rest, if the expert knows all words."""
-_DISTRUST = 4  # power of the share of known words, by which the weight falls where there are others
-_LEAST = 1e-4  # least posterior of a label or rule in a product
+DISTRUST = 4
+"""The power of the share of known words by which an expert's weight falls where there are others."""
+LEAST_POSTERIOR = 1e-4
+"""The least posterior of a label or rule in a product."""
 
 Floats = npt.NDArray[np.float32]
 
@@ -66,7 +68,7 @@ class WeightedExpert(NamedTuple):
         judged = self.expert.forest(words, forest)
         if judged is None:
             return None
-        return Opinion(judged, self.weight * self.expert.known_share(words) ** _DISTRUST)
+        return Opinion(judged, self.weight * self.expert.known_share(words) ** DISTRUST)
 
 
 class Opinion(NamedTuple):
@@ -121,7 +123,7 @@ def _mean(posteriors: list[Floats], weights: Floats, combination: str) -> Floats
     table = np.array(posteriors)
     if combination != "product":
         return weights @ table
-    mean = np.exp(weights @ np.log(np.maximum(table, _LEAST)))
+    mean = np.exp(weights @ np.log(np.maximum(table, LEAST_POSTERIOR)))
     return np.where((table > 0).any(axis=0), mean, np.float32(0))
 
 
@@ -194,14 +196,14 @@ def _of_kind(forests: Sequence[Forest]) -> Forest:
 
 def _product(tables: list[Floats], weights: Floats) -> Floats:
     """Return the posteriors whose log-odds are the mean of those of some tables."""
-    live = tables[0] <= _LEAST
+    live = tables[0] <= LEAST_POSTERIOR
     for table in tables[1:]:
-        live &= table <= _LEAST
+        live &= table <= LEAST_POSTERIOR
     places = np.flatnonzero(~live)  # few labels over few spans; the rest are all alike
     sure = np.zeros((len(tables), len(places) + 1), np.float32)  # the last column stands for the rest
     for row, table in zip(sure, tables, strict=True):
         row[:-1] = table.take(places)
-    np.clip(sure, _LEAST, 1 - _LEAST, out=sure)
+    np.clip(sure, LEAST_POSTERIOR, 1 - LEAST_POSTERIOR, out=sure)
     odds = (weights[:, None] * np.log(sure / (1 - sure))).sum(axis=0)
     posterior = 1 / (1 + np.exp(-odds))
     result = np.full(tables[0].shape, posterior[-1])

@@ -95,7 +95,13 @@ _hints = cache(get_type_hints)
 
 @cache
 def _choices(hint: Any) -> tuple[Any, ...]:
-    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    """Return the types that a hint allows; NumPy 2.5 and later hide the type of an array behind an alias of their own."""
+    choices = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    aliases = [getattr(get_origin(choice), "__value__", None) for choice in choices]
+    return tuple(
+        choice if alias is None else alias[get_args(choice)]
+        for choice, alias in zip(choices, aliases, strict=True)
+    )
 
 
 def _encode_array(array: npt.NDArray[Any], name: str, tensors: Tensors, half: bool) -> Record:

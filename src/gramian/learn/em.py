@@ -120,8 +120,10 @@ class _Iterated(Learner):
         "max_iter": Whole(0),
         "watch": or_none(InstanceOf(Watch)),
         "checkpoint": or_none(InstanceOf(str)),
+        "device": or_none(InstanceOf(str)),
     }
 
+    device: str | None
     max_iter: int
     watch: Watch | None
     checkpoint: str | None
@@ -147,7 +149,7 @@ class _Iterated(Learner):
         with report.stage("expectation-maximisation"):
             tell_progress(_log, "steps of EM", len(likelihoods), self.max_iter)
             for step in range(len(likelihoods) + 1, self.max_iter + 1):
-                expectation = seen.expect(model.tables(counts), self._threads)
+                expectation = model.expect(counts, self._threads)
                 counts = expectation.counts
                 likelihoods.append(expectation.total)
                 report.say(f"step {step}: log-likelihood {likelihoods[-1]:.1f}")
@@ -189,6 +191,8 @@ class EM(_Iterated):
     checkpoint : path, optional
         File that holds the counts after the latest step. If it is there and fits treebank and options, learning goes on from it; it is
         removed at the end.
+    device : str, optional
+        Where expectations are taken: a device of torch, such as ``"cuda"``; by default the CPU, without torch.
     lexicon, random_state, n_jobs, verbose
         As for :class:`gramian.learn.SpectralClustering`.
 
@@ -225,10 +229,12 @@ class EM(_Iterated):
         watch: Watch | None = None,
         checkpoint: str | None = None,
         lexicon: LexiconChoice = "auto",
+        device: str | None = None,
         random_state: int = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
+        self.device = device
         self.n_states, self.allocation, self.growth = n_states, allocation, growth
         self.start, self.max_iter, self.smoothing = start, max_iter, smoothing
         self.watch, self.checkpoint, self.lexicon = watch, checkpoint, lexicon
@@ -241,9 +247,10 @@ class EM(_Iterated):
                 return random_counts(seen, Layout.of(seen.productions, n_states), self.random_state)
             with report.stage("start"):
                 tables = tables_of(self.start, seen.bank, seen.productions)
-                return seen.expect(tables, self._threads).counts
+                return seen.expect(tables, self._threads, self.device).counts
 
-        return self._iterate(Maximisation(seen, self.smoothing, self.lexicon), start, report)
+        model = Maximisation(seen, self.smoothing, self.lexicon, self.device)
+        return self._iterate(model, start, report)
 
 
 class SpectralEM(_Iterated, SpectralClustering):
@@ -255,7 +262,7 @@ class SpectralEM(_Iterated, SpectralClustering):
         Steps after clustering.
     merge : float
         Share of the pairs of similar states that are merged again after the first two steps: those whose loss costs the least likelihood.
-    watch, checkpoint
+    watch, checkpoint, device
         As for :class:`EM`.
     n_states, allocation, growth, features, clustering, smoothing, lexicon, random_state, n_jobs, verbose
         As for :class:`gramian.learn.SpectralClustering`.
@@ -285,10 +292,12 @@ class SpectralEM(_Iterated, SpectralClustering):
         checkpoint: str | None = None,
         smoothing: Smoothing = Smoothing(),
         lexicon: LexiconChoice = "auto",
+        device: str | None = None,
         random_state: int = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
+        self.device = device
         self.n_states, self.allocation, self.growth = n_states, allocation, growth
         self.max_iter, self.merge, self.watch, self.checkpoint = max_iter, merge, watch, checkpoint
         self.features, self.clustering = features, clustering
@@ -296,14 +305,14 @@ class SpectralEM(_Iterated, SpectralClustering):
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
-        model = Maximisation(seen, self.smoothing, self.lexicon)
+        model = Maximisation(seen, self.smoothing, self.lexicon, self.device)
 
         def start() -> LatentTables:
             counts = self._clustered_counts(seen, report)
             if self.merge > 0:
                 with report.stage("merging"):
                     for _ in range(2):
-                        counts = seen.expect(model.tables(counts), self._threads).counts
+                        counts = model.expect(counts, self._threads).counts
                     counts, _ = merge_cheapest(model, counts, self.merge, n_jobs=self._threads)
                 report.say(f"{int(counts.layout.n_states.sum())} states after merging")
             return counts

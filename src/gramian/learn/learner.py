@@ -19,24 +19,40 @@ from gramian.learn.observations import Observations
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing, estimate_rules, state_shares
 from gramian.learn.states import STATE_CONSTRAINTS
 from gramian.learn.tables import LatentTables, tables_of
+from gramian.learn.tree_inference import Expectation
 from gramian.trees import HeadRules, Tree
 
 
 class Maximisation:
     """Turns latent counts over a treebank into tables for the next expectation step, or into a grammar."""
 
-    def __init__(self, seen: Observations, smoothing: Smoothing, lexicon: LexiconChoice = "auto") -> None:
-        self.seen, self.smoothing, self.lexicon = seen, smoothing, lexicon
+    def __init__(
+        self,
+        seen: Observations,
+        smoothing: Smoothing,
+        lexicon: LexiconChoice = "auto",
+        device: str | None = None,
+    ) -> None:
+        self.seen, self.smoothing, self.lexicon, self.device = seen, smoothing, lexicon, device
+
+    def expect(self, counts: LatentTables, n_jobs: int = 1) -> Expectation:
+        """Return what an expectation step finds under the tables that counts make."""
+        return self.seen.expect(self.tables(counts), n_jobs, self.device)
+
+    def _rules(self, counts: LatentTables) -> LatentTables:
+        if self.device is None:
+            return estimate_rules(counts, self.smoothing)
+        return self.seen.on_device(self.device).estimate_rules(counts, self.smoothing)
 
     def tables(self, counts: LatentTables) -> LatentTables:
         """Return what an expectation step needs."""
-        rules = estimate_rules(counts, self.smoothing)
+        rules = self._rules(counts)
         rules.lexical[:] = self.seen.lexical(self.lexicon).state_scores(counts).pairs
         return rules
 
     def grammar(self, counts: LatentTables) -> LPCFG:
         """Return the grammar."""
-        rules = estimate_rules(counts, self.smoothing)
+        rules = self._rules(counts)
         scores = self.seen.lexical(self.lexicon).state_scores(counts)
         return made_grammar(self.seen, rules, scores, self.lexicon, state_shares(counts))
 
@@ -132,7 +148,7 @@ class Learner(Estimator):
 
     def identity(self) -> str:
         """Return a text of those parameters that what is learnt step by step depends on."""
-        ignored = ("verbose", "n_jobs", "watch", "checkpoint", "max_iter")
+        ignored = ("verbose", "n_jobs", "device", "watch", "checkpoint", "max_iter")
         params = self.get_params(deep=False).items()
         return repr(sorted(((name, value) for name, value in params if name not in ignored), key=str))
 

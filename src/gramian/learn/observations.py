@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,9 @@ from gramian.learn.states import Allocation, States, allocate_states
 from gramian.learn.tables import LatentTables
 from gramian.learn.tree_inference import Expectation, TreeInference
 from gramian.trees import HeadRules, Tree
+
+if TYPE_CHECKING:
+    from gramian.learn.device_inference import DeviceInference
 
 Columns = list[npt.NDArray[np.int64]]
 
@@ -72,6 +76,7 @@ class Observations:
         else:
             self.bank, self.productions = self.further.bank, self.further.productions
         self._lexical: dict[LexiconOptions, LexicalModel] = {}
+        self._on_device: dict[str, DeviceInference] = {}
         self._views: dict[tuple[str | None, bool, int], NodeView] = {}
         self._columns: dict[tuple[str, str | None, int, bool], tuple[Columns, Columns]] = {}
 
@@ -114,9 +119,17 @@ class Observations:
         """Inside-outside over the observed trees that are in memory."""
         return TreeInference(self.bank, self.productions)
 
-    def expect(self, tables: LatentTables, n_jobs: int = 1) -> Expectation:
-        """Return expected counts over all trees."""
-        own = self.trees.expect(tables, n_jobs)
+    def on_device(self, device: str) -> DeviceInference:
+        """Return inside-outside over the observed trees that are in memory, on a device of torch."""
+        if device not in self._on_device:
+            from gramian.learn.device_inference import DeviceInference
+
+            self._on_device[device] = DeviceInference(self.bank, self.productions, device)
+        return self._on_device[device]
+
+    def expect(self, tables: LatentTables, n_jobs: int = 1, device: str | None = None) -> Expectation:
+        """Return expected counts over all trees; those in memory are looked at on a device, if one is named."""
+        own = (self.trees if device is None else self.on_device(device)).expect(tables, n_jobs)
         return own if self.further is None else own.with_further(self.further.expect(tables, n_jobs))
 
     def name(self, symbol: int) -> str:

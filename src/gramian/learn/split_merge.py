@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Constraint, Number, Report, Whole
+from gramian.base import Constraint, InstanceOf, Number, Report, Whole, or_none
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_productions
 from gramian.learn.learner import Learner, Maximisation
@@ -40,6 +40,8 @@ class SplitMerge(Learner):
         Share of the splits that are taken back.
     smoothing : Smoothing
         Of the smoothed steps and of the grammar; see :class:`gramian.learn.Smoothing`.
+    device : str, optional
+        As for :class:`gramian.learn.EM`.
     lexicon, random_state, n_jobs, verbose
         As for :class:`gramian.learn.SpectralClustering`.
 
@@ -70,6 +72,7 @@ class SplitMerge(Learner):
         "merge_steps": Whole(0),
         "smooth_steps": Whole(0),
         "merge": Number(0, 1),
+        "device": or_none(InstanceOf(str)),
     }
 
     def __init__(
@@ -83,17 +86,21 @@ class SplitMerge(Learner):
         merge: float = 0.5,
         smoothing: Smoothing = Smoothing(),
         lexicon: LexiconChoice = "auto",
+        device: str | None = None,
         random_state: int = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
     ) -> None:
+        self.device = device
         self.cycles, self.n_states, self.merge = cycles, n_states, merge
         self.split_steps, self.merge_steps, self.smooth_steps = split_steps, merge_steps, smooth_steps
         self.smoothing, self.lexicon = smoothing, lexicon
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
-        rough, smooth = (Maximisation(seen, how, self.lexicon) for how in (NO_SMOOTHING, self.smoothing))
+        rough, smooth = (
+            Maximisation(seen, how, self.lexicon, self.device) for how in (NO_SMOOTHING, self.smoothing)
+        )
         rng = np.random.default_rng(self.random_state)
         counts = count_productions(seen)
         room = np.minimum(self.n_states, np.maximum(1, seen.label_count // 10))
@@ -104,7 +111,7 @@ class SplitMerge(Learner):
 
         def refine(counts: LatentTables, steps: int, model: Maximisation) -> LatentTables:
             for _ in range(steps):
-                expectation = seen.expect(model.tables(counts), self._threads)
+                expectation = model.expect(counts, self._threads)
                 counts = expectation.counts
                 likelihoods.append(round(expectation.total, 2))
                 tell_progress(_log, "steps of EM", len(likelihoods), all_steps)

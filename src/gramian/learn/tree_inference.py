@@ -63,7 +63,7 @@ class TreeInference:
 
     def __init__(self, bank: Treebank, productions: Productions) -> None:
         self.bank, self.productions = bank, productions
-        height = _heights(bank)
+        height = heights(bank)
         self._by_height, self._levels = _grouped(bank, productions, height)
         self._by_rule, _ = _grouped(bank, productions, np.zeros_like(height))
         roots = bank.tree_start[1:] - 1
@@ -198,7 +198,7 @@ def _balanced(work: npt.NDArray[np.int64], first: int, last: int, parts: int) ->
     return [(int(a), int(b)) for a, b in pairwise(edges)]
 
 
-def _heights(bank: Treebank) -> npt.NDArray[np.int32]:
+def heights(bank: Treebank) -> npt.NDArray[np.int32]:
     """Return the height of every node, 0 for leaves."""
     height = np.zeros(len(bank.label), np.int32)
     level, frontier = 0, np.flatnonzero(bank.word >= 0)

@@ -69,7 +69,7 @@ class Attempts:
         self, chart: ChartParser, table: WordTable, pruning: Pruning, reranker: Reranker | None = None
     ) -> None:
         self.chart, self.table, self.pruning, self._reranker = chart, table, pruning, reranker
-        self._n_rules = max(1, len(chart.grammar.binary_rules))
+        self.n_rules = max(1, len(chart.grammar.binary_rules))
         self._root_label = root_label(chart.grammar)
 
     @cached_property
@@ -81,7 +81,7 @@ class Attempts:
         """Return a sentence's tree, and the forest it was read from if the first attempt succeeded."""
         if not request.tokens:
             return ParseResult(Tree(""), "empty", 0.0, (0.0,), ()), None
-        pruning = request.limits.fit(self.pruning, len(request.tokens), self._n_rules)
+        pruning = request.limits.fit(self.pruning, len(request.tokens), self.n_rules)
         if pruning is None:
             return self._in_parts(request), None
         words = self.table.read(request.tokens, request.given)
@@ -110,12 +110,12 @@ class Attempts:
     def _wide(self, request: Request, words: list[Word]) -> ParseResult | None:
         """Try a wider beam."""
         wide = Pruning(*[_WIDER * threshold for threshold in astuple(self.pruning)])
-        fitting = request.limits.fit(wide, len(words), self._n_rules)
+        fitting = request.limits.fit(wide, len(words), self.n_rules)
         return None if fitting is None else self._attempt(request, words, fitting, "wide")[0]
 
     def _glued(self, request: Request, words: list[Word]) -> ParseResult | None:
         """Try a grammar that glues parts together."""
-        fitting = request.limits.fit(self.pruning, len(words), self._n_rules)
+        fitting = request.limits.fit(self.pruning, len(words), self.n_rules)
         if fitting is None or request.deadline.is_over:
             return None
         chart, table = self._glue
@@ -133,7 +133,7 @@ class Attempts:
     def _in_parts(self, request: Request) -> ParseResult:
         """Parse a sentence that is too long in parts, and join these under the root."""
         tokens = request.tokens
-        slices = cut(tokens, request.limits.part_length(self.pruning, len(tokens), self._n_rules))
+        slices = cut(tokens, request.limits.part_length(self.pruning, len(tokens), self.n_rules))
         if len(slices) == 1:
             return self._flat(request, self.table.read(tokens))
         children: list[Tree] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -76,6 +77,9 @@ class Parser:
         and a minute, no further attempt is begun.
     max_memory : int or None
         A sentence whose chart is expected to need more bytes is parsed in parts.
+    device : str, optional
+        Where :meth:`parse_many` and :meth:`parse_text` fill charts: a device of torch, such as ``"cuda"``. By default sentences are parsed
+        one by one on the CPU, without torch, as :meth:`parse` always does.
 
     Examples
     --------
@@ -102,6 +106,7 @@ class Parser:
         max_length: int | None = None,
         max_seconds: float | None = 10.0,
         max_memory: int | None = 1 << 30,
+        device: str | None = None,
     ) -> None:
         self.model = model if isinstance(model, Model) else Model(model)
         self.limits = Limits(max_length, max_seconds, max_memory)
@@ -136,6 +141,11 @@ class Parser:
         if not (self.model.others or experts):
             combination = "product"  # what all ways are, if there is but one grammar
         self.calibration = self.model.calibration.get(combination, Calibration())
+        self.device, self._on_device = device, None
+        if device is not None:
+            from gramian.parsing.device_parsing import on_device
+
+            self._on_device = on_device(self, chart, experts, self._attempts, reranker, device)
 
     def parse(
         self,
@@ -165,22 +175,18 @@ class Parser:
         -------
         ParseResult
         """
-        if not 1 <= k <= MOST_TREES:
-            bound = f"at least 1, got {k}" if k < 1 else f"at most {MOST_TREES}, got {k}"
-            raise OptionError(f"k must be {bound}")
         began = perf_counter()
         request, read = self._request(sentence, constraints, k, decoder)
         result, _ = self._attempts.parse(request)
         sure = self.calibration.confidences(result.tree, result.confidences)
-        about = result.status, result.log_prob, sure, result.words, read.offsets
-        return ParseResult(result.tree, *about, perf_counter() - began, result.alternatives)
+        return replace(result, confidences=sure, offsets=read.offsets, seconds=perf_counter() - began)
 
     def parse_many(
         self, sentences: Iterable[Sentence], *, n_jobs: int = 1, k: int = 1, decoder: str | None = None
     ) -> Iterator[ParseResult]:
         """Parse sentences as they come; results come in the same order.
 
-        Not more than a few dozen sentences are held at a time.
+        Not more than a few dozen sentences are held at a time, or some thousands if there is a device.
 
         Parameters
         ----------
@@ -193,6 +199,8 @@ class Parser:
         """
         if isinstance(sentences, str):
             raise OptionError("sentences must be several, got one text; try: parse, or a list with one text")
+        if self._on_device is not None:
+            return self._on_device.parse(self._request(one, None, k, decoder) for one in sentences)
         return in_order(partial(self.parse, k=k, decoder=decoder), sentences, n_jobs)
 
     def parse_text(
@@ -323,6 +331,9 @@ class Parser:
         k: int = 1,
         decoder: str | None = None,
     ) -> tuple[Request, ReadSentence]:
+        if not 1 <= k <= MOST_TREES:
+            bound = f"at least 1, got {k}" if k < 1 else f"at most {MOST_TREES}, got {k}"
+            raise OptionError(f"k must be {bound}")
         if isinstance(sentence, Constrained):
             constraints = sentence.constraints
             sentence = sentence.sentence

@@ -31,13 +31,13 @@ class Word(NamedTuple):
 
 
 class WordTable:
-    """Scores of words for one grammar; safe to share between threads."""
+    """Scores of words for one grammar, and the logarithms of their own probabilities; safe to share between threads."""
 
     def __init__(self, lexicon: Lexicon | JoinedLexicon) -> None:
         self._lexicon = lexicon
         total = max(1, int(lexicon.word_count.sum(dtype=np.int64)))
         logs = np.log(np.maximum(lexicon.word_count, 1) / total)
-        self._log_probability = dict(zip(lexicon.words, logs.tolist(), strict=True))
+        self.log_probability = dict(zip(lexicon.words, logs.tolist(), strict=True))
         self._log_unknown = float(-np.log(total))
         # Where words of a sentence begin, capitals say less: two caches, for the first word and the others.
         self._cache = tuple(BoundedCache(partial(self._word, initial=initial)) for initial in (False, True))
@@ -57,7 +57,7 @@ class WordTable:
 
     def knows(self, word: str) -> bool:
         """Whether the grammar has seen a word, in this spelling or one that differs in marks only."""
-        return self._known_spelling(word, False) in self._log_probability
+        return self._known_spelling(word, False) in self.log_probability
 
     def look_up(self, token: str, initial: bool) -> Word:
         """Return a token as the grammar knows it."""
@@ -65,7 +65,7 @@ class WordTable:
 
     def _word(self, token: str, initial: bool) -> Word:
         spelling = self._known_spelling(token, initial)
-        log_probability = self._log_probability.get(spelling, self._log_unknown)
+        log_probability = self.log_probability.get(spelling, self._log_unknown)
         return Word(spelling, initial, self._lexicon.score(spelling, initial), log_probability)
 
     def restrict(self, word: Word, weights: Mapping[str, float]) -> Word:
@@ -118,10 +118,10 @@ class WordTable:
 
     def _known_spelling(self, word: str, initial: bool) -> str:
         """Return the word as the grammar knows it, if only the way of writing it differs."""
-        if word in self._log_probability:
+        if word in self.log_probability:
             return word
         candidates = [_SPELLINGS.get(word, word), word.replace("’", "'")]
         if word == '"' and initial:
             candidates.insert(0, "``")
         candidates += [word.replace("\\", ""), word.replace("/", "\\/").replace("*", "\\*")]
-        return next((candidate for candidate in candidates if candidate in self._log_probability), word)
+        return next((candidate for candidate in candidates if candidate in self.log_probability), word)

@@ -49,6 +49,7 @@ METHODS_WITH = {
     "max_iter": (*POLISHED, "em"),
     "start": ("em",),
     "cycles": ("split-merge",),
+    "device": (*POLISHED, "em", "split-merge"),
     "text": (*CLUSTERED, "em", "split-merge", "pcfg"),
 }
 TEXT_OPTIONS = (
@@ -84,4 +85,4 @@ PARAMETERS = {  # where a learner has another name
     "least_singular": "least",
 }
 ELSEWHERE = ("search", "start", "text", "noise_level")  # decided not by the learner's parameters
-NOT_NOTED = ("n_jobs", "verbose", "watch", "start", "checkpoint")  # of the learner's parameters
+NOT_NOTED = ("n_jobs", "verbose", "device", "watch", "start", "checkpoint")  # of the learner's parameters

@@ -326,6 +326,11 @@ class Recipe:
         False,
         "Also learn, from trees held out, how far confidences can be trusted, and the weight of an expert: trains all twice.",
     )
+    device: str | None = _option(
+        None,
+        "Where EM and a neural expert are learnt: a device of torch, such as cuda; by default EM on the CPU, without torch.",
+        str,
+    )
     skip_broken: bool = _option(False, "Leave out broken trees, and say how many.")
     random_state: int = _option(0, "Same number, same model file.", least=0, most=2**32 - 1)
     attribution: str | None = _option(None, "Whom to credit for the data; kept in the model.", str)

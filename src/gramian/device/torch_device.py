@@ -1,0 +1,41 @@
+"""Which device work goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gramian.errors import OptionError
+
+try:
+    import torch
+except ImportError:
+    raise OptionError("a device needs torch, which is not installed; try: pip install torch") from None
+
+
+def find_device(name: str) -> torch.device:
+    """Return the device of a name, such as ``"cuda"``, ``"cuda:1"`` or ``"cpu"``.
+
+    Raises
+    ------
+    gramian.errors.OptionError
+        If there is none of that name here.
+    """
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError):
+        here = "cuda or cpu" if torch.cuda.is_available() else "cpu where torch finds no GPU"
+        raise OptionError(f"device must be {here}, got {name!r}") from None
+    return device
+
+
+@contextmanager
+def rough_products() -> Iterator[None]:
+    """Let matrix products be rounded to eleven bits on the way, where they only say what may be left out."""
+    before = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        yield
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before

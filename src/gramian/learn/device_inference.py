@@ -1,0 +1,311 @@
+"""Expectation and maximisation over observed trees on a device: what :mod:`gramian.learn.tree_inference` and
+:mod:`gramian.learn.smoothing` do, with all vectors filled up to the most states of a symbol.
+
+Nodes of one height and rule go through one matrix product, in tiles of a few; small groups are filled up with a node that weighs nothing.
+Sums over the tiles of a rule are taken in their order, so that the same tables give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.nn.functional import embedding_bag
+
+from gramian.corpus import Treebank
+from gramian.corpus.productions import Productions
+from gramian.device.torch_device import find_device
+from gramian.learn.smoothing import TINY, Smoothing
+from gramian.learn.tables import LatentTables, Layout
+from gramian.learn.tree_inference import Expectation, heights
+
+_TILE = 16  # nodes
+_MOST_BYTES = 2 << 30  # of the tensors of the tiles that are worked at together
+
+Longs = npt.NDArray[np.int64]
+
+
+class _Tiles(NamedTuple):
+    """Nodes of one rule in each row; the last node of all, which is none, fills rows up."""
+
+    rule: torch.Tensor  # (n_tiles,)
+    node: torch.Tensor  # (n_tiles, _TILE)
+    left: torch.Tensor
+    right: torch.Tensor | None  # of phrases over tags, None
+
+
+class DeviceInference:
+    """Inside-outside over the observed trees of a treebank on a device; see :class:`gramian.learn.tree_inference.TreeInference`.
+
+    Parameters
+    ----------
+    bank : Treebank
+    productions : Productions
+    device : str
+    """
+
+    def __init__(self, bank: Treebank, productions: Productions, device: str) -> None:
+        self.bank, self.productions, self._device = bank, productions, find_device(device)
+        self._latest: _Padding | None = None
+        height = heights(bank)
+        is_binary, is_unary = bank.right >= 0, (bank.right < 0) & (bank.word < 0)
+        kinds = np.flatnonzero(is_binary), np.flatnonzero(is_unary)
+        self._levels = [
+            tuple(self._tiles(nodes[height[nodes] == level], kind == 0) for kind, nodes in enumerate(kinds))
+            for level in range(1, int(height.max()) + 1)
+        ]
+        self._by_rule = tuple(self._tiles(nodes, kind == 0) for kind, nodes in enumerate(kinds))
+        leaves = np.flatnonzero(bank.word >= 0)
+        self._leaves = self._ordered(leaves, productions.node_production[leaves], len(productions.lexical))
+        roots = bank.tree_start[1:] - 1
+        self._roots = self._ordered(roots, bank.label[roots], bank.n_symbols)
+
+    def _padding(self, layout: Layout) -> _Padding:
+        if self._latest is None or not np.array_equal(self._latest.n_states, layout.n_states):
+            self._latest = _Padding(layout, self._device)
+        return self._latest
+
+    def _tensor(self, array: npt.NDArray[Any]) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
+
+    def _ordered(
+        self, nodes: npt.NDArray[np.integer], group: npt.NDArray[np.integer], n_groups: int
+    ) -> tuple[torch.Tensor, ...]:
+        """Return nodes by their group, the group of each, and where each group begins."""
+        order = np.argsort(group, kind="stable")
+        first = np.searchsorted(group[order], np.arange(n_groups))
+        return tuple(self._tensor(one.astype(np.int64)) for one in (nodes[order], group[order], first))
+
+    def _tiles(self, nodes: Longs, is_binary: bool) -> _Tiles:
+        bank, none = self.bank, len(self.bank.label)
+        rule = self.productions.node_production[nodes]
+        order = np.argsort(rule, kind="stable")
+        rule, nodes = rule[order], nodes[order]
+        rules, first, count = np.unique(rule, return_index=True, return_counts=True)
+        tiles = -(-count // _TILE)
+        tile_start = np.cumsum(tiles) - tiles
+        flat = np.full(int(tiles.sum()) * _TILE, none)
+        place = np.arange(len(nodes)) - np.repeat(first, count) + np.repeat(tile_start * _TILE, count)
+        flat[place] = nodes
+        table = flat.reshape(-1, _TILE)
+        left, right = (np.append(one, -1)[table] for one in (bank.left, bank.right))
+        columns = (
+            np.repeat(rules, tiles),
+            table,
+            np.where(left < 0, none, left),
+            np.where(right < 0, none, right),
+        )
+        own = [self._tensor(one.astype(np.int64)) for one in columns]
+        return _Tiles(own[0], own[1], own[2], own[3] if is_binary else None)
+
+    def expect(self, tables: LatentTables, n_jobs: int = 1) -> Expectation:
+        """Return expected counts of all productions and states under `tables`; threads have no part in it."""
+        with torch.no_grad():
+            return self._expect(tables)
+
+    def _expect(self, tables: LatentTables) -> Expectation:
+        layout, bank = tables.layout, self.bank
+        padded = self._padding(layout)
+        binary, unary = padded.binary(tables.binary), padded.unary(tables.unary)
+        none, width = len(bank.label), padded.width
+        inside = torch.zeros(none + 1, width, device=self._device)
+        scale = torch.ones(none + 1, device=self._device)
+        leaf, pair, first_leaf = self._leaves
+        values = padded.rows(tables.lexical, layout.lexical_start)[pair]
+        self._scaled(inside, scale, leaf, values)
+        for level in self._levels:
+            for tiles, table in zip(level, (binary, unary), strict=True):
+                for part in self._parts(tiles, table):
+                    found = _below(inside, part) @ table[part.rule].transpose(1, 2)
+                    self._scaled(inside, scale, part.node.flatten(), found.flatten(0, 1))
+                    inside[none], scale[none] = 0, 1
+        outside = torch.zeros_like(inside)
+        root, symbol, first_root = self._roots
+        prior = padded.rows(tables.root, layout.root_start)[symbol]
+        mass = (prior * inside[root]).sum(1)
+        share = prior / torch.where(mass > 0, mass, 1)[:, None]
+        if bank.weight is not None:
+            trees = np.searchsorted(bank.tree_start, root.cpu().numpy(), side="right") - 1
+            share *= self._tensor(bank.weight[trees].astype(np.float32))[:, None]
+        outside[root] = torch.where(mass[:, None] > 0, share, 0)
+        inverse = torch.where(scale > 0, 1 / scale, 0)
+        for level in reversed(self._levels):
+            for tiles, table in zip(level, (binary, unary), strict=True):
+                for part in self._parts(tiles, table):
+                    above = outside[part.node] * inverse[part.node][..., None]
+                    mixed = above @ table[part.rule]
+                    if part.right is None:
+                        outside[part.left.flatten()] = mixed.flatten(0, 1)
+                    else:
+                        pairs = mixed.unflatten(-1, (width, width))
+                        outside[part.left] = (pairs @ inside[part.right].unsqueeze(-1)).squeeze(-1)
+                        outside[part.right] = (inside[part.left].unsqueeze(-2) @ pairs).squeeze(-2)
+                    outside[none] = 0
+        counts = layout.zeros(tables.binary.dtype)
+        weighed = outside * inverse[:, None]
+        for tiles, table, own, cells in zip(
+            self._by_rule, (binary, unary), (counts.binary, counts.unary), (padded.binary_cells, padded.unary_cells), strict=True
+        ):  # fmt: skip
+            total = torch.zeros_like(table)
+            for part in self._parts(tiles, table):
+                block = weighed[part.node].transpose(1, 2) @ _below(inside, part)
+                rules, count = torch.unique_consecutive(part.rule, return_counts=True)
+                numbers = torch.arange(len(block), device=self._device)
+                summed = embedding_bag(numbers, block.flatten(1), count.cumsum(0) - count, mode="sum")
+                total[rules] += summed.view(-1, *table.shape[1:])
+            own[:] = (total * table).flatten()[cells].cpu().numpy()
+        for (nodes, _, first), start, own in (
+            ((leaf, pair, first_leaf), layout.lexical_start, counts.lexical),
+            ((root, symbol, first_root), layout.root_start, counts.root),
+        ):
+            both = inside[nodes] * outside[nodes]
+            numbers = torch.arange(len(both), device=self._device)
+            own[:] = padded.flat(embedding_bag(numbers, both, first, mode="sum"), start)
+        return Expectation(counts, self._log_likelihood(scale[:none], root, mass), bank.weight)
+
+    def _log_likelihood(
+        self, scale: torch.Tensor, root: torch.Tensor, mass: torch.Tensor
+    ) -> npt.NDArray[np.float64]:
+        tree_start = self.bank.tree_start
+        root_mass = np.zeros(self.bank.n_trees)
+        root_mass[np.searchsorted(tree_start, root.cpu().numpy(), side="right") - 1] = mass.cpu().numpy()
+        with np.errstate(divide="ignore"):
+            node_log = np.log(scale.double().cpu().numpy())
+            return np.add.reduceat(node_log, tree_start[:-1]) + np.log(root_mass)
+
+    def _scaled(
+        self, inside: torch.Tensor, scale: torch.Tensor, nodes: torch.Tensor, values: torch.Tensor
+    ) -> None:
+        total = values.sum(1)
+        inside[nodes] = values / torch.where(total > 0, total, 1)[:, None]
+        scale[nodes] = total
+
+    def _parts(self, tiles: _Tiles, table: torch.Tensor) -> Iterator[_Tiles]:
+        """Yield tiles that fit into memory together."""
+        size = 4 * (2 * table.shape[1] + 3 * _TILE) * table.shape[2]
+        most = max(1, _MOST_BYTES // size)
+        for first in range(0, len(tiles.rule), most):
+            yield _Tiles(*(None if one is None else one[first : first + most] for one in tiles))
+
+    def estimate_rules(self, counts: LatentTables, smoothing: Smoothing) -> LatentTables:
+        """Return rule and root probabilities; see :func:`gramian.learn.smoothing.estimate_rules`."""
+        layout, productions = counts.layout, counts.layout.productions
+        padded = self._padding(layout)
+        parts = [
+            (padded.binary(counts.binary), productions.binary, padded.binary_cells),
+            (padded.unary(counts.unary), productions.unary, padded.unary_cells),
+        ]
+        n_symbols, width = len(layout.n_states), padded.width
+        by_state = [table.sum(2, dtype=torch.float64) for table, _, _ in parts]
+        mass = np.zeros((n_symbols, width))
+        for own, (_, rules, _) in zip(by_state, parts, strict=True):
+            np.add.at(mass, rules[:, 0], own.cpu().numpy())
+        shares = mass.copy()
+        lexical = padded.rows(counts.lexical, layout.lexical_start).double().cpu().numpy()
+        np.add.at(shares, productions.lexical[:, 0], lexical)
+        held = np.arange(width) < layout.n_states[:, None]
+        total = shares.sum(1, keepdims=True)
+        shares = np.where(total > 0, shares / np.maximum(total, 1e-300), held / layout.n_states[:, None])
+        mass_, shares_, held_ = (self._tensor(one) for one in (mass, shares, held))
+        result = layout.zeros(counts.binary.dtype)
+        for (table, rules, cells), own, target in zip(
+            parts, by_state, (result.binary, result.unary), strict=False
+        ):
+            if len(rules):
+                given = table, own, self._tensor(rules.astype(np.int64)), mass_, shares_, held_
+                target[:] = _smoothed(*given, smoothing).flatten()[cells].cpu().numpy()
+        result.root[:] = counts.root / max(counts.root.sum(), TINY)
+        return result
+
+
+def _smoothed(
+    count: torch.Tensor, by_state: torch.Tensor, rules: torch.Tensor, mass: torch.Tensor, shares: torch.Tensor,
+    held: torch.Tensor, smoothing: Smoothing,
+) -> torch.Tensor:  # fmt: skip
+    """Return rule probabilities; the steps are those of :func:`gramian.learn.smoothing_kernels.estimate_rules`."""
+    k, of_rule, sister = max(smoothing.state, TINY), max(smoothing.rule, TINY), float(smoothing.sister_share)
+    total = by_state.sum(1, keepdim=True)
+    below = count.sum(1, dtype=torch.float64)
+    if rules.shape[1] == 2:
+        below = (below + k * shares[rules[:, 1]]) / (total + k)
+    else:
+        pairs = below.unflatten(1, (mass.shape[1], -1))
+        left, right = (
+            (pairs.sum(3 - side) + k * shares[rules[:, side]]) / (total + k) for side in (1, 2)
+        )  # fmt: skip
+        below = (below + k * (left.unsqueeze(2) * right.unsqueeze(1)).flatten(1)) / (total + k)
+    own = mass[rules[:, 0]]
+    overall = total / own.sum(1, keepdim=True).clamp(min=1e-200)
+    factor = (by_state + of_rule * overall) / (own + of_rule) / (by_state + k)
+    factor = torch.where(held[rules[:, 0]], factor, 0)
+    of_count, of_below = torch.where(by_state > 0, factor, 0).to(count.dtype), (k * factor).to(count.dtype)
+    block = count * of_count.unsqueeze(2) + of_below.unsqueeze(2) * below.to(count.dtype).unsqueeze(1)
+    states = held[rules[:, 0]].sum(1)[:, None]
+    mean = sister * (block.sum(1, dtype=torch.float64) / states)
+    return (1 - sister) * block + mean.to(count.dtype).unsqueeze(1)
+
+
+def _below(inside: torch.Tensor, tiles: _Tiles) -> torch.Tensor:
+    """Return what stands below the nodes: the products of two children's states, or the states of one; (n_tiles, _TILE, any)."""
+    left = inside[tiles.left]
+    if tiles.right is None:
+        return left
+    return (left.unsqueeze(-1) * inside[tiles.right].unsqueeze(-2)).flatten(2)
+
+
+class _Padding:
+    """Where the numbers of flat tables lie in tables filled up to the most states of a symbol."""
+
+    def __init__(self, layout: Layout, device: torch.device) -> None:
+        self.width = int(layout.n_states.max())
+        self._device, self.n_states = device, layout.n_states.astype(np.int64)
+        self._rules = layout.productions.binary, layout.productions.unary
+        self.binary_cells, self.unary_cells = (self._cells(rules) for rules in self._rules)
+
+    def _cells(self, rules: npt.NDArray[np.int32]) -> torch.Tensor:
+        """Return the place of each number of flat tables of rules."""
+        states = torch.from_numpy(self.n_states[rules]).to(self._device)
+        size = states.prod(1)
+        rule = torch.repeat_interleave(torch.arange(len(states), device=self._device), size)
+        rest = torch.arange(len(rule), device=self._device) - (size.cumsum(0) - size)[rule]
+        place, factor = torch.zeros_like(rest), 1
+        for side in range(rules.shape[1] - 1, -1, -1):
+            here = states[:, side][rule]
+            place += rest % here * factor
+            rest //= here
+            factor *= self.width
+        return place + rule * factor
+
+    def binary(self, flat: npt.NDArray[np.floating]) -> torch.Tensor:
+        """Return a flat table of binary rules as (n_rules, width, width * width)."""
+        return self._spread(flat, self.binary_cells, len(self._rules[0]), self.width * self.width)
+
+    def unary(self, flat: npt.NDArray[np.floating]) -> torch.Tensor:
+        """Return a flat table of unary rules as (n_rules, width, width)."""
+        return self._spread(flat, self.unary_cells, len(self._rules[1]), self.width)
+
+    def _spread(
+        self, flat: npt.NDArray[np.floating], cells: torch.Tensor, count: int, size: int
+    ) -> torch.Tensor:
+        table = torch.zeros(count * self.width * size, device=self._device)
+        table[cells] = torch.from_numpy(flat.astype(np.float32, copy=False)).to(self._device)
+        return table.view(count, self.width, size)
+
+    def _row_cells(self, start: Longs) -> Longs:
+        size = np.diff(start)
+        row = np.repeat(np.arange(len(size)), size)
+        return row * self.width + np.arange(len(row)) - np.repeat(start[:-1], size)
+
+    def rows(self, flat: npt.NDArray[np.floating], start: Longs) -> torch.Tensor:
+        """Return flat vectors of states as rows."""
+        table = np.zeros((len(start) - 1, self.width), np.float32)
+        table.flat[self._row_cells(start)] = flat
+        return torch.from_numpy(table).to(self._device)
+
+    def flat(self, rows: torch.Tensor, start: Longs) -> npt.NDArray[np.float32]:
+        """Return rows as flat vectors."""
+        values: npt.NDArray[np.float32] = rows.cpu().numpy().ravel()[self._row_cells(start)]
+        return values
