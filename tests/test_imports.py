@@ -34,11 +34,24 @@ MAY_IMPORT = {
     "neural": GRAMMARS | {"base", "evaluate"},
     "parsing": GRAMMARS | {"loglinear", "neural", "evaluate"},
     "training": GRAMMARS | {"base", "features", "learn", "evaluate", "loglinear", "neural", "parsing"},
+    "corpora": GRAMMARS | {"parsing", "training"},
     "automata": BASE | {"base", "evaluate"},
     "dependency": BASE | {"base", "trees", "automata", "evaluate", "loglinear"},
 }
 ON_TOP = {"cli", "web", "interop", "experiments", "__main__", "__init__"}
-HEAVY = ("numpy", "scipy", "numba", "sklearn", "torch", "nltk", "conllu", "safetensors", "rich")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "numba",
+    "sklearn",
+    "torch",
+    "nltk",
+    "conllu",
+    "safetensors",
+    "rich",
+    "pyarrow",
+    "fsspec",
+)
 
 
 def room(path: Path) -> str:

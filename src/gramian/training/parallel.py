@@ -18,7 +18,6 @@ from time import perf_counter
 from typing import Any, Literal
 
 from gramian import __version__
-from gramian.base import OneOf, Whole, check_value
 from gramian.errors import GramianError, InputError, OptionError
 from gramian.interruption import was_interrupted
 from gramian.io.files import writing
@@ -151,8 +150,9 @@ def run_tasks(
     A task whose worker dies is tried again, three times in all; one that raises is not. Once all others are finished, `failures` are raised
     as a :class:`TaskError`, or returned.
     """
-    check_value("n_jobs", n_jobs, Whole(1))
-    check_value("failures", failures, OneOf("raise", "return"))
+    _check_jobs(n_jobs)
+    if failures not in ("raise", "return"):
+        raise OptionError(f"failures must be 'raise' or 'return', got {failures!r}")
     store = TaskFolder(folder) if isinstance(folder, str | Path) else folder
     outcomes: dict[int, Outcome] = {}
 
@@ -184,10 +184,16 @@ def stream_tasks(
     Where and what as for :func:`run_tasks`. When no task is left to begin, one that takes far longer than others did is also given to
     another worker, and what comes first counts: so a worker that is stopped holds nobody up.
     """
-    check_value("n_jobs", n_jobs, Whole(1))
+    _check_jobs(n_jobs)
     numbered = enumerate(tasks)
     for _, outcome in _runs(function, numbered, None, n_jobs, scheduler, _STREAM_TRIES, doubles=True):
         yield outcome
+
+
+def _check_jobs(n_jobs: int) -> None:
+    """Check it without gramian.base, whose scikit-learn who merely parses may not have."""
+    if not (isinstance(n_jobs, int) and n_jobs >= 1):
+        raise OptionError(f"n_jobs must be at least 1, got {n_jobs}")
 
 
 def _runs(
