@@ -35,6 +35,7 @@ MAY_IMPORT = {
     "parsing": GRAMMARS | {"loglinear", "neural", "evaluate"},
     "training": GRAMMARS | {"base", "features", "learn", "evaluate", "loglinear", "neural", "parsing"},
     "corpora": GRAMMARS | {"parsing", "training"},
+    "search": GRAMMARS | {"parsing", "training", "corpora"},
     "automata": BASE | {"base", "evaluate"},
     "dependency": BASE | {"base", "trees", "automata", "evaluate", "loglinear"},
 }

@@ -24,6 +24,7 @@ from gramian.cli.models import models
 from gramian.cli.options import GroupedCommand
 from gramian.cli.parse import parse
 from gramian.cli.sample import sample
+from gramian.cli.search import search
 from gramian.cli.serve import serve
 from gramian.cli.split import split
 from gramian.cli.train import TrainCommand, train
@@ -128,7 +129,7 @@ app.command()(split)
 app.command("eval")(evaluate)
 app.command(cls=TrainCommand)(train)
 app.command(cls=GroupedCommand)(parse)
-for _command in (models, sample, compress, experiment, serve, doctor):
+for _command in (search, models, sample, compress, experiment, serve, doctor):
     app.command()(_command)
 app.add_typer(dep)
 app.add_typer(wfa)

@@ -29,8 +29,8 @@ class TableMatcher:
         self._codes = TokenCodes()
         self._known: dict[NodeTest, list[bytearray]] = {}
 
-    def counts(self, trees: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return how many nodes of each tree the pattern fits; `trees` are bracket texts of one well-formed tree each.
+    def counts(self, trees: Sequence[str]) -> npt.NDArray[np.int64] | None:
+        """Return how many nodes of each tree the pattern fits; None if not each of the bracket texts is one tree.
 
         Examples
         --------
@@ -41,6 +41,8 @@ class TableMatcher:
         if len(self._codes) > _MOST_TOKENS:
             self._codes, self._known = TokenCodes(), {}
         codes = self._codes.encode(" ".join(trees))
+        if not _are_trees(trees, codes):
+            return None
         size = int((codes != CLOSE).sum())
         nodes = NodeArrays(*(np.empty(size, np.int32) for _ in NodeArrays._fields))
         words = int(link_nodes(codes, nodes))
@@ -175,3 +177,14 @@ class _Sets:
 def _at(found: Set, places: npt.NDArray[np.int32]) -> Set:
     """Return whether what stands at each place is in a set; nothing stands at -1."""
     return (places >= 0) & found[places]
+
+
+def _are_trees(trees: Sequence[str], codes: npt.NDArray[np.int32]) -> bool:
+    """Whether each of some texts, whose tokens these are, is one tree with words below labels."""
+    if any(tree.count("(") != tree.count(")") for tree in trees):
+        return False
+    is_close = codes == CLOSE
+    opens = ~is_close & (codes & 1 == 0)
+    depth = np.cumsum(opens.astype(np.int32) - is_close)
+    roots = opens & (depth == 1)
+    return int(roots.sum()) == len(trees) and bool((depth[~is_close] > 0).all())
