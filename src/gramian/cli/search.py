@@ -53,7 +53,7 @@ def search(
         seen = tree_search.count(source, pattern, n_jobs=jobs)
         print(seen.matches)
     else:
-        found = islice(tree_search.search(source, pattern, n_jobs=jobs, tally=seen), limit)
+        found = islice(tree_search.search_trees(source, pattern, n_jobs=jobs, tally=seen), limit)
         if tally is not None:
             numbers = Counter(
                 tree_search.words_of(one.captures[tally]) for one in found if tally in one.captures

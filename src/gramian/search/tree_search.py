@@ -69,7 +69,9 @@ class Tally:
         self.faults += other.faults
 
 
-def search(source: str, pattern: str, *, n_jobs: int = 1, tally: Tally | None = None) -> Iterator[Found]:
+def search_trees(
+    source: str, pattern: str, *, n_jobs: int = 1, tally: Tally | None = None
+) -> Iterator[Found]:
     """Yield the nodes of all trees of a source that a pattern fits.
 
     Parameters
@@ -90,7 +92,7 @@ def search(source: str, pattern: str, *, n_jobs: int = 1, tally: Tally | None = 
     ...     path = os.path.join(folder, "trees.mrg")
     ...     with open(path, "w") as file:
     ...         _ = file.write("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
-    ...     for found in search(path, "NP $. (VP << /^VB/=verb)"):
+    ...     for found in search_trees(path, "NP $. (VP << /^VB/=verb)"):
     ...         print(found.document, found.sentence, found.match, found.captures)
     trees.mrg 1 (NP (DT the) (NN dog)) {'verb': '(VBZ barks)'}
     """
@@ -98,7 +100,7 @@ def search(source: str, pattern: str, *, n_jobs: int = 1, tally: Tally | None = 
 
 
 def count(source: str, pattern: str, *, n_jobs: int = 1) -> Tally:
-    """Count the nodes that a pattern fits, as :func:`search` finds them, without looking at each."""
+    """Count the nodes that a pattern fits, as :func:`search_trees` finds them, without looking at each."""
     tally = Tally()
     for _ in _searched(source, pattern, n_jobs, tally, counted_only=True):
         pass

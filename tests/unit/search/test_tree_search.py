@@ -9,7 +9,7 @@ import pytest
 
 from gramian.cli import main
 from gramian.errors import InputError
-from gramian.search.tree_search import Tally, count, search
+from gramian.search.tree_search import Tally, count, search_trees
 
 TREES = [
     "(S (NP (NP (DT the) (NN end)) (PP (IN of) (NP (NN war)))) (VP (VBD came)))",
@@ -42,7 +42,7 @@ def corpus(tmp_path):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_all_kinds_of_files(corpus, jobs):
     tally = Tally()
-    found = list(search(corpus, PATTERN, n_jobs=jobs, tally=tally))
+    found = list(search_trees(corpus, PATTERN, n_jobs=jobs, tally=tally))
     places = [("a.txt", 1), ("a.txt", 4), ("B", 0), ("B", 20), ("C", 0), ("C", 2)]
     assert [(one.document, one.sentence) for one in found] == places
     assert [one.captures["whose"] for one in found[:2]] == ["(NP (NN war))", "(NP (`` \") (NN hill) ('' \\))"]
@@ -53,14 +53,14 @@ def test_all_kinds_of_files(corpus, jobs):
 
 def test_a_pattern_with_a_node_that_has_a_name_already(corpus):
     pattern = "NN=x , (DT $. =x)"
-    assert [one.match for one in search(corpus, pattern)][:2] == ["(NN end)", "(NN dog)"]
+    assert [one.match for one in search_trees(corpus, pattern)][:2] == ["(NN end)", "(NN dog)"]
     assert count(corpus, pattern).matches == 6
 
 
 def test_a_treebank_with_faults_and_several_trees_on_a_line(tmp_path):
     (tmp_path / "x.mrg").write_text("( (S (NP (NN a))))(NP\n (NN b)) (NP (NN c\n\n(NP c) d)\n(NP (NN e))\n")
     tally = Tally()
-    found = [one.match for one in search(str(tmp_path), "NP", tally=tally)]
+    found = [one.match for one in search_trees(str(tmp_path), "NP", tally=tally)]
     assert found[:2] == ["(NP (NN a))", "(NP (NN b))"]
     assert found[-1] == "(NP (NN e))"
     assert tally.faults
@@ -69,9 +69,9 @@ def test_a_treebank_with_faults_and_several_trees_on_a_line(tmp_path):
 def test_what_cannot_be_searched(tmp_path):
     (tmp_path / "x.conllu").write_text("1\ta")
     with pytest.raises(InputError, match="no file in it has trees"):
-        list(search(str(tmp_path), "NP"))
+        list(search_trees(str(tmp_path), "NP"))
     with pytest.raises(InputError, match="a node is missing"):
-        list(search("nowhere", "NP <"))
+        list(search_trees("nowhere", "NP <"))
 
 
 @pytest.fixture
