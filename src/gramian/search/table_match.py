@@ -12,9 +12,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gramian.corpus.encode import TokenCodes
 from gramian.search.node_table_kernels import CLOSE, NodeArrays, link_nodes
 from gramian.search.pattern import AllOf, Formula, NodePattern, NodeTest, Relation
+from gramian.search.piece_codes import PieceCodes
 from gramian.trees.tree import unescape_word
 
 Set: TypeAlias = npt.NDArray[np.bool_]
@@ -26,7 +26,7 @@ class TableMatcher:
 
     def __init__(self, pattern: NodePattern) -> None:
         self._pattern = pattern
-        self._codes = TokenCodes()
+        self._codes = PieceCodes()
         self._known: dict[NodeTest, list[bytearray]] = {}
 
     def counts(self, trees: Sequence[str]) -> npt.NDArray[np.int64] | None:
@@ -38,8 +38,8 @@ class TableMatcher:
         >>> TableMatcher(parse_pattern("NP < of")).counts(["(NP (NP (NN end)) (IN of))", "(NP (NN of))"]).tolist()
         [1, 1]
         """
-        if len(self._codes) > _MOST_TOKENS:
-            self._codes, self._known = TokenCodes(), {}
+        if len(self._codes.tokens) > _MOST_TOKENS:
+            self._codes, self._known = PieceCodes(), {}
         codes = self._codes.encode(" ".join(trees))
         if not _are_trees(trees, codes):
             return None
@@ -52,7 +52,8 @@ class TableMatcher:
     def _named(self, test: NodeTest, nodes: NodeArrays) -> Set:
         """Return the nodes whose label or word is as asked; each label and word is looked at once."""
         kept = self._known.setdefault(test, [bytearray(), bytearray()])
-        for tokens, known in zip((self._codes.labels, self._codes.words), kept, strict=True):
+        vocabulary = self._codes.tokens
+        for tokens, known in zip((vocabulary.labels, vocabulary.words), kept, strict=True):
             known += bytes(test.fits(unescape_word(token)) for token in tokens[len(known) :])
         labels, words = (np.frombuffer(bytes(known) or b"\0", np.bool_) for known in kept)
         number = nodes.code >> 1
@@ -181,7 +182,7 @@ def _at(found: Set, places: npt.NDArray[np.int32]) -> Set:
 
 def _are_trees(trees: Sequence[str], codes: npt.NDArray[np.int32]) -> bool:
     """Whether each of some texts, whose tokens these are, is one tree with words below labels."""
-    if any(tree.count("(") != tree.count(")") for tree in trees):
+    if any(tree[0] != "(" or tree.count("(") != tree.count(")") for tree in trees):
         return False
     is_close = codes == CLOSE
     opens = ~is_close & (codes & 1 == 0)

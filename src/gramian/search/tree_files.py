@@ -67,9 +67,10 @@ def stored_trees(file: Input, note: Note) -> Iterator[StoredTree]:
         if file.kind == "jsonl":
             yield from _json_lines(lines, document, note)
         else:
-            for number, text in whole_trees(lines):
-                if text.strip() and text.strip() != "()":
-                    yield StoredTree(text, "", document, number)
+            for line, text in whole_trees(lines):
+                if text.strip() not in ("", "()"):
+                    number = line + text[: len(text) - len(text.lstrip())].count("\n")
+                    yield StoredTree(text.strip(), "", document, number)
 
 
 def _json_lines(lines: TextLines, document: str, note: Note) -> Iterator[StoredTree]:
