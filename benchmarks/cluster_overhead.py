@@ -23,11 +23,11 @@ from benchmarks import machine
 
 
 @contextmanager
-def cluster(workers: int) -> Iterator[str]:
-    """Start a scheduler and workers of one thread; give the address once all workers are there."""
+def cluster(workers: int, processes: list[subprocess.Popen[bytes]] | None = None) -> Iterator[str]:
+    """Start a scheduler and workers of one thread; give the address once all workers are there, and in `processes` who they are."""
     from distributed import Client
 
-    processes = []
+    processes = [] if processes is None else processes
     with tempfile.TemporaryDirectory() as folder:
         contact = Path(folder) / "scheduler.json"
 

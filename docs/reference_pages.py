@@ -23,6 +23,14 @@ TOPICS = {
         "Grammars", ("grammar",),
         ("gramian.grammar.describe.describe", "gramian.grammar.sample.TreeSampler"),
     ),
+    "corpora": (
+        "Corpora and searches", ("corpora", "search"),
+        (
+            "gramian.corpora.corpus_run.parse_corpus", "gramian.corpora.corpus_status.corpus_status",
+            "gramian.corpora.corpus_status.CorpusStatus", "gramian.search.pattern.parse_pattern", "gramian.search.tree_match.matches",
+            "gramian.search.tree_search.Found", "gramian.search.tree_search.count",
+        ),
+    ),
     "scores": ("Scores", ("evaluate",), ()),
     "sequences": ("Models of sequences", ("automata",), ("gramian.automata.dfa.dfa_approximation",)),
     "dependencies": ("Dependencies", ("dependency",), ()),

@@ -35,11 +35,25 @@ MAY_IMPORT = {
     "device": GRAMMARS | {"neural"},
     "parsing": GRAMMARS | {"device", "loglinear", "neural", "evaluate"},
     "training": GRAMMARS | {"base", "features", "learn", "evaluate", "loglinear", "neural", "parsing"},
+    "corpora": GRAMMARS | {"parsing", "training"},
+    "search": GRAMMARS | {"parsing", "training", "corpora"},
     "automata": BASE | {"base", "evaluate"},
     "dependency": BASE | {"base", "trees", "automata", "evaluate", "loglinear"},
 }
 ON_TOP = {"cli", "web", "interop", "experiments", "__main__", "__init__"}
-HEAVY = ("numpy", "scipy", "numba", "sklearn", "torch", "nltk", "conllu", "safetensors", "rich")
+HEAVY = (
+    "numpy",
+    "scipy",
+    "numba",
+    "sklearn",
+    "torch",
+    "nltk",
+    "conllu",
+    "safetensors",
+    "rich",
+    "pyarrow",
+    "fsspec",
+)
 
 
 def room(path: Path) -> str:

@@ -3,6 +3,8 @@ from .automata.sequence_model import load_sequence_model as load_sequence_model
 from .automata.spectral import SpectralWFA as SpectralWFA
 from .automata.string_formats import read_strings as read_strings
 from .chart.constraints import Constraints as Constraints
+from .corpora.dask_frames import parse_bag as parse_bag
+from .corpora.dask_frames import parse_frame as parse_frame
 from .corpus.arrays import Treebank as Treebank
 from .dependency.dependency_parser import DependencyParser as DependencyParser
 from .dependency.shag_parser import SHAGParser as SHAGParser
@@ -19,6 +21,7 @@ from .parsing.parser import Parser as Parser
 from .parsing.parser import load as load
 from .parsing.result import ParseResult as ParseResult
 from .parsing.result import table as table
+from .search.tree_search import search_trees as search_trees
 from .training.front_door import train as train
 from .trees.brackets import read_trees as read_trees
 from .trees.conllu import read_conllu as read_conllu

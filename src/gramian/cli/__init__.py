@@ -21,8 +21,10 @@ from gramian.cli.eval import evaluate
 from gramian.cli.experiment import experiment
 from gramian.cli.inspect import inspect
 from gramian.cli.models import models
+from gramian.cli.options import GroupedCommand
 from gramian.cli.parse import parse
 from gramian.cli.sample import sample
+from gramian.cli.search import search
 from gramian.cli.serve import serve
 from gramian.cli.split import split
 from gramian.cli.train import TrainCommand, train
@@ -126,7 +128,8 @@ app.command()(convert)
 app.command()(split)
 app.command("eval")(evaluate)
 app.command(cls=TrainCommand)(train)
-for _command in (parse, models, sample, compress, experiment, serve, doctor):
+app.command(cls=GroupedCommand)(parse)
+for _command in (search, models, sample, compress, experiment, serve, doctor):
     app.command()(_command)
 app.add_typer(dep)
 app.add_typer(wfa)

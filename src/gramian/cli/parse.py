@@ -1,4 +1,4 @@
-"""``gramian parse``: text in, trees out, sentence by sentence."""
+"""``gramian parse``: text in, trees out, sentence by sentence; of a corpus, shard by shard."""
 
 from __future__ import annotations
 
@@ -12,14 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
-from gramian.cli.options import JOBS, MODEL, QUIET, checked_output
-from gramian.cli.sentence_input import (
-    expected_sentences,
-    form_of,
-    known_first,
-    read_sentences,
-    reading_faults,
-)
+from gramian.cli import corpus
+from gramian.cli.options import MODEL, QUIET, checked_output
+from gramian.cli.sentence_input import expected_sentences, known_first, reading_faults
 from gramian.cli.talk import counting, say
 from gramian.errors import OptionError, counted
 
@@ -33,6 +28,8 @@ Decoder: TypeAlias = Literal[
     "max-recall", "max-marginal-sum", "max-rule-product", "max-rule-sum", "variational", "viterbi"
 ]
 
+Kind: TypeAlias = Literal["text", "jsonl", "conllu", "parquet"]
+
 _FALLBACKS = {
     "narrow": "with a narrower beam",
     "wide": "with a wider beam",
@@ -44,7 +41,11 @@ _FALLBACKS = {
 
 
 def parse(
-    file: str = typer.Argument("-", help="Running text: a file, or - for stdin."),
+    files: list[str] = typer.Argument(
+        None,
+        metavar="[FILE]...",
+        help="Running text: a file, or - for stdin. Of a corpus: folders, files, patterns with *, URLs, @FILE for a list.",
+    ),
     model: str | None = MODEL,
     language: str | None = typer.Option(
         None, help="Take the installed model of this language, such as fr; 'gramian models' lists them."
@@ -65,8 +66,8 @@ def parse(
         "-",
         "--output",
         "-o",
-        callback=checked_output,
-        help="File for the trees, there when all are; after a stop, the same command goes on. - for stdout.",
+        help="File for the trees, there when all are, or folder for those of a corpus; after a stop, the same command goes on. "
+        "- for stdout.",
     ),
     as_json: bool = typer.Option(False, "--json", help="Write one JSON object a sentence."),
     pretty: bool = typer.Option(
@@ -89,7 +90,14 @@ def parse(
         "product", help="How the grammars of a model that holds several are combined."
     ),
     rerank: bool = typer.Option(True, help="Let the model's reranker choose, if it has one."),
-    jobs: int = JOBS,
+    jobs: int = typer.Option(
+        1,
+        "--jobs",
+        "-j",
+        min=1,
+        max=1024,
+        help="Threads; of a corpus, processes. The result does not depend on it.",
+    ),
     prune: str = typer.Option(
         "", help="Thresholds, for example item=1e-5,beam=0: beam, item, edge, fine, guess, split."
     ),
@@ -98,13 +106,29 @@ def parse(
     max_seconds: float = typer.Option(10.0, help="Prune more, or cut, sentences that would take longer."),
     max_memory: int = typer.Option(1024, min=1, help="Cut sentences that would need more megabytes."),
     quiet: bool = QUIET,
+    to: str | None = corpus.TO,
+    kind: Kind | None = corpus.FROM,
+    text_field: str = corpus.TEXT_FIELD,
+    id_field: str = corpus.ID_FIELD,
+    head_rules: str = corpus.HEAD_RULES,
+    shard_size: int = corpus.SHARD_SIZE,
+    scheduler: str | None = corpus.SCHEDULER,
+    status: str | None = corpus.STATUS,
 ) -> None:
     """Parse text: for every sentence one tree in Penn brackets.
 
     Sentences are found in running text; an empty line ends one, and so does the end of a line that is not merely wrapped. With
     --lines, --tokens, --tagged or --records every line is one sentence, and an empty line is answered by an empty line. Every
     sentence gets a tree; how many needed a fallback, and how many hold a phrase that is in doubt, is said at the end.
+
+    Of a corpus, -o is a folder: for every file there is a folder with its shards, each with a manifest. What is done is never done
+    again; the same command goes on, and --status says how far it is.
     """
+    if status is not None:
+        corpus.print_status(status, as_json)
+        return
+    from gramian.parsing.sentence_forms import form_of, read_sentences
+
     form = form_of(lines=lines, tokens=tokens, tagged=tagged, records=records)
     if model is not None and language is not None:
         raise OptionError("a model is named by --model or by --language, not both")
@@ -126,6 +150,31 @@ def parse(
         "max_seconds": max_seconds,
         "max_memory": max_memory << 20,
     }
+    files = files or ["-"]
+    if to is not None or kind is not None or scheduler is not None or _is_corpus(files, output):
+        if pretty or k > 1:
+            raise OptionError("--pretty and --k are for one file, not for a corpus")
+        whole = corpus.parse_folder(
+            files,
+            output,
+            model or language or "",
+            kind=kind,
+            shard_size=shard_size,
+            jobs=jobs,
+            scheduler=scheduler,
+            quiet=quiet,
+            to=to or "jsonl",
+            form=form,
+            text_field=text_field,
+            id_field=id_field,
+            head_rules=head_rules,
+            min_confidence=min_confidence,
+            pruning=_pruning(prune),
+            options=options,
+        )
+        raise typer.Exit(1 if strict and not whole else 0)
+    checked_output(output)
+    [file] = files
     with without_cycle_search():
         from gramian.parsing.installed_models import model_path
         from gramian.parsing.model_store import default_model_path
@@ -142,7 +191,6 @@ def parse(
     if model is None and language is None and not quiet:
         which = "the English model that comes with gramian"
         say(f"parsing with {which}; -m MODEL takes another")
-    files = [file, str(path)]
     settings = (form, as_json, pretty, k, prune, min_confidence, options)
     statuses: Counter[str] = Counter()
     source: TextLines | None = None
@@ -150,7 +198,7 @@ def parse(
     try:
         with (
             open_text(file, repair=True) as source,
-            resumed(output, files, settings) as (out, done),
+            resumed(output, [file, str(path)], settings) as (out, done),
         ):
             if done and not quiet:
                 say(f"kept from before: {counted(done, 'sentence')}")
@@ -175,6 +223,13 @@ def parse(
                 say(f"{counted(source.repaired, 'line')} had bytes that are not UTF-8, written as \ufffd")
     if strict and any(statuses[status] for status in _FALLBACKS):
         raise typer.Exit(1)
+
+
+def _is_corpus(files: list[str], output: str) -> bool:
+    """Whether a folder is to be written, rather than the trees of one file."""
+    from gramian.corpora.inputs import is_corpus
+
+    return len(files) > 1 or any(map(is_corpus, files)) or output.endswith("/") or is_corpus(output)
 
 
 def _pruning(text: str) -> Pruning:

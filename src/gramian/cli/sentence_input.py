@@ -1,80 +1,25 @@
-"""What ``gramian parse`` reads: running text or lines, as a stream of sentences; and what is said before they are parsed."""
+"""What is said of the sentences of ``gramian parse`` before they are parsed: how many there are, whether the model knows them."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
-from gramian.cli.records import read_record
 from gramian.cli.talk import count_lines
-from gramian.errors import OptionError
 
 if TYPE_CHECKING:
-    from gramian.io.files import TextLines
     from gramian.parsing.parser import Parser
+    from gramian.parsing.sentence_forms import Form
     from gramian.parsing.sentences import Sentence
-
-Form: TypeAlias = Literal["text", "lines", "tokens", "tagged", "records"]
 
 _LOOKED_AT = 20  # sentences from which is told whether the model knows the language
 _COUNTED = 2000  # lines whose sentences stand for those of a longer text, where a bar wants to know how many there are
 _LEAST_WORDS = 8
 _LEAST_KNOWN = 0.5  # of the different words; text of the model's own language has 0.8 and more
 _LEAST_RIGHT = 0.97  # of the words, cut as in the treebank; below, it is said
-
-
-def form_of(**given: bool) -> Form:
-    """Return the one form that was asked for; running text if none was."""
-    chosen = [name for name, wanted in given.items() if wanted]
-    if len(chosen) > 1:
-        raise OptionError("input is --lines, --tokens, --tagged or --records, not two of them")
-    forms: dict[str, Form] = {"lines": "lines", "tokens": "tokens", "tagged": "tagged", "records": "records"}
-    return forms[chosen[0]] if chosen else "text"
-
-
-def read_sentences(
-    lines: TextLines, form: Form, parser: Parser, *, at_once: bool = False
-) -> Iterator[Sentence]:
-    """Yield the sentences of an input as the parser takes them; text with its place, an empty line as an empty sentence.
-
-    Parameters
-    ----------
-    lines : TextLines
-    form : str
-        Running text, or what stands on each line: a sentence, tokens, tagged tokens, a record.
-    parser : Parser
-        Its model says where sentences end and which labels constraints may name.
-    at_once : bool
-        Whether the sentences of a line of running text are wanted before the next line is read.
-    """
-    from gramian.parsing.running_text import sentences_in
-    from gramian.trees.token_lines import split_pairs, split_tokens
-
-    if form == "text":
-        yield from sentences_in(lines, parser.splitter, at_once=at_once)
-        return
-    for number, line in enumerate(_whole_lines(lines), 1):
-        if form == "records":
-            yield read_record(line, lines.name, number, parser.model.grammar)
-        elif form == "tagged":
-            yield split_pairs(line, lines.name, number, "write token/TAG, or use --tokens")
-        else:
-            yield split_tokens(line) if form == "tokens" else line
-
-
-def _whole_lines(pieces: Iterable[str]) -> Iterator[str]:
-    """Join lines so long that they come in pieces."""
-    held: list[str] = []
-    for piece in pieces:
-        held.append(piece)
-        if piece.endswith("\n"):
-            yield "".join(held)
-            held.clear()
-    if held:
-        yield "".join(held)
 
 
 def expected_sentences(file: str, form: Form, parser: Parser) -> int | None:

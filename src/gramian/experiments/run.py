@@ -25,7 +25,7 @@ from gramian.progress import tell_progress
 from gramian.training.parallel import Outcome, TaskFolder, run_tasks
 
 _log = logging.getLogger(__name__)
-_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib", "joblib", "distributed")
+_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib", "distributed")
 
 
 @dataclass(frozen=True)

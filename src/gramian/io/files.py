@@ -1,4 +1,4 @@
-"""Text in and out: plain, ``.gz`` and ``.xz`` told apart by content; files, folders and stdin; atomic writing.
+"""Text in and out: plain, ``.gz``, ``.xz`` and ``.zst`` told apart by content; files, folders and stdin; atomic writing.
 
 Every reader of gramian gets its lines from :func:`open_text`, so that a byte-order mark, Windows line ends, a truncated archive or a
 binary file mean the same everywhere; every writer goes through :func:`writing`.
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, TypeAlias, cast
 
 from gramian.errors import InputError, OptionError
+from gramian.io import zstd
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[str] | IO[bytes]"
 
@@ -131,7 +132,7 @@ def open_text(source: Source, *, repair: bool = False) -> Iterator[TextLines]:
                 raise InputError(
                     f"cannot be opened ({error.strerror})", name, hint="check the path"
                 ) from None
-        yield TextLines(_decompressed(_as_bytes(stream)), name, repair)
+        yield TextLines(decompressed(_as_bytes(stream)), name, repair)
 
 
 def peek_text(source: Source) -> tuple[Source, str]:
@@ -140,7 +141,7 @@ def peek_text(source: Source) -> tuple[Source, str]:
     if is_path and str(source) != "-":
         with open_text(expand(source)[0]) as lines:
             return source, next(filter(str.strip, lines), "")  # empty lines at the start say nothing
-    stream = _decompressed(_as_bytes(sys.stdin.buffer if is_path else cast("IO[bytes]", source)))
+    stream = decompressed(_as_bytes(sys.stdin.buffer if is_path else cast("IO[bytes]", source)))
     start = cast(io.BufferedReader, stream).peek(4096).decode("utf-8-sig", "ignore")
     return stream, start
 
@@ -153,7 +154,8 @@ def _as_bytes(stream: IO[str] | IO[bytes]) -> BinaryIO:
     return cast(BinaryIO, stream)
 
 
-def _decompressed(stream: BinaryIO) -> BinaryIO:
+def decompressed(stream: BinaryIO) -> BinaryIO:
+    """Return the content of a stream, decompressed as its first bytes ask."""
     if not hasattr(stream, "peek"):
         stream = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream)))
     start = cast(io.BufferedReader, stream).peek(6)[:6]
@@ -161,6 +163,8 @@ def _decompressed(stream: BinaryIO) -> BinaryIO:
         return cast(BinaryIO, gzip.GzipFile(fileobj=stream))
     if start.startswith(b"\xfd7zXZ\0"):
         return cast(BinaryIO, lzma.LZMAFile(stream))
+    if start.startswith(zstd.MAGIC):
+        return zstd.reading(stream)
     return stream
 
 
@@ -203,8 +207,8 @@ def check_folder(path: str | os.PathLike[str]) -> None:
 def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
     """Write UTF-8 text to `path` through a temporary file that is renamed at the end, or removed if anything fails.
 
-    A name ending in ``.gz`` or ``.xz`` is compressed (without a time stamp, so that equal text gives equal bytes); ``"-"`` is stdout. What
-    is no file, such as ``/dev/null`` or a named pipe, is written to as it is.
+    A name ending in ``.gz``, ``.xz`` or ``.zst`` is compressed (without a time stamp, so that equal text gives equal bytes); ``"-"`` is
+    stdout. What is no file, such as ``/dev/null`` or a named pipe, is written to as it is.
     """
     if str(path) == "-":
         if isinstance(sys.stdout, io.TextIOWrapper):
@@ -214,7 +218,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
         return
     target = Path(path)
     if is_written_through(path):
-        with _saying_why(str(target)), open(path, "wb") as raw, _as_text(raw, target.suffix) as text:
+        with _saying_why(str(target)), open(path, "wb") as raw, as_text(raw, target.suffix) as text:
             yield text
         return
     try:
@@ -225,7 +229,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
         ) from None
     try:
         with _saying_why(str(target)):
-            with os.fdopen(handle, "wb") as raw, _as_text(raw, target.suffix) as text:
+            with os.fdopen(handle, "wb") as raw, as_text(raw, target.suffix) as text:
                 yield text
             os.chmod(temporary, 0o666 & ~_umask())
             os.replace(temporary, target)
@@ -234,24 +238,31 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
         raise
 
 
-def _as_text(raw: IO[bytes], suffix: str) -> io.TextIOWrapper:
+def as_text(raw: IO[bytes], suffix: str) -> io.TextIOWrapper:
     """Return a stream of text that ends in `raw`, compressed as the end of the file's name says."""
     if suffix == ".gz":
         packed: IO[bytes] = cast("IO[bytes]", gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
     elif suffix == ".xz":
         packed = lzma.LZMAFile(raw, "wb")  # noqa: SIM115 - closed by the text layer
+    elif suffix == ".zst":
+        packed = zstd.packing(raw)
     else:
         packed = raw
     return io.TextIOWrapper(packed, encoding="utf-8", newline="\n")
 
 
+def is_no_room(error: OSError) -> bool:
+    """Whether an error of the system says that there is no room for what is written."""
+    return error.errno in _NO_ROOM
+
+
 @contextmanager
 def _saying_why(name: str) -> Iterator[None]:
-    """Say in a sentence that there is no room."""
+    """Say in a sentence that there is no room for what is written meanwhile."""
     try:
         yield
     except OSError as error:
-        if error.errno in _NO_ROOM:
+        if is_no_room(error):
             raise InputError(
                 f"cannot be written ({error.strerror})", name, hint="making room, or another folder"
             ) from None

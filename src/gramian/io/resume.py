@@ -52,7 +52,7 @@ def resumed(output: str, files: list[str], options: object) -> Iterator[tuple[IO
     These are records that an earlier call has finished: one with the same `files` and `options`, not to stdout (``-``), a device, a pipe or
     a compressed file. What it left is taken as far as its checksums fit; where there is no room, it is removed.
     """
-    is_stream = output == "-" or output.endswith((".gz", ".xz")) or is_written_through(output)
+    is_stream = output == "-" or output.endswith((".gz", ".xz", ".zst")) or is_written_through(output)
     if is_stream or "-" in files:
         with writing(output) as out:
             yield out, 0

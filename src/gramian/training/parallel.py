@@ -9,28 +9,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import signal
 import traceback
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
 from pathlib import Path
-from threading import Thread
-from time import perf_counter, sleep
+from time import perf_counter
 from typing import Any, Literal
 
 from gramian import __version__
-from gramian.base import OneOf, Whole, check_value
-from gramian.errors import GramianError, InputError, MissingExtraError, OptionError
+from gramian.errors import GramianError, InputError, OptionError
 from gramian.interruption import was_interrupted
 from gramian.io.files import writing
+from gramian.training.crew import by_crew
+from gramian.training.dask_crew import DaskCrew
+from gramian.training.process_crew import ProcessCrew
 
 _TRIES = 3  # how often a task may lose its worker
-_ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
-)
+_STREAM_TRIES = 6  # of many small tasks on machines that come and go
 
 
 @dataclass(frozen=True)
@@ -154,8 +150,9 @@ def run_tasks(
     A task whose worker dies is tried again, three times in all; one that raises is not. Once all others are finished, `failures` are raised
     as a :class:`TaskError`, or returned.
     """
-    check_value("n_jobs", n_jobs, Whole(1))
-    check_value("failures", failures, OneOf("raise", "return"))
+    _check_jobs(n_jobs)
+    if failures not in ("raise", "return"):
+        raise OptionError(f"failures must be 'raise' or 'return', got {failures!r}")
     store = TaskFolder(folder) if isinstance(folder, str | Path) else folder
     outcomes: dict[int, Outcome] = {}
 
@@ -169,19 +166,56 @@ def run_tasks(
     for place, task in enumerate(tasks):
         if store is not None and (found := store.find(task)) is not None:
             note(place, found)
-    left = {place: task for place, task in enumerate(tasks) if place not in outcomes}
-    if scheduler is not None:
-        runs = _on_cluster(function, left, shared, scheduler)
-    elif n_jobs > 1 and len(left) > 1:
-        runs = _in_processes(function, left, shared, n_jobs)
-    else:
-        runs = ((place, _attempt(function, task, shared)) for place, task in left.items())
-    for place, outcome in runs if left else ():
+    left = [(place, task) for place, task in enumerate(tasks) if place not in outcomes]
+    jobs = n_jobs if len(left) > 1 else 1
+    for place, outcome in _runs(function, iter(left), shared, jobs, scheduler, _TRIES) if left else ():
         note(place, outcome)
     failed = [outcomes[place] for place in sorted(outcomes) if outcomes[place].error]
     if failed and failures == "raise":
         raise TaskError(failed)
     return [outcomes[place] for place in range(len(tasks))]
+
+
+def stream_tasks(
+    function: Callable[[Any], Any], tasks: Iterable[Any], *, n_jobs: int = 1, scheduler: str | None = None
+) -> Iterator[Outcome]:
+    """Run a function on tasks that are taken as workers become free; yield the outcomes as they come, in any order.
+
+    Where and what as for :func:`run_tasks`. When no task is left to begin, one that takes far longer than others did is also given to
+    another worker, and what comes first counts: so a worker that is stopped holds nobody up.
+    """
+    _check_jobs(n_jobs)
+    numbered = enumerate(tasks)
+    for _, outcome in _runs(function, numbered, None, n_jobs, scheduler, _STREAM_TRIES, doubles=True):
+        yield outcome
+
+
+def _check_jobs(n_jobs: int) -> None:
+    """Check it without gramian.base, whose scikit-learn who merely parses may not have."""
+    if not (isinstance(n_jobs, int) and n_jobs >= 1):
+        raise OptionError(f"n_jobs must be at least 1, got {n_jobs}")
+
+
+def _runs(
+    function: Callable[..., Any],
+    tasks: Iterator[tuple[int, Any]],
+    shared: Any,
+    n_jobs: int,
+    scheduler: str | None,
+    tries: int,
+    doubles: bool = False,
+) -> Iterator[tuple[int, Outcome]]:
+    """Yield the places of tasks with their outcomes, as they finish, wherever they run."""
+    attempt = partial(_attempt, function)
+    if scheduler is None and n_jobs == 1:
+        for place, task in tasks:
+            yield place, attempt(task, shared)
+        return
+    crew: DaskCrew[Outcome] | ProcessCrew[Outcome] = (
+        ProcessCrew(attempt, shared, n_jobs) if scheduler is None else DaskCrew(attempt, shared, scheduler)
+    )
+    for place, task, found in by_crew(crew, tasks, tries, doubles=doubles):
+        yield place, Outcome(task, error=found) if isinstance(found, str) else found
 
 
 def _attempt(function: Callable[..., Any], task: Any, shared: Any) -> Outcome:
@@ -196,123 +230,6 @@ def _attempt(function: Callable[..., Any], task: Any, shared: Any) -> Outcome:
             raise KeyboardInterrupt from None
         return Outcome(task, error=traceback.format_exc(), seconds=perf_counter() - began)
     return Outcome(task, value, seconds=perf_counter() - began)
-
-
-def _in_processes(
-    function: Callable[..., Any], tasks: Mapping[int, Any], shared: Any, n_jobs: int
-) -> Iterator[tuple[int, Outcome]]:
-    """Run tasks in processes of this machine; yield as they finish.
-
-    A process that dies takes its pool with it. Tasks that were running then may be guilty or not, so each of them is tried alone.
-    """
-    try:
-        from concurrent.futures import wait
-        from concurrent.futures.process import BrokenProcessPool
-
-        from joblib.externals.loky import ProcessPoolExecutor
-    except ModuleNotFoundError:
-        raise MissingExtraError("joblib", "train", "running tasks in several processes") from None
-    waiting, suspects, lost = deque(tasks), deque[int](), dict.fromkeys(tasks, 0)
-    begin = {"initializer": _begin, "initargs": (os.getpid(), shared)}
-    while waiting or suspects:
-        running: dict[Any, int] = {}
-        solitary = False
-        pool = ProcessPoolExecutor(n_jobs, env=_ONE_THREAD, **begin)
-        with ExitStack() as stack:
-            stack.callback(pool.shutdown, wait=True, kill_workers=True)
-
-            def submit(queue: deque[int], pool: Any = pool, running: dict[Any, int] = running) -> None:
-                with _signals_held_back():
-                    future = pool.submit(_attempt_here, function, tasks[queue[0]])
-                running[future] = queue.popleft()  # only now: a broken pool takes nothing
-
-            try:
-                while waiting or suspects or running:
-                    if suspects and not running:
-                        submit(suspects)
-                        solitary = True
-                    while waiting and not solitary and len(running) < n_jobs:
-                        submit(waiting)
-                    for future in wait(running, return_when="FIRST_COMPLETED").done:
-                        if future.exception() is None:
-                            yield running.pop(future), future.result()
-                    for future in running:
-                        if future.done():
-                            future.result()  # raises: the pool is broken
-                    solitary = solitary and bool(running)
-            except BrokenProcessPool:
-                for place in sorted(running.values()):
-                    lost[place] += 1
-                    if solitary and lost[place] >= _TRIES:
-                        yield place, Outcome(tasks[place], error=_DIED)
-                    else:
-                        suspects.append(place)
-
-
-_DIED = f"the process that ran it died {_TRIES} times; was it killed, or out of memory?"
-
-
-@contextmanager
-def _signals_held_back() -> Iterator[None]:
-    """Start processes that Ctrl-C does not reach: it is this one that ends them. What comes meanwhile comes afterwards."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-_here: list[Any] = [None]  # in a worker: what its tasks share
-
-
-def _attempt_here(function: Callable[..., Any], task: Any) -> Outcome:
-    return _attempt(function, task, _here[0])
-
-
-def _begin(parent: int, shared: Any) -> None:
-    """Keep what tasks share; let this worker end when the process that started it is gone, even if that was killed."""
-    _here[0] = shared
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            sleep(1)
-        os._exit(1)
-
-    Thread(target=watch, daemon=True).start()
-
-
-def _on_cluster(
-    function: Callable[..., Any], tasks: Mapping[int, Any], shared: Any, scheduler: str
-) -> Iterator[tuple[int, Outcome]]:
-    """Run tasks on the workers of a Dask scheduler; yield as they finish. Dask itself gives the tasks of lost workers to others."""
-    try:
-        from distributed import Client, as_completed
-    except ModuleNotFoundError:
-        raise MissingExtraError("dask.distributed", "cluster", "running tasks on a cluster") from None
-    try:
-        client = Client(scheduler, timeout="10s", set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise OptionError(
-            f"no Dask scheduler answers at {scheduler} ({type(error).__name__}); try: dask scheduler, and its address"
-        ) from None
-    with client:
-        there = None if shared is None else client.scatter(shared, broadcast=True)
-        futures = {
-            client.submit(_attempt, function, one, there, pure=False): place for place, one in tasks.items()
-        }
-        try:
-            for future in as_completed(list(futures), loop=client.loop):
-                place = futures.pop(future)
-                try:
-                    yield place, future.result()
-                except Exception as error:  # its workers died, or cannot import the function
-                    yield place, Outcome(tasks[place], error=f"{type(error).__name__}: {error}")
-                future.release()
-        finally:
-            client.cancel(list(futures))
 
 
 def _shortened(task: Any, most: int = 200) -> str:

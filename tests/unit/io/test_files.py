@@ -111,3 +111,19 @@ def test_an_output_is_checked_before_work_begins(tmp_path):
         check_output(tmp_path / "no" / "where")
     with pytest.raises(OptionError, match="cannot be written"):
         check_output(tmp_path)
+
+
+def test_zstandard_text_with_several_frames(tmp_path):
+    pytest.importorskip("zstandard", reason="the extra 'corpora' is not installed")
+    text = "one\ntwo\n" * 50_000
+    for name in ("a.zst", "b.zst"):
+        with writing(tmp_path / name) as out:
+            out.write(text)
+    data = (tmp_path / "a.zst").read_bytes()
+    assert data == (tmp_path / "b.zst").read_bytes()
+    assert len(data) < len(text) / 10
+    assert "".join(lines_of(data + data)) == 2 * text
+    with pytest.raises(InputError, match="damaged or cut short"):
+        lines_of(data[:-9])
+    with pytest.raises(InputError, match="damaged or cut short"):
+        lines_of(data[:20] + b"x" * 50)

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from gramian.errors import OptionError
+from gramian.training import crew as crew_module
 from gramian.training import parallel as module
-from gramian.training.parallel import Outcome, TaskError, TaskFolder, run_tasks, task_key
+from gramian.training.parallel import Outcome, TaskError, TaskFolder, run_tasks, stream_tasks, task_key
 
 TASKS = [{"number": number} for number in range(6)]
 
@@ -254,3 +255,85 @@ def test_a_cluster_gives_the_same_results_though_a_worker_is_killed(cluster, tmp
         [9, "a"],
         [16, "a"],
     ]
+
+
+class FakeCrew:
+    """Two workers; what is begun finishes as a script says: (number, result) at each step."""
+
+    def __init__(self, script):
+        self.script, self.begun, self.dropped, self.closed = iter(script), [], [], False
+
+    def room(self):
+        return 2 - sum(one is not None for one in self.begun)
+
+    def begin(self, task):
+        self.begun.append(task)
+        return len(self.begun) - 1
+
+    def finished(self, seconds):
+        step = next(self.script)
+        for number, _ in step:
+            self.begun[number] = None
+        return step
+
+    def drop(self, number):
+        self.begun[number] = None
+        self.dropped.append(number)
+
+    def where(self, number):
+        return f"worker {number}"
+
+    def close(self):
+        self.closed = True
+
+
+def test_a_late_task_is_given_to_another_worker_and_what_comes_first_counts(monkeypatch, caplog):
+    monkeypatch.setattr(crew_module, "_LEAST_LATE", 0.0)
+    monkeypatch.setattr(crew_module, "_LATE", -1)
+    crew = FakeCrew([[(1, "b")], [(2, "c")], [(3, "a again")]])
+    caplog.set_level("INFO", "gramian.cluster")
+    found = list(crew_module.by_crew(crew, iter(enumerate("abc")), 3, doubles=True))
+    assert found == [(1, "b", "b"), (2, "c", "c"), (0, "a", "a again")]
+    assert crew.dropped == [0]
+    assert crew.closed
+    assert "worker 0 has had its task for" in caplog.text
+
+
+def test_a_lost_task_is_begun_again_so_many_times():
+    crew = FakeCrew([[(0, None)], [(1, "b"), (2, None)], [(3, None)]])
+    found = list(crew_module.by_crew(crew, iter(enumerate("ab")), 3, doubles=True))
+    assert found[0] == (1, "b", "b")
+    assert found[1][:2] == (0, "a")
+    assert "died 3 times" in found[1][2]
+
+
+def test_tasks_are_taken_as_there_is_room():
+    taken = []
+
+    def tasks():
+        for number in range(100):
+            taken.append(number)
+            yield {"number": number}
+
+    outcomes = stream_tasks(squared, tasks(), n_jobs=2)
+    next(outcomes)
+    assert len(taken) < 10
+    outcomes.close()
+
+
+def naps(task):
+    """Take long the first time that the last task is tried: until somebody wakes it."""
+    marker = Path(task["folder"]) / "stopped"
+    if task["number"] == 3 and not marker.exists():
+        marker.write_text(str(os.getpid()))
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return squared(task)
+
+
+def test_a_process_that_is_stopped_holds_nobody_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(crew_module, "_LEAST_LATE", 0.1)
+    monkeypatch.setattr(crew_module, "_WAIT", 0.1)
+    tasks = [{"number": number, "folder": str(tmp_path)} for number in range(4)]
+    found = {outcome.task["number"]: outcome.value for outcome in stream_tasks(naps, tasks, n_jobs=2)}
+    assert found == {0: 0, 1: 1, 2: 4, 3: 9}
+    assert not is_running(int((tmp_path / "stopped").read_text()))

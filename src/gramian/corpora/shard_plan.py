@@ -1,0 +1,192 @@
+"""A file cut into shards of bounded size, so that each can be parsed for itself and gives what it would within the whole.
+
+Cuts lie where no sentence goes on: between lines, empty lines, sentences of CoNLL-U, or rows of a table; of decompressed text they are
+places in bytes, of tables numbers of rows. What a reader must know of all that lies before, the number of the line say, goes with each cut.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, BinaryIO
+
+from gramian.corpora.inputs import Input, Kind
+from gramian.corpora.tables import Table
+from gramian.errors import InputError
+from gramian.io.files import TextLines, decompressed
+from gramian.parsing.sentence_forms import Form
+
+_LONGEST_PARAGRAPH = 8  # shards; a text without an empty line is cut at the end of a line then
+_LOOKED_AT = 1 << 13  # bytes at the start of a file, in which a binary one has a zero
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a file holds and how it is cut: all that its cuts depend on."""
+
+    kind: Kind
+    form: Form
+    text_field: str
+    id_field: str
+    shard_size: int
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A part of a file: from where to where, a hash of what lies there, and what lies before it."""
+
+    number: int
+    start: int
+    end: int
+    sha256: str
+    line: int = 0  # lines before
+    character: int = 0  # characters before
+    document: str = ""  # of CoNLL-U, that which goes on
+    sentence: int = 0  # sentences of it that lie before
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The shards of a file, or why there are none; good for as long as neither the file's stamp nor its layout is another."""
+
+    stamp: str
+    layout: Layout
+    size: int
+    shards: tuple[Shard, ...] = ()
+    fault: str = ""
+    repaired: int = 0
+
+    def as_json(self) -> bytes:
+        """Return it as a file holds it."""
+        return (json.dumps(asdict(self), ensure_ascii=False) + "\n").encode()
+
+    @classmethod
+    def from_json(cls, data: bytes | None) -> Plan | None:
+        """Read it back; None if there is nothing, or nothing that can be read."""
+        try:
+            stored: dict[str, Any] = json.loads(data or b"")
+            shards = tuple(Shard(**shard) for shard in stored.pop("shards"))
+            return cls(layout=Layout(**stored.pop("layout")), shards=shards, **stored)
+        except (ValueError, TypeError, KeyError):
+            return None
+
+    def share(self, shard: Shard) -> float:
+        """Return how many bytes of the file, as it lies there, a shard stands for."""
+        return self.size * (shard.end - shard.start) / max(1, self.shards[-1].end)
+
+
+def make_plan(source: Input, layout: Layout) -> Plan:
+    """Read a file once and cut it; what cannot be read is the plan's fault."""
+    plan = Plan(source.stamp, layout, source.size)
+    storage, name = source.storage
+    try:
+        with closing(storage.open(name)) as file:
+            if layout.kind == "parquet":
+                return replace(plan, shards=tuple(_rows(Table(file, source.name, layout), layout)))
+            cutter = _Cutter(layout)
+            shards = tuple(cutter.cut(_text(file, source.name), source.name))
+            return replace(plan, shards=shards, repaired=cutter.repaired)
+    except InputError as error:
+        return replace(plan, fault=str(error))
+    except OSError as error:
+        return replace(plan, fault=f"{source.name}: cannot be read ({error.strerror or error})")
+
+
+def _text(file: BinaryIO, name: str) -> BinaryIO:
+    """Return the content of a file; an InputError if it is no text."""
+    stream = decompressed(file)
+    try:
+        start = stream.peek(_LOOKED_AT)[:_LOOKED_AT]  # type: ignore[attr-defined]
+    except (EOFError, OSError, ValueError) as error:
+        raise InputError(
+            f"the compressed file is damaged or cut short ({error})", name, hint="copy the file again"
+        ) from None
+    if b"\0" in start:
+        raise InputError("this is a binary file, not text", name, hint="leave it out")
+    return stream
+
+
+class _Counted:
+    """A stream of lines that knows where it is, and the hash of what was read since it was asked."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._hash = hashlib.sha256()
+        self.position = 0
+
+    def readline(self, limit: int) -> bytes:
+        data = self._stream.readline(limit)
+        self._hash.update(data)
+        self.position += len(data)
+        return data
+
+    def digest(self) -> str:
+        found, self._hash = self._hash.hexdigest(), hashlib.sha256()
+        return found
+
+
+@dataclass
+class _Cutter:
+    """Goes through the lines of a file, and cuts where it may."""
+
+    layout: Layout
+    repaired: int = 0
+    _before: Shard = field(default_factory=lambda: Shard(0, 0, 0, ""))
+    _is_sentence: bool = False
+
+    def cut(self, stream: BinaryIO, name: str) -> Iterator[Shard]:
+        counted = _Counted(stream)
+        lines = TextLines(counted, name, repair=True)  # type: ignore[arg-type]
+        shard = self._before
+        for text in lines:
+            self._go_on(text)
+            size = counted.position - shard.start
+            if size >= self.layout.shard_size and self._may_cut(text, size):
+                yield replace(shard, end=counted.position, sha256=counted.digest())
+                shard = replace(self._before, number=shard.number + 1, start=counted.position)
+        if counted.position > shard.start:
+            yield replace(shard, end=counted.position, sha256=counted.digest())
+        self.repaired = lines.repaired
+
+    def _go_on(self, text: str) -> None:
+        """Count a line, or a piece of one."""
+        before = self._before
+        changed: dict[str, Any] = {"character": before.character + len(text)}
+        if text.endswith("\n"):
+            changed["line"] = before.line + 1
+        if self.layout.kind == "conllu":
+            if text.startswith("# newdoc"):
+                changed |= {"document": text.partition("=")[2].strip(), "sentence": 0}
+            elif text[0].isdigit():
+                self._is_sentence = True
+            elif not text.strip() and self._is_sentence:
+                changed["sentence"] = before.sentence + 1
+                self._is_sentence = False
+        self._before = replace(before, **changed)
+
+    def _may_cut(self, text: str, size: int) -> bool:
+        if not text.endswith("\n"):
+            return False
+        if self.layout.kind == "conllu":
+            return not self._is_sentence and not text.strip()
+        if self.layout.kind == "jsonl" or self.layout.form != "text":
+            return True
+        return not text.strip() or size >= _LONGEST_PARAGRAPH * self.layout.shard_size
+
+
+def _rows(table: Table, layout: Layout) -> Iterator[Shard]:
+    shard, size = Shard(0, 0, 0, ""), 0
+    digest = hashlib.sha256()
+    row = 0
+    for row, (_, value) in enumerate(table.rows(), 1):
+        data = json.dumps(value, ensure_ascii=False).encode()
+        digest.update(data)
+        size += len(data)
+        if size >= layout.shard_size:
+            yield replace(shard, end=row, sha256=digest.hexdigest())
+            shard, size, digest = Shard(shard.number + 1, row, row, "", line=row), 0, hashlib.sha256()
+    if row > shard.start:
+        yield replace(shard, end=row, sha256=digest.hexdigest())

@@ -1,0 +1,238 @@
+"""Where corpora lie: folders of this machine, or of whatever ``fsspec`` has an address for (``s3://``, ``gs://``, ``memory://``).
+
+Names are relative to a root, with slashes. What is written is there whole or not at all: locally by a rename, on object stores since an
+object appears when it is closed.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, cast
+
+from gramian.errors import InputError, MissingExtraError, OptionError
+from gramian.io.files import write_bytes
+from gramian.io.lock import locked
+
+_LOCK = "run"  # what a run of parse holds: the file .run.lock
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file: its name below a root, its size, and something that is another when its content is."""
+
+    name: str
+    size: int
+    stamp: str
+
+
+class Storage(Protocol):
+    """A root that files lie under."""
+
+    address: str
+
+    def entry(self, name: str) -> Entry | None:
+        """Return what is known of a file, None if there is none."""
+
+    def entries(self, folder: str = "") -> Iterator[Entry]:
+        """Yield all files below a folder in sorted order, hidden ones left out."""
+
+    def open(self, name: str) -> BinaryIO:
+        """Open a file to read; an InputError if it cannot be."""
+
+    def read(self, name: str) -> bytes | None:
+        """Return what a file holds, None if there is none."""
+
+    def create(self, name: str) -> BinaryIO:
+        """Open a new file to write, in a folder that is made if it is not there."""
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file, whole or not at all."""
+
+    def move(self, name: str, to: str) -> None:
+        """Give a file another name; one that had it is replaced."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file or a folder with all that is in it, if it is there."""
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Keep others from writing here meanwhile; an OptionError if somebody does."""
+
+    def is_locked(self) -> bool:
+        """Whether somebody writes here now."""
+
+
+def storage_at(address: str) -> Storage:
+    """Return the storage of an address: a path, or a URL."""
+    return RemoteStorage(address) if "://" in address else LocalStorage(address)
+
+
+class LocalStorage:
+    """A folder of this machine."""
+
+    def __init__(self, address: str) -> None:
+        self.address = os.path.abspath(address)
+        self._root = Path(self.address)
+
+    def entry(self, name: str) -> Entry | None:  # noqa: D102
+        try:
+            found = (self._root / name).stat()
+        except OSError:
+            return None
+        return Entry(name, found.st_size, f"{found.st_size} {found.st_mtime_ns}")
+
+    def entries(self, folder: str = "") -> Iterator[Entry]:  # noqa: D102
+        for place, folders, files in os.walk(self._root / folder):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            for name in sorted(name for name in files if not name.startswith(".")):
+                below = (Path(place) / name).relative_to(self._root).as_posix()
+                if (entry := self.entry(below)) is not None:
+                    yield entry
+
+    def open(self, name: str) -> BinaryIO:  # noqa: D102
+        try:
+            return open(self._root / name, "rb")
+        except OSError as error:
+            raise InputError(
+                f"cannot be opened ({error.strerror})", str(self._root / name), hint="check the path"
+            ) from None
+
+    def read(self, name: str) -> bytes | None:  # noqa: D102
+        try:
+            return (self._root / name).read_bytes()
+        except OSError:
+            return None
+
+    def create(self, name: str) -> BinaryIO:  # noqa: D102
+        path = self._root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return open(path, "xb")
+
+    def write(self, name: str, content: bytes) -> None:  # noqa: D102
+        path = self._root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, content)
+
+    def move(self, name: str, to: str) -> None:  # noqa: D102
+        path = self._root / to
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(self._root / name, path)
+
+    def remove(self, name: str) -> None:  # noqa: D102
+        from shutil import rmtree
+
+        path = self._root / name
+        if path.is_dir():
+            rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+    def locked(self) -> AbstractContextManager[None]:  # noqa: D102
+        self._root.mkdir(parents=True, exist_ok=True)
+        return locked(self._root / _LOCK)
+
+    def is_locked(self) -> bool:  # noqa: D102
+        if not self._root.is_dir():
+            return False
+        try:
+            with locked(self._root / _LOCK):
+                return False
+        except OptionError:
+            return True
+        except InputError:
+            return False  # who may not write here cannot tell
+
+
+class RemoteStorage:
+    """A folder that ``fsspec`` reaches."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            from fsspec.core import url_to_fs
+        except ModuleNotFoundError:
+            raise MissingExtraError("fsspec", "corpora", f"{address}: an address that is a URL") from None
+        try:
+            self._files, root = url_to_fs(address)
+        except (ValueError, ImportError) as error:
+            raise OptionError(f"{address}: {error}") from None
+        self.address = address.rstrip("/")
+        self._root = str(root).rstrip("/")
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}" if name else self._root
+
+    def _entry(self, name: str, about: dict[str, Any]) -> Entry:
+        told = [
+            str(about[key])
+            for key in ("ETag", "etag", "md5Hash", "mtime", "created", "LastModified")
+            if key in about
+        ]
+        return Entry(name, int(about.get("size") or 0), " ".join([str(about.get("size")), *told]))
+
+    def entry(self, name: str) -> Entry | None:  # noqa: D102
+        try:
+            return self._entry(name, self._files.info(self._path(name)))
+        except OSError:
+            return None
+
+    def entries(self, folder: str = "") -> Iterator[Entry]:  # noqa: D102
+        found = self._files.find(self._path(folder), detail=True)
+        for path in sorted(found):
+            name = str(path)[len(self._root) :].lstrip("/")
+            if not any(part.startswith(".") for part in name.split("/")):
+                yield self._entry(name, found[path])
+
+    def open(self, name: str) -> BinaryIO:  # noqa: D102
+        try:
+            return cast(BinaryIO, self._files.open(self._path(name), "rb"))
+        except OSError as error:
+            raise InputError(
+                f"cannot be opened ({error.strerror or type(error).__name__})",
+                f"{self.address}/{name}",
+                hint="check the address",
+            ) from None
+
+    def read(self, name: str) -> bytes | None:  # noqa: D102
+        try:
+            return cast(bytes, self._files.cat_file(self._path(name)))
+        except OSError:
+            return None
+
+    def create(self, name: str) -> BinaryIO:  # noqa: D102
+        self._files.makedirs(self._path(name).rpartition("/")[0], exist_ok=True)
+        return cast(BinaryIO, self._files.open(self._path(name), "wb"))
+
+    def write(self, name: str, content: bytes) -> None:  # noqa: D102
+        with self.create(name) as file:
+            file.write(content)
+
+    def move(self, name: str, to: str) -> None:  # noqa: D102
+        self._files.makedirs(self._path(to).rpartition("/")[0], exist_ok=True)
+        self.remove(to)
+        self._files.mv(self._path(name), self._path(to))
+
+    def remove(self, name: str) -> None:  # noqa: D102
+        with suppress(FileNotFoundError):
+            self._files.rm(self._path(name), recursive=True)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep others from writing here; object stores have no locks, so two that begin in the same instant are not told apart."""
+        name, own = f".{_LOCK}.lock", f"{socket.gethostname()} {os.getpid()}"
+        if (owner := self.read(name)) is not None:
+            raise OptionError(
+                f"{self.address}: another process ({owner.decode(errors='replace')}) is writing it; "
+                f"try: another folder, or wait (or remove {name} in it if there is none)"
+            )
+        self.write(name, own.encode())
+        try:
+            yield
+        finally:
+            self.remove(name)
+
+    def is_locked(self) -> bool:  # noqa: D102
+        return self.read(f".{_LOCK}.lock") is not None

@@ -1,0 +1,108 @@
+"""``gramian parse`` of a corpus: what a user types, what is said, and what the machine may do meanwhile."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gramian.cli import main
+
+MODEL = str(Path(__file__).parents[1] / "unit" / "grammar" / "fixtures" / "version-1.grammar")
+
+
+COMMAND = [sys.executable, "-m", "gramian", "parse"]
+
+
+@pytest.fixture
+def parse(capsys, monkeypatch):
+    """Run the command in this process; return its exit code, and what is printed and said."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["gramian", "parse", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return int(stop.value.code or 0), *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for name in "abc":
+        (folder / f"{name}.txt").write_text("The dog barks. The cat saw a dog.\n\n" * 500)
+    return folder
+
+
+def shards(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("0*.jsonl"))
+    }
+
+
+def test_a_corpus_that_is_killed_refused_and_finished(corpus, tmp_path, parse):
+    out = tmp_path / "out"
+    command = [corpus, "-m", MODEL, "-o", f"{out}/", "--shard-size", "3"]
+    running = subprocess.Popen([*COMMAND, *map(str, command), "--jobs", "2"], stderr=subprocess.DEVNULL)
+    while len(list(out.glob("*/*.manifest.json"))) < 2:
+        time.sleep(0.01)
+    running.send_signal(signal.SIGSTOP)
+    refused, status = parse(*command), parse("--status", out)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    assert refused[0] == 2
+    assert "another process is writing it" in refused[2]
+    assert "a command is at work" in status[1]
+    assert "no command is at work" in parse("--status", out)[1]
+    code, _, said = parse(*command)
+    assert (code, "kept from before: " in said) == (0, True)
+    assert parse(
+        corpus, "-m", MODEL, "-o", tmp_path / "whole", "--to", "jsonl", "--shard-size", "3", "-q"
+    ) == (0, "", "")
+    assert shards(out) == shards(tmp_path / "whole")
+    told = json.loads(parse("--status", out, "--json")[1])
+    assert (told["done"], told["sentences"], told["is_running"]) == (told["shards"], 3000, False)
+    assert not (out / ".partial").exists()
+
+
+def test_a_disk_that_is_full(corpus, tmp_path, parse):
+    """The limit on the size of files stands in for the disk: writing fails half-way in the same manner."""
+    command = [corpus / "a.txt", "-m", MODEL, "-o", f"{tmp_path}/out/"]
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # noqa: E731
+    full = subprocess.run([*COMMAND, *map(str, command)], stderr=subprocess.PIPE, text=True, preexec_fn=limit)
+    assert full.returncode == 2
+    assert "cannot be written (File too large)\ntry: making room" in full.stderr
+    assert "Traceback" not in full.stderr
+    assert shards(tmp_path / "out") == {}
+    assert (parse(*command)[0], len(shards(tmp_path / "out"))) == (0, 1)
+
+
+def test_what_does_not_go_together(corpus, tmp_path, parse):
+    for arguments, fault in (
+        ([corpus], "its trees go to a folder"),
+        ([corpus, "-o", f"{tmp_path}/out/", "--k", "2"], "--pretty and --k are for one file"),
+        ([corpus, "-o", f"{tmp_path}/out/", "--to", "xml"], "to must be one of brackets, jsonl"),
+        ([tmp_path / "none*", "-o", f"{tmp_path}/out/"], "no file is called so"),
+        (["--status", corpus], "no corpus was parsed into this folder"),
+    ):
+        code, _, said = parse(*arguments, "-m", MODEL)
+        assert code == 2
+        assert fault in said
+    assert os.listdir(tmp_path) == ["in"]
+
+
+def test_failures_count_under_strict(corpus, tmp_path, parse):
+    (corpus / "bad.gz").write_bytes(b"\x1f\x8b\x08broken")
+    command = [corpus / "bad.gz", "-m", MODEL, "-o", f"{tmp_path}/out/"]
+    code, _, said = parse(*command)
+    assert (code, "1 failed, of 1 file:\n  bad.gz: the compressed file" in said) == (0, True)
+    assert parse(*command, "--strict")[0] == 1

@@ -1,0 +1,100 @@
+"""Files of trees are searched alike, whatever they look like and however many processes look."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from gramian.cli import main
+from gramian.errors import InputError
+from gramian.search.tree_search import Tally, count, search_trees
+
+TREES = [
+    "(S (NP (NP (DT the) (NN end)) (PP (IN of) (NP (NN war)))) (VP (VBD came)))",
+    "(S (NP (DT the) (NN dog)) (VP (VBD barked)))",
+    "(NP (NP (NN top)) (PP (IN of) (NP (`` \") (NN hill) ('' \\))))",
+]
+PATTERN = "NP < (PP < of < NP=whose)"
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """The same trees as brackets, JSON lines and a table, below one folder."""
+    pyarrow = pytest.importorskip("pyarrow", reason="the extra 'corpora' is not installed")
+    from pyarrow import parquet
+
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (tmp_path / "out" / name).mkdir(parents=True)
+    (tmp_path / "out/a.txt/00000.mrg").write_text("\n".join([*TREES[:2], "", TREES[2]]) + "\n")
+    records = [
+        {"document": "B", "sentence": 10 * place, "tree": tree, "status": "parsed"}
+        for place, tree in enumerate(TREES)
+    ]
+    (tmp_path / "out/b.txt/00000.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    (tmp_path / "out/b.txt/00000.manifest.json").write_text("{}")
+    columns = {"tree": [*TREES, ""], "document": ["C"] * 4, "sentence": [0, 1, 2, 3]}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "out/c.txt/00000.parquet")
+    return str(tmp_path / "out")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_all_kinds_of_files(corpus, jobs):
+    tally = Tally()
+    found = list(search_trees(corpus, PATTERN, n_jobs=jobs, tally=tally))
+    places = [("a.txt", 1), ("a.txt", 4), ("B", 0), ("B", 20), ("C", 0), ("C", 2)]
+    assert [(one.document, one.sentence) for one in found] == places
+    assert [one.captures["whose"] for one in found[:2]] == ["(NP (NN war))", "(NP (`` \") (NN hill) ('' \\))"]
+    assert [(one.start, one.end) for one in found[:2]] == [(0, 4), (0, 5)]
+    assert (tally.trees, tally.hits, tally.matches, tally.faults) == (9, 6, 6, [])
+    assert count(corpus, PATTERN, n_jobs=jobs) == tally
+
+
+def test_a_pattern_with_a_node_that_has_a_name_already(corpus):
+    pattern = "NN=x , (DT $. =x)"
+    assert [one.match for one in search_trees(corpus, pattern)][:2] == ["(NN end)", "(NN dog)"]
+    assert count(corpus, pattern).matches == 6
+
+
+def test_a_treebank_with_faults_and_several_trees_on_a_line(tmp_path):
+    (tmp_path / "x.mrg").write_text("( (S (NP (NN a))))(NP\n (NN b)) (NP (NN c\n\n(NP c) d)\n(NP (NN e))\n")
+    tally = Tally()
+    found = [one.match for one in search_trees(str(tmp_path), "NP", tally=tally)]
+    assert found[:2] == ["(NP (NN a))", "(NP (NN b))"]
+    assert found[-1] == "(NP (NN e))"
+    assert tally.faults
+
+
+def test_what_cannot_be_searched(tmp_path):
+    (tmp_path / "x.conllu").write_text("1\ta")
+    with pytest.raises(InputError, match="no file in it has trees"):
+        list(search_trees(str(tmp_path), "NP"))
+    with pytest.raises(InputError, match="a node is missing"):
+        list(search_trees("nowhere", "NP <"))
+
+
+@pytest.fixture
+def command(capsys, monkeypatch):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["gramian", "search", *arguments])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return int(stop.value.code or 0), *capsys.readouterr()
+
+    return call
+
+
+def test_the_command(corpus, command):
+    said = "6 nodes in 6 of 9 trees\n"
+    assert command(corpus, PATTERN, "--count") == (0, "6\n", said)
+    code, out, err = command(corpus, PATTERN)
+    assert (code, err) == (0, said)
+    assert out.splitlines()[0] == "a.txt\t1\t(NP (NP (DT the) (NN end)) (PP (IN of) (NP (NN war))))"
+    assert command(corpus, "NP", "--whole", "-q")[1].splitlines() == 3 * TREES
+    assert command(corpus, PATTERN, "--tally", "whose", "-q")[1].splitlines() == ['3\t" hill \\', "3\twar"]
+    record = json.loads(command(corpus, PATTERN, "--json", "--limit", "1")[1])
+    assert record["captures"] == {"whose": "(NP (NN war))"}
+    assert command(corpus, "NP <", "--count")[0] == 2
+    assert "nothing in the pattern is called 'x'" in command(corpus, "NP", "--tally", "x")[2]
+    assert "not two of them" in command(corpus, "NP", "--count", "--json")[2]
