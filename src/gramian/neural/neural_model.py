@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gramian.io.array_table import Row, prove
 from gramian.neural import span_tree_kernels
-from gramian.neural.span_inventory import UNKNOWN, Inventory, cell
+from gramian.neural.span_inventory import Inventory, cell
 from gramian.neural.span_scores import SpanScorer, weight_shapes
 from gramian.threads import one_blas_thread
 from gramian.trees import Tree
@@ -59,8 +59,7 @@ class NeuralModel:
 
     def known_share(self, words: Sequence[str]) -> float:
         """Return the share of the words that have a vector of their own."""
-        number = self.inventory.word_numbers(words)[1:-1]
-        return float(((number != UNKNOWN) | (self.inventory.vector_numbers(words)[1:-1] > 0)).mean())
+        return float(self._scorer.is_known(words).mean())
 
     def labels(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the probability of every label over every span.
