@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gramian.io.bounded_cache import BoundedCache
 from gramian.neural import lstm_kernels as kernels
+from gramian.neural.encoder import Encoder
 from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Inventory
 
 Floats = npt.NDArray[np.float32]
@@ -19,9 +20,9 @@ _MOST_BYTES = 64 << 20  # of words that are remembered: some ten thousand
 
 
 def weight_shapes(
-    inventory: Inventory, weights: Mapping[str, npt.NDArray[Any]]
+    inventory: Inventory, weights: Mapping[str, npt.NDArray[Any]], encoded: int = 0
 ) -> dict[str, tuple[int, ...]]:
-    """Return the names of a net's weights and the shapes they must have to fit each other.
+    """Return the names of a net's weights and the shapes they must have to fit each other; `encoded` numbers come from an encoder.
 
     Raises
     ------
@@ -47,7 +48,7 @@ def weight_shapes(
         "tag.weight": (len(inventory.tags), tag_hidden),
         "tag.bias": (len(inventory.tags),),
     }
-    lstms = [("char_lstm", char, char_units), ("lstm.0", word + vector + 2 * char_units, units)]
+    lstms = [("char_lstm", char, char_units), ("lstm.0", word + vector + 2 * char_units + encoded, units)]
     lstms += [(f"lstm.{layer}", 2 * units, units) for layer in range(1, _n_layers(weights))]
     for name, inputs, own in lstms:
         for end in _ENDS:
@@ -69,14 +70,17 @@ class SpanScorer:
     inventory : Inventory
     weights : mapping of str to ndarray
         Named as in torch; see :func:`weight_shapes`.
+    encoder : Encoder, optional
+        If the net was learnt with one.
     """
 
     def __init__(
         self,
         inventory: Inventory,
         weights: Mapping[str, npt.NDArray[Any]],
+        encoder: Encoder | None = None,
     ) -> None:
-        self._inventory = inventory
+        self._inventory, self._encoder = inventory, encoder
         own = {name: np.ascontiguousarray(value, np.float32) for name, value in weights.items()}
         self._own = own
         self._spelling = _Lstm(own, "char_lstm")
@@ -94,6 +98,8 @@ class SpanScorer:
         """
         first = np.array([0, len(words) + 2])
         gates = np.stack([word.gates for word in self._words(("", *words, ""))])
+        if self._encoder is not None:
+            gates += self._encoder.vectors(words) @ self._layers[0].input[-self._encoder.size :]
         states = self._layers[0].states(gates, first)
         for layer in self._layers[1:]:
             states = layer.states(layer.gates(states), first)
@@ -163,8 +169,8 @@ class _Lstm:
         return inputs @ self.input + self._bias
 
     def gates_alone(self, inputs: Floats) -> Floats:
-        """Return the same, each row as if it were the only one: which words are new in a sentence changes nothing."""
-        gates: Floats = kernels.project(inputs, self.input, self._bias)
+        """Return the same of the first inputs, each row as if it were the only one: which words are new in a sentence changes nothing."""
+        gates: Floats = kernels.project(inputs, self.input[: inputs.shape[1]], self._bias)
         return gates
 
     def states(self, gates: Floats, first: npt.NDArray[np.int64]) -> Floats:

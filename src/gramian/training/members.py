@@ -167,7 +167,7 @@ def member_tasks(recipe: Recipe, data: TrainingData, folder: Path | None = None)
             recipe.n_models, recipe.noise, recipe.directions, recipe.random_state, recipe.noise_level
         )
     ]
-    experts = {NEURAL: recipe.neural_parameters} if recipe.expert in ("neural", "both") else {}
+    experts = {NEURAL: recipe.net_parameters()} if recipe.expert in ("neural", "both") else {}
     experts |= {EXPERT: {}} if recipe.expert in ("crf", "both") else {}
     return [
         *(replace(tasks[0], method=name, parameters=own, compact=True) for name, own in experts.items()),
