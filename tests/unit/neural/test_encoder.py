@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from small_nets import QUICK, SMALL, made_up_trees
 
+from gramian.cli import main
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.neural import NeuralExpert, NeuralModel, load, save
 from gramian.neural.encoder import Encoder, folder_digest, open_encoder
@@ -196,3 +197,22 @@ def test_recipe_takes_an_encoder_beside_a_neural_expert():
         Recipe(encoder="folder").check()
     with pytest.raises(OptionError, match="encoder_rate goes with encoder"):
         Recipe(expert="neural", encoder_rate=1e-5).check()
+
+
+def test_from_the_command_line(folder, tmp_path, capsys, monkeypatch):
+    def gramian(*arguments):
+        monkeypatch.setattr(sys, "argv", ["gramian", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert not end.value.code
+        return capsys.readouterr().out
+
+    small = {"size": SMALL, "learning": QUICK, "max_iter": 2}
+    monkeypatch.setattr(Recipe, "net_parameters", lambda self: small | {"encoder": self.encoder})
+    trees, model = tmp_path / "trees.mrg", tmp_path / "a.model"
+    trees.write_text("\n".join(map(str, made_up_trees(40))))
+    options = ["--models", 1, "--states", 2, "--iterations", 1, "--language", "none", "-q"]
+    gramian("train", trees, "--expert", "neural", "--encoder", folder, "-o", model, *options)
+    assert f"torch, transformers and the encoder in {folder}" in gramian("inspect", model)
+    (tmp_path / "a.tok").write_text("the dog sees a cat .\n")
+    assert gramian("parse", "-m", model, "--tokens", tmp_path / "a.tok").startswith("(S ")
