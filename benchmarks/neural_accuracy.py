@@ -1,10 +1,11 @@
 """How well neural experts parse, alone and beside the two grammars of ``best``: one net or several, that differ by seed.
 
-python -m benchmarks.neural_accuracy TRAIN DEV --nets a.safetensors b.safetensors ... [--full FILE] [--rest FILE] [--preset penn]
+python -m benchmarks.neural_accuracy TRAIN DEV --nets a.safetensors b.safetensors ... [--crf] [--full FILE] [--rest FILE]
 
 Nets are files of ``gramian.neural.save``, learnt from TRAIN with every 20th tree held out (``NeuralExpert(held_out=0.05)``). Their weight
 beside the grammars is chosen on these trees, with grammars learnt without them, never on DEV; with ``--usual`` it is the usual one.
-``--full`` and ``--rest`` are files that keep both pairs of grammars: read if they are there, else written. F1 is EVALB's with COLLINS.prm.
+``--full`` and ``--rest`` are files that keep both pairs of grammars: read if they are there, else written. With ``--crf`` a span CRF is
+learnt, too, and put beside grammars and beside both. F1 is EVALB's with COLLINS.prm.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def main() -> None:
     parser.add_argument("train")
     parser.add_argument("dev")
     parser.add_argument("--nets", nargs="+", required=True)
+    parser.add_argument("--crf", action="store_true")
     parser.add_argument("--full")
     parser.add_argument("--rest")
     parser.add_argument(
@@ -49,14 +51,19 @@ def main() -> None:
     from gramian.training.members import member_tasks, whole_model
     from gramian.training.training_data import Fold, normal_trees
 
-    recipe, fold = Recipe(preset=options.preset), Fold(19, 20, spread=True)
-    data = TrainingData.read(options.train, recipe)
+    fold = Fold(19, 20, spread=True)
+    data = TrainingData.read(options.train, Recipe(preset=options.preset))
+    spent: dict[str, float] = {}
 
     def grammars(file: str | None, without: Fold | None) -> Any:
         if file and Path(file).exists():
             return load_model(file)
-        tasks = [replace(task, fold=without) for task in member_tasks(recipe, data)]
-        model = whole_model(tasks, [task.run(data) for task in tasks])
+        expert = "crf" if options.crf and without is None else "none"
+        tasks = [replace(task, fold=without) for task in member_tasks(Recipe(expert=expert), data)]
+        results = [task.run(data) for task in tasks]
+        if without is None:
+            spent.update({"span CRF" if "expert" in one else "grammars": one["processor"] for one in results})
+        model = whole_model(tasks, results)
         if file:
             save_model(model, file)
         return model
@@ -70,19 +77,22 @@ def main() -> None:
         parse(sentences[0])
         began = time.process_time()
         trees = [parse(words) for words in sentences]
-        spent = time.process_time() - began
+        took = time.process_time() - began
         scores = brackets.score(trees)
         short = scores.up_to(40)
         return {
             "f1": round(scores.f1, 2), "f1 to 40 words": round(short.f1, 2), "f1 gold tags": round(scores.f1_gold_tags, 2),
-            "tagging": round(scores.tagging, 2), "sentences per cpu second": round(len(trees) / spent, 1),
+            "tagging": round(scores.tagging, 2), "sentences per cpu second": round(len(trees) / took, 1),
         }  # fmt: skip
 
     def beside(model: Any) -> dict[str, float]:
         parse = Parser(model).parse
         return figures(lambda words: parse(words).tree)
 
+    crf, full = full.expert, replace(full, expert=None)
     rows: dict[str, Any] = {"grammars": beside(full)}
+    if crf is not None:
+        rows["grammars and span CRF"] = beside(replace(full, expert=crf))
     for file in options.nets:
         net = load(file)
         weight, by_weight = NEURAL_WEIGHT, {}
@@ -96,13 +106,18 @@ def main() -> None:
             "alone": figures(net.parse),
             "beside grammars": beside(replace(full, neural=net, neural_weight=weight)),
         }
-    both = [rows[Path(file).stem]["beside grammars"] for file in options.nets]
-    rows["mean beside grammars"] = {
-        name: round(float(np.mean([one[name] for one in both])), 2) for name in both[0]
-    }
+        if crf is not None:
+            both = replace(full, expert=crf, neural=net, neural_weight=weight)
+            rows[Path(file).stem]["beside grammars and span CRF"] = beside(both)
+    for place in ("alone", "beside grammars", "beside grammars and span CRF")[: 2 + (crf is not None)]:
+        found = [rows[Path(file).stem][place] for file in options.nets]
+        rows[f"mean {place}"] = {
+            name: round(float(np.mean([one[name] for one in found])), 2) for name in found[0]
+        }
     print(json.dumps({
         "benchmark": "neural accuracy", "train": options.train, "dev": options.dev, "sentences": len(gold),
-        "trees": data.bank.n_trees, "rows": rows, "signature": brackets.score([None] * len(gold)).signature("f1_gold_tags"),
+        "trees": data.bank.n_trees, "rows": rows, "learning cpu seconds": spent,
+        "signature": brackets.score([None] * len(gold)).signature("f1_gold_tags"),
         **machine.about(),
     }, indent=1))  # fmt: skip
 
