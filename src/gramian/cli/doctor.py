@@ -22,6 +22,7 @@ _NEEDED = ("numpy", "scipy", "numba", "safetensors", "conllu", "typer")
 _OPTIONAL = {
     "scikit-learn": "train",
     "torch": "neural",
+    "transformers": "encoder",
     "matplotlib": "plots",
     "nltk": "nltk",
     "spacy": "spacy",

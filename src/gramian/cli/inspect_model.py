@@ -53,6 +53,8 @@ def _print_facts(facts: dict[str, Any], top: int) -> None:
     credit = data.pop("attribution", None)
     _row("data", [_fact(name, value) for name, value in data.items()])
     _row("credit", [credit] if credit else [])
+    if encoder := size["encoder"]:
+        _row("needs", [f"torch, transformers and the encoder in {encoder}"])
     options = dict(facts["options"])
     search = options.pop("search", None)
     for name in ("n_states", "states"):  # the latter in older files

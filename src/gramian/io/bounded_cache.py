@@ -30,15 +30,19 @@ class BoundedCache(dict[Key, Value]):
 
     def __missing__(self, key: Key) -> Value:
         value = self._make(key)
+        self.keep(key, value)
+        return value
+
+    def keep(self, key: Key, value: Value) -> None:
+        """Remember what was made of a key elsewhere."""
         size = _size(key) + _size(value)
         if size > self._most_bytes // 256:
-            return value
+            return
         if len(self) >= self._most or self._bytes + size > self._most_bytes:
             self.clear()
             self._bytes = 0
         self._bytes += size
         self[key] = value
-        return value
 
 
 def _size(value: Any) -> int:

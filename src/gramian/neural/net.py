@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.span_inventory import BOUNDARY, PADDING, Example, Inventory
 from gramian.neural.span_tree_crf import log_partition
+
+if TYPE_CHECKING:
+    from gramian.neural.word_encoder import WordEncoder
 
 Ints = npt.NDArray[np.int64]
 
@@ -43,6 +46,8 @@ class Batch(NamedTuple):
         Sentence, cell and chain of each span that has a label.
     numbers : Tensor of int64, shape (n_sentences,)
         Which examples these are; on the CPU.
+    sentences : tuple of tuples of str
+        The words as written, for an encoder.
     """
 
     words: torch.Tensor
@@ -54,10 +59,11 @@ class Batch(NamedTuple):
     tags: torch.Tensor
     gold: torch.Tensor
     numbers: torch.Tensor
+    sentences: tuple[tuple[str, ...], ...] = ()
 
     def to(self, device: torch.device) -> Batch:
         """Return the batch on a device; lengths stay on the CPU, where packing wants them."""
-        stay = ("form_lengths", "lengths", "numbers")
+        stay = ("form_lengths", "lengths", "numbers", "sentences")
         return Batch(
             *(
                 getattr(self, name) if name in stay else getattr(self, name).to(device, non_blocking=True)
@@ -123,7 +129,8 @@ class Sentences:
             word_table, vector_table, rank[place_of].reshape(form_table.shape), self._spelt[forms, : lengths[0]], lengths,
             np.array([chosen[place].n_words for place in order]), tag_table, np.concatenate(gold), np.array(numbers)[order],
         )  # fmt: skip
-        return Batch(*(torch.from_numpy(np.ascontiguousarray(table, np.int64)) for table in tables))
+        batch = Batch(*(torch.from_numpy(np.ascontiguousarray(table, np.int64)) for table in tables))
+        return batch._replace(sentences=tuple(chosen[place].forms for place in order))
 
 
 class Scores(NamedTuple):
@@ -151,6 +158,8 @@ class SpanNet(nn.Module):  # type: ignore[misc]
         For its dropouts.
     vectors : ndarray of float32, shape (n_vector_words, any), optional
         Fixed vectors of the inventory's `vector_words`.
+    encoder : WordEncoder, optional
+        Whose vectors of words in their sentence stand beside the others; if it learns, it is part of the net.
     """
 
     def __init__(
@@ -159,15 +168,18 @@ class SpanNet(nn.Module):  # type: ignore[misc]
         size: NetSize,
         learning: Learning,
         vectors: npt.NDArray[np.float32] | None = None,
+        encoder: WordEncoder | None = None,
     ) -> None:
         super().__init__()
-        self.learning = learning
+        self.learning, self.encoder = learning, encoder
         self.word = nn.Embedding(inventory.n_words, size.word, PADDING)
         fixed = np.zeros((0, 0), np.float32) if vectors is None else vectors
         self.vector = nn.Embedding.from_pretrained(torch.from_numpy(np.pad(fixed, ((1, 0), (0, 0)))))
         self.char = nn.Embedding(inventory.n_characters, size.char, PADDING)
         self.char_lstm = nn.LSTM(size.char, size.char_units, batch_first=True, bidirectional=True)
-        inputs = [size.word + fixed.shape[1] + 2 * size.char_units, *[2 * size.units] * (size.layers - 1)]
+        encoded = 0 if encoder is None else encoder.size
+        inputs = [size.word + fixed.shape[1] + 2 * size.char_units + encoded]
+        inputs += [2 * size.units] * (size.layers - 1)
         self.lstm = nn.ModuleList(
             nn.LSTM(one, size.units, batch_first=True, bidirectional=True) for one in inputs
         )
@@ -178,6 +190,8 @@ class SpanNet(nn.Module):  # type: ignore[misc]
         self.tag_hidden = nn.Linear(2 * size.units, size.tag_hidden)
         self.tag = nn.Linear(size.tag_hidden, len(inventory.tags))
         self._start()
+        if encoder is not None and encoder.is_tuned:
+            self.tuned = encoder.model
 
     def _start(self) -> None:
         """Draw weights: orthogonal between states, so that gradients neither vanish nor grow; forget gates begin open."""
@@ -228,10 +242,13 @@ class SpanNet(nn.Module):  # type: ignore[misc]
             self.vector(batch.vectors),
             torch.cat([last[0], last[1]], -1)[batch.forms],
         ]
+        if self.encoder is not None:
+            parts.append(self.encoder(batch.sentences, batch.words.shape[1] - 2))
         if self.training and self.learning.word_dropout:
-            keep = torch.rand(3, *batch.words.shape, 1, device=spelt.device) >= self.learning.word_dropout
-            # What is left counts for all, so that a word is as loud with one vector as with three.
-            scale = keep * (3 / keep.sum(0).clamp(min=1))
+            many = len(parts)
+            keep = torch.rand(many, *batch.words.shape, 1, device=spelt.device) >= self.learning.word_dropout
+            # What is left counts for all, so that a word is as loud with one vector as with all.
+            scale = keep * (many / keep.sum(0).clamp(min=1))
             parts = [part * one for part, one in zip(parts, scale, strict=True)]
         return torch.cat(parts, -1)
 

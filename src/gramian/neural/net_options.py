@@ -66,6 +66,8 @@ class Learning:
         Of the weights between an LSTM's states.
     hidden_dropout : float
         Of the layers before the scores.
+    encoder_rate : float
+        Length of the steps of an encoder's weights; 0 leaves it as it is.
     patience : int
         Passes without a better F1 of the held-out trees after which learning stops.
     """
@@ -81,12 +83,13 @@ class Learning:
     dropout: float = 0.4
     recurrent_dropout: float = 0.0
     hidden_dropout: float = 0.3
+    encoder_rate: float = 0.0
     patience: int = 15
 
     _constraints: ClassVar[dict[str, Constraint]] = {
         **{name: Number(above=0) for name in ("rate", "clip")},
         **{name: Whole(1) for name in ("warm_up", "batch_words", "patience")},
-        **{name: Number(0) for name in ("tag_share", "unknown")},
+        **{name: Number(0) for name in ("tag_share", "unknown", "encoder_rate")},
         **dict.fromkeys(
             ("average", "word_dropout", "dropout", "recurrent_dropout", "hidden_dropout"), _SHARE
         ),

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,9 @@ from gramian.neural.net import Batch, Sentences, SpanNet
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Example, Inventory, cell, n_cells
 from gramian.neural.span_tree_crf import best_trees
+
+if TYPE_CHECKING:
+    from gramian.neural.word_encoder import WordEncoder
 
 _log = logging.getLogger(__name__)
 
@@ -79,6 +82,7 @@ def train_net(
     device: str = "cpu",
     checkpoint: str | Path | None = None,
     vectors: npt.NDArray[np.float32] | None = None,
+    encoder: WordEncoder | None = None,
 ) -> tuple[Weights, History]:
     """Return the averaged weights of the pass that was best on held-out trees; without such trees, of the last.
 
@@ -96,10 +100,14 @@ def train_net(
         File that holds everything after each pass; if it is there and fits, learning goes on from it.
     vectors : ndarray of float32, shape (n_vector_words, any), optional
         Fixed vectors of the inventory's `vector_words`.
+    encoder : WordEncoder, optional
+        What it has learnt stands among the weights as ``tuned.``, and then its own names.
     """
     with _settings(n_jobs, device):
         torch.manual_seed(random_state)
-        net = SpanNet(inventory, size, learning, vectors)
+        if encoder is not None:
+            encoder.model.to(device)
+        net = SpanNet(inventory, size, learning, vectors, encoder)
         run = _Run(net.to(device), device, learning, max_iter, random_state, inventory)
         saved = None
         if checkpoint is not None:
@@ -148,8 +156,17 @@ class _Run:
         self.averaged = copy.deepcopy(net).eval()
         self.best: dict[str, torch.Tensor] = {}
         self.history = History()
+        tuned = set() if net.encoder is None else set(net.encoder.model.parameters())
+        groups = [
+            {"params": [one for one in self._learnt() if (one in tuned) == is_tuned], "rate": rate}
+            for is_tuned, rate in ((False, learning.rate), (True, learning.encoder_rate))
+        ]
         self.adam = torch.optim.Adam(
-            self._learnt(), learning.rate, betas=(0.9, 0.98), eps=1e-9, fused=self.device.type == "cuda"
+            [group for group in groups if group["params"]],
+            learning.rate,
+            betas=(0.9, 0.98),
+            eps=1e-9,
+            fused=self.device.type == "cuda",
         )
         self.steps = 0
 
@@ -181,9 +198,9 @@ class _Run:
 
     def _set_rate(self, done: float) -> None:
         share = _LAST_RATE + (1 - _LAST_RATE) * (1 + math.cos(math.pi * done / self.max_iter)) / 2
-        rate = self.learning.rate * share * min(1.0, (self.steps + 1) / self.learning.warm_up)
+        share *= min(1.0, (self.steps + 1) / self.learning.warm_up)
         for group in self.adam.param_groups:
-            group["lr"] = rate
+            group["lr"] = group["rate"] * share
 
     def _average(self) -> None:
         keep = min(self.learning.average, (1 + self.steps) / (10 + self.steps))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from gramian.base import Constraint, Estimator, InstanceOf, Number, OneOf, Whole, number_of_jobs, or_none
 from gramian.errors import InputError, MissingExtraError, OptionError
 from gramian.evaluate import GoldBrackets
+from gramian.neural.encoder import POOLINGS, Encoder, folder_digest, open_encoder
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.neural_model import NeuralModel
 from gramian.neural.span_inventory import Brackets, Inventory, brackets
@@ -42,6 +44,11 @@ class NeuralExpert(Estimator):
         Words and characters seen less often are not known by name.
     vectors : mapping of str to ndarray, optional
         Fixed vectors of words, all of one length, learnt from other text.
+    encoder : str, optional
+        Folder of a pre-trained encoder in Hugging Face's format, whose vectors stand beside the net's own; see
+        :class:`gramian.neural.encoder.Encoder`. With ``Learning(encoder_rate=3e-5)`` it learns, too.
+    pooling : {"first", "mean"}
+        Whether a word's vector is that of its first piece in the encoder, or the mean of all.
     device : {"auto", "cpu", "cuda"}
     checkpoint : str, optional
         A file that holds everything after each pass, so that learning that was killed goes on; it is gone when all is done.
@@ -78,6 +85,8 @@ class NeuralExpert(Estimator):
         "held_out": Number(0, 0.5),
         "min_count": Whole(1),
         "vectors": or_none(InstanceOf(Mapping)),
+        "encoder": or_none(InstanceOf(str)),
+        "pooling": OneOf(*POOLINGS),
         "device": OneOf("auto", "cpu", "cuda"),
         "checkpoint": or_none(InstanceOf(str)),
     }
@@ -91,6 +100,8 @@ class NeuralExpert(Estimator):
         held_out: float = 0.05,
         min_count: int = 2,
         vectors: Mapping[str, npt.NDArray[np.floating[Any]]] | None = None,
+        encoder: str | None = None,
+        pooling: str = "first",
         device: str = "auto",
         checkpoint: str | None = None,
         random_state: int = 0,
@@ -99,6 +110,7 @@ class NeuralExpert(Estimator):
     ) -> None:
         self.size, self.learning, self.max_iter, self.held_out = size, learning, max_iter, held_out
         self.min_count, self.vectors, self.device, self.checkpoint = min_count, vectors, device, checkpoint
+        self.encoder, self.pooling = encoder, pooling
         self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
 
     def fit(
@@ -120,7 +132,7 @@ class NeuralExpert(Estimator):
         Raises
         ------
         gramian.errors.MissingExtraError
-            If torch is not there.
+            If torch is not there, or transformers for an encoder.
         """
         with self._fitting() as report:
             try:
@@ -145,14 +157,28 @@ class NeuralExpert(Estimator):
             inventory = Inventory.of(learnt, self.min_count, fixed.words)
             examples, held = ([inventory.example(one) for one in part] for part in (learnt, judging))
             device = best_device(self.device)
+            digest = None if self.encoder is None else folder_digest(self.encoder)
+            opened = (
+                None
+                if self.encoder is None
+                else open_encoder(self.encoder, self.pooling, is_tuned=self.learning.encoder_rate > 0)
+            )
             with report.stage("weights"):
                 weights, history = train_net(
                     examples, held, inventory, size=self.size, learning=self.learning, max_iter=self.max_iter,
                     random_state=self.random_state, n_jobs=number_of_jobs(self.n_jobs), device=device,
-                    checkpoint=self.checkpoint, vectors=fixed.table,
+                    checkpoint=self.checkpoint, vectors=fixed.table, encoder=opened,
                 )  # fmt: skip
         half = {name: value.astype(np.float16) for name, value in weights.items()}
-        self.model_ = NeuralModel(inventory, half, history.temperature)
+        encoder = None
+        if self.encoder is not None and opened is not None and digest is not None:
+            tuned = {
+                name.removeprefix("tuned."): half.pop(name)
+                for name in list(half)
+                if name.startswith("tuned.")
+            }
+            encoder = Encoder(str(Path(self.encoder).resolve()), digest, opened.size, self.pooling, tuned)
+        self.model_ = NeuralModel(inventory, half, history.temperature, encoder)
         self.n_iter_ = len(history.losses)
         report.facts |= {
             "device": device, "passes": self.n_iter_, "temperature": history.temperature,

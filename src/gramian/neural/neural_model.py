@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -12,7 +13,8 @@ import numpy.typing as npt
 
 from gramian.io.array_table import Row, prove
 from gramian.neural import span_tree_kernels
-from gramian.neural.span_inventory import UNKNOWN, Inventory, cell
+from gramian.neural.encoder import POOLINGS, Encoder
+from gramian.neural.span_inventory import Inventory, cell
 from gramian.neural.span_scores import SpanScorer, weight_shapes
 from gramian.threads import one_blas_thread
 from gramian.trees import Tree
@@ -37,15 +39,18 @@ class NeuralModel:
         Named as in torch.
     temperature : float
         What scores are divided by; above 1 it takes confidence away.
+    encoder : Encoder, optional
+        That the net was learnt with, and needs to run.
     """
 
     inventory: Inventory
     weights: Mapping[str, npt.NDArray[np.float16]]
     temperature: float = 1.0
+    encoder: Encoder | None = None
 
     @cached_property
     def _scorer(self) -> SpanScorer:
-        return SpanScorer(self.inventory, self.weights)
+        return SpanScorer(self.inventory, self.weights, self.encoder)
 
     @property
     def label_names(self) -> tuple[str, ...]:
@@ -58,9 +63,8 @@ class NeuralModel:
         return len(self.inventory.label_names) - len(self.inventory.tags)
 
     def known_share(self, words: Sequence[str]) -> float:
-        """Return the share of the words that have a vector of their own."""
-        number = self.inventory.word_numbers(words)[1:-1]
-        return float(((number != UNKNOWN) | (self.inventory.vector_numbers(words)[1:-1] > 0)).mean())
+        """Return the share of the words that have a vector of their own; an encoder knows all words."""
+        return 1.0 if self.encoder is not None else float(self._scorer.is_known(words).mean())
 
     def labels(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the probability of every label over every span.
@@ -126,6 +130,11 @@ class NeuralModel:
             tensors[f"text.{name}"] = np.frombuffer(
                 "\0".join(getattr(self.inventory, name)).encode(), np.uint8
             )
+        if self.encoder is not None:
+            about = json.dumps(self.encoder.about(), sort_keys=True)
+            tensors["text.encoder"] = np.frombuffer(about.encode(), np.uint8)
+            for name, value in self.encoder.weights.items():
+                tensors[f"encoder.{name}"] = np.asarray(value, np.float16)
         return tensors | {
             f"weights.{name}": np.asarray(value, np.float16) for name, value in self.weights.items()
         }
@@ -162,10 +171,27 @@ class NeuralModel:
             for name, value in tensors.items()
             if name.startswith("weights.")
         }
-        shapes = weight_shapes(inventory, weights)
+        encoder = _encoder(tensors)
+        shapes = weight_shapes(inventory, weights, 0 if encoder is None else encoder.size)
         if odd := weights.keys() ^ shapes.keys():
             raise ValueError(f"{min(odd)} is missing, or too much")
         prove([Row(name, "float16", shape) for name, shape in shapes.items()], weights)
         if min(size for name, shape in shapes.items() for size in shape if name != "vector.weight") < 1:
             raise ValueError("a layer without units")
-        return cls(inventory, {name: weights[name] for name in shapes}, float(temperature))
+        return cls(inventory, {name: weights[name] for name in shapes}, float(temperature), encoder)
+
+
+def _encoder(tensors: Mapping[str, npt.NDArray[Any]]) -> Encoder | None:
+    """Return what arrays say about an encoder, if anything."""
+    if "text.encoder" not in tensors:
+        return None
+    about = json.loads(bytes(tensors["text.encoder"]))
+    kinds = {"path": str, "digest": str, "size": int, "pooling": str}
+    if about.keys() != kinds.keys() or any(type(about[name]) is not kind for name, kind in kinds.items()):
+        raise ValueError("an encoder that is none")
+    if about["pooling"] not in POOLINGS or about["size"] < 1:
+        raise ValueError("an encoder that is none")
+    weights = {
+        name.removeprefix("encoder."): value for name, value in tensors.items() if name.startswith("encoder.")
+    }
+    return Encoder(**about, weights=weights)

@@ -1,26 +1,28 @@
-"""The net without torch: the same weights as :class:`gramian.neural.net.SpanNet`, in NumPy and numba, for one sentence."""
+"""The net without torch: the same weights as :class:`gramian.neural.net.SpanNet`, in NumPy and numba."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.io.bounded_cache import BoundedCache
 from gramian.neural import lstm_kernels as kernels
-from gramian.neural.span_inventory import BOUNDARY, Inventory
+from gramian.neural.encoder import Encoder
+from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Inventory
 
 Floats = npt.NDArray[np.float32]
 
 _ENDS = ("l0", "l0_reverse")  # how torch calls the two directions
+_MOST_BYTES = 64 << 20  # of words that are remembered: some ten thousand
 
 
 def weight_shapes(
-    inventory: Inventory, weights: Mapping[str, npt.NDArray[Any]]
+    inventory: Inventory, weights: Mapping[str, npt.NDArray[Any]], encoded: int = 0
 ) -> dict[str, tuple[int, ...]]:
-    """Return the names of a net's weights and the shapes they must have to fit each other.
+    """Return the names of a net's weights and the shapes they must have to fit each other; `encoded` numbers come from an encoder.
 
     Raises
     ------
@@ -46,7 +48,7 @@ def weight_shapes(
         "tag.weight": (len(inventory.tags), tag_hidden),
         "tag.bias": (len(inventory.tags),),
     }
-    lstms = [("char_lstm", char, char_units), ("lstm.0", word + vector + 2 * char_units, units)]
+    lstms = [("char_lstm", char, char_units), ("lstm.0", word + vector + 2 * char_units + encoded, units)]
     lstms += [(f"lstm.{layer}", 2 * units, units) for layer in range(1, _n_layers(weights))]
     for name, inputs, own in lstms:
         for end in _ENDS:
@@ -68,62 +70,93 @@ class SpanScorer:
     inventory : Inventory
     weights : mapping of str to ndarray
         Named as in torch; see :func:`weight_shapes`.
+    encoder : Encoder, optional
+        If the net was learnt with one.
     """
 
-    def __init__(self, inventory: Inventory, weights: Mapping[str, npt.NDArray[Any]]) -> None:
-        self._inventory = inventory
+    def __init__(
+        self,
+        inventory: Inventory,
+        weights: Mapping[str, npt.NDArray[Any]],
+        encoder: Encoder | None = None,
+    ) -> None:
+        self._inventory, self._encoder = inventory, encoder
         own = {name: np.ascontiguousarray(value, np.float32) for name, value in weights.items()}
         self._own = own
         self._spelling = _Lstm(own, "char_lstm")
         self._layers = [_Lstm(own, f"lstm.{layer}") for layer in range(_n_layers(own))]
         posts = np.concatenate([own["left.weight"], own["right.weight"]])
         self._posts = np.ascontiguousarray(posts.T)
-        self._cache: BoundedCache[str, Floats] = BoundedCache(self._vector_of)
+        self._cache: BoundedCache[str, _Word] = BoundedCache(
+            lambda word: self._made([word])[0], most_bytes=_MOST_BYTES
+        )
 
     def scores(self, words: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the scores of chains over spans, shape (n_cells, n_chains), and of tags, shape (n_words, n_tags).
 
         Spans are ordered by width, then start; a span without a label scores 0.
         """
-        own, vectors = self._own, self._inputs(words)
-        for layer in self._layers:
-            vectors = layer.states(vectors)
-        units = vectors.shape[1] // 2
-        posts = np.concatenate([vectors[:-1, :units], vectors[1:, units:]], 1) @ self._posts
+        first = np.array([0, len(words) + 2])
+        gates = np.stack([word.gates for word in self._words(("", *words, ""))])
+        if self._encoder is not None:
+            gates += self._encoder.vectors(words) @ self._layers[0].input[-self._encoder.size :]
+        states = self._layers[0].states(gates, first)
+        for layer in self._layers[1:]:
+            states = layer.states(layer.gates(states), first)
+        own, units = self._own, states.shape[1] // 2
+        posts = np.concatenate([states[:-1, :units], states[1:, units:]], 1) @ self._posts
         hidden = own["right.bias"].shape[0]
         spans = kernels.span_hidden(
             np.ascontiguousarray(posts[:, :hidden]), posts[:, hidden:] + own["right.bias"], own["norm.weight"], own["norm.bias"]
         )  # fmt: skip
-        tags = np.maximum(vectors[1:-1] @ own["tag_hidden.weight"].T + own["tag_hidden.bias"], 0)
+        tags = np.maximum(states[1:-1] @ own["tag_hidden.weight"].T + own["tag_hidden.bias"], 0)
         return (
             spans @ own["label.weight"].T + own["label.bias"],
             tags @ own["tag.weight"].T + own["tag.bias"],
         )
 
-    def _inputs(self, words: Sequence[str]) -> Floats:
-        """Return the vectors of words between their boundaries; those of words seen before are remembered."""
-        return np.stack([self._cache[word] for word in ("", *words, "")])
+    def is_known(self, words: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Return which words have a vector of their own."""
+        return np.array([word.is_known for word in self._words(words)])
 
-    def _vector_of(self, word: str) -> Floats:
-        """Return the vector of a word; no word stands for a boundary."""
-        if not word:
-            return self._vector(BOUNDARY, 0, [BOUNDARY])
-        number, vector = self._inventory.word_numbers([word])[1], self._inventory.vector_numbers([word])[1]
-        return self._vector(int(number), int(vector), self._inventory.character_numbers(word))
+    def _words(self, words: Sequence[str]) -> list[_Word]:
+        """Return what is known of words, of those met before by memory; no word stands for a boundary."""
+        found = {word: one for word in words if (one := self._cache.get(word)) is not None}
+        new = [word for word in dict.fromkeys(words) if word not in found]
+        for word, one in zip(new, self._made(new) if new else (), strict=True):
+            found[word] = one
+            self._cache.keep(word, one)
+        return [found[word] for word in words]
 
-    def _vector(self, number: int, vector: int, characters: list[int]) -> Floats:
-        spelt = self._spelling.states(self._own["char.weight"][characters])
-        units = spelt.shape[1] // 2
-        return np.concatenate(
-            [self._own["word.weight"][number], self._own["vector.weight"][vector], spelt[-1, :units], spelt[0, units:]]
-        )  # fmt: skip
+    def _made(self, words: Sequence[str]) -> list[_Word]:
+        own, inventory = self._own, self._inventory
+        numbers = [BOUNDARY if word == "" else int(inventory.word_numbers([word])[1]) for word in words]
+        vectors = [int(inventory.vector_numbers([word])[1]) for word in words]
+        spelt = [inventory.character_numbers(word) if word else [BOUNDARY] for word in words]
+        first = np.cumsum([0, *map(len, spelt)])
+        states = self._spelling.states(
+            self._spelling.gates_alone(own["char.weight"][np.concatenate(spelt)]), first
+        )
+        units = states.shape[1] // 2
+        ends = (states[first[1:] - 1, :units], states[first[:-1], units:])
+        inputs = np.concatenate([own["word.weight"][numbers], own["vector.weight"][vectors], *ends], 1)
+        gates = self._layers[0].gates_alone(inputs)
+        known = (number != UNKNOWN or vector > 0 for number, vector in zip(numbers, vectors, strict=True))
+        return [_Word(row.copy(), one) for row, one in zip(gates, known, strict=True)]
+
+
+class _Word(NamedTuple):
+    """What a word adds to the gates of the first layer, and whether it has a vector of its own."""
+
+    gates: Floats
+    is_known: bool
 
 
 class _Lstm:
-    """One bidirectional layer, its weights laid out for the kernel."""
+    """One bidirectional layer, its weights laid out for the kernels."""
 
     def __init__(self, weights: Mapping[str, Floats], name: str) -> None:
-        self._input = np.ascontiguousarray(
+        self.input = np.ascontiguousarray(
             np.concatenate([weights[f"{name}.weight_ih_{end}"] for end in _ENDS]).T
         )
         self._bias = np.concatenate(
@@ -131,7 +164,16 @@ class _Lstm:
         )
         self._states = [np.ascontiguousarray(weights[f"{name}.weight_hh_{end}"].T) for end in _ENDS]
 
-    def states(self, inputs: Floats) -> Floats:
-        """Return states of both directions, shape (n, 2 * units)."""
-        states: Floats = kernels.lstm_states(inputs @ self._input + self._bias, *self._states)
+    def gates(self, inputs: Floats) -> Floats:
+        """Return what inputs add to the gates of both directions, shape (n, 8 * units)."""
+        return inputs @ self.input + self._bias
+
+    def gates_alone(self, inputs: Floats) -> Floats:
+        """Return the same of the first inputs, each row as if it were the only one: which words are new in a sentence changes nothing."""
+        gates: Floats = kernels.project(inputs, self.input[: inputs.shape[1]], self._bias)
+        return gates
+
+    def states(self, gates: Floats, first: npt.NDArray[np.int64]) -> Floats:
+        """Return states of both directions, shape (n, 2 * units), of sequences that begin at `first`."""
+        states: Floats = kernels.lstm_states(gates, first, *self._states)
         return states

@@ -45,6 +45,7 @@ def model_facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[st
             "expert weight": model.expert_weight,
             "neural": model.neural is not None,
             "neural weight": model.neural_weight,
+            "encoder": model.neural.encoder.path if model.neural and model.neural.encoder else None,
             "reranker": model.reranker is not None,
             "calibrated": bool(model.calibration),
             "phrases": grammar.n_phrases,

@@ -127,7 +127,10 @@ class MemberTask:
         return None if self.folder is None else str(Path(self.folder) / f"{task_key(self)}.partial")
 
     def _learn_net(self, net: NeuralExpert, data: TrainingData) -> None:
-        """Learn a net; where there is text, from its trees too, and with vectors of its words; the treebank alone judges."""
+        """Learn a net; where there is text, from its trees too, and with vectors of its words; the treebank alone judges.
+
+        Trees of the treebank come as often as it takes to have as many words as those of the text, or nearly.
+        """
         net.set_params(checkpoint=self._checkpoint)
         trees = list(data.treebank(self.member.direction, self.fold).trees())
         if data.silver is None:
@@ -140,7 +143,8 @@ class MemberTask:
         every = round(1 / net.held_out) if net.held_out else len(trees) + 1
         judges = trees[every - 1 :: every]
         learnt = [tree for place, tree in enumerate(trees, 1) if place % every]
-        net.fit([*learnt, *silver], judges=judges)
+        own, others = (sum(len(tree.words) for tree in part) for part in (learnt, silver))
+        net.fit([*learnt * max(1, round(others / max(1, own))), *silver], judges=judges)
 
 
 def learnt_model(
@@ -167,8 +171,7 @@ def member_tasks(recipe: Recipe, data: TrainingData, folder: Path | None = None)
             recipe.n_models, recipe.noise, recipe.directions, recipe.random_state, recipe.noise_level
         )
     ]
-    net = dict(recipe.neural_parameters) | ({} if recipe.device is None else {"device": recipe.device})
-    experts = {NEURAL: net} if recipe.expert in ("neural", "both") else {}
+    experts = {NEURAL: recipe.net_parameters()} if recipe.expert in ("neural", "both") else {}
     experts |= {EXPERT: {}} if recipe.expert in ("crf", "both") else {}
     return [
         *(replace(tasks[0], method=name, parameters=own, compact=True) for name, own in experts.items()),

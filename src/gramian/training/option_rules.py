@@ -68,6 +68,7 @@ PARTNERS = {
     **dict.fromkeys(("budget", "judge", "search_symbols", "search_beam", "search_step"), "search"),
     **dict.fromkeys(("search_groups", "search_by_count"), "search"),
     **dict.fromkeys(TEXT_OPTIONS, "text"),
+    "encoder_rate": "encoder",
 }
 PARAMETERS = {  # where a learner has another name
     "features": "features__templates",

@@ -312,6 +312,18 @@ class Recipe:
         "learn, half as fast to parse with; a neural net (neural), which needs torch and, to be quick, a GPU to learn; or both.",
         Literal["none", "crf", "neural", "both"],
     )
+    encoder: str | None = _option(
+        None,
+        "With a neural expert: folder of a pre-trained encoder in Hugging Face's format, whose vectors of words it reads, too; the model "
+        "then needs this folder, torch and transformers to run.",
+        str,
+    )
+    encoder_rate: float = _option(
+        0.0,
+        "With encoder: length of the steps in which it learns, too, such as 3e-5; 0 leaves it as it is.",
+        least=0.0,
+        most=1.0,
+    )
     rerank: bool = _option(
         False,
         "Also learn to choose among the best trees by features of whole trees, from folds that models have not seen.",
@@ -408,6 +420,8 @@ class Recipe:
         for name, partner in PARTNERS.items():
             if name in given and not getattr(self, partner):
                 return f"{{{name}}} goes with {{{partner}}}"
+        if "encoder" in given and self.expert not in ("neural", "both"):
+            return "{encoder} goes with {expert} neural or both"
         if self.language == "none" and "spacing" in given:
             return "{spacing} goes with another {language} than none"
         if self.n_models == 1 and "noise" in given:
@@ -451,6 +465,12 @@ class Recipe:
         found["lexicon"] = learn.LexiconOptions.called(lexicon, **changes) if changes else self.lexicon
         return {name: value for name, value in found.items() if value is not None} | dict(self.parameters)
 
+    def net_parameters(self) -> dict[str, Any]:
+        """Return the parameters of the neural expert that the recipe decides."""
+        own = {"encoder": self.encoder, "learning__encoder_rate": self.encoder_rate} if self.encoder else {}
+        place = {} if self.device is None else {"device": self.device}
+        return own | dict(self.neural_parameters) | place
+
     def learner(self, **others: Any) -> learn.Learner:
         """Return the learner; `others` are parameters beside those that the recipe decides."""
         own = {} if self.start is None else {"start": self.start}
@@ -471,6 +491,7 @@ class Recipe:
             "models": self.n_models,
             "direction": " ".join(self.directions),
             "rerank": self.folds if self.rerank else 0,
+            **({"encoder": self.encoder, "encoder_rate": self.encoder_rate} if self.encoder else {}),
             **({name: getattr(self, name) for name in TEXT_OPTIONS} if self.text else {}),
             **{name: value for name, value in learner.items() if name not in NOT_NOTED},
         }

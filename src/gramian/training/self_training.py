@@ -28,6 +28,8 @@ _KEPT = (
     "random_state",
     "tagged",
     "neural_parameters",
+    "encoder",
+    "encoder_rate",
 )
 _MODELS = 4
 _A_TREE, _A_SENTENCE = 0.04, 0.016  # processor seconds of learning a teacher, and of its parsing

@@ -12,31 +12,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
+from small_nets import QUICK, SMALL, made_up_trees
 
 from gramian.errors import InputError, MissingExtraError, OptionError
-from gramian.neural import Learning, NetSize, NeuralExpert, NeuralModel
+from gramian.neural import NeuralExpert, NeuralModel
 from gramian.neural.span_inventory import Inventory, brackets, cell, n_cells
 from gramian.trees import Tree
-
-SMALL = NetSize(word=12, char=6, char_units=5, layers=2, units=10, hidden=14, tag_hidden=8)
-QUICK = Learning(
-    rate=0.02, warm_up=5, batch_words=60, average=0.8, dropout=0.0, hidden_dropout=0.0, word_dropout=0.0
-)
-
-
-def made_up_trees(n, seed=0):
-    """Sentences in which a phrase with `with` belongs to the noun before it if that is a dog, else to the verb."""
-    rng = np.random.default_rng(seed)
-    trees = []
-    for _ in range(n):
-        one, two, three = rng.choice(["dog", "cat", "Bird"], 3)
-        verb = rng.choice(["sees", "hears"])
-        noun, other = f"(NP (DT the) (NN {two}))", f"(PP (IN with) (NP (DT a) (NN {three})))"
-        rest = f"(NP {noun} {other})" if two == "dog" else f"{noun} {other}"
-        if rng.random() < 0.3:
-            rest = "(S (VP (TO to) (VP (VB sleep))))"
-        trees.append(Tree.parse(f"(S (NP (DT the) (NN {one})) (VP (VBZ {verb}) {rest}) (. .))"))
-    return trees
 
 
 def expert(**options):
@@ -312,3 +293,13 @@ def test_runs_where_there_is_no_torch_and_no_scikit_learn(learnt, tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("(S (NP (DT the) (NN cat))")
+
+
+def test_sentences_before_change_nothing(learnt):
+    """Words are read together where they are new together, and remembered: neither shows."""
+    words = ["the", "Okapi", "sees", "a", "birdcage", "."]
+    one, other = (NeuralModel.unpack(learnt.model_.pack()) for _ in range(2))
+    for word in reversed(words):
+        other.labels([word])
+    np.testing.assert_array_equal(one.labels(words), other.labels(words))
+    np.testing.assert_array_equal(one.labels(words), one.labels(words))

@@ -15,7 +15,7 @@ from gramian.cli import main
 from gramian.corpus import Treebank
 from gramian.errors import MissingExtraError, ModelFileError, OptionError
 from gramian.learn import PCFG
-from gramian.neural import LabelExpert, NeuralModel, load, save
+from gramian.neural import LabelExpert, NeuralExpert, NeuralModel, load, save
 from gramian.neural.label_expert import NEURAL_WEIGHT
 from gramian.neural.span_inventory import Inventory, brackets
 from gramian.neural.span_scores import weight_shapes
@@ -24,6 +24,7 @@ from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
 from gramian.training import Recipe, TrainingData
 from gramian.training.members import member_tasks
+from gramian.training.silver_trees import SilverTrees
 from gramian.trees import Tree
 
 TREES = [
@@ -227,3 +228,18 @@ def test_a_net_learns_from_text_too(tmp_path):
     taught = gramian.train(TREES, text=tmp_path / "some.tok", teacher=str(teacher), **options).model.neural
     assert "gnu" not in plain.inventory.words
     assert "gnu" in taught.inventory.words
+
+
+def test_trees_of_the_treebank_come_as_often_as_text_has_words(monkeypatch):
+    seen = {}
+    monkeypatch.setattr(
+        NeuralExpert, "fit", lambda self, trees, judges: seen.update(trees=trees, judges=judges)
+    )
+    data = TrainingData.read(TREES, Recipe())
+    silver = [(1.0, str(tree)) for tree in TREES] * 3
+    data = replace(data, silver=SilverTrees.of(silver))
+    [task, *_] = member_tasks(Recipe(expert="neural", neural_parameters={"held_out": 0.1}), data)
+    task._learn_net(NeuralExpert(held_out=0.1), data)
+    assert seen["judges"] == TREES[9::10]
+    learnt = [tree for place, tree in enumerate(TREES, 1) if place % 10]
+    assert seen["trees"] == [*learnt * 3, *TREES * 3]

@@ -1,0 +1,165 @@
+"""An encoder at work: sentences cut into pieces by its tokenizer, and the vectors of pieces put together to those of words."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import transformers
+from torch.nn.utils.rnn import pad_sequence
+
+from gramian.errors import InputError
+from gramian.io.bounded_cache import BoundedCache
+
+Words = tuple[str, ...]
+
+_LONGEST = 512  # pieces, where the encoder says nothing
+_MOST_BYTES = 1 << 30  # of sentences that are remembered while learning
+
+
+class WordEncoder:
+    """Vectors of the words of sentences.
+
+    Parameters
+    ----------
+    folder : path
+        What ``save_pretrained`` wrote: configuration, tokenizer and weights.
+    pooling : {"first", "mean"}
+    weights : mapping of str to ndarray
+        To be put in the place of the folder's.
+    is_tuned : bool
+        Whether it is to learn; else what it says about a sentence is remembered.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        pooling: str,
+        weights: Mapping[str, npt.NDArray[Any]],
+        is_tuned: bool = False,
+    ) -> None:
+        try:
+            options = {"local_files_only": True, "trust_remote_code": False}
+            with _no_bars():
+                self._pieces = transformers.AutoTokenizer.from_pretrained(
+                    folder, add_prefix_space=True, **options
+                )
+                self.model = transformers.AutoModel.from_pretrained(folder, dtype=torch.float32, **options)
+        except (OSError, ValueError, KeyError) as error:
+            raise InputError(
+                f"holds no encoder that transformers can read ({str(error).splitlines()[0][:200]})",
+                str(folder),
+                hint="a folder that save_pretrained of Hugging Face's transformers wrote",
+            ) from None
+        if not self._pieces.is_fast:
+            raise InputError(
+                "has a tokenizer that does not say which piece belongs to which word",
+                str(folder),
+                hint="save it as a fast one (tokenizer.json)",
+            )
+        self.pooling, self.is_tuned = pooling, is_tuned
+        self.size = int(self.model.config.hidden_size)
+        told = getattr(self.model.config, "max_position_embeddings", None) or _LONGEST
+        padding = (
+            getattr(self.model.config, "pad_token_id", None) or 0
+        )  # RoBERTa counts places from behind it
+        self._longest = int(min(self._pieces.model_max_length, told - padding))
+        if weights:
+            state = {name: torch.from_numpy(np.asarray(value, np.float32)) for name, value in weights.items()}
+            self.model.load_state_dict(state)
+        self.model.eval().requires_grad_(is_tuned)
+        self._cache: BoundedCache[Words, torch.Tensor] = BoundedCache(
+            lambda words: self._encoded([words])[0].half().cpu(), most_bytes=_MOST_BYTES
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> WordEncoder:
+        """Return itself if it does not learn, so that copies of a net share it."""
+        if not self.is_tuned:
+            return self
+        other = object.__new__(WordEncoder)
+        memo[id(self)] = other
+        vars(other).update(vars(self) | {"model": copy.deepcopy(self.model, memo)})
+        return other
+
+    def one(self, words: Words) -> npt.NDArray[np.float32]:
+        """Return the vectors of the words of a sentence between its boundaries, shape (n_words + 2, size)."""
+        with torch.inference_mode():
+            vectors = self._encoded([words])[0]
+        found = np.zeros((len(words) + 2, self.size), np.float32)
+        found[1:-1] = vectors.numpy()
+        return found
+
+    def __call__(self, sentences: Sequence[Words], longest: int) -> torch.Tensor:
+        """Return the vectors of sentences side by side, shape (n_sentences, longest + 2, size), with zeros at boundaries and behind."""
+        device = self.model.device
+        if self.is_tuned:
+            vectors = self._encoded(sentences)
+        else:
+            with torch.no_grad():
+                vectors = [self._cache[words].to(device).float() for words in sentences]
+        table = torch.zeros(len(sentences), longest + 2, self.size, device=device)
+        for row, one in enumerate(vectors):
+            table[row, 1 : len(one) + 1] = one
+        return table
+
+    def _encoded(self, sentences: Sequence[Words]) -> list[torch.Tensor]:
+        """Return the vectors of the words of each sentence, shape (n_words, size); a word without pieces has zeros."""
+        stretches = [stretch for words in sentences for stretch in self._stretches(words)]
+        cut = [
+            self._pieces(list(words), is_split_into_words=True, truncation=True, max_length=self._longest)
+            for words in stretches
+        ]
+        device = self.model.device
+        ids = pad_sequence([torch.tensor(one["input_ids"]) for one in cut], batch_first=True)
+        mask = pad_sequence([torch.ones(len(one["input_ids"])) for one in cut], batch_first=True)
+        states = self.model(input_ids=ids.to(device), attention_mask=mask.to(device)).last_hidden_state
+        parts = iter(
+            self._pooled(rows, one.word_ids(), len(words))
+            for rows, one, words in zip(states, cut, stretches, strict=True)
+        )
+        return [torch.cat([next(parts) for _ in self._stretches(words)]) for words in sentences]
+
+    def _pooled(self, rows: torch.Tensor, words: list[int | None], n_words: int) -> torch.Tensor:
+        """Return the vectors of words from those of pieces; `words` says whose each piece is."""
+        pairs = [(word, place) for place, word in enumerate(words) if word is not None]
+        if self.pooling == "first":
+            pairs = list({word: (word, place) for word, place in reversed(pairs)}.values())
+        share = torch.zeros(n_words, len(rows), device=rows.device)
+        for word, place in pairs:
+            share[word, place] = 1
+        return (share / share.sum(1, keepdim=True).clamp(min=1)) @ rows
+
+    def _stretches(self, words: Words) -> list[Words]:
+        """Return a sentence in stretches that the encoder can read at once: one, unless it is very long."""
+        pieces = self._pieces(list(words), is_split_into_words=True, add_special_tokens=False).word_ids()
+        room = self._longest - self._pieces.num_special_tokens_to_add()
+        if len(pieces) <= room:
+            return [words]
+        many = np.bincount(np.array([word for word in pieces if word is not None]), minlength=len(words))
+        starts, filled = [0], 0
+        for place, own in enumerate(many.tolist()):
+            if filled + own > room and place > starts[-1]:
+                starts.append(place)
+                filled = 0
+            filled += own
+        return [words[start:end] for start, end in pairwise([*starts, len(words)])]
+
+
+@contextmanager
+def _no_bars() -> Iterator[None]:
+    """Leave the bars of transformers away for a while."""
+    log = transformers.utils.logging
+    shown = log.is_progress_bar_enabled()
+    log.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            log.enable_progress_bar()
