@@ -38,7 +38,7 @@ from gramian.trees.tree import escape_word
 
 ARGUMENTS = ("model.grammar", "dev.mrg")
 
-UNPRUNED = Pruning(beam=0.0, item=1e-8, edge=1e-9, fine=0.0, guess=0.0)
+UNPRUNED = Pruning(beam=0.0, item=1e-8, edge=1e-9, fine=0.0, guess=0.0, split=0.0)
 
 # What is timed: the owner of a function, its name, and what the figure is called.
 STAGES: tuple[tuple[Any, str, str], ...] = (
@@ -214,7 +214,9 @@ def main() -> None:
     arguments.add_argument("--jobs", type=int, default=2)
     arguments.add_argument("--repeats", type=int, default=3, help="the least time of so many runs counts")
     arguments.add_argument("--decoder", default="max-rule-product", choices=DECODERS)
-    arguments.add_argument("--split", type=float, default=0.0, help="threshold of the pass with two states")
+    arguments.add_argument(
+        "--split", type=float, default=Pruning().split, help="threshold of the pass with two states"
+    )
     arguments.add_argument("--unpruned", action="store_true")
     arguments.add_argument("--berkeley", metavar="JAR")
     arguments.add_argument("--berkeley-grammar", metavar="GR")

@@ -228,8 +228,8 @@ def test_bad_records(parse, line, message):
 
 def test_pruning_from_the_command_line(parse):
     line = "the dog saw a cat with a telescope .\n"
-    assert parse(line, "--prune", "beam=0,item=0,edge=0,fine=0")[1] == parse(line)[1]
-    assert parse(line, "--prune", "split=1e-4")[1] == parse(line)[1]
+    assert parse(line, "--prune", "beam=0,item=0,edge=0,fine=0,split=0")[1] == parse(line)[1]
+    assert parse(line, "--prune", "split=0")[1] == parse(line)[1]
     code, _, err = parse(line, "--prune", "item=2", "--strict")  # no posterior is 2
     assert (code, "1 with a wider beam" in err) == (1, True)
 

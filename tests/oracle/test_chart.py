@@ -25,7 +25,7 @@ from gramian.chart.chart_parser import ChartParser, Pruning
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
 
-EXACT = Pruning(beam=0, item=0, edge=0, fine=0)
+EXACT = Pruning(beam=0, item=0, edge=0, fine=0, split=0)
 RTOL = 3e-6  # rules of low rank multiply out in single precision
 
 

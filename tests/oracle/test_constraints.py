@@ -16,7 +16,7 @@ from gramian.chart.readout import to_tree
 from gramian.errors import OptionError
 from gramian.trees import Tree, debinarise
 
-EXACT = Pruning(beam=0, item=0, edge=0, fine=0)
+EXACT = Pruning(beam=0, item=0, edge=0, fine=0, split=0)
 
 
 def satisfies(tree: Tree, constraints: Constraints) -> bool:

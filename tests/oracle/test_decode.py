@@ -31,7 +31,7 @@ from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.trees import Tree, debinarise
 
-EXACT = Pruning(beam=0, item=0, edge=0, fine=0)
+EXACT = Pruning(beam=0, item=0, edge=0, fine=0, split=0)
 PENALTY = 0.4
 OBJECTIVES = [name for name in DECODERS if name != "viterbi"]
 

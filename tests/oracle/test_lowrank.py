@@ -18,7 +18,7 @@ from gramian.grammar.compress.decompose import compare, fit_probabilities, fit_s
 from gramian.grammar.compress.lowrank import compress
 from gramian.grammar.factors import Factors
 
-EXACT = Pruning(beam=0, item=0, edge=0, fine=0)
+EXACT = Pruning(beam=0, item=0, edge=0, fine=0, split=0)
 
 
 def in_full_rank(grammar: LPCFG, chosen: np.ndarray) -> LPCFG:

@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from test_ensemble import joint_words, with_other_states
 
 from gramian.chart.chart_parser import ChartParser, Pruning
+from gramian.chart.grammar_arrays import grammar_arrays
+from gramian.chart.two_state_kernels import two_groups, two_state_rules
 from gramian.grammar import LPCFG
 from gramian.grammar.merged_states import halves, merged
 
-EXACT = Pruning(beam=0, item=0, edge=0, fine=0)
+EXACT = Pruning(beam=0, item=0, edge=0, fine=0, split=0)
 
 
 def blocks(grammar: LPCFG) -> list[np.ndarray]:
@@ -84,6 +86,41 @@ def test_states_that_are_alike_go_together() -> None:
     group = halves(grammar).tolist()
     assert group[0] == group[2] != group[1] == group[3]
     assert group[4:] == [0, 0]
+
+
+@settings(max_examples=60)
+@given(cases(), st.integers(0, 100))
+def test_kernels_merge_rules_as_the_reference_does(case: Case, seed: int) -> None:
+    grammar = case.grammar
+    group, arrays = groups(grammar, seed), grammar_arrays(grammar, grammar.coarse)
+    two = two_state_rules(arrays, grammar.state_prior, group, grammar.n_phrases)
+    small = merged(grammar, group)
+    order = np.lexsort((grammar.binary_rules[:, 0], grammar.binary_rules[:, 2], grammar.binary_rules[:, 1]))
+    for place, rule in enumerate(order):
+        block = small.binary_block(rule)
+        whole = np.zeros((2, 2, 2))
+        whole[tuple(map(slice, block.shape))] = block
+        weight = max(grammar.coarse.binary[rule], 1e-30)
+        np.testing.assert_allclose(two.binary[place] * weight, whole.ravel(), rtol=1e-4, atol=1e-6)
+    unary_order = np.lexsort((grammar.unary_rules[:, 0], grammar.unary_rules[:, 1]))
+    for place, rule in enumerate(unary_order):
+        block = small.unary_block(rule)
+        whole = np.zeros((2, 2))
+        whole[tuple(map(slice, block.shape))] = block
+        weight = max(grammar.coarse.unary[rule], 1e-30)
+        np.testing.assert_allclose(two.unary[place] * weight, whole.ravel(), rtol=1e-4, atol=1e-6)
+
+
+@settings(max_examples=60)
+@given(cases(max_states=6))
+def test_kernels_find_the_groups_of_the_reference(case: Case) -> None:
+    grammar = case.grammar
+    found = two_groups(grammar_arrays(grammar, grammar.coarse), grammar.state_prior)
+    pairs = zip(*(np.split(one, grammar.state_start[1:-1]) for one in (found, halves(grammar))), strict=True)
+    used = {*grammar.binary_rules.ravel().tolist(), *grammar.unary_rules.ravel().tolist()}
+    for symbol, (ours, theirs) in enumerate(pairs):
+        if symbol in used:
+            assert (ours == theirs).all() or (ours == 1 - theirs).all()
 
 
 @settings(max_examples=60)

@@ -132,7 +132,7 @@ def test_states_of_a_node_against_enumeration(models):
     explorer = Explorer(models["one"], 10.0)
     grammar = explorer.grammar
     words = ("Anna", "slept", ".")
-    explorer.parser.pruning = Pruning(0.0, 0.0, 0.0, 0.0)
+    explorer.parser.pruning = Pruning(0.0, 0.0, 0.0, 0.0, split=0.0)
     seen = explorer.look(words)
     node = explorer.node(seen, "S", 0, 3)
     root = grammar.symbols.index("S")

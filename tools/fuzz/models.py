@@ -310,7 +310,7 @@ def _parse_with(path: Path) -> None:
 
     way = zlib.crc32(path.read_bytes())
     decoder, combination = DECODERS[way % 5], COMBINATIONS[way // 5 % 4]
-    pruning = (Pruning(), Pruning(split=1e-4), Pruning(beam=0, item=0, edge=0, fine=0))[way // 20 % 3]
+    pruning = (Pruning(), Pruning(split=0), Pruning(beam=0, item=0, edge=0, fine=0, split=0))[way // 20 % 3]
     ready = load(path, max_seconds=0.5, decoder=decoder, combination=combination, pruning=pruning)
     k = 1 if decoder == "viterbi" else (1, 3)[way // 60 % 2]
     for words in SENTENCES:

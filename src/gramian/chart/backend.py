@@ -14,14 +14,14 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart import coarse_kernels, fine_kernels
-from gramian.chart.coarse_arrays import CoarseForest, EdgeList, Tags, Thresholds
+from gramian.chart import coarse_kernels, fine_kernels, two_state_kernels
+from gramian.chart.coarse_arrays import CoarseForest, Tags, Thresholds
 from gramian.chart.forest import Allowed, Forest, Pruning
 from gramian.chart.grammar_arrays import GrammarArrays, grammar_arrays
 from gramian.chart.label_table import LabelTable, label_table
+from gramian.chart.two_state_kernels import TwoStates
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
-from gramian.grammar.merged_states import halves, merged, shares_in_groups
 
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -68,8 +68,16 @@ class NumbaBackend:
         self._everything = np.ones((1, first.n_phrases + 1), np.bool_)
 
     @cached_property
-    def _halved(self) -> _Halved:
-        return _Halved(self._grammars[0].grammar)
+    def _two_states(self) -> TwoStates | None:
+        """The first grammar with two states for each symbol, unless it has none, or weights that are no probabilities."""
+        grammar, arrays = self._grammars[0].grammar, self._arrays[0]
+        if not grammar.is_probabilistic or grammar.n_states.max() == 1:
+            return None
+        group = two_state_kernels.two_groups(arrays, grammar.state_prior)
+        two: TwoStates = two_state_kernels.two_state_rules(
+            arrays, grammar.state_prior, group, self._n_phrases
+        )
+        return two
 
     def forests(self, batch: Sequence[ChartInput], pruning: Pruning) -> list[list[Forest | None]]:
         """Return the forests of each sentence; see :meth:`Backend.forests`."""
@@ -85,8 +93,15 @@ class NumbaBackend:
         states = np.concatenate([word.states for word in words])
         sizes = self._tag_states[numbers]
         start = sizes.cumsum() - sizes
-        if pruning.split > 0 and first.grammar.is_probabilistic:
-            coarse = self._halved.prune(coarse, tags, states, start + first.state_offset[numbers], pruning)
+        if pruning.split > 0 and self._two_states is not None:
+            coarse = two_state_kernels.likely_part(
+                coarse,
+                tags,
+                states,
+                start + first.state_offset[numbers],
+                self._two_states,
+                float(pruning.split),
+            )
         found: list[Forest | None] = []
         for (grammar, offset), arrays in zip(self._grammars, self._arrays, strict=True):
             own = coarse if len(found) == len(self._grammars) - 1 else _copied(coarse)
@@ -139,40 +154,3 @@ def _copied(coarse: CoarseForest) -> CoarseForest:
     return coarse._replace(
         item_posterior=coarse.item_posterior.copy(), edge_posterior=coarse.edge_posterior.copy()
     )
-
-
-class _Halved:
-    """A grammar with two states for each symbol, which prunes once more before the fine pass."""
-
-    def __init__(self, grammar: LPCFG) -> None:
-        group = halves(grammar)
-        self._grammar = merged(grammar, group)
-        self._arrays = grammar_arrays(self._grammar, grammar.coarse)
-        self._labels = label_table(grammar.symbols, grammar.n_phrases)
-        self._first, self._group = grammar.state_start[:-1], group
-        self._share = shares_in_groups(grammar, group)
-        self._sizes = grammar.n_states
-
-    def prune(
-        self, c: CoarseForest, tags: Tags, states: Floats, state_start: Longs, pruning: Pruning
-    ) -> CoarseForest:
-        """Return what has a posterior of at least ``pruning.split``; all if nothing has one."""
-        full, half = self._sizes[tags.symbol], self._grammar.n_states[tags.symbol]
-        begin = np.cumsum(half, dtype=np.int64) - half
-        number = np.arange(full.sum()) - np.repeat(np.cumsum(full) - full, full)  # of a state in its tag
-        state = np.repeat(self._first[tags.symbol], full) + number
-        scores = self._share[state] * states[np.repeat(state_start, full) + number]
-        place = np.repeat(begin, full) + self._group[state]
-        merged_states = np.bincount(place, scores, int(half.sum())).astype(np.float32)
-        about = self._grammar, self._arrays, self._labels
-        forest = _fine_forest(*about, _copied(c), tags, merged_states, begin, pruning)
-        if forest is None:
-            return c
-        likely = forest.edge_posterior >= pruning.split
-        parent = np.repeat(np.arange(len(c.item_symbol), dtype=np.int32), np.diff(c.edge_first))
-        edges = (parent, c.edge_left, c.edge_right, c.edge_rule, c.edge_share, c.edge_posterior)
-        listed = EdgeList(*(each[likely] for each in edges))
-        posterior = forest.item_posterior.astype(np.float64)
-        old, *kept = coarse_kernels.keep_likely(posterior, pruning.split, listed)
-        items = (each[old] for each in (c.item_symbol, c.item_cell, c.item_posterior, c.root_share))
-        return CoarseForest(c.log_probability, *items, *kept)

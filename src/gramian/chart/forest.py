@@ -57,8 +57,8 @@ class Pruning:
         In the coarse chart, phrases and tags whose guessed posterior is below this are dropped, whatever else their span holds; of
         spans of more than twenty words, whose guesses are worse, only those below a smaller bound. 0 keeps all, and so does no beam.
     split : float
-        If more than 0, a pass with two states for each symbol comes between, and what has a lower posterior there does not reach the
-        fine pass. Of grammars with probabilities only.
+        Between coarse and fine comes a pass with two states for each symbol; what has a lower posterior there does not reach the fine
+        pass. 0 goes without. Of grammars with probabilities only.
     """
 
     beam: float = 1e-3
@@ -66,7 +66,7 @@ class Pruning:
     edge: float = 1e-5
     fine: float = 1e-6
     guess: float = 2e-7
-    split: float = 0.0
+    split: float = 1e-4
 
 
 class Allowed(NamedTuple):

@@ -137,7 +137,7 @@ class SpanCRF(Estimator):
         min_count: int = 3,
         slots: int = 1 << 21,
         batch: int = 2,
-        pruning: Pruning = Pruning(edge=3e-5),
+        pruning: Pruning = Pruning(edge=3e-5, split=0.0),
         grammar: LPCFG | None = None,
         random_state: int = 0,
         n_jobs: int | None = None,

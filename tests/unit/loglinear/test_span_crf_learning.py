@@ -115,7 +115,7 @@ def test_what_the_grammar_finds_unlikely_is_left_out(crf):
     """All of a forest gives the posteriors of the whole; of a part, what is left out has none, and the rest those of its trees alone."""
     words = ["we", "caught", "birds", "with", "drums"]
     scores = [crf.grammar_.lexicon.score(word, place == 0) for place, word in enumerate(words)]
-    forest = ChartParser(crf.grammar_).forest(scores, Pruning(item=1e-9, edge=1e-9))
+    forest = ChartParser(crf.grammar_).forest(scores, Pruning(item=1e-9, edge=1e-9, split=0))
     expert = Expert(crf.model_, crf.grammar_)
     part, items, edges = likely_part(forest, 0.0)
     for ours, theirs in zip(part, skeleton(forest), strict=True):

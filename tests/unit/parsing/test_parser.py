@@ -26,7 +26,7 @@ from gramian.parsing.words import WordTable
 from gramian.trees import Tree
 
 FIXTURE = Path(__file__).parents[1] / "grammar" / "fixtures" / "version-1.grammar"
-NO_PRUNING = Pruning(0.0, 0.0, 0.0, 0.0)
+NO_PRUNING = Pruning(0.0, 0.0, 0.0, 0.0, split=0.0)
 AMBIGUOUS = ["the", "dog", "saw", "a", "cat", "with", "a", "telescope", "."]
 
 
