@@ -15,7 +15,7 @@ import numpy as np
 
 from gramian.io.files import write_bytes, writing
 from gramian.trees import Sentence, Tree, read_conllu, read_trees, write_conllu
-from tools.english.scheme import gold_trees, variants
+from tools.english.scheme import gold_trees, penn_labels, variants
 
 if TYPE_CHECKING:
     from gramian.neural import NeuralModel
@@ -78,9 +78,9 @@ class Build:
         """How many of the trees, the first ones, are GUM's."""
         return len(gold_trees(self.data / "gum" / "train.mrg"))
 
-    def gold(self) -> tuple[list[Tree], list[Tree], list[Tree]]:
-        """Return the trees of GUM and of CRAFT that are learnt from, and those held out."""
-        trees = list(read_trees(self.file("trees")))
+    def gold(self, *, renamed: bool) -> tuple[list[Tree], list[Tree], list[Tree]]:
+        """Return the trees of GUM and of CRAFT that are learnt from, and those held out; with Penn's labels, or their own."""
+        trees = [penn_labels(tree) if renamed else tree for tree in read_trees(self.file("trees"))]
         n_gum = self.n_gum
         held = {place for place in range(len(trees)) if place % EVERY == EVERY - 1}
         kept = [place for place in range(len(trees)) if place not in held]
@@ -118,7 +118,7 @@ def learn_teacher(build: Build) -> None:
 
     recipe = Recipe(tagged=str(build.ewt), language="none")
     target = build.file("teacher-grammars")
-    gum, craft, _ = build.gold()
+    gum, craft, _ = build.gold(renamed=False)
     save_model(train([*gum, *craft], recipe, n_jobs=build.n_jobs, checkpoint=target), target)
 
 
@@ -126,7 +126,7 @@ def learn_teacher_net(build: Build) -> None:
     """A net of the same trees, and of copies as people also write them."""
     from gramian.neural import Learning, NeuralExpert, save
 
-    gum, craft, held = build.gold()
+    gum, craft, held = build.gold(renamed=False)
     net = NeuralExpert(
         learning=Learning(batch_words=1000), max_iter=20, vectors=_vectors(build), device=build.device,
         checkpoint=str(build.work / "teacher.net.partial"), n_jobs=build.n_jobs, verbose=True,
@@ -146,7 +146,7 @@ def choose_text(build: Build) -> None:
 
 
 def parse_text(build: Build) -> None:
-    """The teacher's trees of the text, as its tags and dependencies allow."""
+    """The teacher's trees of the text, as its tags and dependencies allow, with Penn's labels."""
     from functools import partial
 
     from gramian.parsing.model_store import load_model, save_model
@@ -166,7 +166,7 @@ def parse_text(build: Build) -> None:
     silver = teachers.parse_text(
         text, teacher, place, total=text.count(), least_confidence=LEAST_CONFIDENCE, best_trees=1
     )
-    _write((Tree.parse(tree) for _, tree in silver.trees()), build.file("silver"))
+    _write((penn_labels(Tree.parse(tree)) for _, tree in silver.trees()), build.file("silver"))
 
 
 def learn_grammar(build: Build) -> None:
@@ -177,7 +177,7 @@ def learn_grammar(build: Build) -> None:
     from gramian.training.training_data import TrainingData
     from gramian.training.training_run import train
 
-    gum, craft, _ = build.gold()
+    gum, craft, _ = build.gold(renamed=True)
     recipe = Recipe(models=1, language="none")
     data = TrainingData.read([*gum * GUM_COPIES, *craft], recipe)
     silver = [str(tree) for tree in read_trees(build.file("silver"))]
@@ -194,7 +194,7 @@ def learn_net(build: Build) -> None:
     """A net of the same trees, and of copies of GUM's and EWT's as people also write them."""
     from gramian.neural import Learning, NeuralExpert, save
 
-    gum, craft, held = build.gold()
+    gum, craft, held = build.gold(renamed=True)
     silver = list(read_trees(build.file("silver")))
     web = {sentence.words for sentence in read_conllu(build.ewt)}
     as_written = variants([*gum, *(tree for tree in silver if tree.words in web)])
@@ -212,7 +212,7 @@ def put_together(build: Build) -> None:
     from gramian.training.calibrate import calibrate_on
     from gramian.training.text_learning import learn_habits
 
-    gum, craft, held = build.gold()
+    gum, craft, held = build.gold(renamed=True)
     model = calibrate_on(_parts(build), held)
     text = learn_habits([*gum, *craft], "en", build.ewt)
     data = {
