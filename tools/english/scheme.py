@@ -1,7 +1,8 @@
 """One scheme for the trees of CRAFT and GUM, and copies of trees as people also write them.
 
 CRAFT marks noun groups inside noun phrases (`NML`), GUM and the Penn Treebank before 2009 do not: such nodes are spliced out. CRAFT's
-`TITLE`, `HEADING` and `CAPTION` are places in an article, not phrases: what stands in them becomes a plain root.
+`TITLE`, `HEADING` and `CAPTION` are places in an article, not phrases: what stands in them becomes a plain root. GUM calls a wh-phrase `NP`
+where it is a subject, and interjections `ADVP` at times: what is learnt from has Penn's labels.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from gramian.trees.tree import bottom_up, phrase, preterminal
 
 _NOUN_GROUP = "NML"
 _PLACES = ("TITLE", "HEADING", "CAPTION")
+_WH_TAGS = ("WDT", "WP", "WP$")
+_WH_PARENTS = ("SBAR", "SBARQ", "WHNP")
 _STOPS = (".", ":")  # tags of what may stand at the end of a sentence
 
 
@@ -46,6 +49,32 @@ def plain(tree: Tree) -> Tree:
         single = len(root) == 1 and not root[0].is_preterminal
         root = root[0] if single else phrase("FRAG", tuple(root))
     return root
+
+
+def penn_labels(tree: Tree) -> Tree:
+    """Return a tree whose wh-phrases and interjections are called as in the Penn Treebank.
+
+    Examples
+    --------
+    >>> str(penn_labels(Tree.parse("(SBAR (NP (WP who)) (S (VP (VBZ knows))))")))
+    '(SBAR (WHNP (WP who)) (S (VP (VBZ knows))))'
+    >>> str(penn_labels(Tree.parse("(S (ADVP (UH please)) (VP (VB go)))")))
+    '(S (INTJ (UH please)) (VP (VB go)))'
+    """
+
+    def make(node: Tree, below: list[Tree]) -> Tree:
+        if node.is_preterminal:
+            return node
+        if node.label == "ADVP" and all(child.label == "UH" for child in below):
+            return phrase("INTJ", tuple(below))
+        if node.label in _WH_PARENTS:
+            below = [
+                phrase("WHNP", tuple(child)) if child.label == "NP" and child[0].label in _WH_TAGS else child
+                for child in below
+            ]
+        return phrase(node.label, tuple(below))
+
+    return bottom_up(list(tree.subtrees()), make)[0]
 
 
 def lower(tree: Tree) -> Tree:

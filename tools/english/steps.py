@@ -6,7 +6,6 @@ Learning is imported where it is done: the nets are learnt on machines that have
 from __future__ import annotations
 
 import io
-import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ import numpy as np
 
 from gramian.io.files import write_bytes, writing
 from gramian.trees import Sentence, Tree, read_conllu, read_trees, write_conllu
-from tools.english.scheme import gold_trees, variants
+from tools.english.scheme import gold_trees, penn_labels, variants
 
 if TYPE_CHECKING:
     from gramian.neural import NeuralModel
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
 
 EVERY = 25
 """One tree of so many is held out of all that the model learns from; they stop its net and calibrate it."""
-TEXT = {"news": 8000, "interview": 8000, "voyage": 8000, "fiction": 8000, "bio": 4000, "academic": 2000}
-"""How many sentences of each genre of AMALGUM are parsed; of EWT, all."""
-SHORTEST, LONGEST = 3, 40  # words of such a sentence
+SHORTEST, LONGEST = 3, 40  # words of a sentence of AMALGUM that is learnt from
 LEAST_CONFIDENCE = 0.75
 SILVER_WEIGHT = 0.25  # of a silver tree in the grammar
 GUM_COPIES = 2
@@ -72,13 +69,18 @@ class Build:
         return self.data / "ud-en-ewt" / "train.conllu.gz"
 
     @property
+    def amalgum(self) -> list[Path]:
+        """The same of six more genres, tagged and parsed by machines."""
+        return sorted((self.data / "amalgum").glob("*.conllu.gz"))
+
+    @property
     def n_gum(self) -> int:
         """How many of the trees, the first ones, are GUM's."""
         return len(gold_trees(self.data / "gum" / "train.mrg"))
 
-    def gold(self) -> tuple[list[Tree], list[Tree], list[Tree]]:
-        """Return the trees of GUM and of CRAFT that are learnt from, and those held out."""
-        trees = list(read_trees(self.file("trees")))
+    def gold(self, *, renamed: bool) -> tuple[list[Tree], list[Tree], list[Tree]]:
+        """Return the trees of GUM and of CRAFT that are learnt from, and those held out; with Penn's labels, or their own."""
+        trees = [penn_labels(tree) if renamed else tree for tree in read_trees(self.file("trees"))]
         n_gum = self.n_gum
         held = {place for place in range(len(trees)) if place % EVERY == EVERY - 1}
         kept = [place for place in range(len(trees)) if place not in held]
@@ -99,7 +101,7 @@ def write_vectors(build: Build) -> None:
     from gramian.neural.word_vectors import word_vectors
 
     text: list[tuple[str, ...]] = [tree.words for tree in read_trees(build.file("trees"))]
-    for path in (*sorted((build.data / "amalgum").glob("*.conllu.gz")), build.ewt):
+    for path in (*build.amalgum, build.ewt):
         text += [sentence.words for sentence in read_conllu(path)]
     vectors = word_vectors(text)
     file = io.BytesIO()
@@ -109,46 +111,42 @@ def write_vectors(build: Build) -> None:
 
 
 def learn_teacher(build: Build) -> None:
-    """Two grammars of all trees; words and tags that these lack come from EWT."""
+    """Two grammars of the trees that are not held out; words and tags that these lack come from EWT."""
     from gramian.parsing.model_store import save_model
     from gramian.training.recipe import Recipe
     from gramian.training.training_run import train
 
     recipe = Recipe(tagged=str(build.ewt), language="none")
     target = build.file("teacher-grammars")
-    trees = list(read_trees(build.file("trees")))
-    save_model(train(trees, recipe, n_jobs=build.n_jobs, checkpoint=target), target)
+    gum, craft, _ = build.gold(renamed=False)
+    save_model(train([*gum, *craft], recipe, n_jobs=build.n_jobs, checkpoint=target), target)
 
 
 def learn_teacher_net(build: Build) -> None:
     """A net of the same trees, and of copies as people also write them."""
     from gramian.neural import Learning, NeuralExpert, save
 
-    trees = list(read_trees(build.file("trees")))
+    gum, craft, held = build.gold(renamed=False)
     net = NeuralExpert(
-        learning=Learning(batch_words=1000), max_iter=24, held_out=1 / EVERY, vectors=_vectors(build), device=build.device,
+        learning=Learning(batch_words=1000), max_iter=20, vectors=_vectors(build), device=build.device,
         checkpoint=str(build.work / "teacher.net.partial"), n_jobs=build.n_jobs, verbose=True,
     )  # fmt: skip
-    save(net.fit([*trees, *variants(trees[: build.n_gum])]).model_, build.file("teacher-net"))
+    save(net.fit([*gum, *craft, *variants(gum)], judges=held).model_, build.file("teacher-net"))
 
 
 def choose_text(build: Build) -> None:
-    """Sentences of EWT, and some of each genre of AMALGUM."""
+    """The sentences of EWT and of AMALGUM but for the longest."""
 
     def chosen() -> Iterator[Sentence]:
         yield from (one for one in read_conllu(build.ewt) if len(one) <= 60)
-        for genre, number in TEXT.items():
-            path = build.data / "amalgum" / f"{genre}.conllu.gz"
-            usable = [one for one in read_conllu(path) if SHORTEST <= len(one) <= LONGEST]
-            yield from (
-                usable[place] for place in sorted(random.Random(0).sample(range(len(usable)), number))
-            )
+        for path in build.amalgum:
+            yield from (one for one in read_conllu(path) if SHORTEST <= len(one) <= LONGEST)
 
     write_conllu(chosen(), build.file("text"))
 
 
 def parse_text(build: Build) -> None:
-    """The teacher's trees of the text, as its tags and dependencies allow."""
+    """The teacher's trees of the text, as its tags and dependencies allow, with Penn's labels."""
     from functools import partial
 
     from gramian.parsing.model_store import load_model, save_model
@@ -168,7 +166,7 @@ def parse_text(build: Build) -> None:
     silver = teachers.parse_text(
         text, teacher, place, total=text.count(), least_confidence=LEAST_CONFIDENCE, best_trees=1
     )
-    _write((Tree.parse(tree) for _, tree in silver.trees()), build.file("silver"))
+    _write((penn_labels(Tree.parse(tree)) for _, tree in silver.trees()), build.file("silver"))
 
 
 def learn_grammar(build: Build) -> None:
@@ -179,7 +177,7 @@ def learn_grammar(build: Build) -> None:
     from gramian.training.training_data import TrainingData
     from gramian.training.training_run import train
 
-    gum, craft, _ = build.gold()
+    gum, craft, _ = build.gold(renamed=True)
     recipe = Recipe(models=1, language="none")
     data = TrainingData.read([*gum * GUM_COPIES, *craft], recipe)
     silver = [str(tree) for tree in read_trees(build.file("silver"))]
@@ -196,7 +194,7 @@ def learn_net(build: Build) -> None:
     """A net of the same trees, and of copies of GUM's and EWT's as people also write them."""
     from gramian.neural import Learning, NeuralExpert, save
 
-    gum, craft, held = build.gold()
+    gum, craft, held = build.gold(renamed=True)
     silver = list(read_trees(build.file("silver")))
     web = {sentence.words for sentence in read_conllu(build.ewt)}
     as_written = variants([*gum, *(tree for tree in silver if tree.words in web)])
@@ -214,7 +212,7 @@ def put_together(build: Build) -> None:
     from gramian.training.calibrate import calibrate_on
     from gramian.training.text_learning import learn_habits
 
-    gum, craft, held = build.gold()
+    gum, craft, held = build.gold(renamed=True)
     model = calibrate_on(_parts(build), held)
     text = learn_habits([*gum, *craft], "en", build.ewt)
     data = {
