@@ -93,11 +93,17 @@ def main() -> int:
         if not all(path.exists() for path in run.files(given.data)):
             left_out.append(command)
             continue
+        print(f"{command} ...", file=sys.stderr, flush=True)
         answer = run.found(given.data.resolve())
         for score in run.scores:
             measured = value_at(answer, score.at)
             is_off = abs(measured - score.value) > run.within
             off += is_off
+            print(
+                f"  {score.at}: documented {score.value:g}, measured {measured:g}",
+                file=sys.stderr,
+                flush=True,
+            )
             row = {"command": command, "at": score.at, "documented": score.value, "measured": measured}
             compared.append({**row, "within": run.within, "fine": not is_off})
     told = {

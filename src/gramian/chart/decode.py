@@ -95,7 +95,13 @@ def best_below(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32], int, float]:
     """Return of each item the best sum of itself and what is below, its edge there or -1; the best root or -1, and its sum."""
     found: tuple[npt.NDArray[np.float64], npt.NDArray[np.int32], int, float] = kernels.best_tree(
-        forest.grammar.n_phrases, forest.item_symbol, forest.edge_first, forest.edge_left, forest.edge_right,
-        scores.item, scores.edge, scores.root,
-    )  # fmt: skip
+        forest.grammar.n_phrases,
+        forest.item_symbol,
+        forest.edge_first,
+        forest.edge_left,
+        forest.edge_right,
+        scores.item,
+        scores.edge,
+        scores.root,
+    )
     return found

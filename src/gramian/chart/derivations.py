@@ -126,6 +126,13 @@ def _cells_of_parts(forest: Forest, cells: npt.NDArray[np.int64]) -> list[int]:
 
 def _edges(forest: Forest) -> kernels.Edges:
     return kernels.Edges(
-        forest.item_symbol, forest.item_start, forest.inside, forest.root_posterior, forest.edge_first,
-        forest.edge_left, forest.edge_right, forest.edge_rule, forest.edge_weight,
-    )  # fmt: skip
+        forest.item_symbol,
+        forest.item_start,
+        forest.inside,
+        forest.root_posterior,
+        forest.edge_first,
+        forest.edge_left,
+        forest.edge_right,
+        forest.edge_rule,
+        forest.edge_weight,
+    )

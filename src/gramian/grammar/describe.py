@@ -215,13 +215,6 @@ class _Rule:
     children: tuple[int, ...]
     towards: tuple[npt.NDArray[np.float32], ...]  # there are many of them
 
-    @classmethod
-    def of(cls, symbols: list[int], block: npt.NDArray[np.float32]) -> _Rule:
-        places = range(1, len(symbols))
-        others = [tuple(axis for axis in places if axis != place) for place in places]
-        towards = tuple(block.sum(axis=axes, dtype=np.float64).astype(np.float32) for axes in others)
-        return cls(symbols[0], tuple(symbols[1:]), towards)
-
 
 class _View:
     """A grammar with its rules at hand by symbol."""
@@ -233,8 +226,11 @@ class _View:
         self.use = grammar.before.sum(axis=1, dtype=np.float64)  # share of each symbol among all nodes
         self._emissions: dict[int, tuple[npt.NDArray[np.int64], Doubles]] = {}
         self.rules_of: list[list[_Rule]] = [[] for _ in grammar.symbols]
-        for symbols, block in grammar.rules():
-            self.rules_of[symbols[0]].append(_Rule.of(symbols, block))
+        for number, (parent, *children) in enumerate(grammar.binary_rules.tolist()):
+            left, right = (margin.astype(np.float32) for margin in grammar.binary_margins(number))
+            self.rules_of[parent].append(_Rule(parent, tuple(children), (left, right)))
+        for number, (parent, child) in enumerate(grammar.unary_rules.tolist()):
+            self.rules_of[parent].append(_Rule(parent, (child,), (grammar.unary_block(number),)))
 
     def rules(self, symbol: int, top: int) -> list[list[Share]]:
         """Return the most probable sequences of children in each state, intermediate symbols expanded."""

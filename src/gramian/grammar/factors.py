@@ -10,6 +10,7 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,12 @@ class Factors:
         u, v, w = self.matrices(rule, states)
         pairs = (v[:, :, None] * w[:, None, :]).reshape(len(v), -1)
         return (self.weight[rule] * (u.T @ pairs)).reshape(np.asarray(states))
+
+    def margins(self, rule: int, states: npt.ArrayLike) -> tuple[Doubles, Doubles]:
+        """Return the sums of a rule's tensor over the right, and over the left child's states: (m_parent, m_left), (m_parent, m_right)."""
+        u, v, w = (matrix.astype(np.float64) for matrix in self.matrices(rule, states))
+        u *= float(self.weight[rule])
+        return (u * w.sum(axis=1, keepdims=True)).T @ v, (u * v.sum(axis=1, keepdims=True)).T @ w
 
     def row_sums(self, states: npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
         """Return the sums of rules' tensors over both children's states, for each state of the parent, one rule after the other.

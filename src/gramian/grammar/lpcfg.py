@@ -115,6 +115,13 @@ class LPCFG:
             return self.factors.block(rule, states)
         return self.binary[self.binary_start[rule] : self.binary_start[rule + 1]].reshape(states)
 
+    def binary_margins(self, rule: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return the sums of a binary rule's tensor over the right, and over the left child's states."""
+        if self.factors is not None and self.factors.rank[rule] > 0:
+            return self.factors.margins(rule, self.n_states[self.binary_rules[rule]])
+        block = self.binary_block(rule)
+        return block.sum(axis=2, dtype=np.float64), block.sum(axis=1, dtype=np.float64)
+
     def unary_block(self, rule: int) -> Floats:
         """Return the matrix of a rule over a tag, shape (m_phrase, m_tag)."""
         states = self.n_states[self.unary_rules[rule]]

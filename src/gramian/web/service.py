@@ -43,11 +43,11 @@ class Service:
     def warm_up(self) -> None:
         """Parse something with everything, so that the first answer does not wait for the compiler, and begin to read states."""
         for explorer in self._explorers:
-            explorer.views.read_ahead()
             result = explorer.parser.parse("This is a test .", k=2)
             look = explorer.look(result.words)
             if look is not None and result.words:
                 explorer.node(look, result.tree.label, 0, len(result.words))
+            explorer.views.read_ahead()
         if self._dependency is not None:
             self._dependency.parse(["A", "test"], ["DT", "NN"])
         if self._automaton is not None:

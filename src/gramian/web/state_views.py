@@ -39,18 +39,22 @@ class StateViews:
         return Describer(self.grammar)
 
     def read_ahead(self) -> None:
-        """Begin to read the states of frequent symbols, the most frequent first."""
-        Thread(target=self._read_all, name="gramian-states", daemon=True).start()
-
-    def _read_all(self) -> None:
+        """Read the states of the most frequent symbol, and with them what all symbols share; the other frequent ones in a thread."""
         if not self.grammar.is_probabilistic:
             return
         use = self.grammar.before.sum(axis=1)
-        for number in np.argsort(-use, kind="stable").tolist():
-            if use[number] >= _FREQUENT and not is_intermediate(self.grammar.symbols[number]):
-                began = perf_counter()
-                self.states(self.grammar.symbols[number])
-                sleep(perf_counter() - began)  # half of the time is for those who ask
+        order = np.argsort(-use, kind="stable").tolist()
+        symbols = [self.grammar.symbols[number] for number in order if use[number] >= _FREQUENT]
+        symbols = [symbol for symbol in symbols if not is_intermediate(symbol)]
+        for symbol in symbols[:1]:
+            self.states(symbol)
+        Thread(target=self._read_all, args=(symbols[1:],), name="gramian-states", daemon=True).start()
+
+    def _read_all(self, symbols: Sequence[str]) -> None:
+        for symbol in symbols:
+            began = perf_counter()
+            self.states(symbol)
+            sleep(perf_counter() - began)  # half of the time is for those who ask
 
     def is_read(self, symbol: str) -> bool:
         """Whether the states of a symbol are known by now."""

@@ -204,3 +204,14 @@ def test_options_that_make_no_sense(grammar):
         compress(signed, 2)
     with pytest.raises(OptionError, match="no probabilities"):
         compress_shared(signed, 4)
+
+
+def test_margins_are_those_of_the_blocks(grammar):
+    small = compress(grammar, 2).grammar
+    assert small.factors is not None
+    for one in (grammar, small):
+        for rule in range(len(one.binary_rules)):
+            block = one.binary_block(rule)
+            left, right = one.binary_margins(rule)
+            np.testing.assert_allclose(left, block.sum(axis=2), rtol=1e-5, atol=1e-7)
+            np.testing.assert_allclose(right, block.sum(axis=1), rtol=1e-5, atol=1e-7)
