@@ -122,19 +122,18 @@ def _choice_kernel(
 ):
     item = first_item + tl.program_id(0)
     begin, end = tl.load(edge_first + item), tl.load(edge_first + item + 1)
-    best, chosen = float("-inf"), n_edges
+    none = begin * 0 + n_edges
+    best, chosen = float("-inf"), none
     for low in range(begin, end, EDGES):
         edge = low + tl.arange(0, EDGES)
         there = edge < end
-        value = tl.load(total + tl.load(left + edge, mask=there, other=0)) + tl.load(
-            total + tl.load(right + edge, mask=there, other=0)
-        )
+        one, other = tl.load(left + edge, mask=there, other=0), tl.load(right + edge, mask=there, other=0)
         there = there & (tl.load(possible + edge, mask=there, other=0) != 0)
-        value = tl.where(there, value, float("-inf"))
+        value = tl.where(there, tl.load(total + one) + tl.load(total + other), float("-inf"))
         most = tl.max(value, 0)
-        if most > best:
-            best = most
-            chosen = tl.min(tl.where(value == most, edge, n_edges), 0)
+        first = tl.min(tl.where(there & (value == most), edge, none), 0)
+        chosen = tl.where(most > best, first, chosen)
+        best = tl.maximum(best, most)
     tl.store(choice + item, chosen)
     tl.store(total + item, tl.load(total + item) + best)
 
