@@ -90,6 +90,9 @@ def parse(
     ),
     rerank: bool = typer.Option(True, help="Let the model's reranker choose, if it has one."),
     jobs: int = JOBS,
+    device: str | None = typer.Option(
+        None, help="Parse batches on this device of torch, such as cuda; --jobs is then without effect."
+    ),
     prune: str = typer.Option(
         "", help="Thresholds, for example item=1e-5,beam=0: beam, item, edge, fine, guess, split."
     ),
@@ -125,6 +128,7 @@ def parse(
         "max_length": max_length,
         "max_seconds": max_seconds,
         "max_memory": max_memory << 20,
+        "device": device,
     }
     with without_cycle_search():
         from gramian.parsing.installed_models import model_path

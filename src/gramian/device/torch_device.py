@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
-from gramian.errors import OptionError
+from gramian.errors import MissingExtraError, OptionError
 
 try:
     import torch
 except ImportError:
-    raise OptionError("a device needs torch, which is not installed; try: pip install torch") from None
+    raise MissingExtraError("torch", "neural", "a device") from None
 
 _HAS_TRITON = find_spec("triton") is not None
 
