@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
+import pytest
 from chart_cases import (
     Case,
     ambiguous_case,
@@ -21,11 +22,13 @@ from hypothesis import assume, given, settings
 from scipy.special import logsumexp
 
 from gramian.chart import chart_reference as reference
+from gramian.chart.backend import BackendFactory, NumbaBackend
 from gramian.chart.chart_parser import ChartParser, Pruning
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
 
 EXACT = Pruning(beam=0, item=0, edge=0, fine=0, split=0)
+BACKENDS = ["numba", "torch"]
 RTOL = 3e-6  # rules of low rank multiply out in single precision
 
 
@@ -67,9 +70,18 @@ def test_reference_equals_enumeration(case: Case) -> None:
     np.testing.assert_allclose({d: w for w, d in derivations}[best.nodes], max(derivations)[0], rtol=RTOL)
 
 
-def compare_with_reference(case: Case, rtol: float = 2e-5, atol: float = 2e-6) -> None:
+def backend_of(name: str) -> BackendFactory:
+    if name == "numba":
+        return NumbaBackend
+    pytest.importorskip("torch")
+    from gramian.device.torch_backend import TorchBackend
+
+    return TorchBackend.on("cpu")
+
+
+def compare_with_reference(case: Case, backend: str, rtol: float = 2e-5, atol: float = 2e-6) -> None:
     chart = reference.fill_chart(case.grammar, reference.emissions(case.grammar, case.words))
-    forest = ChartParser(case.grammar).forest(case.words, EXACT)
+    forest = ChartParser(case.grammar, backend=backend_of(backend)).forest(case.words, EXACT)
     if forest is None:
         assert chart.total == -np.inf
         return
@@ -94,19 +106,22 @@ def compare_with_reference(case: Case, rtol: float = 2e-5, atol: float = 2e-6) -
     np.testing.assert_allclose(forest.root_posterior.sum(), 1, rtol=rtol)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
 @settings(max_examples=150)
 @given(cases(max_words=7, max_phrases=4))
-def test_kernel_equals_reference(case: Case) -> None:
-    compare_with_reference(case)
+def test_backend_equals_reference(backend: str, case: Case) -> None:
+    compare_with_reference(case, backend)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
 @settings(max_examples=30)
 @given(cases(max_words=6, spread=8.0, state_spread=5.0))
-def test_kernel_equals_reference_when_words_scores_are_extreme(case: Case) -> None:
-    compare_with_reference(case, rtol=1e-3, atol=1e-5)
+def test_backend_equals_reference_when_words_scores_are_extreme(backend: str, case: Case) -> None:
+    compare_with_reference(case, backend, rtol=1e-3, atol=1e-5)
 
 
-def test_long_sentences_neither_underflow_nor_overflow() -> None:
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_long_sentences_neither_underflow_nor_overflow(backend: str) -> None:
     """A right-linear grammar is a hidden Markov model: the forward algorithm knows its Z at any length."""
     rng = np.random.default_rng(3)
     rules = np.array([[0, 1, 0], [0, 2, 0], [0, 1, 1], [0, 2, 1]], np.int32)
@@ -118,7 +133,7 @@ def test_long_sentences_neither_underflow_nor_overflow() -> None:
             for word in sentence(grammar, 300, rng, spread=3.0, state_spread=2.0)
         ]
         words[-1] = WordScores(np.zeros(1, np.int32), np.ones(1, np.float32), np.ones(2, np.float32))
-        forest = ChartParser(grammar).forest(words, EXACT)
+        forest = ChartParser(grammar, backend=backend_of(backend)).forest(words, EXACT)
         assert forest is not None
         np.testing.assert_allclose(forest.log_ratio, forward(grammar, words), rtol=1e-6)
         is_tag = forest.item_symbol >= 1

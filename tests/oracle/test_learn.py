@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
 from gramian.learn import tree_inference as inference
 from gramian.learn import tree_inference_reference as reference
+from gramian.learn.smoothing import NO_SMOOTHING, Smoothing, estimate_rules
 from gramian.learn.tables import LatentTables, Layout
 from gramian.learn.tree_inference import TreeInference
 from gramian.trees import Tree
@@ -51,6 +54,48 @@ def test_reference_equals_kernel(case):
     found = kernel(case, np.float32)
     np.testing.assert_allclose(found.log_likelihood, expected.log_likelihood, rtol=1e-5, atol=1e-4)
     assert_close(found.counts, expected.counts, rtol=2e-4, atol=1e-5)
+
+
+def on_device(case: Case, dtype: type = np.float32) -> inference.Expectation:
+    pytest.importorskip("torch")
+    from gramian.learn.device_inference import DeviceInference
+
+    tables = LatentTables(case.tables.layout, *(getattr(case.tables, part).astype(dtype) for part in PARTS))
+    return DeviceInference(case.bank, tables.layout.productions, "cpu").expect(tables)
+
+
+@settings(max_examples=30)
+@given(cases(max_trees=8, max_leaves=8, max_states=7))
+def test_reference_equals_device(case):
+    expected, found = reference.expect(case.bank, case.tables), on_device(case)
+    np.testing.assert_allclose(found.log_likelihood, expected.log_likelihood, rtol=1e-5, atol=1e-4)
+    assert_close(found.counts, expected.counts, rtol=2e-4, atol=1e-5)
+
+
+def test_a_device_weighs_trees_and_takes_many_nodes(monkeypatch):
+    case = big_case()
+    weighed = Case(replace(case.bank, weight=np.linspace(0.1, 3, case.bank.n_trees)), case.tables)
+    expected, found = kernel(weighed, np.float64), on_device(weighed)
+    assert_close(found.counts, expected.counts, rtol=2e-4, atol=1e-5)
+    assert found.total == pytest.approx(expected.total, rel=1e-5)
+    monkeypatch.setattr("gramian.learn.device_inference._MOST_BYTES", 1)  # a tile at a time
+    assert_close(on_device(weighed).counts, found.counts, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("smoothing", [Smoothing(), NO_SMOOTHING, Smoothing(0.5, 3.0, 0.1)])
+def test_rules_estimated_on_a_device_are_those_of_the_kernels(smoothing):
+    pytest.importorskip("torch")
+    from gramian.learn.device_inference import DeviceInference
+
+    case = big_case()
+    device = DeviceInference(case.bank, case.tables.layout.productions, "cpu")
+    counts = device.expect(case.tables).counts
+    own = LatentTables(counts.layout, *(getattr(counts, part).astype(np.float64) for part in PARTS))
+    assert_close(
+        device.estimate_rules(counts, smoothing), estimate_rules(own, smoothing), rtol=2e-4, atol=1e-6
+    )
+    with pytest.raises(ValueError, match="read-only"):
+        counts.binary[0] = 1  # what is kept on the device would no longer be the same
 
 
 @settings(max_examples=30)

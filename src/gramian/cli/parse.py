@@ -98,6 +98,9 @@ def parse(
         max=1024,
         help="Threads; of a corpus, processes. The result does not depend on it.",
     ),
+    device: str | None = typer.Option(
+        None, help="Parse batches on this device of torch, such as cuda; --jobs is then without effect."
+    ),
     prune: str = typer.Option(
         "", help="Thresholds, for example item=1e-5,beam=0: beam, item, edge, fine, guess, split."
     ),
@@ -149,6 +152,7 @@ def parse(
         "max_length": max_length,
         "max_seconds": max_seconds,
         "max_memory": max_memory << 20,
+        "device": device,
     }
     files = files or ["-"]
     if to is not None or kind is not None or scheduler is not None or _is_corpus(files, output):

@@ -30,6 +30,11 @@ class CoarseTensors(NamedTuple):
     weight: torch.Tensor  # (n_lefts * n_rights, n_phrases) of rules
     unary: torch.Tensor  # (n_tags, n_phrases)
     root: torch.Tensor  # (n_symbols,)
+    pair_left: torch.Tensor  # (n_pairs,) the symbols of pairs that have rules
+    pair_right: torch.Tensor
+    pair_weight: torch.Tensor  # (n_pairs, n_phrases) of rules
+    pair_is_left: torch.Tensor  # (n_pairs, n_symbols): one where a symbol is a pair's left, or its right one
+    pair_is_right: torch.Tensor
     pair_first: torch.Tensor  # (n_symbols * n_symbols + 1,): a pair's rules
     rule_parent: torch.Tensor  # of rules ordered by pair
     rule_weight: torch.Tensor
@@ -63,6 +68,10 @@ def coarse_tensors(grammar: LPCFG, device: torch.device) -> CoarseTensors:
     row = np.searchsorted(lefts, left) * len(rights) + np.searchsorted(rights, right)
     weight = np.zeros((len(lefts) * len(rights), g.n_phrases), np.float32)
     np.add.at(weight, (row, parent), coarse.binary)
+    pairs, number = np.unique(left * n + right, return_inverse=True)
+    pair_weight = np.zeros((len(pairs), g.n_phrases), np.float32)
+    np.add.at(pair_weight, (number, parent), coarse.binary)
+    one_hot = np.eye(n, dtype=np.float32)
     unary = np.zeros((n - g.n_phrases, g.n_phrases), np.float32)
     over, tag = g.unary_rules.T.astype(np.int64)
     np.add.at(unary, (tag - g.n_phrases, over), coarse.unary)
@@ -71,6 +80,7 @@ def coarse_tensors(grammar: LPCFG, device: torch.device) -> CoarseTensors:
     unary_order = np.lexsort((over, tag))
     arrays = (
         lefts, rights, weight, unary, coarse.root.astype(np.float32),
+        pairs // n, pairs % n, pair_weight, one_hot[pairs // n], one_hot[pairs % n],
         np.searchsorted(pair, np.arange(n * n + 1)), parent[order], coarse.binary[order].astype(np.float32), order,
         np.searchsorted(tag[unary_order], np.arange(g.n_phrases, n + 1)), over[unary_order],
         coarse.unary[unary_order].astype(np.float32), unary_order + len(parent),

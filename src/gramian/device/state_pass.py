@@ -8,7 +8,6 @@ taken in their order, so that the same batch gives the same bits.
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import NamedTuple
 
 import torch
@@ -16,8 +15,7 @@ from torch.nn.functional import embedding_bag
 
 from gramian.device.batch_forest import BatchForest, expanded
 from gramian.device.grammar_tensors import ProductTensors
-
-_HAS_TRITON = find_spec("triton") is not None
+from gramian.device.torch_device import has_kernels
 
 
 class StatePosteriors(NamedTuple):
@@ -69,6 +67,8 @@ def state_posteriors(
     f, n_items = forest, forest.n_items
     if not len(f.edge_parent):  # sentences of one word whose tag is the root
         return _only_tags(grammar, f, tag_vectors, n_sentences)
+    if has_kernels(tag_vectors):
+        return _by_kernels(grammar, f, tag_vectors, n_sentences)
     u, v, w = grammar.tables
     places = _places(grammar, f)
     vectors = tag_vectors.new_zeros(n_items + 1, grammar.n_states)
@@ -145,6 +145,43 @@ def _downwards(
     return StatePosteriors(item, edge * summed, root, log_ratio, vectors, outside, weight)
 
 
+def _by_kernels(
+    grammar: ProductTensors, f: BatchForest, tag_vectors: torch.Tensor, n_sentences: int
+) -> StatePosteriors:
+    """Do the same by Triton kernels."""
+    from gramian.device.state_pass_gpu import downwards, upwards
+
+    n_items = f.n_items
+    edge_first = torch.searchsorted(f.edge_parent, torch.arange(n_items + 1, device=f.edge_parent.device))
+    first = grammar.first[f.edge_rule]
+    place_first = (grammar.first[f.edge_rule + 1] - first).cumsum(0)
+    n_places = int(place_first[-1])
+    place_first -= grammar.first[f.edge_rule + 1] - first
+    vectors = tag_vectors.new_zeros(n_items + 1, grammar.n_states)
+    vectors[: len(tag_vectors)] = tag_vectors
+    vectors[n_items, 0] = 1  # nothing, the right child of phrases over tags
+    scale = tag_vectors.new_zeros(n_items + 1)
+    weight = f.edge_share * grammar.ratio[f.edge_rule]
+    of_left, of_right, of_parent = tag_vectors.new_empty(3, n_places)
+    rules = f.edge_rule, place_first, grammar.first, *grammar.tables
+    for level in range(1, f.n_words + 1):
+        given = edge_first, f.edge_left, f.edge_right, *rules, vectors, scale, weight, of_left, of_right
+        upwards(_part(f.level, level), *given)
+    inside = vectors[:-1]
+    outside, root, log_ratio = _roots(grammar, f, inside, scale[:-1], n_sentences)
+    numbers = torch.arange(n_items + 2, device=edge_first.device)
+    uses: list[torch.Tensor] = []
+    for child in (f.edge_left, f.edge_right):
+        order = torch.argsort(child, stable=True)
+        uses += [torch.searchsorted(child[order], numbers), order]
+    edge = torch.empty_like(weight)
+    for level in range(f.n_words, -1, -1):
+        values = f.posterior, weight, of_left, of_right, of_parent, outside, edge
+        downwards(_part(f.level, level), edge_first, *uses, f.edge_parent, *rules, *values)
+    item = f.posterior * (inside * outside).sum(1)
+    return StatePosteriors(item, edge, root, log_ratio, inside, outside, weight)
+
+
 def _roots(
     grammar: ProductTensors, f: BatchForest, vectors: torch.Tensor, scale: torch.Tensor, n_sentences: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -183,10 +220,6 @@ def _dots(
     table: torch.Tensor, product: torch.Tensor, vectors: torch.Tensor, item: torch.Tensor
 ) -> torch.Tensor:
     """Return the inner product of a row of a table and a vector at each place."""
-    if table.is_cuda and _HAS_TRITON:
-        from gramian.device.dots_gpu import dots
-
-        return dots(table, product, vectors, item)
     return (table[product] * vectors[item]).sum(1)
 
 

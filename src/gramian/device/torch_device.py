@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
-from gramian.errors import OptionError
+from gramian.errors import MissingExtraError, OptionError
 
 try:
     import torch
 except ImportError:
-    raise OptionError("a device needs torch, which is not installed; try: pip install torch") from None
+    raise MissingExtraError("torch", "neural", "a device") from None
+
+_HAS_TRITON = find_spec("triton") is not None
 
 
 def find_device(name: str) -> torch.device:
@@ -28,6 +31,11 @@ def find_device(name: str) -> torch.device:
         here = "cuda or cpu" if torch.cuda.is_available() else "cpu where torch finds no GPU"
         raise OptionError(f"device must be {here}, got {name!r}") from None
     return device
+
+
+def has_kernels(tensor: torch.Tensor) -> bool:
+    """Whether Triton compiles kernels for the device of a tensor."""
+    return bool(tensor.is_cuda) and _HAS_TRITON
 
 
 @contextmanager

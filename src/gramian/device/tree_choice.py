@@ -13,6 +13,7 @@ import torch
 from gramian.chart.combine import LEAST_POSTERIOR
 from gramian.chart.label_table import LabelTable
 from gramian.device.batch_forest import BatchForest
+from gramian.device.torch_device import has_kernels
 
 
 class LabelTensors(NamedTuple):
@@ -73,7 +74,15 @@ def best_trees(
     total = torch.cat([score, score.new_zeros(1)])  # nothing is worth nothing
     n_edges = len(f.edge_parent)
     choice = torch.full((f.n_items,), n_edges, device=score.device)
-    for level in range(1, f.n_words + 1):
+    if has_kernels(score):
+        from gramian.device.state_pass_gpu import choose
+
+        numbers = torch.arange(f.n_items + 1, device=score.device)
+        edge_first, possible = torch.searchsorted(f.edge_parent, numbers), edge_possible.to(torch.uint8)
+        for level in range(1, f.n_words + 1):
+            items = slice(*f.level[level : level + 2])
+            choose(items, edge_first, f.edge_left, f.edge_right, possible, total, choice)
+    for level in range(1, 0 if has_kernels(score) else f.n_words + 1):
         items, edges = slice(*f.level[level : level + 2]), slice(*f.edge_level[level : level + 2])
         parent = f.edge_parent[edges] - items.start
         value = total[f.edge_left[edges]] + total[f.edge_right[edges]]

@@ -7,6 +7,7 @@ Sums over the tiles of a rule are taken in their order, so that the same tables 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -50,6 +51,7 @@ class DeviceInference:
     def __init__(self, bank: Treebank, productions: Productions, device: str) -> None:
         self.bank, self.productions, self._device = bank, productions, find_device(device)
         self._latest: _Padding | None = None
+        self._tables: deque[tuple[npt.NDArray[np.floating], torch.Tensor]] = deque(maxlen=4)
         height = heights(bank)
         is_binary, is_unary = bank.right >= 0, (bank.right < 0) & (bank.word < 0)
         kinds = np.flatnonzero(is_binary), np.flatnonzero(is_unary)
@@ -109,7 +111,7 @@ class DeviceInference:
     def _expect(self, tables: LatentTables) -> Expectation:
         layout, bank = tables.layout, self.bank
         padded = self._padding(layout)
-        binary, unary = padded.binary(tables.binary), padded.unary(tables.unary)
+        binary, unary = self._padded(padded, tables.binary, True), self._padded(padded, tables.unary, False)
         none, width = len(bank.label), padded.width
         inside = torch.zeros(none + 1, width, device=self._device)
         scale = torch.ones(none + 1, device=self._device)
@@ -144,27 +146,45 @@ class DeviceInference:
                         outside[part.left] = (pairs @ inside[part.right].unsqueeze(-1)).squeeze(-1)
                         outside[part.right] = (inside[part.left].unsqueeze(-2) @ pairs).squeeze(-2)
                     outside[none] = 0
-        counts = layout.zeros(tables.binary.dtype)
         weighed = outside * inverse[:, None]
-        for tiles, table, own, cells in zip(
-            self._by_rule, (binary, unary), (counts.binary, counts.unary), (padded.binary_cells, padded.unary_cells), strict=True
-        ):  # fmt: skip
+        counted = []
+        for tiles, table, cells in zip(
+            self._by_rule, (binary, unary), (padded.binary_cells, padded.unary_cells), strict=True
+        ):
             total = torch.zeros_like(table)
             for part in self._parts(tiles, table):
                 block = weighed[part.node].transpose(1, 2) @ _below(inside, part)
                 rules, count = torch.unique_consecutive(part.rule, return_counts=True)
-                numbers = torch.arange(len(block), device=self._device)
-                summed = embedding_bag(numbers, block.flatten(1), count.cumsum(0) - count, mode="sum")
-                total[rules] += summed.view(-1, *table.shape[1:])
-            own[:] = (total * table).flatten()[cells].cpu().numpy()
-        for (nodes, _, first), start, own in (
-            ((leaf, pair, first_leaf), layout.lexical_start, counts.lexical),
-            ((root, symbol, first_root), layout.root_start, counts.root),
+                total[rules] += _summed(block.flatten(1), count.cumsum(0) - count).view(-1, *table.shape[1:])
+            total *= table
+            counted.append(self._kept(total, cells, tables.binary.dtype))
+        for nodes, first, start in (
+            (leaf, first_leaf, layout.lexical_start),
+            (root, first_root, layout.root_start),
         ):
-            both = inside[nodes] * outside[nodes]
-            numbers = torch.arange(len(both), device=self._device)
-            own[:] = padded.flat(embedding_bag(numbers, both, first, mode="sum"), start)
+            rows = _summed(inside[nodes] * outside[nodes], first)
+            counted.append(padded.flat(rows, start).astype(tables.binary.dtype, copy=False))
+        counts = LatentTables(layout, *counted)
         return Expectation(counts, self._log_likelihood(scale[:none], root, mass), bank.weight)
+
+    def _kept(
+        self, padded: torch.Tensor, cells: torch.Tensor, dtype: npt.DTypeLike
+    ) -> npt.NDArray[np.floating]:
+        """Return a padded table as a flat one that nobody may write to, since the padded one is kept for when it comes back."""
+        flat = padded.flatten()[cells]
+        if flat.is_cuda:
+            flat = torch.empty(flat.shape, dtype=flat.dtype, pin_memory=True).copy_(flat)
+        array: npt.NDArray[np.floating] = flat.numpy().astype(dtype, copy=False)
+        array.flags.writeable = False
+        self._tables.append((array, padded))
+        return array
+
+    def _padded(self, padding: _Padding, flat: npt.NDArray[np.floating], is_binary: bool) -> torch.Tensor:
+        """Return a flat table of rules as (n_rules, width, any)."""
+        for array, padded in self._tables:
+            if array is flat:
+                return padded
+        return padding.binary(flat) if is_binary else padding.unary(flat)
 
     def _log_likelihood(
         self, scale: torch.Tensor, root: torch.Tensor, mass: torch.Tensor
@@ -194,31 +214,33 @@ class DeviceInference:
         """Return rule and root probabilities; see :func:`gramian.learn.smoothing.estimate_rules`."""
         layout, productions = counts.layout, counts.layout.productions
         padded = self._padding(layout)
-        parts = [
-            (padded.binary(counts.binary), productions.binary, padded.binary_cells),
-            (padded.unary(counts.unary), productions.unary, padded.unary_cells),
+        tables = self._padded(padded, counts.binary, True), self._padded(padded, counts.unary, False)
+        rules = productions.binary, productions.unary, productions.lexical
+        lexical = padded.rows(counts.lexical, layout.lexical_start).double()
+        by_state = [*(table.sum(2, dtype=torch.float64) for table in tables), lexical]
+        symbols = np.arange(len(layout.n_states))
+        sums = [
+            _summed(own, self._tensor(np.searchsorted(rows[:, 0], symbols)))
+            for own, rows in zip(by_state, rules, strict=True)
         ]
-        n_symbols, width = len(layout.n_states), padded.width
-        by_state = [table.sum(2, dtype=torch.float64) for table, _, _ in parts]
-        mass = np.zeros((n_symbols, width))
-        for own, (_, rules, _) in zip(by_state, parts, strict=True):
-            np.add.at(mass, rules[:, 0], own.cpu().numpy())
-        shares = mass.copy()
-        lexical = padded.rows(counts.lexical, layout.lexical_start).double().cpu().numpy()
-        np.add.at(shares, productions.lexical[:, 0], lexical)
-        held = np.arange(width) < layout.n_states[:, None]
-        total = shares.sum(1, keepdims=True)
-        shares = np.where(total > 0, shares / np.maximum(total, 1e-300), held / layout.n_states[:, None])
-        mass_, shares_, held_ = (self._tensor(one) for one in (mass, shares, held))
-        result = layout.zeros(counts.binary.dtype)
-        for (table, rules, cells), own, target in zip(
-            parts, by_state, (result.binary, result.unary), strict=False
+        held = torch.arange(padded.width, device=self._device) < self._tensor(layout.n_states)[:, None]
+        mass = sums[0] + sums[1]
+        shares = mass + sums[2]
+        total = shares.sum(1, keepdim=True)
+        shares = torch.where(total > 0, shares / total.clamp(min=1e-300), held / held.sum(1, keepdim=True))
+        found = []
+        for table, own, rows, cells in zip(
+            tables, by_state, rules, (padded.binary_cells, padded.unary_cells), strict=False
         ):
-            if len(rules):
-                given = table, own, self._tensor(rules.astype(np.int64)), mass_, shares_, held_
-                target[:] = _smoothed(*given, smoothing).flatten()[cells].cpu().numpy()
-        result.root[:] = counts.root / max(counts.root.sum(), TINY)
-        return result
+            given = table, own, self._tensor(rows.astype(np.int64)), mass, shares, held
+            found.append(self._kept(_smoothed(*given, smoothing), cells, counts.binary.dtype))
+        root = counts.root / max(counts.root.sum(), TINY)
+        return LatentTables(layout, *found, np.zeros_like(counts.lexical), root)
+
+
+def _summed(rows: torch.Tensor, first: torch.Tensor) -> torch.Tensor:
+    """Return the sums of runs of rows, which begin at `first`, each in its order."""
+    return embedding_bag(torch.arange(len(rows), device=rows.device), rows, first, mode="sum")
 
 
 def _smoothed(
@@ -294,18 +316,19 @@ class _Padding:
         table[cells] = torch.from_numpy(flat.astype(np.float32, copy=False)).to(self._device)
         return table.view(count, self.width, size)
 
-    def _row_cells(self, start: Longs) -> Longs:
-        size = np.diff(start)
-        row = np.repeat(np.arange(len(size)), size)
-        return row * self.width + np.arange(len(row)) - np.repeat(start[:-1], size)
+    def _row_cells(self, start: Longs) -> torch.Tensor:
+        first = torch.from_numpy(start).to(self._device)
+        size = first[1:] - first[:-1]
+        row = torch.repeat_interleave(torch.arange(len(size), device=self._device), size)
+        return row * self.width + torch.arange(len(row), device=self._device) - first[row]
 
     def rows(self, flat: npt.NDArray[np.floating], start: Longs) -> torch.Tensor:
         """Return flat vectors of states as rows."""
-        table = np.zeros((len(start) - 1, self.width), np.float32)
-        table.flat[self._row_cells(start)] = flat
-        return torch.from_numpy(table).to(self._device)
+        table = torch.zeros((len(start) - 1) * self.width, device=self._device)
+        table[self._row_cells(start)] = torch.from_numpy(flat.astype(np.float32, copy=False)).to(self._device)
+        return table.view(-1, self.width)
 
     def flat(self, rows: torch.Tensor, start: Longs) -> npt.NDArray[np.float32]:
         """Return rows as flat vectors."""
-        values: npt.NDArray[np.float32] = rows.cpu().numpy().ravel()[self._row_cells(start)]
+        values: npt.NDArray[np.float32] = rows.flatten()[self._row_cells(start)].cpu().numpy()
         return values

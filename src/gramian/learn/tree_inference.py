@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -36,15 +36,18 @@ class Expectation:
         return float(self.log_likelihood.sum() if self.weight is None else self.log_likelihood @ self.weight)
 
     def with_further(self, others: Iterable[Expectation]) -> Expectation:
-        """Return what was found in these and other trees; the counts of these are added to."""
+        """Return what was found in these and other trees."""
         logs = [self.log_likelihood]
         weights = [np.ones(len(logs[0])) if self.weight is None else self.weight]
+        total = self.counts
         for other in others:
-            for name in ("binary", "unary", "lexical", "root"):
-                getattr(self.counts, name)[:] += getattr(other.counts, name)
+            names = ("binary", "unary", "lexical", "root")
+            total = replace(
+                total, **{name: getattr(total, name) + getattr(other.counts, name) for name in names}
+            )
             logs.append(other.log_likelihood)
             weights.append(np.ones(len(logs[-1])) if other.weight is None else other.weight)
-        return Expectation(self.counts, np.concatenate(logs), np.concatenate(weights))
+        return Expectation(total, np.concatenate(logs), np.concatenate(weights))
 
 
 @dataclass(frozen=True)

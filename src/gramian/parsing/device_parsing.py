@@ -7,9 +7,11 @@ the best tree is asked for, the device fills the charts and the rest is done her
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
@@ -30,6 +32,7 @@ from gramian.device.torch_backend import TorchBackend
 from gramian.device.torch_device import find_device
 from gramian.device.word_rows import WordRows
 from gramian.grammar.lexicon import joined
+from gramian.io.machine import without_cycle_search
 from gramian.neural.label_expert import LabelExpert
 from gramian.parsing.calibration import Calibration
 from gramian.parsing.fallbacks import Attempts, Request
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 
 _AHEAD = 8192  # sentences that are put in order by length
 _FORESTS = 256  # the same where forests come back
+_TURN = 2e-4  # seconds that a thread keeps the interpreter while another waits
 _PADDING = 1.15  # how much longer than the shortest the longest sentence of a batch may be
 
 Read: TypeAlias = tuple[Request, ReadSentence]
@@ -111,7 +115,7 @@ class DeviceParsing:
     def parse(self, requests: Iterable[Read]) -> Iterator[ParseResult]:
         """Parse sentences as they come; results come in the same order."""
         source = iter(requests)
-        with ThreadPoolExecutor(1, thread_name_prefix="gramian") as executor:
+        with _quick_switches(), ThreadPoolExecutor(1, thread_name_prefix="gramian") as executor:
             waiting: deque[_Chunk] = deque()
             try:
                 while True:
@@ -180,15 +184,16 @@ class DeviceParsing:
         labels = [names[number] for number in found.label]
         sure = _calibrated(self._calibration, np.array(found.n_children) == 0, found.posterior)
         results: list[ParseResult | None] = []
-        for place, (request, about) in enumerate(reads):
-            first, last = found.first[place], found.first[place + 1]
-            if first == last:
-                results.append(None)
-                continue
-            tree = _tree(labels[first:last], found.n_children[first:last], request.tokens)
-            confidences = tuple(sure[first:last])
-            words, log_prob = tuple(request.tokens), found.log_prob[place]
-            results.append(ParseResult(tree, "parsed", log_prob, confidences, words, about.offsets))
+        with without_cycle_search():
+            for place, (request, about) in enumerate(reads):
+                first, last = found.first[place], found.first[place + 1]
+                if first == last:
+                    results.append(None)
+                    continue
+                tree = _tree(labels[first:last], found.n_children[first:last], request.tokens)
+                confidences = tuple(sure[first:last])
+                words, log_prob = tuple(request.tokens), found.log_prob[place]
+                results.append(ParseResult(tree, "parsed", log_prob, confidences, words, about.offsets))
         return results
 
     def from_forests(self, reads: Sequence[Read]) -> list[ParseResult | None]:
@@ -240,6 +245,17 @@ class _Chunk:
             results[place] = result
         for place, result in enumerate(results):
             yield self._parsing.one(self._reads[place]) if result is None else result
+
+
+@contextmanager
+def _quick_switches() -> Iterator[None]:
+    """Let threads take turns often, so that the one that keeps the device busy need not wait for the one that builds trees."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, _TURN))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def _tree(labels: Sequence[str], n_children: Sequence[int], words: Sequence[str]) -> Tree:
