@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, BinaryIO
 
 from gramian.corpora.inputs import Input, Kind
-from gramian.corpora.tables import Table
+from gramian.corpora.parquet_rows import Table
 from gramian.errors import InputError
 from gramian.io.files import TextLines, decompressed
 from gramian.parsing.sentence_forms import Form
