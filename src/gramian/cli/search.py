@@ -65,6 +65,9 @@ def search(
     if not quiet:
         for fault in seen.faults[:_MOST_FAULTS]:
             say(f"left out: {fault}")
+        if limit is not None and seen.matches >= limit:
+            say(f"stopped after {counted(limit, 'node')}")
+            return
         say(f"{counted(seen.matches, 'node')} in {seen.hits:,} of {counted(seen.trees, 'tree')}")
 
 

@@ -72,7 +72,7 @@ class CorpusStatus:
         ]
         told.append(f"{counted(self.sentences, 'sentence')}, {counted(self.words, 'word')}")
         if self.cpu_seconds:
-            told[-1] += f", {self.sentences / self.cpu_seconds:.1f} sentences a CPU second"
+            told[-1] += f", {self.sentences / self.cpu_seconds:.1f} a CPU second"
         if others := {
             name: count for name, count in self.statuses.items() if name not in ("parsed", "empty")
         }:

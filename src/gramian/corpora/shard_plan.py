@@ -10,16 +10,17 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, BinaryIO
 
 from gramian.corpora.inputs import Input, Kind
-from gramian.corpora.tables import Table
+from gramian.corpora.parquet_rows import Table
 from gramian.errors import InputError
 from gramian.io.files import TextLines, decompressed
 from gramian.parsing.sentence_forms import Form
 
 _LONGEST_PARAGRAPH = 8  # shards; a text without an empty line is cut at the end of a line then
+_HELD = 256  # lines
 _LOOKED_AT = 1 << 13  # bytes at the start of a file, in which a binary one has a zero
 
 
@@ -113,68 +114,75 @@ class _Counted:
     """A stream of lines that knows where it is, and the hash of what was read since it was asked."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+        self._readline = stream.readline
         self._hash = hashlib.sha256()
+        self._held: list[bytes] = []  # a hash takes much at once faster
         self.position = 0
 
     def readline(self, limit: int) -> bytes:
-        data = self._stream.readline(limit)
-        self._hash.update(data)
+        data = self._readline(limit)
+        self._held.append(data)
         self.position += len(data)
+        if len(self._held) > _HELD:
+            self._flush()
         return data
 
+    def _flush(self) -> None:
+        self._hash.update(b"".join(self._held))
+        self._held.clear()
+
     def digest(self) -> str:
+        self._flush()
         found, self._hash = self._hash.hexdigest(), hashlib.sha256()
         return found
 
 
-@dataclass
 class _Cutter:
     """Goes through the lines of a file, and cuts where it may."""
 
-    layout: Layout
-    repaired: int = 0
-    _before: Shard = field(default_factory=lambda: Shard(0, 0, 0, ""))
-    _is_sentence: bool = False
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._document, self._sentence, self._is_sentence = "", 0, False
+        self.repaired = 0
 
     def cut(self, stream: BinaryIO, name: str) -> Iterator[Shard]:
         counted = _Counted(stream)
         lines = TextLines(counted, name, repair=True)  # type: ignore[arg-type]
-        shard = self._before
-        for text in lines:
-            self._go_on(text)
-            size = counted.position - shard.start
-            if size >= self.layout.shard_size and self._may_cut(text, size):
-                yield replace(shard, end=counted.position, sha256=counted.digest())
-                shard = replace(self._before, number=shard.number + 1, start=counted.position)
+        size, is_conllu = self._layout.shard_size, self._layout.kind == "conllu"
+        shard, enough = Shard(0, 0, 0, ""), size
+        line = characters = 0
+        for text in lines:  # this loop reads all there is: it has few words
+            characters += len(text)
+            line += text[-1] == "\n"
+            if is_conllu:
+                self._follow(text)
+            if counted.position >= enough and self._may_cut(text, counted.position - shard.start):
+                end = counted.position
+                yield replace(shard, end=end, sha256=counted.digest())
+                about = line, characters, self._document, self._sentence
+                shard, enough = Shard(shard.number + 1, end, end, "", *about), end + size
         if counted.position > shard.start:
             yield replace(shard, end=counted.position, sha256=counted.digest())
         self.repaired = lines.repaired
 
-    def _go_on(self, text: str) -> None:
-        """Count a line, or a piece of one."""
-        before = self._before
-        changed: dict[str, Any] = {"character": before.character + len(text)}
-        if text.endswith("\n"):
-            changed["line"] = before.line + 1
-        if self.layout.kind == "conllu":
-            if text.startswith("# newdoc"):
-                changed |= {"document": text.partition("=")[2].strip(), "sentence": 0}
-            elif text[0].isdigit():
-                self._is_sentence = True
-            elif not text.strip() and self._is_sentence:
-                changed["sentence"] = before.sentence + 1
-                self._is_sentence = False
-        self._before = replace(before, **changed)
+    def _follow(self, text: str) -> None:
+        """Note which document and sentence of CoNLL-U a line is of."""
+        if text.startswith("# newdoc"):
+            self._document, self._sentence = text.partition("=")[2].strip(), 0
+        elif text[0].isdigit():
+            self._is_sentence = True
+        elif self._is_sentence and not text.strip():
+            self._sentence += 1
+            self._is_sentence = False
 
     def _may_cut(self, text: str, size: int) -> bool:
-        if not text.endswith("\n"):
+        if text[-1] != "\n":
             return False
-        if self.layout.kind == "conllu":
+        if self._layout.kind == "conllu":
             return not self._is_sentence and not text.strip()
-        if self.layout.kind == "jsonl" or self.layout.form != "text":
+        if self._layout.kind == "jsonl" or self._layout.form != "text":
             return True
-        return not text.strip() or size >= _LONGEST_PARAGRAPH * self.layout.shard_size
+        return not text.strip() or size >= _LONGEST_PARAGRAPH * self._layout.shard_size
 
 
 def _rows(table: Table, layout: Layout) -> Iterator[Shard]:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from gramian.corpora.inputs import Input
+from gramian.corpora.parquet_rows import Table
 from gramian.corpora.shard_plan import Layout, Shard
-from gramian.corpora.tables import Table
 from gramian.errors import InputError
 from gramian.io.files import TextLines, decompressed
 from gramian.parsing.parser import Parser

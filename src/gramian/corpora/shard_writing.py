@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import IO, Any, Literal, TypeAlias, cast, get_args
 
+from gramian.corpora.parquet_rows import parquet
 from gramian.corpora.shard_reading import Piece
-from gramian.corpora.tables import parquet
 from gramian.errors import OptionError
 from gramian.io.files import as_text
 from gramian.parsing.result import ParseResult

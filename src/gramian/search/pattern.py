@@ -12,23 +12,6 @@ from typing import TypeAlias
 
 from gramian.errors import InputError
 
-_RELATIONS = {
-    "<": "is the parent of",
-    ">": "is a child of",
-    "<<": "is above",
-    ">>": "is below",
-    "<:": "has as its only child",
-    ">:": "is the only child of",
-    "$": "is a sister of",
-    "$.": "is the sister just before",
-    "$,": "is the sister just after",
-    "$..": "is a sister before",
-    "$,,": "is a sister after",
-    ".": "ends where there begins",
-    ",": "begins where there ends",
-    "..": "is before",
-    ",,": "is after",
-}
 _SAME = {"$+": "$.", "$-": "$,", "$++": "$..", "$--": "$,,", "<,": "<1", ">,": ">1", "<-": "<-1", ">-": ">-1"}
 _PLACED = re.compile(r"([<>])(-?[1-9][0-9]*)\Z")
 

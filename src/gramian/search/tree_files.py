@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from gramian.corpora.inputs import Input, find_inputs
-from gramian.corpora.tables import parquet
+from gramian.corpora.parquet_rows import parquet
 from gramian.errors import InputError
 from gramian.io.files import TextLines, decompressed
 from gramian.parsing.sentence_forms import whole_lines

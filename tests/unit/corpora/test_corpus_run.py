@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tiny_grammar import FIXTURES
 
-from gramian.corpora import corpus_run
+from gramian.corpora import corpus_run, shard_work
 from gramian.corpora.corpus_run import parse_corpus
 from gramian.corpora.corpus_status import corpus_status
 from gramian.corpora.inputs import find_inputs
@@ -259,6 +259,19 @@ def test_processes_give_the_same_bytes(corpus, tmp_path):
     report = parsed(corpus, tmp_path / "two", shard_size=30, n_jobs=2)
     assert report.sentences == 18
     assert outputs(tmp_path / "one") == outputs(tmp_path / "two")
+
+
+def test_a_process_loads_the_model_once(corpus, tmp_path, monkeypatch):
+    loaded = []
+    load = shard_work.load
+    monkeypatch.setattr(
+        shard_work, "load", lambda *given, **options: loaded.append(given) or load(*given, **options)
+    )
+    monkeypatch.setattr(shard_work, "_loaded", {})
+    assert parsed(corpus, tmp_path / "out", shard_size=30).shards == 9
+    assert len(loaded) == 1
+    assert parsed(corpus, tmp_path / "out", shard_size=30, options={"decoder": "viterbi"}).shards == 9
+    assert len(loaded) == 2
 
 
 def test_an_output_has_one_writer(corpus, tmp_path):
