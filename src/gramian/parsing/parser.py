@@ -19,7 +19,7 @@ from gramian.chart.backend import ChartInput
 from gramian.chart.chart_parser import ChartParser
 from gramian.chart.combine import EXPERT_WEIGHT, WeightedExpert
 from gramian.chart.constraints import Constraints
-from gramian.chart.decode import DECODERS, RECALL_PENALTY
+from gramian.chart.decode import DECODERS, NEURAL_RECALL_PENALTY, RECALL_PENALTY
 from gramian.chart.derivations import log_probabilities, sample
 from gramian.chart.forest import Forest, Pruning
 from gramian.chart.readout import Decoded, to_tree
@@ -58,8 +58,9 @@ class Parser:
     model : Model or LPCFG
     decoder : str
         What makes a tree the best: one of :data:`gramian.chart.decode.DECODERS`.
-    recall_penalty : float
-        What a bracket costs under the decoder ``max-recall``; with 0 every bracket that has any probability is worth having.
+    recall_penalty : float, optional
+        What a bracket costs under the decoder ``max-recall``; with 0 every bracket that has any probability is worth having. By default
+        0.5, and 0.4 for a model that has a neural expert.
     combination : str
         How the grammars of a model that holds several are combined: one of
         :data:`gramian.chart.combine.COMBINATIONS`.
@@ -98,7 +99,7 @@ class Parser:
         model: Model | LPCFG,
         *,
         decoder: str = "max-recall",
-        recall_penalty: float = RECALL_PENALTY,
+        recall_penalty: float | None = None,
         combination: str = "product",
         pruning: Pruning = Pruning(),
         rerank: bool = True,
@@ -111,6 +112,8 @@ class Parser:
         self.model = model if isinstance(model, Model) else Model(model)
         self.limits = Limits(max_length, max_seconds, max_memory)
         self.decoder = _known_decoder(decoder)
+        if recall_penalty is None:
+            recall_penalty = RECALL_PENALTY if self.model.neural is None else NEURAL_RECALL_PENALTY
         if not recall_penalty >= 0:
             raise OptionError(f"recall_penalty must be at least 0, got {recall_penalty}")
         self.recall_penalty = float(recall_penalty)

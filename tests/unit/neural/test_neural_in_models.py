@@ -243,3 +243,9 @@ def test_trees_of_the_treebank_come_as_often_as_text_has_words(monkeypatch):
     assert seen["judges"] == TREES[9::10]
     learnt = [tree for place, tree in enumerate(TREES, 1) if place % 10]
     assert seen["trees"] == [*learnt * 3, *TREES * 3]
+
+
+def test_brackets_cost_less_beside_a_net(model):
+    assert Parser(model).recall_penalty == 0.4
+    assert Parser(replace(model, neural=None)).recall_penalty == 0.5
+    assert Parser(model, recall_penalty=0.5).recall_penalty == 0.5
