@@ -55,7 +55,7 @@ def _pair_room(n_symbols):
 
     There is room for all pairs of a split beside as many as may wait.
     """
-    size = _PAIRS + n_symbols * (n_symbols + _FOUR)
+    size = _PAIRS + n_symbols * n_symbols + 1
     return (
         np.empty(size, np.int32),
         np.empty(size, np.float64),
@@ -80,7 +80,7 @@ def coarse_inside(tags, g, guesses, allowed, limits):
     before, after, before_scale, after_scale = guesses
     allowed_row, allowed_symbols = allowed
     n_cells, begin = n * (n + 1) // 2, _width_starts(n)
-    room = _ITEMS_A_CELL * n_cells + n_symbols + _FOUR
+    room = _ITEMS_A_CELL * n_cells + n_symbols
     item_symbol, item_inside = np.empty(room, np.int32), np.empty(room, np.float64)
     right_symbol, right_inside = np.empty(room, np.int32), np.empty(room, np.float64)
     right_item = np.empty(room, np.int32)
@@ -96,7 +96,7 @@ def coarse_inside(tags, g, guesses, allowed, limits):
     value_bits, merit_bits = value.view(np.int64), merit.view(np.int64)
     most_bits, largest_bits = most.view(np.int64), largest.view(np.int64)
     blocks, products, _, _ = _pair_room(g.n_symbols)
-    pair_block, columns = g.pair_block, np.uintp(g.n_symbols + 1)
+    pair_block, columns = g.pair_block, np.uintp(g.n_symbols)
     live_left, live_right = np.empty(n, np.int64), np.empty(n, np.int64)
     n_items, n_rights = 0, 0
     for width in range(1, n + 1):
@@ -108,7 +108,7 @@ def coarse_inside(tags, g, guesses, allowed, limits):
             row_allowed = allowed_symbols[allowed_row[cell]]
             if n_items + n_symbols > item_symbol.shape[0]:
                 item_symbol, item_inside = _grown(item_symbol, n_items), _grown(item_inside, n_items)
-            if n_rights + n_symbols + _FOUR > right_symbol.shape[0]:
+            if n_rights + n_symbols > right_symbol.shape[0]:
                 right_symbol, right_inside = _grown(right_symbol, n_rights), _grown(right_inside, n_rights)
                 right_item = _grown(right_item, n_rights)
             reference, n_live = 0, 0
@@ -214,9 +214,6 @@ def coarse_inside(tags, g, guesses, allowed, limits):
                     right_symbol[n_rights], right_inside[n_rights] = item_symbol[item], item_inside[item]
                     right_item[n_rights] = item
                     n_rights += 1
-            while (n_rights - cell_right[cell]) % _FOUR:
-                right_symbol[n_rights], right_inside[n_rights], right_item[n_rights] = n_symbols, 0.0, 0
-                n_rights += 1
             cell_right[cell + 1] = n_rights
     cell_first[n_cells] = n_items
     return Cells(
@@ -253,7 +250,7 @@ def coarse_edges(n, cells, posterior, g, limits, edges):
     )  # posterior of a live phrase, for each unit of inside value
     share_per_value = np.zeros(n_phrases, np.float64)
     blocks, products, lefts, rights = _pair_room(g.n_symbols)
-    pair_block, columns = g.pair_block, np.uintp(g.n_symbols + 1)
+    pair_block, columns = g.pair_block, np.uintp(g.n_symbols)
     for width in range(n, 0, -1):
         for start in range(n - width + 1):
             cell = begin[width] + start

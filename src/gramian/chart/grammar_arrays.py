@@ -31,7 +31,9 @@ class GrammarArrays(NamedTuple):
     rule_right: Ints
     rule_parent: Ints
     rule_weight: Doubles
-    pair_block: Ints  # (n_symbols, n_symbols + 1): a left and a right child's first block of rules, 0 where there is none
+    pair_block: (
+        Ints  # (n_symbols ** 2,): a left and a right child's first block of rules, 0 where there is none
+    )
     block_count: Ints  # of a pair's first block, how many the pair has
     slot_parent: Ints  # of each rule in the blocks; behind all phrases where there is none
     slot_weight: Doubles
@@ -67,12 +69,10 @@ def grammar_arrays(grammar: LPCFG, coarse: CoarseRules) -> GrammarArrays:
     can_be_right[right] = True
     can_be_right[g.n_phrases :] = True
     owner = np.repeat(np.arange(n), g.n_states)
-    pairs, first, counts = np.unique(
-        left.astype(np.int64) * (n + 1) + right, return_index=True, return_counts=True
-    )
+    pairs, first, counts = np.unique(left.astype(np.int64) * n + right, return_index=True, return_counts=True)
     blocks = -(-counts // BLOCK)
     block = 1 + blocks.cumsum() - blocks
-    pair_block, block_count = np.zeros(n * (n + 1), np.int32), np.zeros(1 + blocks.sum(), np.int32)
+    pair_block, block_count = np.zeros(n * n, np.int32), np.zeros(1 + blocks.sum(), np.int32)
     pair_block[pairs], block_count[block] = block, blocks
     slot = np.arange(len(left)) + np.repeat(BLOCK * block - first, counts)
     slot_parent = g.n_phrases + np.arange(BLOCK * len(block_count), dtype=np.int32) % BLOCK
