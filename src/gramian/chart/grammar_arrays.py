@@ -69,7 +69,9 @@ def grammar_arrays(grammar: LPCFG, coarse: CoarseRules) -> GrammarArrays:
     can_be_right[right] = True
     can_be_right[g.n_phrases :] = True
     owner = np.repeat(np.arange(n), g.n_states)
-    pairs, first, counts = np.unique(left.astype(np.int64) * n + right, return_index=True, return_counts=True)
+    keys = left.astype(np.int64) * n + right  # in rising order
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    pairs, counts = keys[first], np.diff(first, append=len(keys))
     blocks = -(-counts // BLOCK)
     block = 1 + blocks.cumsum() - blocks
     pair_block, block_count = np.zeros(n * n, np.int32), np.zeros(1 + blocks.sum(), np.int32)
