@@ -26,7 +26,7 @@ import numpy as np
 
 import gramian.parsing.result
 from benchmarks import machine
-from gramian.chart import coarse_kernels, fine_kernels
+from gramian.chart import coarse_kernels, fine_kernels, two_state_kernels
 from gramian.chart.chart_parser import Forest, Pruning
 from gramian.chart.coarse_arrays import CoarseForest
 from gramian.chart.decode import DECODERS
@@ -44,6 +44,7 @@ UNPRUNED = Pruning(beam=0.0, item=1e-8, edge=1e-9, fine=0.0, guess=0.0, split=0.
 STAGES: tuple[tuple[Any, str, str], ...] = (
     (WordTable, "look_up", "lexicon"),
     (coarse_kernels, "pruned_forest", "coarse"),
+    (two_state_kernels, "likely_part", "two states"),
     (fine_kernels, "fine_forest", "fine"),
     (gramian.parsing.result, "decode", "decode"),
     (gramian.parsing.result, "confidences", "confidences"),
@@ -154,6 +155,7 @@ def breakdown(parser: Parser, sentences: list[list[str]]) -> dict[str, Any]:
     limit = machine.multiply_adds_per_second()
     return {
         "milliseconds a sentence": {name: round(1e3 * value / count, 3) for name, value in spent.items()},
+        "share of all time": {name: round(value / total, 3) for name, value in spent.items()},
         "items": round(items / count), "edges": round(edges / count), "status": dict(statuses),
         "multiply-adds a sentence, fine pass": round(work / count),
         "multiply-adds a second, limit of one core": round(limit),

@@ -34,13 +34,16 @@ class Guesses(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """The coarse chart; of a cell's items those that can be right children come first."""
+    """The coarse chart: its items, and those of them that can be right children once more, together."""
 
     symbol: Any  # int32, of items
     inside: Any  # float64, scaled per cell
     first: Any  # (n_cells + 1,) int32: a cell's items
     child_first: Any  # (n_cells,) int32: its first that can stand beside another
-    right_end: Any  # (n_cells,) int32: the end of those that can be right children
+    right: Any  # (n_cells + 1,) int32: where a cell's right children begin
+    right_symbol: Any  # int32
+    right_inside: Any
+    right_item: Any  # int32
     scale: Any  # (n_cells,) int64: which power of two a cell's values were divided by
 
 

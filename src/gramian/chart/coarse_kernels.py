@@ -12,13 +12,17 @@ import math
 
 import numpy as np
 
-from gramian.chart.coarse_arrays import Cells, CoarseForest, EdgeList, Guesses
+from gramian.chart.coarse_arrays import Cells, CoarseForest, EdgeList
+from gramian.chart.grammar_arrays import BLOCK as _FOUR
+from gramian.chart.guess_kernels import outside_guesses
 from gramian.jit import kernel
 
 _LOG_TWO = math.log(2)
 _NOTHING = -(1 << 60)
 _POWER = 0.5 ** np.arange(400)  # down to what does not count
 _ITEMS_A_CELL, _EDGES = 8, 8192  # room to begin with
+_ONE, _TWO, _THREE = (np.uintp(n) for n in range(1, 4))
+_PAIRS = 2048  # of children: when more are listed, they are worked through
 _WIDE, _WIDE_RATE = 20.0, -0.5  # guesses of spans of more words are trusted less, by this power of e a word
 
 
@@ -37,17 +41,27 @@ def _grown(array, size):
 
 
 @kernel
-def _right_children_first(can_be_right, n_phrases):
-    """Return the phrases, those that can be right children before the others, and how many those are."""
-    phrases = np.empty(n_phrases, np.int32)
-    count = 0
-    for wanted in (True, False):
-        n_right = count
-        for symbol in range(n_phrases):
-            if can_be_right[symbol] == wanted:
-                phrases[count] = symbol
-                count += 1
-    return phrases, n_right
+def _width_starts(n):
+    """Return the number of the first span of each width from 0 to `n`."""
+    starts = np.empty(n + 1, np.int64)
+    for width in range(n + 1):
+        starts[width] = cell_number(0, width, n)
+    return starts
+
+
+@kernel
+def _pair_room(n_symbols):
+    """Return room for pairs of children: the first block of their rules, their product, the left item, the place of the right one.
+
+    There is room for all pairs of a split beside as many as may wait.
+    """
+    size = _PAIRS + n_symbols * n_symbols + 1
+    return (
+        np.empty(size, np.int32),
+        np.empty(size, np.float64),
+        np.empty(size, np.int32),
+        np.empty(size, np.int32),
+    )
 
 
 @kernel
@@ -62,45 +76,54 @@ def coarse_inside(tags, g, guesses, allowed, limits):
     n_phrases = n_symbols - g.before.shape[0] + 1
     tag_start, tag_symbol, tag_score = tags.start, tags.symbol, tags.score
     unary_start, unary_parent, unary_weight = g.unary_first, g.unary_parent, g.unary_weight
-    left_start, rule_right, rule_parent = g.left_start, g.rule_right, g.rule_parent
-    rule_weight = g.rule_weight
+    block_count, slot_parent, slot_weight = g.block_count, g.slot_parent, g.slot_weight
     before, after, before_scale, after_scale = guesses
     allowed_row, allowed_symbols = allowed
-    n_cells = n * (n + 1) // 2
-    item_symbol = np.empty(_ITEMS_A_CELL * n_cells + n_symbols, np.int32)
-    item_inside = np.empty(_ITEMS_A_CELL * n_cells + n_symbols, np.float64)
+    n_cells, begin = n * (n + 1) // 2, _width_starts(n)
+    room = _ITEMS_A_CELL * n_cells + n_symbols
+    item_symbol, item_inside = np.empty(room, np.int32), np.empty(room, np.float64)
+    right_symbol, right_inside = np.empty(room, np.int32), np.empty(room, np.float64)
+    right_item = np.empty(room, np.int32)
     cell_first = np.zeros(n_cells + 1, np.int32)
     cell_child_first = np.zeros(n_cells, np.int32)
-    cell_right_end = np.zeros(n_cells, np.int32)
+    cell_right = np.zeros(n_cells + 1, np.int32)
     cell_scale = np.zeros(n_cells, np.int64)
-    value, merit = np.zeros(n_phrases, np.float64), np.empty(n_phrases, np.float64)
-    phrases, n_right_phrases = _right_children_first(g.can_be_right, n_phrases)
-    # Products of left and right child, summed over split points: a row for each left child that the cell has met.
-    products = np.empty(n_symbols * n_symbols, np.float64)
-    lefts, row_of = np.empty(n_symbols, np.int32), np.full(n_symbols, -1, np.int32)
-    n_items = 0
+    # Merits are looked through in eights, which are passed over if their largest is too small. The bits of numbers that are not negative
+    # have the order of the numbers, and the largest of whole numbers is found in vectors.
+    n_eights = (n_phrases + 7) // 8
+    value, merit = np.zeros(8 * n_eights + _FOUR, np.float64), np.zeros(8 * n_eights, np.float64)
+    most, largest = np.empty(n_eights, np.float64), np.empty(1, np.float64)
+    value_bits, merit_bits = value.view(np.int64), merit.view(np.int64)
+    most_bits, largest_bits = most.view(np.int64), largest.view(np.int64)
+    blocks, products, _, _ = _pair_room(g.n_symbols)
+    pair_block, columns = g.pair_block, np.uintp(g.n_symbols)
+    live_left, live_right = np.empty(n, np.int64), np.empty(n, np.int64)
+    n_items, n_rights = 0, 0
     for width in range(1, n + 1):
         for start in range(n - width + 1):
-            end = start + width
-            cell = cell_number(start, end, n)
+            end, cell = start + width, begin[width] + start
             cell_first[cell] = n_items
             cell_child_first[cell] = n_items
-            cell_right_end[cell] = n_items
+            cell_right[cell] = n_rights
             row_allowed = allowed_symbols[allowed_row[cell]]
             if n_items + n_symbols > item_symbol.shape[0]:
-                item_symbol = _grown(item_symbol, n_items)
-                item_inside = _grown(item_inside, n_items)
-            reference = 0
+                item_symbol, item_inside = _grown(item_symbol, n_items), _grown(item_inside, n_items)
+            if n_rights + n_symbols > right_symbol.shape[0]:
+                right_symbol, right_inside = _grown(right_symbol, n_rights), _grown(right_inside, n_rights)
+                right_item = _grown(right_item, n_rights)
+            reference, n_live = 0, 0
             if width > 1:
                 reference = _NOTHING
-                for split in range(start + 1, end):
-                    left_cell, right_cell = cell_number(start, split, n), cell_number(split, end, n)
+                for part in range(1, width):
+                    left_cell, right_cell = begin[part] + start, begin[width - part] + start + part
                     if (
                         cell_child_first[left_cell] < cell_first[left_cell + 1]
-                        and cell_child_first[right_cell] < cell_right_end[right_cell]
+                        and cell_right[right_cell] < cell_right[right_cell + 1]
                     ):
                         reference = max(reference, int(cell_scale[left_cell] + cell_scale[right_cell]))
-                if reference == _NOTHING:
+                        live_left[n_live], live_right[n_live] = left_cell, right_cell
+                        n_live += 1
+                if n_live == 0:
                     continue
             # A guess of the posterior is value * before * after * exp(scale).
             scale = before_scale[start] + after_scale[end] + reference * _LOG_TWO
@@ -117,83 +140,86 @@ def coarse_inside(tags, g, guesses, allowed, limits):
                     n_items += 1
                     for rule in range(unary_start[symbol], unary_start[symbol + 1]):
                         value[unary_parent[rule]] += unary_weight[rule] * tag_score[tag]
-                cell_right_end[cell] = n_items
                 if not row_allowed[n_phrases]:
                     cell_child_first[cell] = n_items
             if allowed_row[cell] > 0 and not row_allowed[:n_phrases].any():
-                value[:] = 0.0
-                continue
-            n_lefts = 0
-            for split in range(start + 1, end):
-                left_cell, right_cell = cell_number(start, split, n), cell_number(split, end, n)
-                first, last = np.uintp(cell_child_first[right_cell]), np.uintp(cell_right_end[right_cell])
-                left, left_end = np.uintp(cell_child_first[left_cell]), np.uintp(cell_first[left_cell + 1])
-                if left == left_end or first == last:
-                    continue
+                n_live = 0
+            count = np.uintp(0)
+            for place in range(n_live):
+                left_cell, right_cell = live_left[place], live_right[place]
                 shift = reference - cell_scale[left_cell] - cell_scale[right_cell]
-                if shift >= _POWER.shape[0]:
-                    continue
-                factor = _POWER[shift]
-                while left < left_end:
-                    symbol = item_symbol[left]
-                    if row_of[symbol] < 0:
-                        row_of[symbol] = n_lefts
-                        lefts[n_lefts] = symbol
-                        row = np.uintp(n_lefts * n_symbols)
-                        n_lefts += 1
-                        for i in range(row, row + np.uintp(n_symbols)):
-                            products[i] = 0.0
-                    left_value = item_inside[left] * factor
-                    row = np.uintp(row_of[symbol] * n_symbols)
-                    for right in range(first, last):
-                        products[row + np.uintp(item_symbol[right])] += left_value * item_inside[right]
-                    left += np.uintp(1)
-            for place in range(n_lefts):
-                symbol = lefts[place]
-                row_of[symbol] = -1
-                row = np.uintp(place * n_symbols)
-                for rule in range(np.uintp(left_start[symbol]), np.uintp(left_start[symbol + 1])):
-                    value[np.uintp(rule_parent[rule])] += (
-                        rule_weight[rule] * products[row + np.uintp(rule_right[rule])]
+                if shift < _POWER.shape[0]:
+                    left, left_end = (
+                        np.uintp(cell_child_first[left_cell]),
+                        np.uintp(cell_first[left_cell + 1]),
                     )
+                    first, last = np.uintp(cell_right[right_cell]), np.uintp(cell_right[right_cell + 1])
+                    factor = _POWER[shift]
+                    while left < left_end:
+                        left_value, row = item_inside[left] * factor, np.uintp(item_symbol[left]) * columns
+                        for right in range(first, last):
+                            block = pair_block[row + np.uintp(right_symbol[right])]
+                            blocks[count], products[count] = block, left_value * right_inside[right]
+                            count += np.uintp(block != 0)
+                        left += _ONE
+                if count <= np.uintp(_PAIRS) and place < n_live - 1:
+                    continue
+                for pair in range(count):
+                    block, product = np.uintp(blocks[pair]), products[pair]
+                    slot = block * np.uintp(_FOUR)
+                    last = slot + np.uintp(block_count[block]) * np.uintp(_FOUR)
+                    while slot < last:
+                        value[np.uintp(slot_parent[slot])] += slot_weight[slot] * product
+                        value[np.uintp(slot_parent[slot + _ONE])] += slot_weight[slot + _ONE] * product
+                        value[np.uintp(slot_parent[slot + _TWO])] += slot_weight[slot + _TWO] * product
+                        value[np.uintp(slot_parent[slot + _THREE])] += slot_weight[slot + _THREE] * product
+                        slot += np.uintp(_FOUR)
+                count = np.uintp(0)
             if allowed_row[cell] > 0:
                 for symbol in range(n_phrases):
                     if not row_allowed[symbol]:
                         value[symbol] = 0.0
             # Which of the phrases stay: those whose guess is near the best of the cell.
-            best, largest = 0.0, 0.0
             left_guess, right_guess = before[start], after[end]
             for symbol in range(n_phrases):
                 merit[symbol] = value[symbol] * left_guess[symbol] * right_guess[symbol]
-                largest = max(largest, value[symbol])
-                best = max(best, merit[symbol])
-            floor = max(limits.beam * best, least)
+            best = np.int64(0)
+            for eight in range(n_eights):
+                bits = np.int64(0)
+                for symbol in range(8 * eight, 8 * eight + 8):
+                    bits = max(bits, merit_bits[symbol])
+                most_bits[eight] = bits
+                best = max(best, bits)
+            largest_bits[0] = best
+            floor = max(limits.beam * largest[0], least)
+            best = np.int64(0)
+            for symbol in range(n_phrases):
+                best = max(best, value_bits[symbol])
+            largest_bits[0] = best
             rescale = 1.0
-            if width > 1 and largest > 0:
-                exponent = math.frexp(largest)[1]
+            if width > 1 and largest[0] > 0:
+                exponent = math.frexp(largest[0])[1]
                 cell_scale[cell] = reference + exponent
-                rescale = 2.0**-exponent
-            for place in range(n_phrases):
-                if place == n_right_phrases:
-                    cell_right_end[cell] = n_items
-                symbol = phrases[place]
-                if merit[symbol] >= floor and value[symbol] > 0:
-                    item_symbol[n_items] = symbol
-                    item_inside[n_items] = value[symbol] * rescale
-                    n_items += 1
-            if n_right_phrases == n_phrases:
-                cell_right_end[cell] = n_items
+                rescale = math.ldexp(1.0, -exponent)
+            for eight in range(n_eights):
+                if most[eight] >= floor:
+                    for symbol in range(8 * eight, min(8 * eight + 8, n_phrases)):
+                        if merit[symbol] >= floor and value[symbol] > 0:
+                            item_symbol[n_items] = symbol
+                            item_inside[n_items] = value[symbol] * rescale
+                            n_items += 1
             value[:] = 0.0
+            for item in range(cell_child_first[cell], n_items):
+                if g.can_be_right[item_symbol[item]]:
+                    right_symbol[n_rights], right_inside[n_rights] = item_symbol[item], item_inside[item]
+                    right_item[n_rights] = item
+                    n_rights += 1
+            cell_right[cell + 1] = n_rights
     cell_first[n_cells] = n_items
     return Cells(
-        item_symbol[:n_items], item_inside[:n_items], cell_first, cell_child_first, cell_right_end, cell_scale
-    )
-
-
-@kernel
-def _put(edges, place, parent, left, right, rule, share, posterior):
-    edges.parent[place], edges.left[place], edges.right[place] = parent, left, right
-    edges.rule[place], edges.share[place], edges.posterior[place] = rule, share, posterior
+        item_symbol[:n_items], item_inside[:n_items], cell_first, cell_child_first, cell_right, right_symbol, right_inside,
+        right_item, cell_scale,
+    )  # fmt: skip
 
 
 @kernel
@@ -203,26 +229,38 @@ def coarse_edges(n, cells, posterior, g, limits, edges):
     `posterior` (n_items,) float64 comes in with the posteriors of being the root. Cells without an item above the threshold are left
     alone, which is most of them. Returns the number of edges, which may be more than `edges` has room for: then only as many are there.
     """
-    n_symbols = g.n_symbols
-    n_phrases = n_symbols - g.before.shape[0] + 1
-    item_symbol, item_inside, cell_first, cell_child_first, cell_right_end, cell_scale = cells
-    pair_start, rule_parent, rule_weight = g.pair_start, g.rule_parent, g.rule_weight
+    n_phrases = g.n_symbols - g.before.shape[0] + 1
+    item_symbol, item_inside, cell_first, cell_child_first = (
+        cells.symbol,
+        cells.inside,
+        cells.first,
+        cells.child_first,
+    )
+    cell_right, right_item, cell_scale = cells.right, cells.right_item, cells.scale
+    right_symbol, right_inside, slot_rule = cells.right_symbol, cells.right_inside, g.slot_rule
+    block_count, slot_parent, slot_weight = g.block_count, g.slot_parent, g.slot_weight
     unary_start, unary_parent, unary_weight = g.unary_first, g.unary_parent, g.unary_weight
     item_threshold, edge_threshold = limits.item, limits.edge
-    room = edges.parent.shape[0]
-    n_edges = 0
+    edge_parent, edge_left, edge_right, edge_rule, edge_share, edge_posterior = edges
+    room = edge_parent.shape[0]
+    n_edges, begin = 0, _width_starts(n)
     item_of = np.full(n_phrases, -1, np.int32)
-    per_value = np.zeros(n_phrases, np.float64)  # posterior of a live phrase, for each unit of inside value
+    per_value = np.zeros(
+        n_phrases + _FOUR, np.float64
+    )  # posterior of a live phrase, for each unit of inside value
+    share_per_value = np.zeros(n_phrases, np.float64)
+    blocks, products, lefts, rights = _pair_room(g.n_symbols)
+    pair_block, columns = g.pair_block, np.uintp(g.n_symbols)
     for width in range(n, 0, -1):
         for start in range(n - width + 1):
-            end = start + width
-            cell = cell_number(start, end, n)
+            cell = begin[width] + start
             alive = False
             for item in range(cell_first[cell], cell_first[cell + 1]):
                 symbol, mass = item_symbol[item], posterior[item]
                 if symbol < n_phrases and mass > 0 and mass >= item_threshold:
                     item_of[symbol] = item
                     per_value[symbol] = mass / item_inside[item]
+                    share_per_value[symbol] = 1 / item_inside[item]
                     alive = True
             if not alive:
                 continue
@@ -238,46 +276,66 @@ def coarse_edges(n, cells, posterior, g, limits, edges):
                         posterior[item] += mass
                         if mass > 0 and mass >= edge_threshold:
                             if n_edges < room:
-                                share = value / item_inside[item_of[parent]]
-                                _put(edges, n_edges, item_of[parent], item, -1, rule, share, mass)
+                                edge_parent[n_edges], edge_left[n_edges] = item_of[parent], item
+                                edge_right[n_edges], edge_rule[n_edges] = -1, rule
+                                edge_share[n_edges] = value * share_per_value[parent]
+                                edge_posterior[n_edges] = mass
                             n_edges += 1
-            for split in range(start + 1, end):
-                left_cell, right_cell = cell_number(start, split, n), cell_number(split, end, n)
-                first, last = np.uintp(cell_child_first[right_cell]), np.uintp(cell_right_end[right_cell])
-                if cell_child_first[left_cell] == cell_first[left_cell + 1] or first == last:
-                    continue
+            count = np.uintp(0)
+            for part in range(1, width):
+                left_cell, right_cell = begin[part] + start, begin[width - part] + start + part
+                left, left_end = np.uintp(cell_child_first[left_cell]), np.uintp(cell_first[left_cell + 1])
+                first, last = np.uintp(cell_right[right_cell]), np.uintp(cell_right[right_cell + 1])
                 shift = cell_scale[cell] - cell_scale[left_cell] - cell_scale[right_cell]
-                if shift >= _POWER.shape[0]:
+                if left < left_end and first < last and shift < _POWER.shape[0]:
+                    factor = _POWER[shift] if shift >= 0 else 2.0**-shift
+                    while left < left_end:
+                        left_value, row = item_inside[left] * factor, np.uintp(item_symbol[left]) * columns
+                        for right in range(first, last):
+                            block = pair_block[row + np.uintp(right_symbol[right])]
+                            blocks[count], products[count] = block, left_value * right_inside[right]
+                            lefts[count], rights[count] = left, right
+                            count += np.uintp(block != 0)
+                        left += _ONE
+                if count <= np.uintp(_PAIRS) and part < width - 1:
                     continue
-                factor = _POWER[max(shift, 0)] if shift >= 0 else 2.0**-shift
-                for left in range(cell_child_first[left_cell], cell_first[left_cell + 1]):
-                    left_value = item_inside[left] * factor
-                    row = np.uintp(item_symbol[left] * n_symbols)
-                    left_mass = 0.0
-                    for right in range(first, last):
-                        pair = row + np.uintp(item_symbol[right])
-                        first_rule = np.uintp(pair_start[pair])
-                        last_rule = np.uintp(pair_start[pair + np.uintp(1)])
-                        if first_rule == last_rule:
-                            continue
-                        product = left_value * item_inside[right]
-                        pair_mass = 0.0
-                        for rule in range(first_rule, last_rule):
-                            pair_mass += rule_weight[rule] * per_value[np.uintp(rule_parent[rule])]
-                        pair_mass *= product
-                        left_mass += pair_mass
-                        posterior[right] += pair_mass
-                        if pair_mass < edge_threshold or pair_mass == 0:
-                            continue
-                        for rule in range(first_rule, last_rule):
-                            parent = rule_parent[rule]
-                            mass = product * rule_weight[rule] * per_value[parent]
-                            if mass > 0 and mass >= edge_threshold:
-                                if n_edges < room:
-                                    share = product * rule_weight[rule] / item_inside[item_of[parent]]
-                                    _put(edges, n_edges, item_of[parent], left, right, rule, share, mass)
-                                n_edges += 1
-                    posterior[left] += left_mass
+                n_likely = np.uintp(0)
+                for pair in range(count):
+                    block = np.uintp(blocks[pair])
+                    slot = block * np.uintp(_FOUR)
+                    last = slot + np.uintp(block_count[block]) * np.uintp(_FOUR)
+                    mass = 0.0
+                    while slot < last:
+                        mass += slot_weight[slot] * per_value[np.uintp(slot_parent[slot])]
+                        mass += slot_weight[slot + _ONE] * per_value[np.uintp(slot_parent[slot + _ONE])]
+                        mass += slot_weight[slot + _TWO] * per_value[np.uintp(slot_parent[slot + _TWO])]
+                        mass += slot_weight[slot + _THREE] * per_value[np.uintp(slot_parent[slot + _THREE])]
+                        slot += np.uintp(_FOUR)
+                    mass *= products[pair]
+                    posterior[np.uintp(lefts[pair])] += mass
+                    posterior[np.uintp(right_item[np.uintp(rights[pair])])] += mass
+                    # Those that have a likely edge move to the front.
+                    blocks[n_likely], products[n_likely] = blocks[pair], products[pair]
+                    lefts[n_likely], rights[n_likely] = lefts[pair], rights[pair]
+                    n_likely += np.uintp(mass > 0 and mass >= edge_threshold)
+                for pair in range(n_likely):
+                    block, product = np.uintp(blocks[pair]), products[pair]
+                    slot = block * np.uintp(_FOUR)
+                    for at in range(slot, slot + np.uintp(block_count[block]) * np.uintp(_FOUR)):
+                        parent = np.uintp(slot_parent[at])
+                        value = product * slot_weight[at]
+                        mass = value * per_value[parent]
+                        if mass > 0 and mass >= edge_threshold:
+                            if n_edges < room:
+                                edge_parent[n_edges], edge_left[n_edges] = item_of[parent], lefts[pair]
+                                edge_right[n_edges], edge_rule[n_edges] = (
+                                    right_item[rights[pair]],
+                                    slot_rule[at],
+                                )
+                                edge_share[n_edges] = value * share_per_value[parent]
+                                edge_posterior[n_edges] = mass
+                            n_edges += 1
+                count = np.uintp(0)
             for item in range(cell_first[cell], cell_first[cell + 1]):
                 if item_symbol[item] < n_phrases:
                     item_of[item_symbol[item]] = -1
@@ -339,64 +397,11 @@ def keep_likely(posterior, item_threshold, edges):
 
 
 @kernel
-def outside_guesses(tags, g):
-    """Guess what stands around each symbol from a chain of tags (Caraballo & Charniak 1998).
-
-    Guesses are the chance of a symbol to begin / end at a position, given the words before / after it; divided by the probability of all
-    words, which both scales share.
-    """
-    n_phrases, n_tags = g.n_symbols - g.before.shape[0] + 1, g.before.shape[0] - 1
-    share = np.zeros(n_tags, np.float64)
-    for row in range(n_tags + 1):
-        for tag in range(n_tags):
-            share[tag] += g.before[row, n_phrases + tag]
-    before, before_scale = _chain(tags, g.before, share, n_phrases, 1)
-    after, after_scale = _chain(tags, g.after, np.ones(n_tags, np.float64), n_phrases, -1)
-    total = 0.0
-    for tag in range(tags.start[0], tags.start[1]):
-        total += before[0, tags.symbol[tag]] * tags.score[tag] * after[1, tags.symbol[tag]]
-    if total > 0:
-        shift = np.log(total) + after_scale[1]
-        for position in range(after_scale.shape[0]):
-            after_scale[position] -= shift
-    return Guesses(before, after, before_scale, after_scale)
-
-
-@kernel
-def _chain(tags, table, share, n_phrases, step):
-    """Return a chance for every position and symbol, from the first position on (`step` 1) or from the last (-1), and its scale."""
-    n, n_symbols = tags.start.shape[0] - 1, table.shape[1]
-    chance, scale = np.zeros((n + 1, n_symbols), np.float64), np.zeros(n + 1, np.float64)
-    position = 0 if step > 0 else n
-    out, row = chance[position], table[table.shape[0] - 1]
-    for i in range(n_symbols):
-        out[i] = row[i]
-    for _ in range(n):
-        known, position = position, position + step
-        word = min(known, position)
-        total = 0.0
-        out = chance[position]
-        for tag in range(tags.start[word], tags.start[word + 1]):
-            symbol = tags.symbol[tag]
-            weight = tags.score[tag] * chance[known, symbol]
-            total += weight
-            rate = weight / share[symbol - n_phrases] if share[symbol - n_phrases] > 0 else 0.0
-            row = table[symbol - n_phrases]
-            for i in range(n_symbols):
-                out[i] += rate * row[i]
-        scale[position] = scale[known]
-        if total > 0:
-            for i in range(n_symbols):
-                out[i] /= total
-            scale[position] += np.log(total)
-    return chance, scale
-
-
-@kernel
 def _edge_room(size):
-    parent, left, right, rule = np.empty((4, size), np.int32)
-    share, posterior = np.empty((2, size), np.float32)
-    return EdgeList(parent, left, right, rule, share, posterior)
+    parent, left, right = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    return EdgeList(
+        parent, left, right, np.empty(size, np.int32), np.empty(size, np.float32), np.empty(size, np.float32)
+    )
 
 
 @kernel
@@ -416,7 +421,9 @@ def pruned_forest(tags, g, allowed, limits):
                 tags.score[tag] /= best
             words_scale += np.log(best)
     cells = coarse_inside(tags, g, outside_guesses(tags, g), allowed, limits)
-    symbol, inside, cell_first, cell_child_first, _, cell_scale = cells
+    symbol, inside, cell_first, cell_child_first, cell_scale = (
+        cells.symbol, cells.inside, cells.first, cells.child_first, cells.scale
+    )  # fmt: skip
     top = n * (n + 1) // 2 - 1
     posterior = np.zeros(symbol.shape[0], np.float64)
     total = 0.0

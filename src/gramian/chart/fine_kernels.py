@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gramian.jit import inlined_kernel, kernel, order_free_kernel
+from gramian.jit import helper_kernel, inlined_kernel, kernel, order_free_kernel
 
 _ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uintp(n) for n in range(5))
 _LARGE, _SMALL = 1e6, 1e-6  # inside vectors beyond these are rescaled
@@ -110,7 +110,7 @@ def _rooms(g):
     return np.empty(max(widest * widest, most), np.float32), np.empty(widest, np.float32)
 
 
-@kernel
+@helper_kernel
 def _weigh(first, last, edge_share, v, g):
     """Set the weights of an item's edges, relative to the highest scale among them; return that scale."""
     reference = -np.inf
@@ -367,7 +367,7 @@ def fine_forest(coarse, tags, tag_states, tag_state_start, g, threshold):
     return np.log(abs(total)) + reference, v.start, v.inside, v.outside, v.weight, root_posterior
 
 
-@kernel
+@helper_kernel
 def _root_value(item, item_symbol, v, g):
     """Return the inside value of an item as the root, over its coarse value."""
     first = g.root_start[item_symbol[item]] - v.start[item]

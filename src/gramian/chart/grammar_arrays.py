@@ -16,6 +16,9 @@ Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
+BLOCK = 4
+"""Rules with the same children come in blocks of so many, the last filled up with rules of weight 0."""
+
 _LEAST = 1e-30  # a rule's coarse weight, where it divides
 
 
@@ -24,11 +27,17 @@ class GrammarArrays(NamedTuple):
 
     n_symbols: int
     n_states: Ints
-    pair_start: Ints
     left_start: Ints
     rule_right: Ints
     rule_parent: Ints
     rule_weight: Doubles
+    pair_block: (
+        Ints  # (n_symbols ** 2,): a left and a right child's first block of rules, 0 where there is none
+    )
+    block_count: Ints  # of a pair's first block, how many the pair has
+    slot_parent: Ints  # of each rule in the blocks; behind all phrases where there is none
+    slot_weight: Doubles
+    slot_rule: Ints
     binary: Floats
     binary_start: Longs
     binary_ratio: Floats
@@ -60,17 +69,28 @@ def grammar_arrays(grammar: LPCFG, coarse: CoarseRules) -> GrammarArrays:
     can_be_right[right] = True
     can_be_right[g.n_phrases :] = True
     owner = np.repeat(np.arange(n), g.n_states)
-    pair_start = np.zeros(n * n + 1, np.int32)
-    pairs, counts = np.unique(left.astype(np.int64) * n + right, return_counts=True)
-    pair_start[pairs + 1] = counts
-    np.cumsum(pair_start, out=pair_start)
+    keys = left.astype(np.int64) * n + right  # in rising order
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    pairs, counts = keys[first], np.diff(first, append=len(keys))
+    blocks = -(-counts // BLOCK)
+    block = 1 + blocks.cumsum() - blocks
+    pair_block, block_count = np.zeros(n * n, np.int32), np.zeros(1 + blocks.sum(), np.int32)
+    pair_block[pairs], block_count[block] = block, blocks
+    slot = np.arange(len(left)) + np.repeat(BLOCK * block - first, counts)
+    slot_parent = g.n_phrases + np.arange(BLOCK * len(block_count), dtype=np.int32) % BLOCK
+    slot_weight, slot_rule = np.zeros(len(slot_parent)), np.zeros_like(slot_parent)
+    slot_parent[slot], slot_weight[slot], slot_rule[slot] = parent, coarse.binary[order], np.arange(len(left))
     arrays: dict[str, npt.NDArray[Any]] = {
         "n_states": g.n_states,
-        "pair_start": pair_start,
         "left_start": np.searchsorted(left, np.arange(n + 1)).astype(np.int32),
         "rule_right": right,
         "rule_parent": parent,
         "rule_weight": coarse.binary[order],
+        "pair_block": pair_block,
+        "block_count": block_count,
+        "slot_parent": slot_parent,
+        "slot_weight": slot_weight,
+        "slot_rule": slot_rule,
         "binary": g.binary,
         "binary_start": g.binary_start[order],
         "binary_ratio": (factors.weight[order] / np.maximum(coarse.binary[order], _LEAST)).astype(np.float32),

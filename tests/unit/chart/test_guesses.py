@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gramian.chart import coarse_kernels
+from gramian.chart import guess_kernels
 from gramian.chart.backend import NumbaBackend, PlacedGrammar
 from gramian.chart.chart_parser import Pruning
 from gramian.chart.coarse_arrays import Tags
@@ -63,7 +63,7 @@ def test_guesses_are_sums_over_chains_of_tags(grammar: LPCFG) -> None:
     start = np.concatenate([[0], np.cumsum([len(word.tags) for word in words])]).astype(np.int32)
     symbol = (np.concatenate([word.tags for word in words]) + grammar.n_phrases).astype(np.int32)
     score = np.concatenate([word.coarse for word in words]).astype(np.float64)
-    before, after, before_scale, after_scale = coarse_kernels.outside_guesses(
+    before, after, before_scale, after_scale = guess_kernels.outside_guesses(
         Tags(start, symbol, score), grammar_arrays(grammar, grammar.coarse)
     )
     for position in range(len(words) + 1):
