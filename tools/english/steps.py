@@ -199,10 +199,11 @@ def learn_net(build: Build) -> None:
     web = {sentence.words for sentence in read_conllu(build.ewt)}
     as_written = variants([*gum, *(tree for tree in silver if tree.words in web)])
     net = NeuralExpert(
-        learning=Learning(batch_words=2000, rate=0.003, dropout=0.33), max_iter=18, min_count=4, vectors=_vectors(build),
+        learning=Learning(batch_words=4000, rate=0.003, dropout=0.33), max_iter=8, min_count=4, vectors=_vectors(build),
         device=build.device, checkpoint=str(build.work / "student.net.partial"), n_jobs=build.n_jobs, verbose=True,
     )  # fmt: skip
-    save(net.fit([*gum * GUM_COPIES, *craft, *as_written, *silver], judges=held).model_, build.file("net"))
+    trees = [*gum * 6, *craft * 2, *as_written, *silver]  # about as many words of either sort
+    save(net.fit(trees, judges=held).model_, build.file("net"))
 
 
 def put_together(build: Build) -> None:
