@@ -235,7 +235,8 @@ class DeviceInference:
             given = table, own, self._tensor(rows.astype(np.int64)), mass, shares, held
             found.append(self._kept(_smoothed(*given, smoothing), cells, counts.binary.dtype))
         root = counts.root / max(counts.root.sum(), TINY)
-        return LatentTables(layout, *found, np.zeros_like(counts.lexical), root)
+        binary, unary = found
+        return LatentTables(layout, binary, unary, np.zeros_like(counts.lexical), root)
 
 
 def _summed(rows: torch.Tensor, first: torch.Tensor) -> torch.Tensor:
