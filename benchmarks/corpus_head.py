@@ -32,7 +32,7 @@ def main() -> None:
 
     from gramian.corpora.corpus_run import parse_corpus
     from gramian.corpora.inputs import find_inputs
-    from gramian.corpora.shard_plan import Layout, make_plan
+    from gramian.corpora.shard_plan import InputLayout, make_plan
     from gramian.corpora.shard_work import Settings, file_sha256, model_file
 
     settings = Settings("", file_sha256(model_file("")))
@@ -55,7 +55,7 @@ def main() -> None:
             (Path(root) / name).write_bytes(data)
             [source] = find_inputs([f"{root}/{name}"])
             began = time.process_time()
-            end = make_plan(source, Layout("text", "text", "text", "id", 1 << 20)).shards[-1].end
+            end = make_plan(source, InputLayout("text", "text", "text", "id", 1 << 20)).shards[-1].end
             return end / 1e6 / (time.process_time() - began)
 
         text = (PARAGRAPH * 60_000).encode()

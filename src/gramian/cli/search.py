@@ -48,7 +48,7 @@ def search(
         raise OptionError("matches are printed as --count, --whole, --json or --tally, not two of them")
     if tally is not None and f"={tally}" not in pattern:
         raise OptionError(f"nothing in the pattern is called {tally!r}; try: NP={tally}")
-    seen = tree_search.Tally()
+    seen = tree_search.SearchCount()
     if count:
         seen = tree_search.count(source, pattern, n_jobs=jobs)
         print(seen.matches)

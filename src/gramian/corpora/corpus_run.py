@@ -19,8 +19,8 @@ from typing import Any
 from gramian import __version__
 from gramian.corpora.inputs import Input, Kind
 from gramian.corpora.manifest import PLAN, manifest_name, new_manifest, why_again
-from gramian.corpora.shard_plan import Layout, Plan, make_plan
-from gramian.corpora.shard_work import PARTIAL, Settings, ShardTask, parse_shard
+from gramian.corpora.shard_plan import InputLayout, ShardPlan, make_plan
+from gramian.corpora.shard_work import PARTIAL, Settings, ShardWork, parse_shard
 from gramian.corpora.shard_writing import ending
 from gramian.corpora.storage import storage_at
 from gramian.errors import InputError, counted
@@ -120,9 +120,9 @@ class _Run:
         report.seconds = monotonic() - self._began
         return report
 
-    def _layout(self, source: Input) -> Layout:
+    def _layout(self, source: Input) -> InputLayout:
         settings = self._settings
-        return Layout(
+        return InputLayout(
             self._kind or source.kind,
             settings.form,
             settings.text_field,
@@ -130,9 +130,9 @@ class _Run:
             self._shard_size,
         )
 
-    def _known_plan(self, source: Input) -> Plan | None:
+    def _known_plan(self, source: Input) -> ShardPlan | None:
         """Return the plan that an earlier run has made, if it still holds."""
-        plan = Plan.from_json(self._storage.read(f"{source.name}/{PLAN}"))
+        plan = ShardPlan.from_json(self._storage.read(f"{source.name}/{PLAN}"))
         usable = plan is not None and (plan.stamp, plan.layout) == (source.stamp, self._layout(source))
         return plan if plan is not None and usable and source.stamp and not plan.fault else None
 
@@ -141,7 +141,7 @@ class _Run:
         reasons: Counter[str] = Counter()
         kept = sentences = new = changed = 0
         for source in self._inputs:
-            if Plan.from_json(self._storage.read(f"{source.name}/{PLAN}")) is None:
+            if ShardPlan.from_json(self._storage.read(f"{source.name}/{PLAN}")) is None:
                 new += 1
             elif (plan := self._known_plan(source)) is None:
                 changed += 1
@@ -168,7 +168,7 @@ class _Run:
         if new:
             _log.info("not looked at yet: %s", counted(new, "file"))
 
-    def _tasks(self) -> Iterator[ShardTask]:
+    def _tasks(self) -> Iterator[ShardWork]:
         """Yield the shards that are to be done, file by file."""
         for source in self._inputs:
             plan = self._known_plan(source)
@@ -187,7 +187,7 @@ class _Run:
                 reason, found = why_again(self._storage, source, shard, self._settings)
                 if reason:
                     place = self._storage.address
-                    yield ShardTask(source, plan.layout, shard, place, self._settings, plan.share(shard))
+                    yield ShardWork(source, plan.layout, shard, place, self._settings, plan.share(shard))
                     continue
                 self._report.kept_shards += 1
                 self._report.kept_sentences += found["sentences"]
@@ -202,7 +202,7 @@ class _Run:
 
     def _note(self, outcome: Outcome) -> None:
         """Put what a worker has made in its place, with its manifest."""
-        task: ShardTask = outcome.task
+        task: ShardWork = outcome.task
         source, shard, settings, storage = task.source, task.shard, task.settings, self._storage
         made: dict[str, Any] = outcome.value or {}
         if "no room" in made:

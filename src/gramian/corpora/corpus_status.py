@@ -10,7 +10,7 @@ from typing import Any
 
 from gramian.corpora.corpus_run import RUN
 from gramian.corpora.manifest import PLAN, manifest_name, read_manifest
-from gramian.corpora.shard_plan import Plan
+from gramian.corpora.shard_plan import ShardPlan
 from gramian.corpora.storage import storage_at
 from gramian.errors import InputError, counted
 
@@ -109,7 +109,7 @@ def corpus_status(output: str) -> CorpusStatus:
     finished: list[tuple[datetime, float]] = []
     for entry in storage.entries():
         name, _, last = entry.name.rpartition("/")
-        plan = Plan.from_json(storage.read(entry.name)) if last == PLAN else None
+        plan = ShardPlan.from_json(storage.read(entry.name)) if last == PLAN else None
         if plan is None:
             continue
         status.looked_at += 1

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from typing import Any
 
-from gramian.corpora.shard_reading import Piece
+from gramian.corpora.shard_reading import CorpusSentence
 from gramian.corpora.shard_writing import as_record
 from gramian.errors import OptionError
 from gramian.parsing.parser import Parser, load
@@ -60,9 +60,9 @@ def _parsed(
             name, text = str(document.get("id", number)), document.get("text")
         if isinstance(text, str):
             for sentence in sentences_in([text], parser.splitter):
-                yield as_record(Piece(name, sentence.start, sentence), parser.parse(sentence))
+                yield as_record(CorpusSentence(name, sentence.start, sentence), parser.parse(sentence))
         elif isinstance(text, list | tuple):
-            yield as_record(Piece(name, 1, text), parser.parse(text))
+            yield as_record(CorpusSentence(name, 1, text), parser.parse(text))
         else:
             raise OptionError(
                 f"a document must be a text, words, or a dict with a 'text', got {type(text).__name__}"
@@ -107,5 +107,5 @@ def _empty(meta: Any) -> dict[str, Any]:
 
 def _with_trees(frame: Any, text: str, model: str | None, options: tuple[tuple[str, Any], ...]) -> Any:
     parser = _parser(model, options)
-    records = [as_record(Piece("", 1, one), parser.parse(one)) for one in frame[text].astype(str)]
+    records = [as_record(CorpusSentence("", 1, one), parser.parse(one)) for one in frame[text].astype(str)]
     return frame.assign(**{name: [record[name] for record in records] for name in _COLUMNS}).astype(_COLUMNS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from gramian.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from gramian.corpora.shard_plan import Layout
+    from gramian.corpora.shard_plan import InputLayout
 
 _BATCH = 256  # rows
 
@@ -22,10 +22,10 @@ def parquet() -> Any:
     return parquet
 
 
-class Table:
+class ParquetRows:
     """The two columns of a Parquet file that are asked for."""
 
-    def __init__(self, file: BinaryIO, name: str, layout: Layout) -> None:
+    def __init__(self, file: BinaryIO, name: str, layout: InputLayout) -> None:
         module = parquet()
         try:
             self._file = module.ParquetFile(file)

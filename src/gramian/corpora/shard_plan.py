@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, BinaryIO
 
 from gramian.corpora.inputs import Input, Kind
-from gramian.corpora.parquet_rows import Table
+from gramian.corpora.parquet_rows import ParquetRows
 from gramian.errors import InputError
 from gramian.io.files import TextLines, decompressed
 from gramian.parsing.sentence_forms import Form
@@ -25,7 +25,7 @@ _LOOKED_AT = 1 << 13  # bytes at the start of a file, in which a binary one has 
 
 
 @dataclass(frozen=True)
-class Layout:
+class InputLayout:
     """What a file holds and how it is cut: all that its cuts depend on."""
 
     kind: Kind
@@ -50,11 +50,11 @@ class Shard:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ShardPlan:
     """The shards of a file, or why there are none; good for as long as neither the file's stamp nor its layout is another."""
 
     stamp: str
-    layout: Layout
+    layout: InputLayout
     size: int
     shards: tuple[Shard, ...] = ()
     fault: str = ""
@@ -65,12 +65,12 @@ class Plan:
         return (json.dumps(asdict(self), ensure_ascii=False) + "\n").encode()
 
     @classmethod
-    def from_json(cls, data: bytes | None) -> Plan | None:
+    def from_json(cls, data: bytes | None) -> ShardPlan | None:
         """Read it back; None if there is nothing, or nothing that can be read."""
         try:
             stored: dict[str, Any] = json.loads(data or b"")
             shards = tuple(Shard(**shard) for shard in stored.pop("shards"))
-            return cls(layout=Layout(**stored.pop("layout")), shards=shards, **stored)
+            return cls(layout=InputLayout(**stored.pop("layout")), shards=shards, **stored)
         except (ValueError, TypeError, KeyError):
             return None
 
@@ -79,14 +79,14 @@ class Plan:
         return self.size * (shard.end - shard.start) / max(1, self.shards[-1].end)
 
 
-def make_plan(source: Input, layout: Layout) -> Plan:
+def make_plan(source: Input, layout: InputLayout) -> ShardPlan:
     """Read a file once and cut it; what cannot be read is the plan's fault."""
-    plan = Plan(source.stamp, layout, source.size)
+    plan = ShardPlan(source.stamp, layout, source.size)
     storage, name = source.storage
     try:
         with closing(storage.open(name)) as file:
             if layout.kind == "parquet":
-                return replace(plan, shards=tuple(_rows(Table(file, source.name, layout), layout)))
+                return replace(plan, shards=tuple(_rows(ParquetRows(file, source.name, layout), layout)))
             cutter = _Cutter(layout)
             shards = tuple(cutter.cut(_text(file, source.name), source.name))
             return replace(plan, shards=shards, repaired=cutter.repaired)
@@ -140,7 +140,7 @@ class _Counted:
 class _Cutter:
     """Goes through the lines of a file, and cuts where it may."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: InputLayout) -> None:
         self._layout = layout
         self._document, self._sentence, self._is_sentence = "", 0, False
         self.repaired = 0
@@ -185,7 +185,7 @@ class _Cutter:
         return not text.strip() or size >= _LONGEST_PARAGRAPH * self._layout.shard_size
 
 
-def _rows(table: Table, layout: Layout) -> Iterator[Shard]:
+def _rows(table: ParquetRows, layout: InputLayout) -> Iterator[Shard]:
     shard, size = Shard(0, 0, 0, ""), 0
     digest = hashlib.sha256()
     row = 0

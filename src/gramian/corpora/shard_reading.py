@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from gramian.corpora.inputs import Input
-from gramian.corpora.parquet_rows import Table
-from gramian.corpora.shard_plan import Layout, Shard
+from gramian.corpora.parquet_rows import ParquetRows
+from gramian.corpora.shard_plan import InputLayout, Shard
 from gramian.errors import InputError
 from gramian.io.files import TextLines, decompressed
 from gramian.parsing.parser import Parser
@@ -26,7 +26,7 @@ _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class CorpusSentence:
     """A sentence of a document.
 
     Attributes
@@ -50,10 +50,10 @@ class Piece:
 class ShardReader:
     """Reads a shard; what cannot be is told to `note`, and left out."""
 
-    def __init__(self, source: Input, layout: Layout, parser: Parser, note: Note) -> None:
+    def __init__(self, source: Input, layout: InputLayout, parser: Parser, note: Note) -> None:
         self._source, self._layout, self._parser, self._note = source, layout, parser, note
 
-    def pieces(self, shard: Shard) -> Iterator[Piece]:
+    def pieces(self, shard: Shard) -> Iterator[CorpusSentence]:
         """Yield the sentences of a shard in order; an InputError if the file is not what it was when it was cut."""
         storage, name = self._source.storage
         with closing(storage.open(name)) as file:
@@ -75,12 +75,12 @@ class ShardReader:
 
     def _sentences(
         self, lines: Iterable[str], document: str, line: int = 0, start: int = 0
-    ) -> Iterator[Piece]:
+    ) -> Iterator[CorpusSentence]:
         """Yield the sentences of a text, or of a part of one that so many lines and characters lie before."""
         if self._layout.form == "text":
             for placed in sentences_in(lines, self._parser.splitter):
                 at = start + placed.start
-                yield Piece(document, at, Placed(placed.text, at))
+                yield CorpusSentence(document, at, Placed(placed.text, at))
             return
         for number, text in enumerate(whole_lines(lines), line + 1):
             sentence: Sentence = Placed(text, start)
@@ -90,20 +90,20 @@ class ShardReader:
                 except InputError as error:
                     self._note(error)
                     continue
-            yield Piece(document, number, sentence)
+            yield CorpusSentence(document, number, sentence)
             start += len(text)
 
-    def _value(self, value: Any, document: str, place: str, line: int) -> Iterator[Piece]:
+    def _value(self, value: Any, document: str, place: str, line: int) -> Iterator[CorpusSentence]:
         """Yield the sentences of a document that is a text, or a list of words: one sentence."""
         if isinstance(value, str):
             yield from self._sentences(io.StringIO(_encodable(value)), _encodable(document))
         elif isinstance(value, list) and all(isinstance(word, str) for word in value):
-            yield Piece(_encodable(document), 1, [_encodable(word) for word in value])
+            yield CorpusSentence(_encodable(document), 1, [_encodable(word) for word in value])
         elif value is not None:
             what = f"{self._layout.text_field!r} is no text"
             self._note(InputError(what, place, line, hint="name another field by --text-field"))
 
-    def _json_lines(self, lines: TextLines, shard: Shard) -> Iterator[Piece]:
+    def _json_lines(self, lines: TextLines, shard: Shard) -> Iterator[CorpusSentence]:
         name = self._source.name
         for number, line in enumerate(whole_lines(lines), shard.line + 1):
             if not line.strip():
@@ -120,9 +120,9 @@ class ShardReader:
             document = str(record.get(self._layout.id_field, f"{name}:{number}"))
             yield from self._value(record[self._layout.text_field], document, name, number)
 
-    def _table(self, file: BinaryIO, shard: Shard) -> Iterator[Piece]:
+    def _table(self, file: BinaryIO, shard: Shard) -> Iterator[CorpusSentence]:
         name, digest = self._source.name, hashlib.sha256()
-        rows = Table(file, name, self._layout).rows(shard.start, shard.end)
+        rows = ParquetRows(file, name, self._layout).rows(shard.start, shard.end)
         for number, (given, value) in enumerate(rows, shard.start + 1):
             digest.update(json.dumps(value, ensure_ascii=False).encode())
             document = f"{name}:{number}" if given is None else str(given)
@@ -130,7 +130,7 @@ class ShardReader:
         if digest.hexdigest() != shard.sha256:
             raise _changed(name)
 
-    def _conllu(self, stream: Any, shard: Shard) -> Iterator[Piece]:
+    def _conllu(self, stream: Any, shard: Shard) -> Iterator[CorpusSentence]:
         document, number = shard.document or self._source.name, shard.sentence
 
         def note(error: InputError) -> None:
@@ -146,7 +146,7 @@ class ShardReader:
                 number += 1
                 tagged = [(token.form.replace(" ", "_"), token.xpos) for token in sentence.tokens]
                 given: Sentence = tagged if self._layout.form == "tagged" else [word for word, _ in tagged]
-                yield Piece(document, number, given, about.get("sent_id", ""))
+                yield CorpusSentence(document, number, given, about.get("sent_id", ""))
         except InputError as error:
             note(error)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from gramian.chart.forest import Pruning
 from gramian.corpora.inputs import Input
-from gramian.corpora.shard_plan import Layout, Shard
+from gramian.corpora.shard_plan import InputLayout, Shard
 from gramian.corpora.shard_reading import ShardReader
 from gramian.corpora.shard_writing import HashedFile, ShardWriter, ending
 from gramian.corpora.storage import storage_at
@@ -62,11 +62,11 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class ShardTask:
+class ShardWork:
     """A shard, where it comes from and where it goes to, and how many bytes of its file, as it lies there, it stands for."""
 
     source: Input
-    layout: Layout
+    layout: InputLayout
     shard: Shard
     output: str
     settings: Settings
@@ -112,7 +112,7 @@ def _parser(settings: Settings) -> tuple[Parser, HeadRules]:
         return _loaded[key]
 
 
-def parse_shard(task: ShardTask) -> dict[str, Any]:
+def parse_shard(task: ShardWork) -> dict[str, Any]:
     """Parse a shard; return what its manifest tells, and under ``"partial"`` where its output lies.
 
     If there was no room for the output, ``"no room"`` says so instead.

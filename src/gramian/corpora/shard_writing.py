@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import IO, Any, Literal, TypeAlias, cast, get_args
 
 from gramian.corpora.parquet_rows import parquet
-from gramian.corpora.shard_reading import Piece
+from gramian.corpora.shard_reading import CorpusSentence
 from gramian.errors import OptionError
 from gramian.io.files import as_text
 from gramian.parsing.result import ParseResult
@@ -63,7 +63,7 @@ class HashedFile(io.RawIOBase):
         return self._hash.hexdigest()
 
 
-def as_record(piece: Piece, result: ParseResult) -> dict[str, Any]:
+def as_record(piece: CorpusSentence, result: ParseResult) -> dict[str, Any]:
     """Return what is written of one sentence, as JSON holds it; nothing in it depends on when or where it was parsed."""
     record = result.as_dict()
     del record["seconds"]
@@ -92,7 +92,7 @@ class ShardWriter:
         else:
             suffix = f".{to.partition('.')[2]}"
             self._text = as_text(cast("IO[bytes]", io.BufferedWriter(raw)), suffix)
-        writers: dict[str, Callable[[Piece, ParseResult], None]] = {
+        writers: dict[str, Callable[[CorpusSentence, ParseResult], None]] = {
             "brackets": self._brackets,
             "jsonl": self._json,
             "parquet": self._row,
@@ -112,13 +112,13 @@ class ShardWriter:
         assert self._text is not None
         self._text.write(text)
 
-    def _brackets(self, piece: Piece, result: ParseResult) -> None:
+    def _brackets(self, piece: CorpusSentence, result: ParseResult) -> None:
         self._write("\n" if result.tree.is_empty else f"{result.tree}\n")
 
-    def _json(self, piece: Piece, result: ParseResult) -> None:
+    def _json(self, piece: CorpusSentence, result: ParseResult) -> None:
         self._write(json.dumps(as_record(piece, result), ensure_ascii=False) + "\n")
 
-    def _row(self, piece: Piece, result: ParseResult) -> None:
+    def _row(self, piece: CorpusSentence, result: ParseResult) -> None:
         self._rows.append(as_record(piece, result))
         if len(self._rows) >= _ROWS:
             self._flush()
@@ -130,7 +130,7 @@ class ShardWriter:
             self._table.write_table(pyarrow.Table.from_pylist(self._rows, self._schema))
             self._rows.clear()
 
-    def _conllu(self, piece: Piece, result: ParseResult) -> None:
+    def _conllu(self, piece: CorpusSentence, result: ParseResult) -> None:
         if result.tree.is_empty:
             return
         assert self._rules is not None

@@ -49,7 +49,7 @@ class Found:
 
 
 @dataclass
-class Tally:
+class SearchCount:
     """How many trees were looked at, how many have a match, how many matches there are; and what was left out."""
 
     trees: int = 0
@@ -61,7 +61,7 @@ class Tally:
         """Count what was left out."""
         self.faults.append(f"{error.source}:{error.line}: {error.what}")
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: SearchCount) -> None:
         """Count what another has counted."""
         self.trees += other.trees
         self.hits += other.hits
@@ -70,7 +70,7 @@ class Tally:
 
 
 def search_trees(
-    source: str, pattern: str, *, n_jobs: int = 1, tally: Tally | None = None
+    source: str, pattern: str, *, n_jobs: int = 1, tally: SearchCount | None = None
 ) -> Iterator[Found]:
     """Yield the nodes of all trees of a source that a pattern fits.
 
@@ -82,7 +82,7 @@ def search_trees(
         See :mod:`gramian.search.pattern`.
     n_jobs : int
         Processes; the order does not depend on it.
-    tally : Tally, optional
+    tally : SearchCount, optional
         Is told how many trees there were.
 
     Examples
@@ -96,18 +96,20 @@ def search_trees(
     ...         print(found.document, found.sentence, found.match, found.captures)
     trees.mrg 1 (NP (DT the) (NN dog)) {'verb': '(VBZ barks)'}
     """
-    return _searched(source, pattern, n_jobs, tally or Tally(), counted_only=False)
+    return _searched(source, pattern, n_jobs, tally or SearchCount(), counted_only=False)
 
 
-def count(source: str, pattern: str, *, n_jobs: int = 1) -> Tally:
+def count(source: str, pattern: str, *, n_jobs: int = 1) -> SearchCount:
     """Count the nodes that a pattern fits, as :func:`search_trees` finds them, without looking at each."""
-    tally = Tally()
+    tally = SearchCount()
     for _ in _searched(source, pattern, n_jobs, tally, counted_only=True):
         pass
     return tally
 
 
-def _searched(source: str, pattern: str, n_jobs: int, tally: Tally, counted_only: bool) -> Iterator[Found]:
+def _searched(
+    source: str, pattern: str, n_jobs: int, tally: SearchCount, counted_only: bool
+) -> Iterator[Found]:
     parse_pattern(pattern)  # what cannot be read is told before anything is opened
     tasks = [_SearchTask(place, file, pattern, counted_only) for place, file in enumerate(tree_files(source))]
     if n_jobs == 1 or len(tasks) == 1:
@@ -127,8 +129,8 @@ def _searched(source: str, pattern: str, n_jobs: int, tally: Tally, counted_only
             place += 1
 
 
-def _search_file(task: _SearchTask) -> tuple[list[Found], Tally]:
-    tally = Tally()
+def _search_file(task: _SearchTask) -> tuple[list[Found], SearchCount]:
+    tally = SearchCount()
     return list(task.found(tally)), tally
 
 
@@ -139,7 +141,7 @@ class _SearchTask:
     pattern: str
     counted_only: bool
 
-    def found(self, tally: Tally) -> Iterator[Found]:
+    def found(self, tally: SearchCount) -> Iterator[Found]:
         """Yield what is found in one file."""
         pattern = parse_pattern(self.pattern)
         exact = not has_backreference(pattern)
@@ -173,7 +175,7 @@ class _SearchTask:
 
 
 def _counted(
-    matcher: TableMatcher, batch: list[StoredTree], tally: Tally
+    matcher: TableMatcher, batch: list[StoredTree], tally: SearchCount
 ) -> tuple[list[StoredTree], list[int]]:
     """Return the trees of a batch, each for itself, and how many nodes the pattern fits in each."""
     counts = matcher.counts([one.text for one in batch])

@@ -9,7 +9,7 @@ import pytest
 
 from gramian.cli import main
 from gramian.errors import InputError
-from gramian.search.tree_search import Tally, count, search_trees
+from gramian.search.tree_search import SearchCount, count, search_trees
 
 TREES = [
     "(S (NP (NP (DT the) (NN end)) (PP (IN of) (NP (NN war)))) (VP (VBD came)))",
@@ -41,7 +41,7 @@ def corpus(tmp_path):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_all_kinds_of_files(corpus, jobs):
-    tally = Tally()
+    tally = SearchCount()
     found = list(search_trees(corpus, PATTERN, n_jobs=jobs, tally=tally))
     places = [("a.txt", 1), ("a.txt", 4), ("B", 0), ("B", 20), ("C", 0), ("C", 2)]
     assert [(one.document, one.sentence) for one in found] == places
@@ -59,7 +59,7 @@ def test_a_pattern_with_a_node_that_has_a_name_already(corpus):
 
 def test_a_treebank_with_faults_and_several_trees_on_a_line(tmp_path):
     (tmp_path / "x.mrg").write_text("( (S (NP (NN a))))(NP\n (NN b)) (NP (NN c\n\n(NP c) d)\n(NP (NN e))\n")
-    tally = Tally()
+    tally = SearchCount()
     found = [one.match for one in search_trees(str(tmp_path), "NP", tally=tally)]
     assert found[:2] == ["(NP (NN a))", "(NP (NN b))"]
     assert found[-1] == "(NP (NN e))"
