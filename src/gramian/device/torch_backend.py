@@ -147,8 +147,8 @@ class TorchBackend:
             np.full(len(batch), n), np.repeat(np.arange(len(words)), counts), tags,
             np.concatenate([word.coarse for word in words]).astype(np.float32), np.arange(len(tags)),
         )  # fmt: skip
-        tensors = [torch.from_numpy(one).to(self._device) for one in arrays]
-        given = WordTensors(*tensors[:5], states=tables)
+        lengths, place, tag, score, entry = (torch.from_numpy(one).to(self._device) for one in arrays)
+        given = WordTensors(lengths, place, tag, score, entry, tables)
         found = self._family.find(given, n, pruning)
         return _taken_apart(self, found, len(batch))
 

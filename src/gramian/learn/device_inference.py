@@ -164,7 +164,7 @@ class DeviceInference:
         ):
             rows = _summed(inside[nodes] * outside[nodes], first)
             counted.append(padded.flat(rows, start).astype(tables.binary.dtype, copy=False))
-        counts = LatentTables(layout, *counted)
+        counts = LatentTables(layout, counted[0], counted[1], counted[2], counted[3])
         return Expectation(counts, self._log_likelihood(scale[:none], root, mass), bank.weight)
 
     def _kept(
@@ -235,7 +235,7 @@ class DeviceInference:
             given = table, own, self._tensor(rows.astype(np.int64)), mass, shares, held
             found.append(self._kept(_smoothed(*given, smoothing), cells, counts.binary.dtype))
         root = counts.root / max(counts.root.sum(), TINY)
-        return LatentTables(layout, *found, np.zeros_like(counts.lexical), root)
+        return LatentTables(layout, found[0], found[1], np.zeros_like(counts.lexical), root)
 
 
 def _summed(rows: torch.Tensor, first: torch.Tensor) -> torch.Tensor:
