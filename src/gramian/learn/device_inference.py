@@ -164,7 +164,7 @@ class DeviceInference:
         ):
             rows = _summed(inside[nodes] * outside[nodes], first)
             counted.append(padded.flat(rows, start).astype(tables.binary.dtype, copy=False))
-        counts = LatentTables(layout, *counted)
+        counts = LatentTables(layout, counted[0], counted[1], counted[2], counted[3])
         return Expectation(counts, self._log_likelihood(scale[:none], root, mass), bank.weight)
 
     def _kept(
