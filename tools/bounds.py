@@ -33,6 +33,11 @@ def lower_bounds() -> dict[str, str]:
     return {match[1]: match[2] for one in named if (match := _BOUND.match(one))}
 
 
+def _plain(name: str) -> str:
+    """Return the name of a package as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 def install(folder: Path, lowest: bool) -> Path:
     """Make the environment; return its Python."""
     venv.create(folder, with_pip=True, clear=True)
@@ -67,16 +72,17 @@ def main() -> int:
             stdout=subprocess.PIPE,
             text=True,
         )
-    versions = {one["name"].lower(): one["version"] for one in json.loads(listed.stdout)}
+    versions = {_plain(one["name"]): one["version"] for one in json.loads(listed.stdout)}
     lines = tested.stdout.strip().splitlines()
+    ends = [line for line in lines if re.search(r"passed|failed|%\]", line)]
     print("\n".join(line for line in lines if line.startswith(("FAILED", "ERROR"))), file=sys.stderr)
     print(
         json.dumps(
             {
                 "which": chosen.which,
                 "python": sys.version.split()[0],
-                "versions": {name: versions.get(name.lower()) for name in lower_bounds()},
-                "tests": lines[-1] if lines else "none",
+                "versions": {name: versions.get(_plain(name)) for name in lower_bounds()},
+                "tests": ends[-1] if ends else "none",
                 "passed": tested.returncode == 0,
             }
         )
