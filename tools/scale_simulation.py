@@ -94,8 +94,10 @@ class Simulation:
             self.begun += 1
             return self.begun - 1
         limit = max(20.0, 3 * self.longest)
-        for shard, began in self.running.items() if self.longest else ():
-            if self.world.now - began > limit and shard not in self.doubled:
+        for shard, began in self.running.items() if self.longest else ():  # the oldest first
+            if self.world.now - began <= limit:
+                return None
+            if shard not in self.doubled:
                 self.doubled.add(shard)
                 return shard
         return None
@@ -160,8 +162,8 @@ SWEEP: list[dict[str, float]] = [
     {"shard_words": 2_000_000},
     {"shard_words": 20_000_000},
     {"file_words": 10_000.0, "shard_words": 10_000.0},
-    {"workers": 10_000},
-    {"workers": 100_000},
+    {"workers": 7_000, "words": 1e11},
+    {"workers": 20_000, "words": 1e11},
     {"failure": 86400.0},
     {"failure": 3600.0},
     {"failure": 3600.0, "shard_words": 2_000_000},

@@ -43,7 +43,7 @@ _FALLBACKS = {
 def parse(
     files: list[str] = typer.Argument(
         None,
-        metavar="[FILE]...",
+        metavar="FILE",
         help="Running text: a file, or - for stdin. Of a corpus: folders, files, patterns with *, URLs, @FILE for a list.",
     ),
     model: str | None = MODEL,
@@ -160,6 +160,8 @@ def parse(
     if to is not None or kind is not None or scheduler is not None or _is_corpus(files, output):
         if pretty or k > 1:
             raise OptionError("--pretty and --k are for one file, not for a corpus")
+        if as_json and to is not None:
+            raise OptionError("what is written of a corpus is said by --to, not by --json too")
         whole = corpus.parse_folder(
             files,
             output,

@@ -261,6 +261,31 @@ def test_processes_give_the_same_bytes(corpus, tmp_path):
     assert outputs(tmp_path / "one") == outputs(tmp_path / "two")
 
 
+def test_a_cluster_gives_the_same_bytes_and_tells_of_workers_that_come(corpus, tmp_path, monkeypatch, caplog):
+    distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
+    caplog.set_level("INFO", "gramian")
+    monkeypatch.setattr("gramian.training.dask_crew._LOOK_AGAIN", 0.0)
+    parsed(corpus, tmp_path / "one", shard_size=30)
+    with distributed.LocalCluster(
+        1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        count = corpus_run._Run._count
+
+        def more(run, made, place):
+            if run._report.shards == 1:
+                cluster.scale(2)
+                cluster.wait_for_workers(2)
+            count(run, made, place)
+
+        monkeypatch.setattr(corpus_run._Run, "_count", more)
+        inputs = find_inputs([str(corpus)])
+        out = str(tmp_path / "out")
+        where = {"scheduler": cluster.scheduler_address, "shard_size": 30}
+        assert parse_corpus(inputs, out, settings(), **where).shards == 9
+    assert outputs(out) == outputs(tmp_path / "one")
+    assert any("has come; there are now 2" in line for line in told(caplog))
+
+
 def test_a_process_loads_the_model_once(corpus, tmp_path, monkeypatch):
     loaded = []
     load = shard_work.load

@@ -40,6 +40,8 @@ def test_frames():
     assert found["number"].to_list() == [1, 2, 3]
     with pytest.raises(OptionError, match="there is no column 'text' among number, said"):
         gramian.parse_frame(frame)
-    dataframe = pytest.importorskip("dask.dataframe", reason="dask's data frames are not installed")
+    dataframe = pytest.importorskip(
+        "dask.dataframe", reason="dask's data frames are not installed", exc_type=ImportError
+    )
     lazy = gramian.parse_frame(dataframe.from_pandas(frame, npartitions=2), "said", MODEL)
     assert lazy.compute(scheduler="synchronous")["tree"].to_list() == [TREE, "", TREE]
