@@ -1,14 +1,18 @@
-"""Modules that learn nets import torch, or Triton; where these are not installed, their examples are not looked for."""
+"""Modules that import torch, or Triton; where these are not installed, their examples are not looked for."""
 
 from importlib.util import find_spec
 
 collect_ignore = [
-    f"src/gramian/neural/{module}.py"
+    f"src/gramian/{module}.py"
     for package, modules in {
-        "torch": ("net", "net_trainer", "span_tree_crf", "word_encoder"),
-        "transformers": ("word_encoder",),
-        "triton": ("span_tree_gpu",),
+        "torch": (
+            "neural/net", "neural/net_trainer", "neural/span_tree_crf", "neural/word_encoder", "device/batch_forest", "device/batch_parser",
+            "device/dense_chart", "device/grammar_tensors", "device/net_labels", "device/state_pass", "device/torch_backend",
+            "device/torch_device", "device/tree_choice", "device/word_rows", "learn/device_inference", "parsing/device_parsing",
+        ),
+        "transformers": ("neural/word_encoder",),
+        "triton": ("neural/span_tree_gpu", "device/dense_chart_gpu", "device/state_pass_gpu"),
     }.items()
     if find_spec(package) is None
     for module in modules
-]
+]  # fmt: skip

@@ -14,7 +14,7 @@ from gramian.chart.forest import Pruning
 from gramian.chart.label_table import LabelTable, label_table
 from gramian.device.batch_forest import expanded
 from gramian.device.net_labels import NetLabels
-from gramian.device.torch_backend import Family, Found, sentences_at_once
+from gramian.device.torch_backend import Family, Found, Room
 from gramian.device.tree_choice import LabelTensors, best_trees, label_posteriors, product
 from gramian.device.word_rows import WordRows
 from gramian.grammar import LPCFG
@@ -58,7 +58,7 @@ class BatchParser:
         device: torch.device, net: DeviceNet | None = None,
     ) -> None:  # fmt: skip
         first = families[0][0]
-        self._grammars = [one for family in families for one in family]
+        self._room = Room([one for family in families for one in family], device)
         self._families = [Family(family, device) for family in families]
         self._words, self._pruning, self._penalty, self._device, self._net = (
             words,
@@ -78,7 +78,7 @@ class BatchParser:
 
     def sentences_at_once(self, n_words: int) -> int:
         """Return how many sentences of at most so many words make a batch."""
-        return sentences_at_once(n_words, self._grammars, self._device)
+        return self._room.sentences(n_words)
 
     def parse(self, sentences: Sequence[Sequence[str]]) -> TreeArrays:
         """Parse a batch of sentences, the longest first, none empty."""

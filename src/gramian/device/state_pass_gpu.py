@@ -58,6 +58,31 @@ def _up_kernel(
         tl.store(weight + edge, tl.load(weight + edge) * tl.exp(below - highest) / most)
 
 
+@triton.jit
+def _from_uses(
+    item, out, use_first, use_edge, table, of_sister, parent, rule, place_first, product_first,
+    posterior, weight, of_parent, n_states, RANK: tl.constexpr, STATES: tl.constexpr,
+):  # fmt: skip
+    """Add to an outside vector what the edges give of which the item is the child on one side."""
+    state = tl.arange(0, STATES)
+    held = state < n_states
+    own = tl.load(posterior + item)
+    for use in range(tl.load(use_first + item), tl.load(use_first + item + 1)):
+        edge = tl.load(use_edge + use)
+        number, place = tl.load(rule + edge), tl.load(place_first + edge)
+        share = tl.load(posterior + tl.load(parent + edge)) * tl.load(weight + edge) / own
+        product, last = tl.load(product_first + number), tl.load(product_first + number + 1)
+        for low in range(0, last - product, RANK):
+            q = low + tl.arange(0, RANK)
+            there = q < last - product
+            cells = (product + q)[:, None] * n_states + state[None, :]
+            x = tl.load(of_parent + place + q, mask=there, other=0.0)
+            y = tl.load(of_sister + place + q, mask=there, other=0.0)
+            rows = tl.load(table + cells, mask=there[:, None] & held[None, :], other=0.0)
+            out += tl.sum(rows * (share * x * y)[:, None], 0)
+    return out
+
+
 @triton.jit(do_not_specialize=["first_item"])
 def _down_kernel(
     first_item, edge_first, left_first, left_edge, right_first, right_edge, parent, rule, place_first, product_first, u, v, w,
@@ -68,34 +93,14 @@ def _down_kernel(
     held = state < n_states
     own = tl.load(posterior + item)
     out = tl.load(outside + item * n_states + state, mask=held, other=0.0)
-    for use in range(tl.load(left_first + item), tl.load(left_first + item + 1)):
-        edge = tl.load(left_edge + use)
-        number, place = tl.load(rule + edge), tl.load(place_first + edge)
-        share = tl.load(posterior + tl.load(parent + edge)) * tl.load(weight + edge) / own
-        product, last = tl.load(product_first + number), tl.load(product_first + number + 1)
-        for low in range(0, last - product, RANK):
-            q = low + tl.arange(0, RANK)
-            there = q < last - product
-            cells = (product + q)[:, None] * n_states + state[None, :]
-            given = tl.load(of_parent + place + q, mask=there, other=0.0) * tl.load(
-                of_right + place + q, mask=there, other=0.0
-            )
-            rows = tl.load(v + cells, mask=there[:, None] & held[None, :], other=0.0)
-            out += tl.sum(rows * (share * given)[:, None], 0)
-    for use in range(tl.load(right_first + item), tl.load(right_first + item + 1)):
-        edge = tl.load(right_edge + use)
-        number, place = tl.load(rule + edge), tl.load(place_first + edge)
-        share = tl.load(posterior + tl.load(parent + edge)) * tl.load(weight + edge) / own
-        product, last = tl.load(product_first + number), tl.load(product_first + number + 1)
-        for low in range(0, last - product, RANK):
-            q = low + tl.arange(0, RANK)
-            there = q < last - product
-            cells = (product + q)[:, None] * n_states + state[None, :]
-            given = tl.load(of_parent + place + q, mask=there, other=0.0) * tl.load(
-                of_left + place + q, mask=there, other=0.0
-            )
-            rows = tl.load(w + cells, mask=there[:, None] & held[None, :], other=0.0)
-            out += tl.sum(rows * (share * given)[:, None], 0)
+    out = _from_uses(
+        item, out, left_first, left_edge, v, of_right, parent, rule, place_first, product_first,
+        posterior, weight, of_parent, n_states, RANK, STATES,
+    )  # fmt: skip
+    out = _from_uses(
+        item, out, right_first, right_edge, w, of_left, parent, rule, place_first, product_first,
+        posterior, weight, of_parent, n_states, RANK, STATES,
+    )  # fmt: skip
     tl.store(outside + item * n_states + state, out, mask=held)
     for edge in range(tl.load(edge_first + item), tl.load(edge_first + item + 1)):
         number, place = tl.load(rule + edge), tl.load(place_first + edge)

@@ -21,7 +21,7 @@ from gramian.device.torch_device import find_device
 from gramian.grammar import LPCFG
 
 _SHARE = 0.4  # of a GPU's free memory that a batch may take
-_MOST_BYTES = 1 << 30  # of a batch elsewhere
+_MOST_BYTES = 1 << 30  # elsewhere
 _MOST_SENTENCES = 4096
 
 
@@ -72,14 +72,29 @@ class Family:
         return Found(forest, found, chart.log_total)
 
 
-def sentences_at_once(n_words: int, grammars: Sequence[LPCFG], device: torch.device) -> int:
-    """Return how many sentences of a length make a batch, by the memory that their charts are expected to take."""
-    n_symbols = max(one.n_symbols for one in grammars)
-    cells = n_words * (n_words + 1) // 2
-    pairs = 8 * n_words * n_symbols**2 + 64 * cells * n_symbols  # of one width, and of charts
-    states = 800 * cells * max(int(one.n_states.max()) for one in grammars) * len(grammars)
-    most = _SHARE * torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else _MOST_BYTES
-    return max(1, min(_MOST_SENTENCES, int(most // (pairs + states))))
+class Room:
+    """How many sentences make a batch, by the memory that their charts are expected to take.
+
+    Parameters
+    ----------
+    grammars : sequence of LPCFG
+    device : torch.device
+        What is free there now is what batches share.
+    """
+
+    def __init__(self, grammars: Sequence[LPCFG], device: torch.device) -> None:
+        self._n_symbols = max(one.n_symbols for one in grammars)
+        self._n_pairs = max(len(np.unique(one.binary_rules[:, 1:], axis=0)) for one in grammars)
+        self._states = sum(int(one.n_states.max()) for one in grammars)
+        free = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else 0
+        self._bytes, self._all_pairs = max(_MOST_BYTES, _SHARE * free), not free
+
+    def sentences(self, n_words: int) -> int:
+        """Return how many sentences of at most so many words make a batch."""
+        cells = n_words * (n_words + 1) // 2
+        pairs = 8 * n_words * self._n_symbols**2 if self._all_pairs else 6 * cells * self._n_pairs
+        each = pairs + 64 * cells * self._n_symbols + 800 * cells * self._states
+        return max(1, min(_MOST_SENTENCES, int(self._bytes // each)))
 
 
 class TorchBackend:
@@ -93,7 +108,7 @@ class TorchBackend:
         self._grammars = [one.grammar for one in grammars]
         self._kernels = NumbaBackend(grammars, tag_states)
         self._device = find_device(device)
-        self._family = Family(self._grammars, self._device)
+        self._family, self._room = Family(self._grammars, self._device), Room(self._grammars, self._device)
         first = self._grammars[0]
         self._arrays = [grammar_arrays(one, first.coarse) for one in self._grammars]
         # Rules of these arrays are ordered by their children.
@@ -120,7 +135,7 @@ class TorchBackend:
         for place in free:
             by_length.setdefault(len(batch[place].words), []).append(place)
         for n_words, places in sorted(by_length.items()):
-            most = sentences_at_once(n_words, self._grammars, self._device)
+            most = self._room.sentences(n_words)
             for first in range(0, len(places), most):
                 part = places[first : first + most]
                 rows = self._of_length([batch[place] for place in part], n_words, pruning)

@@ -163,13 +163,15 @@ class DeviceParsing:
             key=lambda place: -lengths[place],
         )
         found: list[list[int]] = []
+        room, longest = 0, 0
         for place in order:
-            longest = lengths[found[-1][0]] if found else 0
-            room = found and len(found[-1]) < self._whole.sentences_at_once(longest)
             if room and longest <= _PADDING * lengths[place] + 1:
                 found[-1].append(place)
             else:
                 found.append([place])
+                longest = lengths[place]
+                room = self._whole.sentences_at_once(longest)
+            room -= 1
         return found
 
     def trees(self, requests: Sequence[Request]) -> TreeArrays:
