@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -81,6 +82,8 @@ class ChartParser:
         What is allowed binds the trees of the forest; grammars of another binarisation than the first do not know of it. Without tokens
         experts have no say.
         """
+        if self._experts:  # who may like what two states find unlikely
+            pruning = replace(pruning, split=pruning.split / 5)
         found = self._backends[0].forests(batch, pruning)
         if len(self._voices) == 1 and not self._experts:
             return [forest for (forest,) in found]

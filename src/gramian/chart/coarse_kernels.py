@@ -105,7 +105,7 @@ def coarse_inside(tags, g, guesses, allowed, limits):
             cell_first[cell] = n_items
             cell_child_first[cell] = n_items
             cell_right[cell] = n_rights
-            row_allowed = allowed_symbols[allowed_row[cell]]
+            which = allowed_row[cell]  # a view of the row would take longer to make than what it is asked
             if n_items + n_symbols > item_symbol.shape[0]:
                 item_symbol, item_inside = _grown(item_symbol, n_items), _grown(item_inside, n_items)
             if n_rights + n_symbols > right_symbol.shape[0]:
@@ -140,9 +140,9 @@ def coarse_inside(tags, g, guesses, allowed, limits):
                     n_items += 1
                     for rule in range(unary_start[symbol], unary_start[symbol + 1]):
                         value[unary_parent[rule]] += unary_weight[rule] * tag_score[tag]
-                if not row_allowed[n_phrases]:
+                if not allowed_symbols[which, n_phrases]:
                     cell_child_first[cell] = n_items
-            if allowed_row[cell] > 0 and not row_allowed[:n_phrases].any():
+            if which > 0 and not allowed_symbols[which, :n_phrases].any():
                 n_live = 0
             count = np.uintp(0)
             for place in range(n_live):
@@ -175,14 +175,13 @@ def coarse_inside(tags, g, guesses, allowed, limits):
                         value[np.uintp(slot_parent[slot + _THREE])] += slot_weight[slot + _THREE] * product
                         slot += np.uintp(_FOUR)
                 count = np.uintp(0)
-            if allowed_row[cell] > 0:
+            if which > 0:
                 for symbol in range(n_phrases):
-                    if not row_allowed[symbol]:
+                    if not allowed_symbols[which, symbol]:
                         value[symbol] = 0.0
             # Which of the phrases stay: those whose guess is near the best of the cell.
-            left_guess, right_guess = before[start], after[end]
             for symbol in range(n_phrases):
-                merit[symbol] = value[symbol] * left_guess[symbol] * right_guess[symbol]
+                merit[symbol] = value[symbol] * before[start, symbol] * after[end, symbol]
             best = np.int64(0)
             for eight in range(n_eights):
                 bits = np.int64(0)

@@ -58,12 +58,12 @@ class Pruning:
         spans of more than twenty words, whose guesses are worse, only those below a smaller bound. 0 keeps all, and so does no beam.
     split : float
         Between coarse and fine comes a pass with two states for each symbol; what has a lower posterior there does not reach the fine
-        pass. 0 goes without. Of grammars with probabilities only.
+        pass; where experts have a say, a fifth of it counts. 0 goes without. Of grammars with probabilities only.
     """
 
     beam: float = 1e-3
-    item: float = 5e-5
-    edge: float = 1e-5
+    item: float = 1e-4
+    edge: float = 2e-5
     fine: float = 1e-6
     guess: float = 2e-7
     split: float = 1e-4

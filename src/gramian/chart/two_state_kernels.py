@@ -279,66 +279,74 @@ def likely_part(c, tags, tag_states, tag_state_start, two, threshold):
     n_items, n_edges = c.item_symbol.shape[0], c.edge_left.shape[0]
     first, lefts, rights, rules, shares = c.edge_first, c.edge_left, c.edge_right, c.edge_rule, c.edge_share
     binary, unary = two.binary, two.unary
-    inside, outside = np.zeros((n_items, 2), np.float64), np.zeros((n_items, 2), np.float64)
+    # No row is made a view of its own: to count who uses it would take longer than the work.
+    in_zero, in_one = np.zeros(n_items, np.float64), np.zeros(n_items, np.float64)
+    out_zero, out_one = np.zeros(n_items, np.float64), np.zeros(n_items, np.float64)
+    total = 0.0
     for item in range(n_items):
         symbol, cell = c.item_symbol[item], c.item_cell[item]
+        zero, one = 0.0, 0.0
         if symbol >= two.n_phrases:
             for tag in range(tags.start[cell], tags.start[cell + 1]):
                 if tags.symbol[tag] == symbol:
                     place = tag_state_start[tag]
                     for state in range(two.state_start[symbol], two.state_start[symbol + 1]):
-                        inside[item, two.group[state]] += two.share[state] * tag_states[place]
+                        score = two.share[state] * tag_states[place]
+                        if two.group[state] == 0:
+                            zero += score
+                        else:
+                            one += score
                         place += 1
-            continue
-        zero, one = 0.0, 0.0
-        for edge in range(first[item], first[item + 1]):
-            left, right, share = lefts[edge], rights[edge], np.float64(shares[edge])
-            y0, y1 = share * inside[left, 0], share * inside[left, 1]
+        for edge in range(np.uintp(first[item]), np.uintp(first[item + 1])):
+            left, right, r = np.uintp(lefts[edge]), rights[edge], np.uintp(rules[edge])
+            y0, y1 = shares[edge] * in_zero[left], shares[edge] * in_one[left]
             if right < 0:
-                t = unary[rules[edge]]
-                zero += t[0] * y0 + t[1] * y1
-                one += t[2] * y0 + t[3] * y1
+                zero += unary[r, 0] * y0 + unary[r, 1] * y1
+                one += unary[r, 2] * y0 + unary[r, 3] * y1
             else:
-                t, z0, z1 = binary[rules[edge]], inside[right, 0], inside[right, 1]
-                zero += (t[0] * z0 + t[1] * z1) * y0 + (t[2] * z0 + t[3] * z1) * y1
-                one += (t[4] * z0 + t[5] * z1) * y0 + (t[6] * z0 + t[7] * z1) * y1
-        inside[item, 0], inside[item, 1] = zero, one
-    total = 0.0
-    for item in range(n_items):
+                z0, z1 = in_zero[np.uintp(right)], in_one[np.uintp(right)]
+                zero += (binary[r, 0] * z0 + binary[r, 1] * z1) * y0 + (
+                    binary[r, 2] * z0 + binary[r, 3] * z1
+                ) * y1
+                one += (binary[r, 4] * z0 + binary[r, 5] * z1) * y0 + (
+                    binary[r, 6] * z0 + binary[r, 7] * z1
+                ) * y1
+        in_zero[item], in_one[item] = zero, one
         if c.root_share[item] > 0:
-            t = two.root[c.item_symbol[item]]
-            total += c.root_share[item] * (t[0] * inside[item, 0] + t[1] * inside[item, 1])
+            out_zero[item] = c.root_share[item] * two.root[symbol, 0]
+            out_one[item] = c.root_share[item] * two.root[symbol, 1]
+            total += out_zero[item] * zero + out_one[item] * one
     if not (total > 0 and total < np.inf):
         return c
+    for item in range(n_items):
+        out_zero[item] /= total
+        out_one[item] /= total
     kept = np.zeros(n_edges, np.bool_)
     number = np.full(n_items, -1, np.int32)
     n_new = 0
     for item in range(n_items - 1, -1, -1):
-        if c.root_share[item] > 0:
-            outside[item, 0] += c.root_share[item] * two.root[c.item_symbol[item], 0] / total
-            outside[item, 1] += c.root_share[item] * two.root[c.item_symbol[item], 1] / total
-        o0, o1 = outside[item, 0], outside[item, 1]
-        posterior = o0 * inside[item, 0] + o1 * inside[item, 1]
+        o0, o1 = out_zero[item], out_one[item]
+        posterior = o0 * in_zero[item] + o1 * in_one[item]
         if posterior >= threshold:
             number[item] = 0
             n_new += 1
         elif posterior != posterior:
             return c
-        for edge in range(first[item], first[item + 1]):
-            left, right, share = lefts[edge], rights[edge], np.float64(shares[edge])
-            y0, y1 = inside[left, 0], inside[left, 1]
+        for edge in range(np.uintp(first[item]), np.uintp(first[item + 1])):
+            left, right, r = np.uintp(lefts[edge]), rights[edge], np.uintp(rules[edge])
+            y0, y1, p0, p1 = in_zero[left], in_one[left], shares[edge] * o0, shares[edge] * o1
             if right < 0:
-                t = unary[rules[edge]]
-                below0, below1 = share * (o0 * t[0] + o1 * t[2]), share * (o0 * t[1] + o1 * t[3])
+                below0, below1 = p0 * unary[r, 0] + p1 * unary[r, 2], p0 * unary[r, 1] + p1 * unary[r, 3]
             else:
-                t, z0, z1 = binary[rules[edge]], inside[right, 0], inside[right, 1]
-                both00, both01 = share * (o0 * t[0] + o1 * t[4]), share * (o0 * t[1] + o1 * t[5])
-                both10, both11 = share * (o0 * t[2] + o1 * t[6]), share * (o0 * t[3] + o1 * t[7])
+                beside = np.uintp(right)
+                z0, z1 = in_zero[beside], in_one[beside]
+                both00, both01 = p0 * binary[r, 0] + p1 * binary[r, 4], p0 * binary[r, 1] + p1 * binary[r, 5]
+                both10, both11 = p0 * binary[r, 2] + p1 * binary[r, 6], p0 * binary[r, 3] + p1 * binary[r, 7]
                 below0, below1 = both00 * z0 + both01 * z1, both10 * z0 + both11 * z1
-                outside[right, 0] += both00 * y0 + both10 * y1
-                outside[right, 1] += both01 * y0 + both11 * y1
-            outside[left, 0] += below0
-            outside[left, 1] += below1
+                out_zero[beside] += both00 * y0 + both10 * y1
+                out_one[beside] += both01 * y0 + both11 * y1
+            out_zero[left] += below0
+            out_one[left] += below1
             kept[edge] = below0 * y0 + below1 * y1 >= threshold
     if n_new == 0:
         return c
