@@ -168,10 +168,9 @@ def test_a_device_that_is_not_there():
 
 def test_what_is_missing_is_named():
     code = (
-        "import sys; sys.modules['torch'] = None\n"
-        "from gramian.errors import MissingExtraError; from gramian.learn import EM, PCFG\n"
+        "import sys; from gramian.errors import MissingExtraError; from gramian.learn import EM, PCFG\n"
         "from gramian.parsing.parser import Parser; from gramian.trees import Tree\n"
-        "trees = [Tree.parse('(S (NP (NN dog)) (VP (VBZ barks)))')] * 3\n"
+        "sys.modules['torch'] = None; trees = [Tree.parse('(S (NP (NN dog)) (VP (VBZ barks)))')] * 3\n"
         "for work in (lambda: Parser(PCFG().fit(trees).model_, device='cpu'), lambda: EM(device='cpu').fit(trees)):\n"
         "    try:\n        work()\n    except MissingExtraError as error:\n        print(error)"
     )
