@@ -122,6 +122,11 @@ class Observations:
     def on_device(self, device: str) -> DeviceInference:
         """Return inside-outside over the observed trees that are in memory, on a device of torch."""
         if device not in self._on_device:
+            from gramian.device.torch_device import find_device
+
+            find_device(
+                device
+            )  # before anything else of torch is imported, for what is said if that is missing
             from gramian.learn.device_inference import DeviceInference
 
             self._on_device[device] = DeviceInference(self.bank, self.productions, device)

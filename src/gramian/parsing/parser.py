@@ -146,6 +146,11 @@ class Parser:
         self.calibration = self.model.calibration.get(combination, Calibration())
         self.device, self._on_device = device, None
         if device is not None:
+            from gramian.device.torch_device import find_device
+
+            find_device(
+                device
+            )  # before anything else of torch is imported, for what is said if that is missing
             from gramian.parsing.device_parsing import on_device
 
             self._on_device = on_device(self, chart, experts, self._attempts, reranker, device)

@@ -166,6 +166,19 @@ def test_a_device_that_is_not_there():
         Parser(Model(grammar()), device="abacus")
 
 
+def test_what_is_missing_is_named():
+    code = (
+        "import sys; from gramian.errors import MissingExtraError; from gramian.learn import EM, PCFG\n"
+        "from gramian.parsing.parser import Parser; from gramian.trees import Tree\n"
+        "sys.modules['torch'] = None; trees = [Tree.parse('(S (NP (NN dog)) (VP (VBZ barks)))')] * 3\n"
+        "for work in (lambda: Parser(PCFG().fit(trees).model_, device='cpu'), lambda: EM(device='cpu').fit(trees)):\n"
+        "    try:\n        work()\n    except MissingExtraError as error:\n        print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    line = "a device needs torch, which is not installed; try: pip install 'gramian[neural]'\n"
+    assert done.stdout == 2 * line
+
+
 def test_the_command_and_load_take_a_device(tmp_path, capsys, monkeypatch):
     path, text = tmp_path / "one.grammar", tmp_path / "text"
     Parser(Model(grammar())).save(path)
