@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from gramian import learn
 from gramian.errors import OptionError
+from gramian.training.option_field import option, own
 from gramian.training.option_rules import (
     BEST_STATES,
     CLUSTERED,
@@ -36,25 +37,6 @@ if TYPE_CHECKING:
     from gramian.learn.states import States
 
 
-def _option(
-    default: Any,
-    about: str,
-    kind: Any = None,
-    *,
-    group: str | None = None,
-    least: float | None = None,
-    most: float | None = None,
-) -> Any:
-    """Declare an option: its default (None is the method's own), what it means, which values it may have, and its group."""
-    facts = {"help": about, "kind": kind or type(default), "least": least, "most": most, "group": group}
-    return field(default=default, metadata=facts)
-
-
-def _own(group: str, about: str, kind: Any, least: float | None = None, most: float | None = None) -> Any:
-    """Declare an option whose default is the method's own."""
-    return _option(None, about, kind, group=group, least=least, most=most)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
     """How a model is to be learnt; the defaults are those of ``gramian train``.
@@ -69,284 +51,284 @@ class Recipe:
     gramian.errors.OptionError: cycles goes with method split-merge, not em
     """
 
-    method: str = _option(
+    method: str = option(
         "best",
         "How the hidden states are found; best is spectral-em with its best settings, for two binarisations together.",
         Literal["best", "spectral-em", "spectral-cluster", "spectral-moments", "em", "split-merge", "pcfg"],
     )
-    n_states: States | None = _option(
+    n_states: States | None = option(
         None, "The most states a label gets; by default the method's own number.", int, least=1, most=1024
     )
-    allocation: str = _option(
+    allocation: str = option(
         "root",
         "States by the root of a label's count, by its frequency, or the same for all.",
         Literal["root", "frequency", "all"],
         group="states",
     )
-    growth: float = _option(0.25, "With root: states per root of the count.", group="states", least=0.0)
-    search: str | None = _option(
+    growth: float = option(0.25, "With root: states per root of the count.", group="states", least=0.0)
+    search: str | None = option(
         None,
         "Search for the number of states of each label by F1 on trees held out, instead of allocation alone.",
         Literal["beam", "greedy"],
         group="states",
     )
-    budget: int = _option(
+    budget: int = option(
         40, "With search: how many candidates are tried; 0 for all.", group="states", least=0
     )
-    judge: str | None = _option(
+    judge: str | None = option(
         None,
         "With search: file of trees that candidates are scored on; by default every tenth tree.",
         str,
         group="states",
     )
-    search_symbols: int = _option(
+    search_symbols: int = option(
         20, "With search: over so many labels, the most frequent; 0 for all.", group="states", least=0
     )
-    search_beam: int = _option(5, "With search: how many assignments are kept.", group="states", least=1)
-    search_step: int = _option(
+    search_beam: int = option(5, "With search: how many assignments are kept.", group="states", least=1)
+    search_step: int = option(
         5, "With search: width of the grid of numbers that is tried first.", group="states", least=1
     )
-    search_groups: bool = _option(
+    search_groups: bool = option(
         True, "With search: first try fewer and more states of groups of labels.", group="states"
     )
-    search_by_count: bool = _option(
+    search_by_count: bool = option(
         True, "With search: labels seen less than 500 times get fewer states at most.", group="states"
     )
-    svd_rank: int | None = _own(
+    svd_rank: int | None = own(
         "states", "Singular vectors that nodes are projected to; by default as many as states.", int, least=1
     )
-    projection: str | None = _own(
+    projection: str | None = own(
         "states",
         "Projections weighted by singular values (the default) or raw, as published.",
         Literal["weighted", "raw"],
     )
-    soft: float | None = _own(
+    soft: float | None = own(
         "states",
         "Soft clusters: power of the inverse distance to their centres by which nodes belong to them.",
         float,
     )
-    k_means_start: str | None = _own(
+    k_means_start: str | None = own(
         "states",
         "Where k-means begins: at nodes far apart (the default) or at random ones, as published.",
         Literal["k-means++", "random"],
     )
-    k_means_restarts: int | None = _own(
+    k_means_restarts: int | None = own(
         "states", "How often k-means begins anew; by default once.", int, least=1
     )
-    least_singular: float | None = _own(
+    least_singular: float | None = own(
         "states",
         "With moments: singular values below this share of the largest are dropped; by default 0.01.",
         float,
         least=0.0,
     )
-    features: str | None = _option(
+    features: str | None = option(
         None,
         "Feature set of the spectral methods; by default paper for moments, rich for the others.",
         Literal["rich", "paper", "plain", "thesis"],
         group="features",
     )
-    scaling: bool = _option(True, "Scale features by the root of their frequency.", group="features")
-    lexicon: str = _option(
+    scaling: bool = option(True, "Scale features by the root of their frequency.", group="features")
+    lexicon: str = option(
         "auto",
         "What rare words are told apart by: shape and suffix, or their tag; auto is suffix for Penn-style English, else tag; "
         "pos is tag without smoothing.",
         Literal["auto", "suffix", "tag", "pos"],
         group="smoothing",
     )
-    rare_words: int | None = _own(
+    rare_words: int | None = own(
         "smoothing",
         "Words seen less often are rare, in the lexicon and in features; by default 11 (pos: 5) and 6.",
         int,
         least=1,
     )
-    word_smoothing: float | None = _own(
+    word_smoothing: float | None = own(
         "smoothing", "Counts that a word's class is worth for its states; by default 3.", float, least=0.0
     )
-    rule_smoothing: float | None = _own(
+    rule_smoothing: float | None = own(
         "smoothing",
         "Counts that a label's rules are worth for each of its states; by default 2.",
         float,
         least=0.0,
     )
-    state_smoothing: float | None = _own(
+    state_smoothing: float | None = own(
         "smoothing",
         "Counts that coarser distributions of child states are worth; by default 2.",
         float,
         least=0.0,
     )
-    sister_share: float | None = _own(
+    sister_share: float | None = own(
         "smoothing", "Share that a state takes from its sisters; by default 0.02.", float, least=0.0, most=1.0
     )
-    moment_backoff: float | None = _own(
+    moment_backoff: float | None = own(
         "smoothing", "With moments: constant C of the chained smoothing; by default 30.", float, least=0.0
     )
-    moment_unsmoothed: int | None = _own(
+    moment_unsmoothed: int | None = own(
         "smoothing", "With moments: rules seen so often are not smoothed; by default 1000.", int, least=0
     )
-    max_iter: int | None = _option(None, "Steps of EM; by default the method's own number.", int, least=0)
-    cycles: int = _option(
+    max_iter: int | None = option(None, "Steps of EM; by default the method's own number.", int, least=0)
+    cycles: int = option(
         4, "With split-merge: how often every state is split.", group="states", least=1, most=12
     )
-    merge: float = _option(
+    merge: float = option(
         0.0,
         "With spectral-em: share of similar states merged again.",
         group="states",
         least=0.0,
         most=1.0,
     )
-    start: LPCFG | None = _option(
+    start: LPCFG | None = option(
         None, "Grammar (a model file) from which em starts; random without it.", str, group="research"
     )
-    tagged: str | None = _option(
+    tagged: str | None = option(
         None,
         "Tagged text (CoNLL-U, trees, or token/TAG pairs) whose words and tags the lexicon is to know.",
         str,
     )
-    text: Sequence[str] = _option(
+    text: Sequence[str] = option(
         (),
         "Text without trees that a teacher parses, to learn from its trees too: plain text, tokens, token/TAG pairs or CoNLL-U; may be "
         "given several times.",
         list[str],
     )
-    text_kind: str = _option(
+    text_kind: str = option(
         "auto",
         "With text: what its files hold; auto tells each by its name and first lines.",
         Literal["auto", "text", "tokens", "tagged", "conllu"],
         group="text",
     )
-    known: str = _option(
+    known: str = option(
         "all",
         "With text: what its trees must agree with: all, tags and dependencies; tags; or nothing but the words.",
         Literal["all", "tags", "words"],
         group="text",
     )
-    relations: str = _option(
+    relations: str = option(
         "universal",
         "With CoNLL-U as text: what dependencies demand of trees; universal, french, phrases, or a file of such a table.",
         group="text",
     )
-    text_length: int = _option(60, "With text: sentences of more words are left out.", least=1, group="text")
-    teacher: str | None = _option(
+    text_length: int = option(60, "With text: sentences of more words are left out.", least=1, group="text")
+    teacher: str | None = option(
         None,
         "With text: model file that parses it; by default four grammars and a span CRF of the trees.",
         str,
         group="text",
     )
-    rounds: int = _option(
+    rounds: int = option(
         1,
         "With text: how often it is parsed; each further teacher has learnt from the trees and the text.",
         least=1,
         group="text",
     )
-    silver_weight: float = _option(
+    silver_weight: float = option(
         1.0,
         "With text: how much its trees count together, as a multiple of the treebank's; each by the teacher's confidence in it.",
         least=1e-6,
         group="text",
     )
-    least_confidence: float = _option(
+    least_confidence: float = option(
         0.0, "With text: trees of a lower mean confidence are left out.", least=0.0, most=1.0, group="text"
     )
-    best_trees: int = _option(
+    best_trees: int = option(
         1,
         "With text: how many of the best trees of a sentence share its weight, by their probability.",
         least=1,
         group="text",
     )
-    keep_best: bool = _option(
+    keep_best: bool = option(
         False, "With development trees and EM: keep the step with the best F1, and stop when it falls."
     )
-    preset: str = _option(
+    preset: str = option(
         "auto",
         "Habits of the treebank: penn, icepahc, keyaki, ftb, cess, floresta, whole; auto tells them by its labels.",
     )
-    language: str = _option(
+    language: str = option(
         "auto",
         "Language (en, fr, ...) whose text the model learns to read; auto tells it by preset and words, none learns nothing.",
     )
-    spacing: str | None = _option(
+    spacing: str | None = option(
         None,
         "CoNLL-U with SpaceAfter=No, from which the model also learns how text becomes sentences and words.",
         str,
     )
-    direction: str | None = _option(
+    direction: str | None = option(
         None,
         "Binarisation: from where children are split off; right for one model, both in turn for several.",
         Literal["right", "left", "head", "both"],
         group="research",
     )
-    horizontal: int = _option(
+    horizontal: int = option(
         0, "How many siblings an intermediate label remembers.", group="research", least=0
     )
-    vertical: int = _option(1, "1 for no context, 2 for the parent, ...", group="research", least=1)
-    collapse_tags: bool = _option(
+    vertical: int = option(1, "1 for no context, 2 for the parent, ...", group="research", least=1)
+    collapse_tags: bool = option(
         False,
         "Join a phrase over one word into its tag, as published: NP|NN is a tag then.",
         group="research",
     )
-    heads: str = _option(
+    heads: str = option(
         "auto", "Head rules for features: auto, collins, left, right, none, or a file.", group="features"
     )
-    models: int | None = _option(
+    models: int | None = option(
         None,
         "How many models that differ parse together; by default two with best, else one.",
         int,
         least=1,
         most=100,
     )
-    noise: str = _option(
+    noise: str = option(
         "seeds",
         "With several models: what makes them differ besides their binarisation.",
         Literal["seeds", "dropout", "additive", "multiplicative", "mixed"],
         group="research",
     )
-    noise_level: float | None = _own(
+    noise_level: float | None = own(
         "research",
         "With noise: how much of it; by default 0.05, 0.1, 0.15 and 0.2 in turn.",
         float,
         least=0.0,
     )
-    expert: str | bool = _option(
+    expert: str | bool = option(
         "none",
         "Also learn a span CRF (crf, or nothing behind the option), which looks at the words: more accurate, several times longer to "
         "learn, half as fast to parse with; a neural net (neural), which needs torch and, to be quick, a GPU to learn; or both.",
         Literal["none", "crf", "neural", "both"],
     )
-    encoder: str | None = _option(
+    encoder: str | None = option(
         None,
         "With a neural expert: folder of a pre-trained encoder in Hugging Face's format, whose vectors of words it reads, too; the model "
         "then needs this folder, torch and transformers to run.",
         str,
     )
-    encoder_rate: float = _option(
+    encoder_rate: float = option(
         0.0,
         "With encoder: length of the steps in which it learns, too, such as 3e-5; 0 leaves it as it is.",
         least=0.0,
         most=1.0,
     )
-    rerank: bool = _option(
+    rerank: bool = option(
         False,
         "Also learn to choose among the best trees by features of whole trees, from folds that models have not seen.",
     )
-    folds: int = _option(
+    folds: int = option(
         5,
         "With rerank: all models are trained again so often, each time without one fold.",
         least=2,
         most=100,
     )
-    calibrate: bool = _option(
+    calibrate: bool = option(
         False,
         "Also learn, from trees held out, how far confidences can be trusted, and the weight of an expert: trains all twice.",
     )
-    device: str | None = _option(
+    device: str | None = option(
         None,
         "Where EM and a neural expert are learnt: a device of torch, such as cuda; by default EM on the CPU, without torch.",
         str,
     )
-    skip_broken: bool = _option(False, "Leave out broken trees, and say how many.")
-    random_state: int = _option(0, "Same number, same model file.", least=0, most=2**32 - 1)
-    attribution: str | None = _option(None, "Whom to credit for the data; kept in the model.", str)
-    full: bool = _option(
+    skip_broken: bool = option(False, "Leave out broken trees, and say how many.")
+    random_state: int = option(0, "Same number, same model file.", least=0, most=2**32 - 1)
+    attribution: str | None = option(None, "Whom to credit for the data; kept in the model.", str)
+    full: bool = option(
         False, "Keep whole rule tensors in 32 bits; by default they are of low rank, small and fast."
     )
     parameters: Mapping[str, Any] = field(default_factory=dict)  # further ones of the learner, by its names
