@@ -15,10 +15,8 @@ SMALL = Cluster(words=1e7, workers=20, shard_words=1e4, spread=0.0, slow_share=0
 
 def test_workers_that_never_fail_take_what_the_words_take():
     found = Simulation(SMALL, 0).run()
-    ideal = SMALL.words / SMALL.speed / 3600
     assert found["shards"] == 1000
-    assert ideal < found["core hours"] * 1.1
-    assert 0.9 < found["efficiency"] <= 1
+    assert 0.9 < found["efficiency"] <= 1  # what the words take, over all that is paid
     assert found == Simulation(SMALL, 0).run()
 
 
