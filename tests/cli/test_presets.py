@@ -63,8 +63,10 @@ def test_every_command_finds_the_same_preset(bank, gramian_command):
 @pytest.mark.parametrize("learner", [["--method", "pcfg"], ["--states", "2", "--iterations", "1"]])
 def test_training_and_eval_give_the_same_figures(bank, tmp_path, gramian_command, learner):
     dev, model, parsed = (str(tmp_path / name) for name in ("dev.mrg", "my.grammar", "parsed.mrg"))
-    harder = "(S (sn-SUJ.x (grup.nom.ms (ncms000 lobo))) (grup.verb (vmip3s0 duerme) (Fp .)))"
-    (tmp_path / "dev.mrg").write_text("\n".join([*TREES[::5], EMPTY, harder]), encoding="utf-8")
+    other = (
+        "(S (sn-SUJ.x (espec (da0ms0 el)) (grup.nom.ms (ncms000 perro)) (grup.verb (vmip3s0 corre))) (Fp .))"
+    )
+    (tmp_path / "dev.mrg").write_text("\n".join([*TREES[::5], EMPTY, other]), encoding="utf-8")
     gramian_command("train", bank, "--dev", dev, "-o", model, "-q", *learner)
     stored = json.loads(gramian_command("inspect", model, "--json")[0])["metrics"]
     tokens = gramian_command("convert", dev, "--to", "tokens", "-q")[0]
