@@ -34,7 +34,7 @@ from gramian.base import (
     number_of_jobs,
     or_none,
 )
-from gramian.errors import OptionError
+from gramian.errors import MissingExtraError, OptionError
 
 NOT_LIBRARIES = ("gramian.web", "gramian.cli", "gramian.interop", "gramian.__main__")
 
@@ -44,8 +44,10 @@ def estimator_classes() -> list[type[Estimator]]:
         if not module.name.startswith(NOT_LIBRARIES):
             try:
                 importlib.import_module(module.name)
+            except MissingExtraError:
+                pass  # a module of torch says what to install
             except ModuleNotFoundError as error:
-                if error.name not in ("torch", "triton"):  # of the extra for learning neural experts
+                if error.name not in ("torch", "triton", "transformers"):  # of the extras for neural experts
                     raise
     found, new = set(), {Estimator}
     while new:
