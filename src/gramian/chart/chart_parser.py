@@ -83,7 +83,7 @@ class ChartParser:
         experts have no say.
         """
         if self._experts:  # who may like what two states find unlikely
-            pruning = replace(pruning, split=pruning.split / 5)
+            pruning = replace(pruning, split=pruning.split / 20)
         found = self._backends[0].forests(batch, pruning)
         if len(self._voices) == 1 and not self._experts:
             return [forest for (forest,) in found]

@@ -58,7 +58,7 @@ class Pruning:
         spans of more than twenty words, whose guesses are worse, only those below a smaller bound. 0 keeps all, and so does no beam.
     split : float
         Between coarse and fine comes a pass with two states for each symbol; what has a lower posterior there does not reach the fine
-        pass; where experts have a say, a fifth of it counts. 0 goes without. Of grammars with probabilities only.
+        pass; where experts have a say, a twentieth of it counts. 0 goes without. Of grammars with probabilities only.
     """
 
     beam: float = 1e-3
