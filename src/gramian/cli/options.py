@@ -64,9 +64,14 @@ TEXT_OUTPUT: Any = typer.Option(
     callback=checked_output,
     help="Where to write; .gz and .xz are compressed. - for stdout.",
 )
-JOBS: Any = typer.Option(
-    1, "--jobs", "-j", min=1, max=1024, help="Threads; the result does not depend on it."
-)
+
+
+def jobs_option(about: str) -> Any:
+    """Return the option of how much runs at once, of which `about` says what that is."""
+    return typer.Option(1, "--jobs", "-j", min=1, max=1024, help=about)
+
+
+JOBS: Any = jobs_option("Threads; the result does not depend on it.")
 SEED: Any = typer.Option(0, "--seed", min=0, max=2**32 - 1, help="Same seed, same result.")
 ALL_JOBS: Any = typer.Option(
     None,

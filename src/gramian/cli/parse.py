@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import typer
 
 from gramian.cli import corpus
-from gramian.cli.options import MODEL, QUIET, checked_output
+from gramian.cli.options import MODEL, QUIET, checked_output, jobs_option
 from gramian.cli.sentence_input import expected_sentences, known_first, reading_faults
 from gramian.cli.talk import counting, say
 from gramian.errors import OptionError, counted
@@ -92,14 +92,7 @@ def parse(
         "product", help="How the grammars of a model that holds several are combined."
     ),
     rerank: bool = typer.Option(True, help="Let the model's reranker choose, if it has one."),
-    jobs: int = typer.Option(
-        1,
-        "--jobs",
-        "-j",
-        min=1,
-        max=1024,
-        help="Threads; of a corpus, processes. The result does not depend on it.",
-    ),
+    jobs: int = jobs_option("Threads; of a corpus, processes. The result does not depend on it."),
     device: str | None = typer.Option(
         None, help="Parse batches on this device of torch, such as cuda; --jobs is then without effect."
     ),

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import typer
 
-from gramian.cli.options import FORCE, QUIET, GroupedCommand, check_replaced
+from gramian.cli.options import FORCE, QUIET, GroupedCommand, check_replaced, jobs_option
 from gramian.cli.talk import say, showing_progress, telling_warnings
 from gramian.errors import counted
 from gramian.training.option_rules import GROUPS
@@ -25,14 +25,7 @@ def train(
     dev: str | None = typer.Option(
         None, help="Trees to score the grammar on; its F1 is stored in the model."
     ),
-    jobs: int = typer.Option(
-        1,
-        "--jobs",
-        "-j",
-        min=1,
-        max=1024,
-        help="Threads, or with --models processes; the model does not depend on it.",
-    ),
+    jobs: int = jobs_option("Threads, or with --models processes; the model does not depend on it."),
     scheduler: str | None = typer.Option(
         None, help="With --models: address of a Dask scheduler whose workers train them (tcp://host:8786)."
     ),

@@ -9,10 +9,10 @@ import torch
 
 from gramian.chart.combine import label_numbers
 from gramian.chart.label_table import LabelTable
-from gramian.neural.net import Batch, SpanNet
+from gramian.neural.net import Sentences, SpanNet
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.neural_model import NeuralModel
-from gramian.neural.span_inventory import BOUNDARY, PADDING, UNKNOWN
+from gramian.neural.span_inventory import UNKNOWN, Brackets
 
 
 class NetLabels:
@@ -45,55 +45,20 @@ class NetLabels:
         n_known = len(known)
         self._place = torch.tensor([one if one >= 0 else n_known for one in place], device=device)
         self._membership = torch.from_numpy(model.inventory.membership).to(device)
-        self._rows: dict[str, int] = {"": 0}
-        # Of each word: its number, that of its vector, and its characters; the first is the boundary.
-        self._numbers = [(BOUNDARY, 0)]
-        self._spelt = [[BOUNDARY]]
-
-    def _row(self, word: str) -> int:
-        row = self._rows.get(word)
-        if row is None:
-            row = self._rows[word] = len(self._rows)
-            inventory = self._model.inventory
-            number, vector = inventory.word_numbers([word])[1], inventory.vector_numbers([word])[1]
-            self._numbers.append((int(number), int(vector)))
-            self._spelt.append(inventory.character_numbers(word))
-        return row
-
-    def _batch(self, rows: np.ndarray, lengths: np.ndarray) -> Batch:
-        forms, place = np.unique(rows, return_inverse=True)
-        spelt = [self._spelt[row] for row in forms.tolist()]
-        sizes = np.array([len(one) for one in spelt])
-        order = np.argsort(-sizes, kind="stable")
-        characters = np.full((len(forms), sizes.max()), PADDING)
-        for row, number in enumerate(order.tolist()):
-            characters[row, : sizes[number]] = spelt[number]
-        rank = np.argsort(order)[place].reshape(rows.shape)
-        numbers = np.array([self._numbers[row] for row in forms.tolist()])
-        words, vectors = numbers[place.ravel()].T.reshape(2, *rows.shape)
-        behind = np.arange(rows.shape[1]) >= lengths[:, None] + 2
-        none = np.zeros((0, 3), np.int64)
-        tables = (
-            np.where(behind, PADDING, words), np.where(behind, 0, vectors), rank, characters, sizes[order], lengths,
-            none, none, np.arange(len(rows)),
-        )  # fmt: skip
-        return Batch(*(torch.from_numpy(np.ascontiguousarray(one, np.int64)) for one in tables))
 
     def labels(self, sentences: Sequence[Sequence[str]]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the probabilities of labels over spans, and of each sentence the share of words that the net knows.
 
         Sentences come the longest first; spans are ordered by width, then start, of the longest.
         """
-        lengths = np.array([len(words) for words in sentences])
-        n = int(lengths[0])
-        rows = np.zeros((len(sentences), n + 2), np.int64)
-        for row, words in zip(rows, sentences, strict=True):
-            row[1 : len(words) + 1] = [self._row(word) for word in words]
-        numbers = np.array(self._numbers)[rows[:, 1:-1]]
-        inside = np.arange(n) < lengths[:, None]
-        known = ((numbers[..., 0] != UNKNOWN) | (numbers[..., 1] > 0)) & inside
-        share = torch.from_numpy((known.sum(1) / lengths).astype(np.float32)).to(self._device)
-        batch = self._batch(rows, lengths).to(self._device)
+        inventory = self._model.inventory
+        examples = [inventory.example(Brackets(tuple(one), ("",) * len(one), ())) for one in sentences]
+        batch = Sentences(examples, inventory).batch(range(len(examples)))
+        n = len(examples[0].forms)
+        inside = torch.arange(n) < batch.lengths[:, None]
+        known = ((batch.words != UNKNOWN) | (batch.vectors > 0))[:, 1:-1] & inside
+        share = (known.sum(1) / batch.lengths).float().to(self._device)
+        batch = batch.to(self._device)
         with torch.no_grad():
             found = self._net.posteriors(batch, self._model.temperature)
         spans = found.spans @ self._membership

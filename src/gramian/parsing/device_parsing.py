@@ -7,11 +7,9 @@ the best tree is asked for, the device fills the charts and the rest is done her
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
 
 _AHEAD = 8192  # sentences that are put in order by length
 _FORESTS = 256  # the same where forests come back
-_TURN = 2e-4  # seconds that a thread keeps the interpreter while another waits
 _PADDING = 1.15  # how much longer than the shortest the longest sentence of a batch may be
 
 Read: TypeAlias = tuple[Request, ReadSentence]
@@ -115,7 +112,7 @@ class DeviceParsing:
     def parse(self, requests: Iterable[Read]) -> Iterator[ParseResult]:
         """Parse sentences as they come; results come in the same order."""
         source = iter(requests)
-        with _quick_switches(), ThreadPoolExecutor(1, thread_name_prefix="gramian") as executor:
+        with ThreadPoolExecutor(1, thread_name_prefix="gramian") as executor:
             waiting: deque[_Chunk] = deque()
             try:
                 while True:
@@ -247,17 +244,6 @@ class _Chunk:
             results[place] = result
         for place, result in enumerate(results):
             yield self._parsing.one(self._reads[place]) if result is None else result
-
-
-@contextmanager
-def _quick_switches() -> Iterator[None]:
-    """Let threads take turns often, so that the one that keeps the device busy need not wait for the one that builds trees."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(before, _TURN))
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
 
 
 def _tree(labels: Sequence[str], n_children: Sequence[int], words: Sequence[str]) -> Tree:
