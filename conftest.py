@@ -8,7 +8,7 @@ collect_ignore = [
         "torch": (
             "neural/net", "neural/net_trainer", "neural/span_tree_crf", "neural/word_encoder", "device/batch_forest", "device/batch_parser",
             "device/dense_chart", "device/grammar_tensors", "device/net_labels", "device/state_pass", "device/torch_backend",
-            "device/torch_device", "device/tree_choice", "device/word_rows", "learn/device_inference", "parsing/device_parsing",
+            "torch_device", "device/tree_choice", "device/word_rows", "learn/device_inference", "parsing/device_parsing",
         ),
         "transformers": ("neural/word_encoder",),
         "triton": ("neural/span_tree_gpu", "device/dense_chart_gpu", "device/state_pass_gpu"),

@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from gramian.device.torch_device import rough_products
 
 from benchmarks import machine
 from gramian.corpus import Treebank
 from gramian.device import batch_parser, torch_backend
-from gramian.device.torch_device import rough_products
 from gramian.evaluate import GoldBrackets
 from gramian.learn import Observations
 from gramian.learn.counting import random_counts

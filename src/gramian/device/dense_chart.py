@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 
 from gramian.device.grammar_tensors import CoarseTensors
-from gramian.device.torch_device import has_kernels, rough_products
+from gramian.torch_device import has_kernels, rough_products
 
 _MOST = 1e30  # of an outside value
 

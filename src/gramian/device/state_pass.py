@@ -15,7 +15,7 @@ from torch.nn.functional import embedding_bag
 
 from gramian.device.batch_forest import BatchForest, expanded
 from gramian.device.grammar_tensors import ProductTensors
-from gramian.device.torch_device import has_kernels
+from gramian.torch_device import has_kernels
 
 
 class StatePosteriors(NamedTuple):

@@ -17,8 +17,8 @@ from gramian.device.batch_forest import BatchForest, likely_forest
 from gramian.device.dense_chart import fill_chart
 from gramian.device.grammar_tensors import coarse_tensors, product_tensors
 from gramian.device.state_pass import StatePosteriors, state_posteriors
-from gramian.device.torch_device import find_device
 from gramian.grammar import LPCFG
+from gramian.torch_device import find_device
 
 _SHARE = 0.4  # of a GPU's free memory that a batch may take
 _MOST_BYTES = 1 << 30  # elsewhere

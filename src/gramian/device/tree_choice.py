@@ -13,7 +13,7 @@ import torch
 from gramian.chart.combine import LEAST_POSTERIOR
 from gramian.chart.label_table import LabelTable
 from gramian.device.batch_forest import BatchForest
-from gramian.device.torch_device import has_kernels
+from gramian.torch_device import has_kernels
 
 
 class LabelTensors(NamedTuple):

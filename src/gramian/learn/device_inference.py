@@ -18,10 +18,10 @@ from torch.nn.functional import embedding_bag
 
 from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
-from gramian.device.torch_device import find_device
 from gramian.learn.smoothing import TINY, Smoothing
 from gramian.learn.tables import LatentTables, Layout
 from gramian.learn.tree_inference import Expectation, heights
+from gramian.torch_device import find_device
 
 _TILE = 16  # nodes
 _MOST_BYTES = 2 << 30  # of the tensors of the tiles that are worked at together

@@ -122,7 +122,7 @@ class Observations:
     def on_device(self, device: str) -> DeviceInference:
         """Return inside-outside over the observed trees that are in memory, on a device of torch."""
         if device not in self._on_device:
-            from gramian.device.torch_device import find_device
+            from gramian.torch_device import find_device
 
             find_device(
                 device

@@ -23,13 +23,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from gramian.errors import OptionError
 from gramian.io.files import write_bytes
 from gramian.io.store import checksum
 from gramian.neural.net import Batch, Sentences, SpanNet
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Example, Inventory, cell, n_cells
 from gramian.neural.span_tree_crf import best_trees
+from gramian.torch_device import find_device
 
 if TYPE_CHECKING:
     from gramian.neural.word_encoder import WordEncoder
@@ -271,9 +271,7 @@ def best_device(device: str) -> str:
     """Return the device that ``"auto"`` stands for, or the one named, if it is there."""
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
-    if device == "cuda" and not torch.cuda.is_available():
-        raise OptionError("device must be cpu or auto where torch finds no GPU, got 'cuda'")
-    return device
+    return str(find_device(device))
 
 
 def _batches(examples: Sequence[Example], words: int, rng: np.random.Generator | None) -> list[list[int]]:

@@ -49,7 +49,8 @@ class NeuralExpert(Estimator):
         :class:`gramian.neural.encoder.Encoder`. With ``Learning(encoder_rate=3e-5)`` it learns, too.
     pooling : {"first", "mean"}
         Whether a word's vector is that of its first piece in the encoder, or the mean of all.
-    device : {"auto", "cpu", "cuda"}
+    device : str
+        A device of torch, such as ``"cpu"`` or ``"cuda:1"``; ``"auto"`` is a GPU if there is one.
     checkpoint : str, optional
         A file that holds everything after each pass, so that learning that was killed goes on; it is gone when all is done.
     random_state : int
@@ -87,7 +88,7 @@ class NeuralExpert(Estimator):
         "vectors": or_none(InstanceOf(Mapping)),
         "encoder": or_none(InstanceOf(str)),
         "pooling": OneOf(*POOLINGS),
-        "device": OneOf("auto", "cpu", "cuda"),
+        "device": InstanceOf(str),
         "checkpoint": or_none(InstanceOf(str)),
     }
 

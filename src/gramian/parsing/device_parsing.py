@@ -27,7 +27,6 @@ from gramian.chart.label_table import label_table
 from gramian.device.batch_parser import BatchParser, DeviceNet, TreeArrays
 from gramian.device.net_labels import NetLabels
 from gramian.device.torch_backend import TorchBackend
-from gramian.device.torch_device import find_device
 from gramian.device.word_rows import WordRows
 from gramian.grammar.lexicon import joined
 from gramian.io.machine import without_cycle_search
@@ -37,6 +36,7 @@ from gramian.parsing.fallbacks import Attempts, Request
 from gramian.parsing.result import ParseResult, Reranker, read_result
 from gramian.parsing.sentences import ReadSentence
 from gramian.parsing.words import WordTable
+from gramian.torch_device import find_device
 from gramian.trees import Tree
 from gramian.trees.tree import phrase, preterminal
 

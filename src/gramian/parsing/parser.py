@@ -146,7 +146,7 @@ class Parser:
         self.calibration = self.model.calibration.get(combination, Calibration())
         self.device, self._on_device = device, None
         if device is not None:
-            from gramian.device.torch_device import find_device
+            from gramian.torch_device import find_device
 
             find_device(
                 device

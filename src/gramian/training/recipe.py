@@ -381,6 +381,10 @@ class Recipe:
         problem = self._problem(given, dev, scheduler)
         if problem is not None:
             raise OptionError(re.sub(r"{(\w+)}", lambda match: spell(match[1]), problem))
+        if self.device is not None and not scheduler:  # whose workers may have what is not here
+            from gramian.torch_device import find_device
+
+            find_device(self.device)
 
     def _problem(self, given: Collection[str], dev: bool, scheduler: bool) -> str | None:
         """Return what is wrong, with names of options in braces."""

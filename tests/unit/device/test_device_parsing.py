@@ -214,3 +214,8 @@ def test_training_takes_a_device():
     here = EM(n_states=2, allocation="all", max_iter=3).fit(TREES)
     there = EM(n_states=2, allocation="all", max_iter=3, device="cpu").fit(TREES)
     assert there.report_["log-likelihood"] == pytest.approx(here.report_["log-likelihood"], rel=1e-4)
+
+
+def test_training_refuses_a_device_before_it_reads_a_tree():
+    with pytest.raises(OptionError, match=r"^device must be .*, got 'abacus'"):
+        gramian.train("nowhere.mrg", expert="neural", device="abacus")
