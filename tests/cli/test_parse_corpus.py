@@ -89,7 +89,8 @@ def test_a_disk_that_is_full(corpus, tmp_path, parse):
 def test_what_does_not_go_together(corpus, tmp_path, parse):
     for arguments, fault in (
         ([corpus], "its trees go to a folder"),
-        ([corpus, "-o", f"{tmp_path}/out/", "--k", "2"], "--pretty and --k are for one file"),
+        ([corpus, "-o", f"{tmp_path}/out/", "--k", "2"], "--pretty, --k and --device are for one file"),
+        ([corpus, "-o", f"{tmp_path}/out/", "--device", "cpu"], "--device are for one file"),
         ([corpus, "-o", f"{tmp_path}/out/", "--to", "brackets", "--json"], "said by --to"),
         ([corpus, "-o", f"{tmp_path}/out/", "--to", "xml"], "to must be one of brackets, jsonl"),
         ([tmp_path / "none*", "-o", f"{tmp_path}/out/"], "no file is called so"),

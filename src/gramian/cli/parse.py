@@ -151,8 +151,8 @@ def parse(
     }
     files = files or ["-"]
     if to is not None or kind is not None or scheduler is not None or _is_corpus(files, output):
-        if pretty or k > 1:
-            raise OptionError("--pretty and --k are for one file, not for a corpus")
+        if pretty or k > 1 or device is not None:
+            raise OptionError("--pretty, --k and --device are for one file, not for a corpus")
         if as_json and to is not None:
             raise OptionError("what is written of a corpus is said by --to, not by --json too")
         whole = corpus.parse_folder(
