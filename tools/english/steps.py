@@ -25,7 +25,7 @@ EVERY = 25
 """One tree of so many is held out of all that the model learns from; they stop its net and calibrate it."""
 SHORTEST, LONGEST = 3, 40  # words of a sentence of AMALGUM that is learnt from
 LEAST_CONFIDENCE = 0.75
-SILVER_WEIGHT = 0.25  # of a silver tree in the grammar
+SILVER_WEIGHT = 0.1  # of a silver tree in the grammar
 GUM_COPIES = 2
 ATTRIBUTION = (
     "Trees: CRAFT (University of Colorado, CC BY 3.0) and GUM (Georgetown University, annotation CC BY 4.0, texts of its nine genres here "
@@ -199,7 +199,7 @@ def learn_net(build: Build) -> None:
     web = {sentence.words for sentence in read_conllu(build.ewt)}
     as_written = variants([*gum, *(tree for tree in silver if tree.words in web)])
     net = NeuralExpert(
-        learning=Learning(batch_words=4000, rate=0.003, dropout=0.33), max_iter=8, min_count=4, vectors=_vectors(build),
+        learning=Learning(batch_words=4000, rate=0.003, dropout=0.33), max_iter=10, min_count=4, vectors=_vectors(build),
         device=build.device, checkpoint=str(build.work / "student.net.partial"), n_jobs=build.n_jobs, verbose=True,
     )  # fmt: skip
     trees = [*gum * 6, *craft * 2, *as_written, *silver]  # about as many words of either sort
