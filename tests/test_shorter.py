@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tools.english.shorter import shorter_lexicon, shorter_net
 
 from gramian import load
-from tools.english.shorter import shorter_lexicon, shorter_net
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,6 @@ def test_a_shorter_net_scores_other_words_as_before(model):
     words = set(net.inventory.words) - {"stones"}
     short = shorter_net(net, words)
     assert short.inventory.words == tuple(word for word in net.inventory.words if word != "stones")
-    same, other = "the cells can divide".split(), "the stones can divide".split()
+    same, other = ["the", "cells", "can", "divide"], ["the", "stones", "can", "divide"]
     np.testing.assert_array_equal(net.labels(same), short.labels(same))
     assert not np.array_equal(net.labels(other), short.labels(other))
