@@ -27,6 +27,8 @@ from typing import Any
 
 from benchmarks.cluster_overhead import cluster
 
+_SOONEST = 3.0  # seconds within which a kill finds a command at work
+
 
 def shards(output: Path) -> dict[str, str]:
     """Return the hashes of all outputs of a corpus."""
@@ -94,10 +96,13 @@ class Faults:
     def kills(self) -> dict[str, Any]:
         self.begin()
         killed, finished, wrong = 0, 0, []
+        longest = max(
+            _SOONEST, 2 * self.seconds / self.options.times
+        )  # so that all is done when the last has come
         while killed < self.options.times:
             process = self.start(self.out, "--jobs", "2")
             try:
-                process.communicate(timeout=self.random.uniform(0, self.seconds))
+                process.communicate(timeout=self.random.uniform(0, longest))
                 finished += 1
                 wrong += [] if shards(self.out) == self.whole else ["another result"]
                 self.begin()

@@ -6,6 +6,7 @@ Learning is imported where it is done: the nets are learnt on machines that have
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gramian.io.files import write_bytes, writing
+from gramian.neural.span_inventory import folded
 from gramian.trees import Sentence, Tree, read_conllu, read_trees, write_conllu
 from tools.english.scheme import gold_trees, penn_labels, variants
 
@@ -25,8 +27,9 @@ EVERY = 25
 """One tree of so many is held out of all that the model learns from; they stop its net and calibrate it."""
 SHORTEST, LONGEST = 3, 40  # words of a sentence of AMALGUM that is learnt from
 LEAST_CONFIDENCE = 0.75
-SILVER_WEIGHT = 0.25  # of a silver tree in the grammar
+SILVER_WEIGHT = 0.1  # of a silver tree in the grammar
 GUM_COPIES = 2
+LEAST_SEEN = 8  # times a word must stand in trees, gold or silver, for the net to keep its vector
 ATTRIBUTION = (
     "Trees: CRAFT (University of Colorado, CC BY 3.0) and GUM (Georgetown University, annotation CC BY 4.0, texts of its nine genres here "
     "CC BY, CC BY-SA or public). Text: UD English EWT (CC BY-SA 4.0), AMALGUM (Georgetown University, texts CC BY, CC BY-SA or public "
@@ -199,7 +202,7 @@ def learn_net(build: Build) -> None:
     web = {sentence.words for sentence in read_conllu(build.ewt)}
     as_written = variants([*gum, *(tree for tree in silver if tree.words in web)])
     net = NeuralExpert(
-        learning=Learning(batch_words=4000, rate=0.003, dropout=0.33), max_iter=8, min_count=4, vectors=_vectors(build),
+        learning=Learning(batch_words=4000, rate=0.003, dropout=0.33), max_iter=10, min_count=4, vectors=_vectors(build),
         device=build.device, checkpoint=str(build.work / "student.net.partial"), n_jobs=build.n_jobs, verbose=True,
     )  # fmt: skip
     trees = [*gum * 6, *craft * 2, *as_written, *silver]  # about as many words of either sort
@@ -228,9 +231,20 @@ def put_together(build: Build) -> None:
 
 
 def _parts(build: Build) -> Model:
+    """Grammar and net, without the rarest words."""
     from gramian.parsing.model_store import load_model
+    from tools.english.shorter import shorter_lexicon, shorter_net
 
-    return replace(load_model(build.file("grammar")), neural=_net(build, "net"))
+    model = load_model(build.file("grammar"))
+    grammar = replace(model.grammar, lexicon=shorter_lexicon(model.grammar.lexicon))
+    seen = Counter(
+        folded(word)
+        for step in ("trees", "silver")
+        for tree in read_trees(build.file(step))
+        for word in tree.words
+    )
+    frequent = {word for word, times in seen.items() if times >= LEAST_SEEN}
+    return replace(model, grammar=grammar, neural=shorter_net(_net(build, "net"), frequent))
 
 
 def _net(build: Build, step: str) -> NeuralModel:

@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 Weights = dict[str, npt.NDArray[np.float32]]
 
-_MOST_CELLS = 30_000  # of a batch: long sentences have many spans
+_MOST_CELLS = {"cpu": 30_000, "cuda": 150_000}  # of a batch: long sentences have many spans
 _TEMPERATURES = tuple(0.6 * 1.1**step for step in range(20))
 _LAST_RATE = 0.01  # share of the rate at the end
 
@@ -177,7 +177,8 @@ class _Run:
         number = len(self.history.losses)
         rng = np.random.default_rng([self.random_state, number])
         torch.manual_seed(int(rng.integers(2**62)))
-        batches = _batches(sentences.examples, self.learning.batch_words, rng)
+        most_cells = _MOST_CELLS.get(self.device.type, _MOST_CELLS["cpu"])
+        batches = _batches(sentences.examples, self.learning.batch_words, rng, most_cells)
         self.net.train()
         losses, words = torch.zeros((), device=self.device), 0
         with ThreadPoolExecutor(1) as ahead:
@@ -274,7 +275,12 @@ def best_device(device: str) -> str:
     return str(find_device(device))
 
 
-def _batches(examples: Sequence[Example], words: int, rng: np.random.Generator | None) -> list[list[int]]:
+def _batches(
+    examples: Sequence[Example],
+    words: int,
+    rng: np.random.Generator | None,
+    most_cells: int = _MOST_CELLS["cpu"],
+) -> list[list[int]]:
     """Return numbers of sentences of about the same length, together; in another order in each pass."""
     lengths = np.array([one.n_words for one in examples])
     noise = np.ones(len(lengths)) if rng is None else rng.uniform(0.9, 1.1, len(lengths))
@@ -283,7 +289,7 @@ def _batches(examples: Sequence[Example], words: int, rng: np.random.Generator |
     for number in np.argsort(lengths * noise, kind="stable").tolist():
         longest = max(longest, int(lengths[number]))
         size = len(batches[-1]) + 1 if batches else 1
-        if not batches or many >= words or (size > 1 and size * n_cells(longest) > _MOST_CELLS):
+        if not batches or many >= words or (size > 1 and size * n_cells(longest) > most_cells):
             batches.append([])
             many, longest = 0, int(lengths[number])
         batches[-1].append(number)
