@@ -31,6 +31,7 @@ app = typer.Typer(
     name="dep",
     help="Dependency trees: learn split head-automata from CoNLL-U, parse, score, draw.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 

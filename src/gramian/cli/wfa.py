@@ -29,6 +29,7 @@ app = typer.Typer(
     name="wfa",
     help="Weighted automata: learn them from strings, score, predict, sample, draw.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 
