@@ -6,7 +6,8 @@ compiled anew. There are two folders: kernels that came with the package, compil
 them for a wheel), and the user's own, compiled here for this processor.
 
 numba has a cache as well, with an index beside each kernel. It loads all that a compiler needs before it reads anything, and the code of
-each kernel twice, once as what others may be linked with; here both wait until something is compiled.
+each kernel twice, once as what others may be linked with; here the former waits until something is compiled, and the latter is not kept:
+what a kernel calls is part of it (:mod:`gramian.linking`).
 """
 
 from __future__ import annotations
@@ -189,27 +190,28 @@ def _kind(kind: Any) -> Any:
 
 
 def _reduced(result: Any) -> tuple[Any, ...]:
-    """Return what is kept of a compiled kernel: what is needed to run it, its environments, and what only compilation of others needs.
+    """Return what is kept of a compiled kernel: what is needed to run it, and its environments.
 
-    In the place of that last part stands a module of names alone: what numba looks for when it loads the kernel.
+    In the place of what others could be linked with stands a module of names alone: what numba looks for when it loads the kernel.
     """
-    (name, form, (code, for_linking)), function, *rest = result._reduce()
-    environments = [(one.globals["__name__"], one.consts, one.env_name) for one in rest.pop()]
-    rest[4] = ""  # how types were inferred, a text as long as the source
+    function, library = result.fndesc, result.library
+    function.typemap = function.calltypes = None
+    environments = [
+        (one.globals["__name__"], one.consts, one.env_name) for one in result._find_referenced_environments()
+    ]
     names = (function.llvm_func_name, function.llvm_cpython_wrapper_name, function.llvm_cfunc_wrapper_name)
     module = ir.Module()
     for symbol in {*names, *(one[2] for one in environments)}:
         ir.GlobalVariable(module, ir.IntType(8), symbol).linkage = "common"
-    library = (name, form, (code, llvm.parse_assembly(str(module)).as_bitcode()))
-    return (library, function, *rest), environments, for_linking
+    code = library._get_compiled_object(), llvm.parse_assembly(str(module)).as_bitcode()
+    kept = (result.environment, result.signature, result.objectmode, result.lifted, "", result.reload_init)
+    return ((library.name, "object", code), function, *kept), environments
 
 
-def _rebuilt(target_context: Any, kept: tuple[Any, ...], environments: list[Any], for_linking: bytes) -> Any:
+def _rebuilt(target_context: Any, kept: tuple[Any, ...], environments: list[Any]) -> Any:
     """Return a compiled kernel from what was kept of it."""
     rebuild: Any = CompileResult._rebuild
-    result = rebuild(target_context, *kept, tuple(starmap(_environment, environments)))
-    result.library._get_module_for_linking = cache(lambda: llvm.parse_bitcode(for_linking))
-    return result
+    return rebuild(target_context, *kept, tuple(starmap(_environment, environments)))
 
 
 def _environment(module: str, constants: list[Any], name: str) -> Environment:

@@ -1,0 +1,158 @@
+"""How a kernel and all that it calls become one piece of code.
+
+numba compiles a function that others call as it does one that Python calls: it is optimised, made machine code, and then linked with its
+callers, where it is optimised again. Here what a kernel calls is only written down, linked once, and optimised with the kernel: that takes
+half as long. A kernel that Python calls too is compiled a second time for that.
+"""
+
+# mypy: allow-untyped-calls, allow-subclassing-any
+
+from __future__ import annotations
+
+import gc
+from functools import cached_property
+from typing import Any
+
+from numba.core import compiler
+from numba.core import config as numba_config
+from numba.core.codegen import JITCodeLibrary
+from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
+from numba.core.environment import lookup_environment
+from numba.core.registry import CPUDispatcher
+from numba.core.runtime.nrt import rtsys
+
+config: Any = numba_config
+
+
+# Settings of a function that its callees do not see; numba would compile for each of them what it has itself, such as numpy.zeros.
+_OWN = ("forceinline", "no_cpython_wrapper", "release_gil")
+
+
+class _Flags(compiler.Flags):
+    """How a kernel is compiled; equal to another's if that is the same for what it calls."""
+
+    def _shared(self) -> dict[str, Any]:
+        return {name: value for name, value in self._values.items() if name not in _OWN}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Flags) and self._shared() == other._shared()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._shared()))
+
+
+class _Code(JITCodeLibrary):
+    """Code that is tidied up before it is linked, and optimised after."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        level, config.OPT = config.OPT, min(config.OPT, 1)
+        try:
+            super()._optimize_functions(ll_module)
+        finally:
+            config.OPT = level
+
+
+class _Part(_Code):
+    """What is called: nothing of it can be run before it is linked."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return that there is no machine code."""
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """What sets the environments of functions: there is no place yet."""
+        return _Nowhere
+
+
+class _Nowhere:
+    @staticmethod
+    def set_env(name: str, environment: Any) -> None:
+        """Wait: the whole will have it."""
+
+
+class _Called(_FunctionCompiler):
+    """Compiles a kernel for calls from others."""
+
+    _library: Any = None
+
+    def _compile_core(self, args: Any, return_type: Any) -> Any:
+        target = self.targetdescr
+        flags = _Flags()
+        target.options.parse_as_flags(flags, self.targetoptions)
+        return compiler.compile_extra(
+            target.typing_context, target.target_context, self.py_func, args, return_type, flags, self.locals, self._library,
+            self.pipeline_class,
+        )  # fmt: skip
+
+
+class _Whole(_Called):
+    """Compiles a kernel for calls from Python."""
+
+    def _compile_core(self, args: Any, return_type: Any) -> Any:
+        context: Any = self.targetdescr.target_context
+        rtsys.initialize(context)
+        codegen = context.codegen()
+        self._library = _Code(codegen, self.py_func.__qualname__)
+        self._library.enable_object_caching()
+        codegen._library_class = _Part
+        context.create_cfunc_wrapper = _no_wrapper
+        collects = gc.isenabled()
+        gc.disable()  # a compiler makes much that stays, and little that is garbage
+        try:
+            result = super()._compile_core(args, return_type)
+        finally:
+            del codegen._library_class, context.create_cfunc_wrapper
+            if collects:
+                gc.enable()
+        for variable in self._library._final_module.global_variables:
+            environment = lookup_environment(variable.name)
+            if environment is not None:
+                codegen.set_env(variable.name, environment)
+        return result
+
+
+def _no_wrapper(*_: Any) -> None:
+    """Make nothing for calls from C: there are none."""
+
+
+def _compiled_by(kind: type[_Called], dispatcher: Any) -> None:
+    one = dispatcher._compiler
+    dispatcher._compiler = kind(
+        one.py_func, one.targetdescr, one.targetoptions, one.locals, one.pipeline_class
+    )
+
+
+class _Callee:
+    """A kernel as others call it."""
+
+    def __init__(self, dispatcher: Any) -> None:
+        self._dispatcher = dispatcher
+
+    @cached_property
+    def _part(self) -> Any:
+        options = {**self._dispatcher.targetoptions, "no_cpython_wrapper": True}
+        part = CPUDispatcher(self._dispatcher.py_func, targetoptions=options)
+        _compiled_by(_Called, part)
+        return part
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Return what types its result has, having it written down for such arguments."""
+        return self._part.get_call_template(args, kws)
+
+    def get_overload(self, signature: Any) -> Any:
+        """Return what stands for it in the code of others."""
+        return self._part.get_overload(signature)
+
+
+def in_one_piece(dispatcher: Any) -> None:
+    """Have a kernel compiled together with what it calls, and as a part of what calls it."""
+    _compiled_by(_Whole, dispatcher)
+    callee = _Callee(dispatcher)
+    dispatcher.get_call_template, dispatcher.get_overload = callee.get_call_template, callee.get_overload
