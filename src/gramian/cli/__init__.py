@@ -14,9 +14,8 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
-from gramian.cli.options import trust_defaults
+from gramian.cli.options import Command, Group
 from gramian.errors import GramianError, InputError
 from gramian.interruption import interruptible, was_interrupted
 
@@ -49,22 +48,18 @@ class _Found(Mapping[str, Any]):
             found = getattr(module, "app", None)
             if found is None:
                 found = typer.Typer(add_completion=False, rich_markup_mode=None)
-                found.command(name, cls=getattr(module, _CLASSES.get(name, ""), None))(
+                found.command(name, cls=getattr(module, _CLASSES.get(name, ""), Command))(
                     getattr(module, function)
                 )
-            command: Any = typer.main.get_command(found)
-            for one in (command, *getattr(command, "commands", {}).values()):
-                trust_defaults(one.params)
-            self._loaded[name] = command
+            self._loaded[name] = typer.main.get_command(found)
         return self._loaded[name]
 
 
-class _Commands(TyperGroup):
+class _Commands(Group):
     """Runs a command, or shows its help; tells faults of the system that it may meet anywhere from those of the program."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{**options, "commands": _Found()})
-        trust_defaults(self.params)
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         try:
