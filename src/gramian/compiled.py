@@ -20,7 +20,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from itertools import starmap
 from pathlib import Path
@@ -37,6 +37,11 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.environment import Environment
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
+
+try:
+    import fcntl
+except ImportError:  # there is no such thing on Windows
+    fcntl = None  # type: ignore[assignment]
 
 SHIPPED = Path(__file__).parent / "kernels"
 
@@ -131,6 +136,20 @@ class KeptKernel(NullCache):
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        """Do nothing: whoever compiled it has kept it."""
+
+    @contextmanager
+    def alone(self, signature: Any, codegen: Any) -> Iterator[None]:
+        """Have other processes that want the same kernel wait meanwhile, and find it; as many as run tests would else all compile it."""
+        with ExitStack() as held:
+            if (folder := own_folder()) is not None and fcntl is not None:
+                number = _digest(self._file(signature, _processor(codegen)))[0]  # one of sixteen
+                with suppress(OSError):
+                    file = held.enter_context((folder / f"{number}.lock").open("ab"))
+                    fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def keep(self, sig: Any, data: Any) -> None:
         """Keep a kernel compiled for some types, if there is a place."""
         if data.library.has_dynamic_globals or (folder := own_folder()) is None:
             return
@@ -196,8 +215,11 @@ def _reduced(result: Any) -> tuple[Any, ...]:
     """
     function, library = result.fndesc, result.library
     function.typemap = function.calltypes = None
+    text = str(library._final_module)
     environments = [
-        (one.globals["__name__"], one.consts, one.env_name) for one in result._find_referenced_environments()
+        (one.globals["__name__"], one.consts, one.env_name)
+        for one in result._find_referenced_environments()
+        if one is result.environment or text.count(one.env_name) > 1  # its definition, and a use
     ]
     names = (function.llvm_func_name, function.llvm_cpython_wrapper_name, function.llvm_cfunc_wrapper_name)
     module = ir.Module()

@@ -51,8 +51,7 @@ def _compiled(function: Kernel, **options: Any) -> Kernel:
     compiled: Kernel = njit(**options)(function)
     if isinstance(compiled, Dispatcher):  # not where compilation is switched off
         kept = KeptKernel(function, {**options, "fastmath": sorted(options.get("fastmath", ()))})
-        compiled._cache = kept  # type: ignore[attr-defined]
-        in_one_piece(compiled)
+        in_one_piece(compiled, kept)
     return compiled
 
 
@@ -81,7 +80,7 @@ class _Notice(event.Listener):
             self._left -= perf_counter() - self._began
 
     def _say(self) -> None:
-        _logger.warning("compiling kernels for this machine, which takes up to a minute, once ...")
+        _logger.warning("compiling kernels for this machine, which takes half a minute, once ...")
 
 
 event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]

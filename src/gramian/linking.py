@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import gc
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from numba.core import compiler
 from numba.core import config as numba_config
@@ -95,7 +95,20 @@ class _Called(_FunctionCompiler):
 class _Whole(_Called):
     """Compiles a kernel for calls from Python."""
 
+    kept: Any
+
     def _compile_core(self, args: Any, return_type: Any) -> Any:
+        context: Any = self.targetdescr.target_context
+        with self.kept.alone(args, context.codegen()):
+            result = self.kept.load_overload(
+                args, context
+            )  # from another process for which this one has waited
+            if result is None:
+                result = self._compiled(args, return_type)
+                self.kept.keep(args, result)
+        return result
+
+    def _compiled(self, args: Any, return_type: Any) -> Any:
         context: Any = self.targetdescr.target_context
         rtsys.initialize(context)
         codegen = context.codegen()
@@ -122,11 +135,14 @@ def _no_wrapper(*_: Any) -> None:
     """Make nothing for calls from C: there are none."""
 
 
-def _compiled_by(kind: type[_Called], dispatcher: Any) -> None:
+_Kind = TypeVar("_Kind", bound=_Called)
+
+
+def _compiled_by(kind: type[_Kind], dispatcher: Any) -> _Kind:
     one = dispatcher._compiler
-    dispatcher._compiler = kind(
-        one.py_func, one.targetdescr, one.targetoptions, one.locals, one.pipeline_class
-    )
+    made = kind(one.py_func, one.targetdescr, one.targetoptions, one.locals, one.pipeline_class)
+    dispatcher._compiler = made
+    return made
 
 
 class _Callee:
@@ -140,6 +156,9 @@ class _Callee:
         options = {**self._dispatcher.targetoptions, "no_cpython_wrapper": True}
         part = CPUDispatcher(self._dispatcher.py_func, targetoptions=options)
         _compiled_by(_Called, part)
+        part._compiling_counter = (
+            self._dispatcher._compiling_counter
+        )  # by which numba knows a kernel that calls itself
         return part
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -151,8 +170,12 @@ class _Callee:
         return self._part.get_overload(signature)
 
 
-def in_one_piece(dispatcher: Any) -> None:
-    """Have a kernel compiled together with what it calls, and as a part of what calls it."""
-    _compiled_by(_Whole, dispatcher)
+def in_one_piece(dispatcher: Any, kept: Any) -> None:
+    """Have a kernel compiled together with what it calls, and as a part of what calls it; `kept` is what is kept of it."""
+    dispatcher._cache = kept
+    _compiled_by(_Whole, dispatcher).kept = kept
+    dispatcher._compilation_chain_init_hook = (
+        _no_wrapper  # extensions of numba: no kernel needs them, and to look for them takes long
+    )
     callee = _Callee(dispatcher)
     dispatcher.get_call_template, dispatcher.get_overload = callee.get_call_template, callee.get_overload
