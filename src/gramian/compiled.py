@@ -35,7 +35,7 @@ from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.environment import Environment
-from numba.core.runtime.nrt import rtsys
+from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]
 from numba.core.serialize import dumps
 
 try:
@@ -130,7 +130,7 @@ class KeptKernel(NullCache):
             with suppress(Exception):  # whatever is wrong with it, the kernel can be compiled
                 stamp, content = path.read_bytes().split(b"\n", 1)
                 if stamp.decode() == self.stamp:
-                    rtsys.initialize(target_context)
+                    _name_runtime()
                     return _rebuilt(target_context, *pickle.loads(content))
         target_context.refresh()  # something will be compiled
         return None
@@ -174,6 +174,13 @@ class KeptKernel(NullCache):
         versions = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__)
         settings = tuple(getattr(config, name, None) for name in _SETTINGS)
         return f"{self._name}-{_digest((kinds, processor, versions, settings))[:20]}.kernel"
+
+
+@cache
+def _name_runtime() -> None:
+    """Tell LLVM where the functions of numba's runtime are. What numba compiles of it before anything runs is part of every kernel."""
+    for name, address in _nrt_python.c_helpers.items():
+        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 @cache

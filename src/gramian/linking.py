@@ -10,16 +10,19 @@ half as long. A kernel that Python calls too is compiled a second time for that.
 from __future__ import annotations
 
 import gc
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
-from numba.core import compiler
+import numpy as np
+from numba.core import compiler, types
 from numba.core import config as numba_config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime.nrt import rtsys
+from numba.core.typing.typeof import Purpose, typeof
+from numba.np import numpy_support
 
 config: Any = numba_config
 
@@ -170,6 +173,25 @@ class _Callee:
         return self._part.get_overload(signature)
 
 
+def _typeof_argument(dispatcher: Any, value: Any) -> Any:
+    """Return the type of an argument, as numba would; but to tell arrays from masked ones numba loads what NumPy has of those."""
+    found = _typeof(value)
+    if found is None:
+        return type(dispatcher).typeof_pyval(dispatcher, value)
+    dispatcher._types_active_call.add(found)  # types live as long as somebody has them
+    return found
+
+
+def _typeof(value: Any) -> Any:
+    if type(value) is np.ndarray and value.dtype.kind in "biuf":
+        kind, layout = numpy_support.from_dtype(value.dtype), numpy_support.map_layout(value)
+        return types.Array(kind, value.ndim, layout, readonly=not value.flags.writeable)
+    if isinstance(value, tuple):
+        parts = list(map(_typeof, value))
+        return None if None in parts else types.BaseTuple.from_types(parts, type(value))
+    return typeof(value, Purpose.argument) if isinstance(value, int | float | np.generic) else None
+
+
 def in_one_piece(dispatcher: Any, kept: Any) -> None:
     """Have a kernel compiled together with what it calls, and as a part of what calls it; `kept` is what is kept of it."""
     dispatcher._cache = kept
@@ -177,5 +199,6 @@ def in_one_piece(dispatcher: Any, kept: Any) -> None:
     dispatcher._compilation_chain_init_hook = (
         _no_wrapper  # extensions of numba: no kernel needs them, and to look for them takes long
     )
+    dispatcher.typeof_pyval = partial(_typeof_argument, dispatcher)
     callee = _Callee(dispatcher)
     dispatcher.get_call_template, dispatcher.get_overload = callee.get_call_template, callee.get_overload
