@@ -147,6 +147,7 @@ class KeptKernel(NullCache):
                 with suppress(OSError):
                     file = held.enter_context((folder / f"{number}.lock").open("ab"))
                     fcntl.flock(file, fcntl.LOCK_EX)
+                    held.callback(fcntl.flock, file, fcntl.LOCK_UN)  # also where a process that was forked has the file too
             yield
 
     def keep(self, sig: Any, data: Any) -> None:
