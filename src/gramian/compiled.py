@@ -147,7 +147,8 @@ class KeptKernel(NullCache):
                 with suppress(OSError):
                     file = held.enter_context((folder / f"{number}.lock").open("ab"))
                     fcntl.flock(file, fcntl.LOCK_EX)
-                    held.callback(fcntl.flock, file, fcntl.LOCK_UN)  # also where a process that was forked has the file too
+                    # Not left to the end of the file, which a process that is forked meanwhile would have too.
+                    held.callback(fcntl.flock, file, fcntl.LOCK_UN)
             yield
 
     def keep(self, sig: Any, data: Any) -> None:
