@@ -1,11 +1,15 @@
 """``python -m gramian`` is ``gramian``: a command that may be interrupted from its very beginning."""
 
+import atexit
+import gc
+
 from gramian.interruption import interruptible
 
 
 def main() -> None:
     """Run the command line."""
     with interruptible():
+        atexit.register(gc.freeze)  # whoever ends need not look for cycles among all that was loaded
         from gramian.cli import main as command_line
 
         command_line()

@@ -6,7 +6,8 @@ compiled anew. There are two folders: kernels that came with the package, compil
 them for a wheel), and the user's own, compiled here for this processor.
 
 numba has a cache as well, with an index beside each kernel. It loads all that a compiler needs before it reads anything, and the code of
-each kernel twice, once as what others may be linked with; here both wait until something is compiled.
+each kernel twice, once as what others may be linked with; here the former waits until something is compiled, and the latter is not kept:
+what a kernel calls is part of it (:mod:`gramian.linking`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from itertools import starmap
 from pathlib import Path
@@ -34,8 +35,13 @@ from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.environment import Environment
-from numba.core.runtime.nrt import rtsys
+from numba.core.runtime import _nrt_python  # type: ignore[attr-defined]
 from numba.core.serialize import dumps
+
+try:
+    import fcntl
+except ImportError:  # there is no such thing on Windows
+    fcntl = None  # type: ignore[assignment]
 
 SHIPPED = Path(__file__).parent / "kernels"
 
@@ -124,12 +130,28 @@ class KeptKernel(NullCache):
             with suppress(Exception):  # whatever is wrong with it, the kernel can be compiled
                 stamp, content = path.read_bytes().split(b"\n", 1)
                 if stamp.decode() == self.stamp:
-                    rtsys.initialize(target_context)
+                    _name_runtime()
                     return _rebuilt(target_context, *pickle.loads(content))
         target_context.refresh()  # something will be compiled
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        """Do nothing: whoever compiled it has kept it."""
+
+    @contextmanager
+    def alone(self, signature: Any, codegen: Any) -> Iterator[None]:
+        """Have other processes that want the same kernel wait meanwhile, and find it; as many as run tests would else all compile it."""
+        with ExitStack() as held:
+            if (folder := own_folder()) is not None and fcntl is not None:
+                number = _digest(self._file(signature, _processor(codegen)))[0]  # one of sixteen
+                with suppress(OSError):
+                    file = held.enter_context((folder / f"{number}.lock").open("ab"))
+                    fcntl.flock(file, fcntl.LOCK_EX)
+                    # Not left to the end of the file, which a process that is forked meanwhile would have too.
+                    held.callback(fcntl.flock, file, fcntl.LOCK_UN)
+            yield
+
+    def keep(self, sig: Any, data: Any) -> None:
         """Keep a kernel compiled for some types, if there is a place."""
         if data.library.has_dynamic_globals or (folder := own_folder()) is None:
             return
@@ -154,6 +176,13 @@ class KeptKernel(NullCache):
         versions = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__)
         settings = tuple(getattr(config, name, None) for name in _SETTINGS)
         return f"{self._name}-{_digest((kinds, processor, versions, settings))[:20]}.kernel"
+
+
+@cache
+def _name_runtime() -> None:
+    """Tell LLVM where the functions of numba's runtime are. What numba compiles of it before anything runs is part of every kernel."""
+    for name, address in _nrt_python.c_helpers.items():
+        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 @cache
@@ -189,27 +218,31 @@ def _kind(kind: Any) -> Any:
 
 
 def _reduced(result: Any) -> tuple[Any, ...]:
-    """Return what is kept of a compiled kernel: what is needed to run it, its environments, and what only compilation of others needs.
+    """Return what is kept of a compiled kernel: what is needed to run it, and its environments.
 
-    In the place of that last part stands a module of names alone: what numba looks for when it loads the kernel.
+    In the place of what others could be linked with stands a module of names alone: what numba looks for when it loads the kernel.
     """
-    (name, form, (code, for_linking)), function, *rest = result._reduce()
-    environments = [(one.globals["__name__"], one.consts, one.env_name) for one in rest.pop()]
-    rest[4] = ""  # how types were inferred, a text as long as the source
+    function, library = result.fndesc, result.library
+    function.typemap = function.calltypes = None
+    text = str(library._final_module)
+    environments = [
+        (one.globals["__name__"], one.consts, one.env_name)
+        for one in result._find_referenced_environments()
+        if one is result.environment or text.count(one.env_name) > 1  # its definition, and a use
+    ]
     names = (function.llvm_func_name, function.llvm_cpython_wrapper_name, function.llvm_cfunc_wrapper_name)
     module = ir.Module()
     for symbol in {*names, *(one[2] for one in environments)}:
         ir.GlobalVariable(module, ir.IntType(8), symbol).linkage = "common"
-    library = (name, form, (code, llvm.parse_assembly(str(module)).as_bitcode()))
-    return (library, function, *rest), environments, for_linking
+    code = library._get_compiled_object(), llvm.parse_assembly(str(module)).as_bitcode()
+    kept = (result.environment, result.signature, result.objectmode, result.lifted, "", result.reload_init)
+    return ((library.name, "object", code), function, *kept), environments
 
 
-def _rebuilt(target_context: Any, kept: tuple[Any, ...], environments: list[Any], for_linking: bytes) -> Any:
+def _rebuilt(target_context: Any, kept: tuple[Any, ...], environments: list[Any]) -> Any:
     """Return a compiled kernel from what was kept of it."""
     rebuild: Any = CompileResult._rebuild
-    result = rebuild(target_context, *kept, tuple(starmap(_environment, environments)))
-    result.library._get_module_for_linking = cache(lambda: llvm.parse_bitcode(for_linking))
-    return result
+    return rebuild(target_context, *kept, tuple(starmap(_environment, environments)))
 
 
 def _environment(module: str, constants: list[Any], name: str) -> Environment:

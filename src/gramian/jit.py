@@ -17,6 +17,7 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
 from gramian.compiled import KeptKernel
+from gramian.linking import in_one_piece
 
 Kernel: TypeAlias = Callable[..., Any]
 
@@ -36,8 +37,8 @@ def order_free_kernel(function: Kernel) -> Kernel:
 
 
 def inlined_kernel(function: Kernel) -> Kernel:
-    """Compile an order-free kernel that is written out wherever another calls it."""
-    return _compiled(function, fastmath=_ORDER_FREE, inline="always")
+    """Compile an order-free kernel that becomes part of those that call it."""
+    return _compiled(function, fastmath=_ORDER_FREE, forceinline=True)
 
 
 def helper_kernel(function: Kernel) -> Kernel:
@@ -50,7 +51,7 @@ def _compiled(function: Kernel, **options: Any) -> Kernel:
     compiled: Kernel = njit(**options)(function)
     if isinstance(compiled, Dispatcher):  # not where compilation is switched off
         kept = KeptKernel(function, {**options, "fastmath": sorted(options.get("fastmath", ()))})
-        compiled._cache = kept  # type: ignore[attr-defined]
+        in_one_piece(compiled, kept)
     return compiled
 
 
@@ -79,7 +80,7 @@ class _Notice(event.Listener):
             self._left -= perf_counter() - self._began
 
     def _say(self) -> None:
-        _logger.warning("compiling kernels for this machine, which takes up to a minute, once ...")
+        _logger.warning("compiling kernels for this machine, which takes half a minute, once ...")
 
 
 event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]

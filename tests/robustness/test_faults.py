@@ -36,7 +36,8 @@ def gramian(*arguments, text=None, limit=None, before=lambda: None, **settings):
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     return subprocess.run(
-        [sys.executable, "-m", "gramian", *map(str, arguments)], input=text, capture_output=True, text=True, preexec_fn=prepare,
+        [sys.executable, "-B", "-m", "gramian", *map(str, arguments)],  # no bytecode, which would be cut short and stay
+        input=text, capture_output=True, text=True, preexec_fn=prepare,
         **settings,
     )  # fmt: skip
 

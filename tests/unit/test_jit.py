@@ -134,3 +134,62 @@ def test_long_compilation_is_told_once(caplog):
     quick.on_end(None)
     time.sleep(0.4)
     assert len(caplog.records) == 1
+
+
+RECURSIVE = """from gramian.jit import kernel
+
+
+@kernel
+def inner(x):
+    if x < 2:
+        return 1
+    return x * inner(x - 1)
+
+
+@kernel
+def outer(x):
+    return inner(x) + {}
+"""
+
+
+def test_a_kernel_that_calls_itself_can_be_called_by_python_and_by_others(tmp_path):
+    write(tmp_path, outer=RECURSIVE.format(1))
+    code = "answer = outer.outer(5) + outer.inner(4)"
+    assert run(tmp_path, code) == (145, 0)
+    assert run(tmp_path, code) == (145, 1)
+
+
+def test_only_what_python_calls_is_kept(tmp_path):
+    write(tmp_path, inner=INNER.format(1), middle=MIDDLE, outer=OUTER)
+    run(tmp_path, "answer = outer.outer(1)")
+    (kept,) = tmp_path.rglob("*.kernel")
+    assert kept.name.startswith("outer.outer-")
+
+
+COUNTED = """
+from gramian.linking import _Whole
+made, compiled = [], _Whole._compiled
+
+
+def counted(self, *types):
+    made.append(self)
+    return compiled(self, *types)
+
+
+_Whole._compiled = counted
+import outer
+outer.outer(1)
+print(len(made))
+"""
+
+
+def test_processes_that_want_the_same_kernel_compile_it_once(tmp_path):
+    write(tmp_path, inner=INNER.format(1), middle=MIDDLE, outer=OUTER)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    several = [
+        subprocess.Popen(
+            [sys.executable, "-c", COUNTED], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    assert sorted(int(one.communicate()[0]) for one in several) == [0, 0, 1]

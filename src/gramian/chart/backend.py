@@ -73,10 +73,7 @@ class NumbaBackend:
         grammar, arrays = self._grammars[0].grammar, self._arrays[0]
         if not grammar.is_probabilistic or grammar.n_states.max() == 1:
             return None
-        group = two_state_kernels.two_groups(arrays, grammar.state_prior)
-        two: TwoStates = two_state_kernels.two_state_rules(
-            arrays, grammar.state_prior, group, self._n_phrases
-        )
+        two: TwoStates = two_state_kernels.two_states(arrays, grammar.state_prior, self._n_phrases)
         return two
 
     def forests(self, batch: Sequence[ChartInput], pruning: Pruning) -> list[list[Forest | None]]:

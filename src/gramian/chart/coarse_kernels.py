@@ -36,7 +36,8 @@ def cell_number(start, end, n):
 @kernel
 def _grown(array, size):
     larger = np.empty(2 * array.shape[0], array.dtype)
-    larger[:size] = array[:size]
+    for i in range(size):  # one slice set to another would have numba compile a message about their shapes
+        larger[i] = array[i]
     return larger
 
 
@@ -142,8 +143,11 @@ def coarse_inside(tags, g, guesses, allowed, limits):
                         value[unary_parent[rule]] += unary_weight[rule] * tag_score[tag]
                 if not allowed_symbols[which, n_phrases]:
                     cell_child_first[cell] = n_items
-            if which > 0 and not allowed_symbols[which, :n_phrases].any():
-                n_live = 0
+            if which > 0:
+                some = False
+                for symbol in range(n_phrases):
+                    some = some or allowed_symbols[which, symbol]
+                n_live = n_live if some else 0
             count = np.uintp(0)
             for place in range(n_live):
                 left_cell, right_cell = live_left[place], live_right[place]
@@ -387,12 +391,23 @@ def keep_likely(posterior, item_threshold, edges):
         parent = number[edge_parent[by_rule[place]]]
         order[fill[parent]] = by_rule[place]
         fill[parent] += 1
-    right = edge_right[order]
-    for place in range(right.shape[0]):
-        if right[place] >= 0:
-            right[place] = number[right[place]]
-    old, left, rule = np.flatnonzero(number >= 0), number[edge_left[order]], edge_rule[order]
-    return old, edge_first, left, right, rule, edge_share[order], edge_posterior[order]
+    old, lefts, rights = np.empty(n_new, np.int32), np.empty(n_kept, np.int32), np.empty(n_kept, np.int32)
+    rules, shares = np.empty(n_kept, np.int32), np.empty(n_kept, np.float32)
+    posteriors = np.empty(n_kept, np.float32)
+    for item in range(n_items):
+        if number[item] >= 0:
+            old[number[item]] = item
+    for place in range(n_kept):
+        edge = order[place]
+        lefts[place], rights[place] = number[edge_left[edge]], edge_right[edge]
+        if rights[place] >= 0:
+            rights[place] = number[rights[place]]
+        rules[place], shares[place], posteriors[place] = (
+            edge_rule[edge],
+            edge_share[edge],
+            edge_posterior[edge],
+        )
+    return old, edge_first, lefts, rights, rules, shares, posteriors
 
 
 @kernel
@@ -439,7 +454,8 @@ def pruned_forest(tags, g, allowed, limits):
     n_edges = coarse_edges(n, cells, posterior, g, limits, edges)
     if n_edges > _EDGES:
         posterior[:] = 0
-        posterior[cell_first[top] :] = root
+        for place in range(root.shape[0]):
+            posterior[cell_first[top] + place] = root[place]
         edges = _edge_room(n_edges)
         coarse_edges(n, cells, posterior, g, limits, edges)
     listed = EdgeList(
@@ -447,16 +463,20 @@ def pruned_forest(tags, g, allowed, limits):
         edges.share[:n_edges], edges.posterior[:n_edges],
     )  # fmt: skip
     old, edge_first, left, right, rule, share, edge_posterior = keep_likely(posterior, limits.item, listed)
-    item_cell = np.empty(old.shape[0], np.int32)
-    root_share = np.zeros(old.shape[0], np.float32)
+    item_symbol, item_cell = np.empty(old.shape[0], np.int32), np.empty(old.shape[0], np.int32)
+    item_posterior, root_share = np.empty(old.shape[0], np.float32), np.zeros(old.shape[0], np.float32)
     cell = 0
     for item in range(old.shape[0]):
         while cell_first[cell + 1] <= old[item]:
             cell += 1
-        item_cell[item] = cell
+        item_symbol[item], item_cell[item], item_posterior[item] = (
+            symbol[old[item]],
+            cell,
+            posterior[old[item]],
+        )
         if cell == top:
             root_share[item] = root[old[item] - cell_first[top]]
     return CoarseForest(
-        log_total, symbol[old], item_cell, posterior[old].astype(np.float32), root_share,
+        log_total, item_symbol, item_cell, item_posterior, root_share,
         edge_first, left, right, rule, share, edge_posterior,
     )  # fmt: skip

@@ -103,10 +103,11 @@ def _add_rows(weights, a, rows, table, t, out, b, width):
 @kernel
 def _rooms(g):
     """Return room for a vector of the highest rank or a matrix of two symbols' states, and for one symbol's states."""
-    most = np.int64(0)
+    most, widest = np.int64(0), np.int64(0)
     for rank in g.rank:
         most = max(most, np.int64(rank))
-    widest = np.int64(g.n_states.max())
+    for states in g.n_states:
+        widest = max(widest, np.int64(states))
     return np.empty(max(widest * widest, most), np.float32), np.empty(widest, np.float32)
 
 
@@ -335,9 +336,8 @@ def fine_forest(coarse, tags, tag_states, tag_state_start, g, threshold):
         if item_symbol[item] >= n_phrases:
             for tag in range(tags.start[item_cell[item]], tags.start[item_cell[item] + 1]):
                 if tags.symbol[tag] == item_symbol[item]:
-                    first = tag_state_start[tag]
-                    last = first + g.n_states[item_symbol[item]]
-                    v.inside[v.start[item] : v.start[item + 1]] = tag_states[first:last]
+                    for state in range(g.n_states[item_symbol[item]]):
+                        v.inside[v.start[item] + state] = tag_states[tag_state_start[tag] + state]
     n_projected = _fill_inside(coarse.edge_share, v, g)
     total, reference = 0.0, -np.inf
     for item in range(n_items):

@@ -1,6 +1,6 @@
 """A pass with two states for each symbol, between the coarse chart and the fine one.
 
-:func:`two_groups` and :func:`two_state_rules` make the grammar of this pass from the fine one, as
+:func:`two_states` makes the grammar of this pass from the fine one, as
 :mod:`gramian.grammar.merged_states`, the readable reference, does, but from low-rank factors as they are. :func:`likely_part` runs it
 over a coarse forest and keeps what is likely. All rules are small and of one size, so that the pass costs a tenth of a fine one.
 """
@@ -94,8 +94,11 @@ def state_products(g, prior):
 
     Features are the roots of how often a state makes each rule, and of how often it stands in each place of each rule, one use of it.
     """
-    n_symbols, widest = g.n_symbols, np.int64(g.n_states.max())
-    most = np.int64(g.rank.max()) if g.rank.shape[0] else 0
+    n_symbols, widest, most = g.n_symbols, np.int64(0), np.int64(0)
+    for states in g.n_states:
+        widest = max(widest, np.int64(states))
+    for rank in g.rank:
+        most = max(most, np.int64(rank))
     room = (
         np.empty(widest), np.empty(widest), np.empty(widest), np.empty(most), np.empty(most), np.empty(most)
     )  # fmt: skip
@@ -153,13 +156,23 @@ def two_groups(g, prior):
 
 
 @kernel
+def _all_alike(side):
+    alike = True
+    for one in side:
+        alike = alike and one == side[0]
+    return alike
+
+
+@kernel
 def _two_means(products, prior, side):
     """Cluster weighted points, of which only inner products are known, in two, beginning on the sides of their mean."""
-    n = side.shape[0]
-    weight = np.empty(n, np.float64)
+    n, total = side.shape[0], 0.0
+    weight, root = np.empty(n, np.float64), np.empty(n, np.float64)
     for i in range(n):
-        weight[i] = max(np.float64(prior[i]), _LEAST_WEIGHT)
-    weight /= weight.sum()
+        weight[i], root[i] = max(np.float64(prior[i]), _LEAST_WEIGHT), np.sqrt(max(np.float64(prior[i]), 0.0))
+        total += weight[i]
+    for i in range(n):
+        weight[i] /= total
     to_mean = np.zeros(n, np.float64)
     for i in range(n):
         for j in range(n):
@@ -167,7 +180,6 @@ def _two_means(products, prior, side):
     middle = 0.0
     for i in range(n):
         middle += weight[i] * to_mean[i]
-    root = np.sqrt(np.maximum(prior.astype(np.float64), 0.0))
     centred = np.empty((n, n), np.float64)
     longest = 0
     for i in range(n):
@@ -181,15 +193,19 @@ def _two_means(products, prior, side):
         for i in range(n):
             for j in range(n):
                 further[i] += centred[i, j] * root[j] * along[j]
-        size = np.sqrt((root * further * root * further).sum())
+        size = 0.0
+        for i in range(n):
+            size += root[i] * further[i] * root[i] * further[i]
+        size = np.sqrt(size)
         if not size > 0:
             break
-        along = further / size
+        for i in range(n):
+            along[i] = further[i] / size
     for i in range(n):
         side[i] = along[i] > 0
     sums = np.empty((2, n), np.float64)  # products with both centres
     for _ in range(_ROUNDS):
-        if side.min() == side.max():
+        if _all_alike(side):
             break
         lengths, totals = np.zeros(2, np.float64), np.zeros(2, np.float64)
         sums[:] = 0
@@ -209,7 +225,7 @@ def _two_means(products, prior, side):
             side[i] = nearer
         if not changed:
             break
-    if side.min() == side.max():  # all alike
+    if _all_alike(side):
         for i in range(n):
             side[i] = i % 2
 
@@ -267,6 +283,12 @@ def two_state_rules(g, prior, group, n_phrases):
                     unary[rule, at] += g.unary_ratio[rule] * share[above + p] * g.unary[place]
                     place += 1
     return TwoStates(n_phrases, state_start, group, share, binary, unary, root)
+
+
+@kernel
+def two_states(g, prior, n_phrases):
+    """Return the :class:`TwoStates` of a grammar."""
+    return two_state_rules(g, prior, two_groups(g, prior), n_phrases)
 
 
 @kernel

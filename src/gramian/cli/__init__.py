@@ -1,6 +1,7 @@
 """The ``gramian`` command: one sub-command a file; stdout is data, stderr is talk.
 
-Nothing here imports numpy, numba or scikit-learn before a sub-command runs, so that ``--help`` stays instant.
+Nothing here imports numpy, numba or scikit-learn before a sub-command runs, so that ``--help`` stays instant; and a sub-command's own file
+is all that is loaded of them when it runs.
 Exit codes: 0 done, 1 done with failures under ``--strict``, 2 usage or bad input, 130 interrupted.
 """
 
@@ -8,35 +9,57 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
-from gramian.cli.compress import compress
-from gramian.cli.convert import convert
-from gramian.cli.dep import app as dep
-from gramian.cli.doctor import doctor
-from gramian.cli.eval import evaluate
-from gramian.cli.experiment import experiment
-from gramian.cli.inspect import inspect
-from gramian.cli.models import models
-from gramian.cli.options import GroupedCommand
-from gramian.cli.parse import parse
-from gramian.cli.sample import sample
-from gramian.cli.search import search
-from gramian.cli.serve import serve
-from gramian.cli.split import split
-from gramian.cli.train import TrainCommand, train
-from gramian.cli.wfa import app as wfa
+from gramian.cli.options import Command, Group
 from gramian.errors import GramianError, InputError
 from gramian.interruption import interruptible, was_interrupted
 
 __all__ = ["app", "main"]
 
+# The commands in the order of the help; each is a file, and a function in it of that name if none is told.
+_FUNCTIONS = {
+    "inspect": "", "convert": "", "split": "", "eval": "evaluate", "train": "", "parse": "", "search": "", "models": "", "sample": "",
+    "compress": "", "experiment": "", "serve": "", "doctor": "", "dep": "", "wfa": "",
+}  # fmt: skip
+_CLASSES = {"train": "TrainCommand", "parse": "GroupedCommand"}
 
-class _Commands(TyperGroup):
+
+class _Found(Mapping[str, Any]):
+    """Commands by name; each is loaded when it is first looked up."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_FUNCTIONS)
+
+    def __len__(self) -> int:
+        return len(_FUNCTIONS)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            function = _FUNCTIONS[name] or name
+            module = import_module(f"gramian.cli.{name}")
+            found = getattr(module, "app", None)
+            if found is None:
+                found = typer.Typer(add_completion=False, rich_markup_mode=None)
+                found.command(name, cls=getattr(module, _CLASSES.get(name, ""), Command))(
+                    getattr(module, function)
+                )
+            self._loaded[name] = typer.main.get_command(found)
+        return self._loaded[name]
+
+
+class _Commands(Group):
     """Runs a command, or shows its help; tells faults of the system that it may meet anywhere from those of the program."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "commands": _Found()})
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         try:
@@ -121,18 +144,6 @@ def _root(
     ),
 ) -> None:
     pass
-
-
-app.command()(inspect)
-app.command()(convert)
-app.command()(split)
-app.command("eval")(evaluate)
-app.command(cls=TrainCommand)(train)
-app.command(cls=GroupedCommand)(parse)
-for _command in (search, models, sample, compress, experiment, serve, doctor):
-    app.command()(_command)
-app.add_typer(dep)
-app.add_typer(wfa)
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ from gramian.cli.options import (
     QUIET,
     SEED,
     TEXT_OUTPUT,
+    Group,
     GroupedCommand,
     new_model,
 )
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
     from gramian.trees import Sentence
 
 app = typer.Typer(
+    cls=Group,
     name="dep",
     help="Dependency trees: learn split head-automata from CoNLL-U, parse, score, draw.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from gramian.errors import OptionError
 
@@ -38,7 +39,40 @@ def new_model(output: str, force: bool) -> Iterator[None]:
         yield
 
 
-class GroupedCommand(TyperCommand):
+_TEXTS = (str, str | None, list[str])
+
+
+class _Trusting:
+    """Takes defaults of options, and texts, as they are: typer would load a library to check them, which takes a tenth of a second."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return arguments and options, that for help among them."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for one in found:
+            if "process_value" not in vars(one):
+                one.process_value = partial(_processed, one, one.process_value)
+        return found
+
+
+def _processed(option: Any, check: Any, context: Any, value: Any) -> Any:
+    is_text = getattr(getattr(option, "type_descriptor", None), "annotation", None) in _TEXTS
+    given = value is not None and value != option.default
+    if (given and not is_text) or (option.required and value is None):
+        return check(context, value)
+    if value is None and option.nargs != 1:
+        value = ()
+    return value if option.callback is None else option.callback(context, option, value)
+
+
+class Command(_Trusting, TyperCommand):
+    """A command."""
+
+
+class Group(_Trusting, TyperGroup):
+    """A command that others are part of."""
+
+
+class GroupedCommand(Command):
     """Lists options under the headings they were declared with (``rich_help_panel``); the usual ones, without one, come first."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

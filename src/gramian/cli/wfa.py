@@ -16,6 +16,7 @@ from gramian.cli.options import (
     QUIET,
     SEED,
     TEXT_OUTPUT,
+    Group,
     GroupedCommand,
     new_model,
 )
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
     from gramian.automata import Sequences
 
 app = typer.Typer(
+    cls=Group,
     name="wfa",
     help="Weighted automata: learn them from strings, score, predict, sample, draw.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 

@@ -5,7 +5,7 @@ Scores are ``P(tag, state | word) / P(tag, state)``, which is the emission proba
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -122,11 +122,9 @@ class Lexicon:
         return np.array([int(name.partition(" ")[0]) for name in self.classes], np.int64)
 
     @cached_property
-    def top_tag(self) -> dict[str, str]:
+    def top_tag(self) -> Mapping[str, str]:
         """The most probable tag of each known word."""
-        order = np.lexsort((-self.entry_probability, self.entry_word))
-        first = self.entry_tag[order[self.entry_start[:-1]]]
-        return {word: self.tags[tag] for word, tag in zip(self.words, first.tolist(), strict=True)}
+        return _TopTags(self)
 
     def score(self, word: str, initial: bool = False) -> WordScores:
         """Return what `word` says about tags and states; `initial` is whether it begins the sentence."""
@@ -179,6 +177,29 @@ class Lexicon:
         tags = np.flatnonzero(probability >= least).astype(np.int32)
         states = np.concatenate([self.states_of(int(tag), word, initial) for tag in tags])
         return WordScores(tags, (probability[tags] / self.tag_prior[tags]).astype(np.float32), states)
+
+
+class _TopTags(Mapping[str, str]):
+    """Finds the most probable tags of the few words that are asked for."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+
+    def __len__(self) -> int:
+        return len(self._lexicon.words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lexicon.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._lexicon._word_number
+
+    def __getitem__(self, word: str) -> str:
+        lexicon = self._lexicon
+        number = lexicon._word_number[word]
+        first, last = lexicon.entry_start[number], lexicon.entry_start[number + 1]
+        best = first + lexicon.entry_probability[first:last].argmax()
+        return lexicon.tags[lexicon.entry_tag[best]]
 
 
 class JoinedLexicon:

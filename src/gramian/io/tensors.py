@@ -129,7 +129,9 @@ def _decode_array(hint: Any, record: dict[str, Record], name: str, tensors: Tens
     (kind,) = get_args(get_args(array)[1])
     values = tensors[name]
     if record.get("half") == "bfloat16":
-        values = (values.astype(np.uint32) << 16).view(np.float32)
+        bits = values.astype(np.uint32)
+        bits <<= 16  # in its place: to get memory takes longer than to fill it
+        values = bits.view(np.float32)
     values = np.ascontiguousarray(values, dtype=kind)
     shape = tuple(int(size) for size in record["shape"])
     size = prod(shape)

@@ -54,7 +54,8 @@ def project(inputs, weights, bias):
     n, whole = inputs.shape[0], inputs.shape[1] // 4 * 4
     out = np.empty((n, weights.shape[1]), np.float32)
     for row in range(n):
-        out[row] = bias
+        for column in range(out.shape[1]):
+            out[row, column] = bias[column]
     for unit in range(0, whole, 4):
         w0, w1, w2, w3 = weights[unit], weights[unit + 1], weights[unit + 2], weights[unit + 3]
         for row in range(n):

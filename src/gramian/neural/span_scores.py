@@ -15,6 +15,11 @@ from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Inventory
 
 Floats = npt.NDArray[np.float32]
 
+_BY_WORD = (
+    "word.weight",
+    "vector.weight",
+)  # tables that stay as they are stored: a sentence needs a few rows
+
 _ENDS = ("l0", "l0_reverse")  # how torch calls the two directions
 _MOST_BYTES = 64 << 20  # of words that are remembered: some ten thousand
 
@@ -81,7 +86,10 @@ class SpanScorer:
         encoder: Encoder | None = None,
     ) -> None:
         self._inventory, self._encoder = inventory, encoder
-        own = {name: np.ascontiguousarray(value, np.float32) for name, value in weights.items()}
+        own = {
+            name: value if name in _BY_WORD else np.ascontiguousarray(value, np.float32)
+            for name, value in weights.items()
+        }
         self._own = own
         self._spelling = _Lstm(own, "char_lstm")
         self._layers = [_Lstm(own, f"lstm.{layer}") for layer in range(_n_layers(own))]
