@@ -35,6 +35,9 @@ from gramian.learn.tables import LatentTables, Layout, tables_of
 from gramian.progress import tell_progress
 
 _TENSORS = ("binary", "unary", "lexical", "root")
+_LARGE = (
+    10_000_000  # cells; more take a good part of a step to write, and are kept after every fourth one only
+)
 
 
 class _Checkpoint:
@@ -146,10 +149,14 @@ class _Iterated(Learner):
         else:
             counts, likelihoods = start(), []
             latest.save(counts, likelihoods, report.facts)
+        every = 1 if len(counts.binary) < _LARGE else 4
         with report.stage("expectation-maximisation"):
             tell_progress(_log, "steps of EM", len(likelihoods), self.max_iter)
             for step in range(len(likelihoods) + 1, self.max_iter + 1):
-                expectation = model.expect(counts, self._threads)
+                tables = model.tables(counts)
+                del counts  # both are as large as all else together
+                expectation = seen.expect(tables, self._threads, self.device)
+                del tables
                 counts = expectation.counts
                 likelihoods.append(expectation.total)
                 report.say(f"step {step}: log-likelihood {likelihoods[-1]:.1f}")
@@ -160,7 +167,8 @@ class _Iterated(Learner):
                         best_file.save(counts, [value, float(step)])
                     elif step - best[1] >= watch.patience:
                         break
-                latest.save(counts, likelihoods, report.facts)
+                if step % every == 0:
+                    latest.save(counts, likelihoods, report.facts)
                 tell_progress(_log, "steps of EM", step, self.max_iter)
         report.facts["log-likelihood"] = [round(value, 2) for value in likelihoods]
         if best is not None:

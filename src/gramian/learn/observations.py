@@ -173,6 +173,9 @@ class Observations:
         columns = [INSIDE[name](view) for name in inside], [OUTSIDE[name](view) for name in outside]
         if self.keep_features:
             self._columns[key] = columns
+        else:
+            self.boundaries  # noqa: B018 - the last to look at the view, which is as large as the columns
+            self._views.clear()
         return columns
 
     def view(self, heads: str | None, suffixes: bool, rare_words: int = Features().rare_words) -> NodeView:
@@ -196,8 +199,8 @@ class Observations:
         for neighbour in view.neighbours:
             tag = view.label[neighbour][:-1]
             tag = np.where(tag < 0, edge, tag - bank.n_phrases)
-            count = np.zeros((bank.n_symbols, edge + 1))
-            np.add.at(count, (bank.label, tag), 1 if bank.node_weight is None else bank.node_weight)
+            place = bank.label.astype(np.int64) * (edge + 1) + tag
+            count = np.bincount(place, bank.node_weight, bank.n_symbols * (edge + 1)).reshape(-1, edge + 1)
             overall = count.sum(axis=0) / count.sum()
             tables.append((count + 5 * overall) / (count.sum(axis=1, keepdims=True) + 5))
         share = self.label_count / self.label_count.sum()
