@@ -32,7 +32,7 @@ def cross_svd(
     *,
     weight: Floats | None = None,
     centre: bool = True,
-    power_iterations: int = 4,
+    power_iterations: int = 2,
     random_state: int = 0,
 ) -> CrossSVD:
     """Decompose the cross-covariance of the rows of `x` and `y` without forming it.
