@@ -140,12 +140,22 @@ def _largest(cells, values, room):
     products = room[: values.shape[0]]
     for place in range(values.shape[0]):
         products[place] = abs(cells[place]) * values[place]
-    bits = products.view(np.int64)
-    largest = np.int64(0)
+    bits = products.view(np.int32)
+    largest = np.int32(0)
     for place in range(bits.shape[0]):
         largest = max(largest, bits[place])
     bits[0] = largest
     return products[0]
+
+
+@kernel
+def _raise_to_product(edge, factor, left, right, f, g, room, here):
+    """Raise the entries of `here` to what an edge whose rule is a single product gives them: its maximum is a product of maxima."""
+    u, v, w = g.factor_start[f.rule[edge]]
+    factor *= np.float64(_largest(g.factors[v : v + left.shape[0]], left, room))
+    factor *= np.float64(_largest(g.factors[w : w + right.shape[0]], right, room))
+    for state in range(here.shape[0]):
+        here[state] = max(here[state], np.float32(factor * abs(g.factors[u + state])))
 
 
 @kernel
@@ -156,11 +166,11 @@ def best_states(n_phrases, f, g):
     derivation, -1 if there is none; its log-posterior.
     """
     n_items = f.symbol.shape[0]
-    best = np.zeros(f.inside.shape[0], np.float64)
+    best = np.zeros(f.inside.shape[0], np.float32)
     scale = np.zeros(n_items, np.float64)
-    one = np.ones(1, np.float64)
+    one = np.ones(1, np.float32)
     rooms = _rooms(g)
-    pair_room, product_room = np.empty_like(rooms[0], np.float64), np.empty_like(rooms[0], np.float64)
+    pair_room, product_room = np.empty_like(rooms[0]), np.empty_like(rooms[0])
     root, root_state, score = -1, -1, -np.inf
     for item in range(n_items):
         first, states = f.start[item], f.start[item + 1] - f.start[item]
@@ -173,6 +183,12 @@ def best_states(n_phrases, f, g):
         while edge < last:
             first_edge, rule, is_binary = edge, f.rule[edge], f.right[edge] >= 0
             left, right = _children(edge, f, best, one)
+            if is_binary and g.rank[rule] == 1:
+                factor = abs(f.weight[edge]) * np.exp(_below(edge, f, scale) - reference)
+                if factor > 0:
+                    _raise_to_product(edge, factor, left, right, f, g, product_room, here)
+                edge += 1
+                continue
             size = left.shape[0] * right.shape[0]
             pairs = pair_room[:size]
             pairs[:] = 0
@@ -182,7 +198,7 @@ def best_states(n_phrases, f, g):
                     factor = abs(f.weight[edge]) * np.exp(_below(edge, f, scale) - reference)
                     for i in range(left.shape[0]):
                         row = pairs[i * right.shape[0] : (i + 1) * right.shape[0]]
-                        _raise_to(factor * left[i], right, row)
+                        _raise_to(np.float32(factor * left[i]), right, row)
                 edge += 1
             rows = _rows(first_edge, 0, states, f, g, rooms)
             for state in range(states):
@@ -191,7 +207,7 @@ def best_states(n_phrases, f, g):
         top = here.max()
         if reference > -np.inf and top > 0:
             here /= top
-            scale[item] = reference + np.log(top)
+            scale[item] = reference + np.log(np.float64(top))
         if f.root_posterior[item] != 0:
             weight, ratio = _root_weight(item, f, g), _root_ratio(item, f, g)
             for state in range(states):

@@ -21,11 +21,14 @@ def viterbi(forest: Forest) -> Decoded | None:
 
     None if no derivation has a probability. Of several grammars it is that of the one whose states the forest has.
     """
-    edges = _edges(forest)
-    best, scale, root, state, score = kernels.best_states(forest.grammar.n_phrases, edges, forest.arrays)
+    edges, arrays = _edges(forest), forest.arrays
+    if (whole := forest.grammar.whole_rules) is not None:
+        arrays = arrays._replace(binary=whole.values, binary_start=whole.start, rank=whole.rank)
+    best, scale, root, state, score = kernels.best_states(forest.grammar.n_phrases, edges, arrays)
     if root < 0:
         return None
-    nodes = kernels.unfold(forest.n_words, root, state, best, scale, np.empty(0), edges, forest.arrays)
+    values = best.astype(np.float64)
+    nodes = kernels.unfold(forest.n_words, root, state, values, scale, np.empty(0), edges, arrays)
     return Decoded(nodes[0], nodes[1], score, nodes[2])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +95,30 @@ class LPCFG:
         """Where each unary rule's block begins in `unary`."""
         return np.concatenate([[0], np.cumsum(self.n_states[self.unary_rules].astype(np.int64).prod(axis=1))])
 
+    @cached_property
+    def by_children(self) -> npt.NDArray[np.int64]:
+        """The binary rules in the order of their left and right children, then parents, in which charts have them."""
+        parent, left, right = self.binary_rules.T
+        return np.lexsort((parent, right, left))
+
+    @cached_property
+    def whole_rules(self) -> WholeRules | None:
+        """The rules of more than one product as tensors, for what cannot be had from products; None if all are whole already."""
+        if self.factors is None:
+            return None
+        rank, plain = self.factors.rank, replace(self.factors, weight=np.ones_like(self.factors.weight))
+        blocks, starts, used = [np.empty(0, np.float32)], np.zeros(len(rank), np.int64), 0
+        for rule in np.flatnonzero(rank != 1).tolist():
+            states = self.n_states[self.binary_rules[rule]]
+            block = plain.block(rule, states) if rank[rule] else self.binary_block(rule)
+            blocks.append(block.ravel())
+            starts[rule], used = used, used + block.size
+        order = self.by_children
+        found = np.concatenate(blocks), starts[order], (rank[order] == 1).astype(np.int32)
+        for array in found:
+            array.flags.writeable = False  # as all that charts are made of
+        return WholeRules(*found)
+
     @property
     def is_probabilistic(self) -> bool:
         """Whether the blocks are probabilities; if not, they are observable operators, which may be negative."""
@@ -173,6 +198,14 @@ class LPCFG:
         if (held := size > 0).any():
             values[held] = np.add.reduceat(table, first[held], dtype=np.float64)
         return RowSums(values, start, np.repeat(self.state_start[rules[:, 0]], counts) + number)
+
+
+class WholeRules(NamedTuple):
+    """Tensors of binary rules without their weights, those of a single product left out; rules in the order of charts."""
+
+    values: Floats
+    start: npt.NDArray[np.int64]  # of each rule
+    rank: Ints  # 1 for those left out
 
 
 @dataclass(frozen=True)
