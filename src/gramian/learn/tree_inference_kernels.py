@@ -18,7 +18,6 @@ from gramian.jit import kernel, order_free_kernel
 
 LEAF, UNARY, BINARY = 0, 1, 2
 _CHUNK = 16  # nodes whose vectors are rows of one matrix
-_COUNTED = 128  # as many when they are counted, since each time the whole tensor is gone through
 
 
 class Groups(NamedTuple):
@@ -73,14 +72,14 @@ def _outer(x, y, out):
 
 
 @kernel
-def _rooms(first, last, chunk, shape, dtype):
+def _rooms(first, last, shape, dtype):
     """Return room for a chunk of nodes of any group: of pairs of child states, of parent states, and of a rule's tensor."""
     pairs, states, cells = 1, 1, 1
     for group in range(first, last):
         size = shape[group, 1] * shape[group, 2]
         pairs, states = max(pairs, size), max(states, shape[group, 0])
         cells = max(cells, shape[group, 0] * size)
-    return np.empty(chunk * pairs, dtype), np.empty(chunk * states, dtype), cells
+    return np.empty(_CHUNK * pairs, dtype), np.empty(_CHUNK * states, dtype), cells
 
 
 @order_free_kernel
@@ -120,7 +119,7 @@ def _tables(kind, rules):
 def inside_groups(first, last, groups, rules, inside, scale):
     """Fill `inside` and `scale` for the nodes of groups ``first .. last - 1``."""
     kind, production, start, order, left, right, offset, shape = groups
-    pair_room, state_room, _ = _rooms(first, last, _CHUNK, shape, inside.dtype)
+    pair_room, state_room, _ = _rooms(first, last, shape, inside.dtype)
     for group in range(first, last):
         rule, states, size = production[group], shape[group, 0], shape[group, 1] * shape[group, 2]
         for begin in range(start[group], start[group + 1], _CHUNK):
@@ -152,7 +151,7 @@ def inside_groups(first, last, groups, rules, inside, scale):
 def outside_groups(first, last, groups, rules, inside, scale, outside):
     """Fill `outside` of the children of the nodes of the given groups; the nodes' own must be there."""
     kind, production, start, order, left, right, offset, shape = groups
-    pair_room, state_room, _ = _rooms(first, last, _CHUNK, shape, inside.dtype)
+    pair_room, state_room, _ = _rooms(first, last, shape, inside.dtype)
     for group in range(first, last):
         if kind[group] == LEAF:
             continue
@@ -189,13 +188,14 @@ def outside_groups(first, last, groups, rules, inside, scale, outside):
 
 @order_free_kernel
 def count_groups(first, last, groups, rules, inside, scale, outside, counts):
-    """Add the posterior counts of the nodes of the given groups to `counts`, which are laid out like `rules`.
+    """Set `counts`, which are laid out like `rules` or are these, to the posterior counts of the nodes of the given groups.
 
-    No two groups may share a production. Sums are handed over after every chunk, so that single precision is exact enough.
+    No two groups may share a production, and those of words are zeros before. Sums are those of chunks, so that single precision is
+    exact enough.
     """
     kind, production, start, order, left, right, offset, shape = groups
-    pair_room, state_room, cells = _rooms(first, last, _COUNTED, shape, inside.dtype)
-    block_room = np.empty(cells, inside.dtype)
+    pair_room, state_room, cells = _rooms(first, last, shape, inside.dtype)
+    block_room, sum_room = np.empty(cells, inside.dtype), np.empty(cells, inside.dtype)
     for group in range(first, last):
         rule, states, size = production[group], shape[group, 0], shape[group, 1] * shape[group, 2]
         if kind[group] == LEAF:
@@ -210,9 +210,10 @@ def count_groups(first, last, groups, rules, inside, scale, outside, counts):
         target, _ = _tables(kind[group], counts)
         base = table_start[rule]
         table, target = table[base : base + states * size], target[base : base + states * size]
-        block = block_room[: states * size]
-        for begin in range(start[group], start[group + 1], _COUNTED):
-            nodes = order[begin : min(begin + _COUNTED, start[group + 1])]
+        block, total = block_room[: states * size], sum_room[: states * size]
+        total[:] = 0
+        for begin in range(start[group], start[group + 1], _CHUNK):
+            nodes = order[begin : min(begin + _CHUNK, start[group + 1])]
             count = nodes.shape[0]
             weights = state_room[: count * states].reshape(count, states)
             pairs = pair_room[: count * size].reshape(count, size)
@@ -220,4 +221,6 @@ def count_groups(first, last, groups, rules, inside, scale, outside, counts):
             _fill_pairs(nodes, left, right, offset, shape[group], inside, pairs)
             np.dot(weights.T, pairs, block.reshape(states, size))
             for cell in range(states * size):
-                target[cell] += block[cell] * table[cell]
+                total[cell] += block[cell]
+        for cell in range(states * size):
+            target[cell] = total[cell] * table[cell]
