@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,9 @@ from gramian.grammar.lexicon import Lexicon
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
+
+
+_ROWS = 4096  # of tensors that are summed at a time
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,24 +103,6 @@ class LPCFG:
         parent, left, right = self.binary_rules.T
         return np.lexsort((parent, right, left))
 
-    @cached_property
-    def whole_rules(self) -> WholeRules | None:
-        """The rules of more than one product as tensors, for what cannot be had from products; None if all are whole already."""
-        if self.factors is None:
-            return None
-        rank, plain = self.factors.rank, replace(self.factors, weight=np.ones_like(self.factors.weight))
-        blocks, starts, used = [np.empty(0, np.float32)], np.zeros(len(rank), np.int64), 0
-        for rule in np.flatnonzero(rank != 1).tolist():
-            states = self.n_states[self.binary_rules[rule]]
-            block = plain.block(rule, states) if rank[rule] else self.binary_block(rule)
-            blocks.append(block.ravel())
-            starts[rule], used = used, used + block.size
-        order = self.by_children
-        found = np.concatenate(blocks), starts[order], (rank[order] == 1).astype(np.int32)
-        for array in found:
-            array.flags.writeable = False  # as all that charts are made of
-        return WholeRules(*found)
-
     @property
     def is_probabilistic(self) -> bool:
         """Whether the blocks are probabilities; if not, they are observable operators, which may be negative."""
@@ -195,17 +179,13 @@ class LPCFG:
         size = np.repeat(np.diff(table_start) // counts, counts)  # of a row; none of a rule that factors hold
         first = np.repeat(table_start[:-1], counts) + number * size
         values = np.zeros(start[-1])
-        if (held := size > 0).any():
-            values[held] = np.add.reduceat(table, first[held], dtype=np.float64)
+        held = np.flatnonzero(size)
+        ends = np.append(first[held][1:], len(table)) if len(held) else held
+        for part in range(0, len(held), _ROWS):  # in parts, since each is made double precision first
+            rows = held[part : part + _ROWS]
+            begin, end = first[rows[0]], ends[part : part + _ROWS][-1]
+            values[rows] = np.add.reduceat(table[begin:end], first[rows] - begin, dtype=np.float64)
         return RowSums(values, start, np.repeat(self.state_start[rules[:, 0]], counts) + number)
-
-
-class WholeRules(NamedTuple):
-    """Tensors of binary rules without their weights, those of a single product left out; rules in the order of charts."""
-
-    values: Floats
-    start: npt.NDArray[np.int64]  # of each rule
-    rank: Ints  # 1 for those left out
 
 
 @dataclass(frozen=True)
