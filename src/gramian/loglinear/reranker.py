@@ -234,11 +234,11 @@ class MaxEntReranker(Estimator):
         del count, entries
         trees, rows, dense, starts, place = [np.zeros(1, np.int64)], [], [], [0], 0
         for one in sentences:
-            where, slot, times = features.differences(one.words, one.trees, table)
+            where, slot, more = features.differences(one.words, one.trees, table)
             kept = number[slot] >= 0
             ends = place + np.concatenate([[0], np.cumsum(kept)])
             feature[place : ends[-1]] = number[slot[kept]]
-            value[place : ends[-1]] = times[kept]
+            value[place : ends[-1]] = more[kept]
             trees.append(ends[where[1:]])
             place = int(ends[-1])
             rows.append(np.stack([one.matched, one.predicted, np.full_like(one.matched, one.gold)], axis=1))

@@ -60,7 +60,7 @@ def learn_cutter(sentences: Sequence[Written], mark: str = "") -> WordCutter:
     seen, last = _Seen.of(sentences[:cut]), _Seen.of(sentences[cut:])
     if held_out:
         right = share_right(_learnt(seen, mark), sentences[cut:])
-        seen = _Seen(*(one + other for one, other in zip(seen, last, strict=True)))
+        seen = _Seen(seen.chunks + last.chunks, seen.pieces + last.pieces, seen.words + last.words)
     compounds = _compounds(sentences)
     return replace(_learnt(seen, mark), compounds=compounds, right=round(right, 4))
 

@@ -100,7 +100,7 @@ class MemberTask:
         default=None, repr=False, metadata={"key": False}
     )  # where it may keep steps that are done
     again: bool = field(
-        default=False, repr=False, metadata={"key": False}
+        default=False, repr=False, compare=False, metadata={"key": False}
     )  # whether others are trained on the same binarisation
 
     def run(self, data: TrainingData) -> dict[str, Any]:
