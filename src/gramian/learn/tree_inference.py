@@ -142,7 +142,7 @@ class TreeInference:
         """Count into new tables, or into `counts`, which may be `tables`; these have no production that no node has."""
         if counts is None:
             counts = tables.layout.zeros(vectors.inside.dtype)
-        counts.lexical[:] = 0
+        counts.lexical[:], counts.root[:] = 0, 0
         groups = _laid_out(self._by_rule, tables.layout, vectors.offset)
         slices = _balanced(_work(groups), 0, len(groups.kind), n_jobs)
         given = groups, _rules(tables), vectors.inside, vectors.scale, vectors.outside
