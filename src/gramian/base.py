@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 import numpy as np
 
 from gramian.errors import MissingExtraError, OptionError
-from gramian.io.machine import peak_megabytes
+from gramian.io.machine import give_back_memory, peak_megabytes
 from gramian.progress import handled
 
 try:
@@ -255,6 +255,7 @@ class Report:
         """Time a stage and tell when it ends."""
         began = time.perf_counter()
         yield
+        give_back_memory()
         took = time.perf_counter() - began
         self.seconds[name] = round(self.seconds.get(name, 0.0) + took, 3)
         self.say(f"{name}: {took:.1f} s")

@@ -56,6 +56,16 @@ def test_reference_equals_kernel(case):
     assert_close(found.counts, expected.counts, rtol=2e-4, atol=1e-5)
 
 
+@settings(max_examples=20)
+@given(cases(max_trees=8, max_leaves=8, max_states=4))
+def test_counts_may_take_the_place_of_tables(case):
+    own = LatentTables(case.tables.layout, *(getattr(case.tables, part).copy() for part in PARTS))
+    found = TreeInference(case.bank, own.layout.productions).expect(own, spent=True).counts
+    expected = kernel(case, case.tables.binary.dtype).counts
+    assert found is own
+    assert all(np.array_equal(getattr(found, part), getattr(expected, part)) for part in PARTS)
+
+
 def on_device(case: Case, dtype: type = np.float32) -> inference.Expectation:
     pytest.importorskip("torch").set_num_threads(1)
     from gramian.learn.device_inference import DeviceInference

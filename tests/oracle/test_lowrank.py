@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from gramian.chart import chart_reference as reference
 from gramian.chart.chart_parser import ChartParser, Pruning
+from gramian.chart.derivations import viterbi
 from gramian.grammar import LPCFG
 from gramian.grammar.compress.decompose import compare, fit_probabilities, fit_signed
 from gramian.grammar.compress.lowrank import compress
@@ -73,6 +74,10 @@ def test_at_full_rank_enumeration_reference_and_kernel_know_no_difference(case: 
     exact = ChartParser(case.grammar).forest(case.words, EXACT)
     assert exact is not None
     assert forest_edges(forest) == forest_edges(exact)
+    best = viterbi(forest)
+    assert best is not None
+    highest = max(weight for weight, _ in derivations)
+    np.testing.assert_allclose(best.score, np.log(highest / total), rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(forest.edge_posterior, exact.edge_posterior, rtol=2e-5, atol=2e-6)
     np.testing.assert_allclose(forest.item_posterior, exact.item_posterior, rtol=2e-5, atol=2e-6)
     items = zip(forest.item_symbol, forest.item_first_word, forest.item_end, strict=True)
@@ -233,3 +238,26 @@ def test_a_grammar_whose_tensors_are_of_low_rank_loses_nothing(seed: int) -> Non
     expected = reference.edge_posteriors(before)
     for edge, posterior in zip(forest_edges(after), after.edge_posterior, strict=True):
         np.testing.assert_allclose(posterior, expected[edge], atol=1e-3)
+
+
+@settings(max_examples=30)
+@given(cases(max_words=4))
+def test_rules_of_one_product_have_the_best_derivation_of_their_tensors(case: Case) -> None:
+    margins = [
+        block.sum(axis=axes)
+        for block in map(case.grammar.binary_block, range(len(case.grammar.binary_rules)))
+        for axes in ((1, 2), (0, 2), (0, 1))
+    ]
+    sizes = np.array(list(map(len, margins)), np.int64)
+    start = (np.cumsum(sizes) - sizes).reshape(-1, 3)
+    ones = np.ones(len(start))
+    values = np.concatenate([np.empty(0), *margins]).astype(np.float32)
+    factors = Factors(ones.astype(np.int32), ones.astype(np.float32), start, values)
+    small = replace(case.grammar, binary=np.empty(0, np.float32), factors=factors)
+    forests = [ChartParser(one).forest(case.words, EXACT) for one in (small, small.expanded)]
+    if forests[0] is None or forests[1] is None:
+        return
+    first, second = (viterbi(forest) for forest in forests)
+    assert first is not None
+    assert second is not None
+    np.testing.assert_allclose(first.score, second.score, rtol=1e-4, atol=1e-4)

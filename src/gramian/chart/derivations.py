@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.chart import derivation_kernels as kernels
+from gramian.chart import viterbi_kernels
 from gramian.chart.forest import Forest, cell_number, cell_spans
+from gramian.chart.log_rules import log_rules
 from gramian.chart.readout import Decoded
 
 
@@ -21,12 +23,14 @@ def viterbi(forest: Forest) -> Decoded | None:
 
     None if no derivation has a probability. Of several grammars it is that of the one whose states the forest has.
     """
-    edges = _edges(forest)
-    best, scale, root, state, score = kernels.best_states(forest.grammar.n_phrases, edges, forest.arrays)
+    edges, rules = _edges(forest), log_rules(forest.grammar, forest.arrays)
+    best, scale, root, state, score = viterbi_kernels.best_states(
+        forest.grammar.n_phrases, edges, rules, forest.arrays
+    )
     if root < 0:
         return None
-    nodes = kernels.unfold(forest.n_words, root, state, best, scale, np.empty(0), edges, forest.arrays)
-    return Decoded(nodes[0], nodes[1], score, nodes[2])
+    nodes = viterbi_kernels.unfold(forest.n_words, root, state, best, scale, edges, rules)
+    return Decoded(nodes[0], nodes[1], score / viterbi_kernels.UNIT * np.log(2), nodes[2])
 
 
 def sample(forest: Forest, size: int, random_state: int | np.random.Generator) -> list[Decoded]:

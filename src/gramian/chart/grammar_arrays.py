@@ -61,7 +61,7 @@ class GrammarArrays(NamedTuple):
 def grammar_arrays(grammar: LPCFG, coarse: CoarseRules) -> GrammarArrays:
     """Return the arrays of a grammar whose coarse chart is filled with the rules of `coarse`."""
     g, n = grammar, grammar.n_symbols
-    order = np.lexsort((g.binary_rules[:, 0], g.binary_rules[:, 2], g.binary_rules[:, 1]))
+    order = g.by_children
     parent, left, right = g.binary_rules[order].T
     unary_order = np.lexsort((g.unary_rules[:, 0], g.unary_rules[:, 1]))
     factors = g.factors or Factors.none(len(g.binary_rules))

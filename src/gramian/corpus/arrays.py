@@ -12,7 +12,8 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from itertools import pairwise
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +33,7 @@ from gramian.trees import (
     unescape_word,
 )
 from gramian.trees.binarise import Direction, HeadFinder
-from gramian.trees.labels import chain_label, escape_label, intermediate_label
+from gramian.trees.labels import chain_label, escape_label, intermediate_label, split_chain
 from gramian.trees.normalise import ROOT_LABELS, bare_label, preset
 from gramian.trees.scheme import find_scheme, preset_of
 from gramian.trees.tree import phrase, preterminal
@@ -54,6 +55,13 @@ class Shape:
         """Whether the compiled binariser knows this shape."""
         known = self.direction != "head" and self.vertical == 1 and self.horizontal in (0, 1, 2)
         return known and not self.collapse_tags
+
+
+class TaggedSentence(NamedTuple):
+    """The words of a tree, and their tags."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -331,6 +339,24 @@ class Treebank:
     def trees(self) -> Iterator[Tree]:
         """Yield all trees in their normalised, original shape."""
         return (self.tree(number) for number in range(self.n_trees))
+
+    def sentences(self) -> Iterator[TaggedSentence]:
+        """Yield the words and tags of all trees, in their original form.
+
+        Examples
+        --------
+        >>> next(Treebank.from_trees([Tree.parse("(X (A a) (B b))")]).sentences())
+        TaggedSentence(words=('a', 'b'), tags=('A', 'B'))
+        """
+        tags = np.array([split_chain(symbol)[-1] for symbol in self.symbols], object)
+        words = np.array(self.words, object)
+        tree = np.repeat(np.arange(self.n_trees), np.diff(self.tree_start))
+        leaves = np.flatnonzero(self.word >= 0)
+        leaves = leaves[np.lexsort((self.start[leaves], tree[leaves]))]
+        ends = np.cumsum(self.lengths).tolist()
+        for first, last in pairwise([0, *ends]):
+            own = leaves[first:last]
+            yield TaggedSentence(tuple(words[self.word[own]]), tuple(tags[self.label[own]]))
 
     def weighted(self, weight: npt.ArrayLike) -> Treebank:
         """Return the same trees, each of which counts so often.

@@ -42,7 +42,7 @@ class Features:
 
 
 def feature_matrix(
-    columns: Sequence[npt.NDArray[np.int64]],
+    columns: Sequence[npt.NDArray[np.signedinteger]],
     features: Features = Features(),
     weight: npt.NDArray[np.float64] | None = None,
 ) -> sparse.csr_array:

@@ -17,6 +17,9 @@ Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
 
 
+_ROWS = 4096  # of tensors that are summed at a time
+
+
 @dataclass(frozen=True, repr=False)
 class LPCFG:
     """A grammar whose symbols have hidden states.
@@ -94,6 +97,12 @@ class LPCFG:
         """Where each unary rule's block begins in `unary`."""
         return np.concatenate([[0], np.cumsum(self.n_states[self.unary_rules].astype(np.int64).prod(axis=1))])
 
+    @cached_property
+    def by_children(self) -> npt.NDArray[np.int64]:
+        """The binary rules in the order of their left and right children, then parents, in which charts have them."""
+        parent, left, right = self.binary_rules.T
+        return np.lexsort((parent, right, left))
+
     @property
     def is_probabilistic(self) -> bool:
         """Whether the blocks are probabilities; if not, they are observable operators, which may be negative."""
@@ -170,8 +179,12 @@ class LPCFG:
         size = np.repeat(np.diff(table_start) // counts, counts)  # of a row; none of a rule that factors hold
         first = np.repeat(table_start[:-1], counts) + number * size
         values = np.zeros(start[-1])
-        if (held := size > 0).any():
-            values[held] = np.add.reduceat(table, first[held], dtype=np.float64)
+        held = np.flatnonzero(size)
+        ends = np.append(first[held][1:], len(table)) if len(held) else held
+        for part in range(0, len(held), _ROWS):  # in parts, since each is made double precision first
+            rows = held[part : part + _ROWS]
+            begin, end = first[rows[0]], ends[part : part + _ROWS][-1]
+            values[rows] = np.add.reduceat(table[begin:end], first[rows] - begin, dtype=np.float64)
         return RowSums(values, start, np.repeat(self.state_start[rules[:, 0]], counts) + number)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import platform
 import sys
@@ -49,3 +50,11 @@ def without_cycle_search() -> Iterator[None]:
         yield
     finally:
         gc.enable()
+
+
+def give_back_memory() -> None:
+    """Return to the system what was freed, where the C library can; it keeps a good part of what many large arrays took."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (AttributeError, OSError, TypeError):  # not glibc
+        return

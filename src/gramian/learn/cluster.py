@@ -39,7 +39,7 @@ LEVELS = (0.05, 0.1, 0.15, 0.2)
 
 _log = logging.getLogger(__name__)
 
-_SAMPLE = 40_000  # k-means sees at most so many nodes of a symbol; the rest go to their nearest centre
+_SAMPLE = 20_000  # k-means sees at most so many nodes of a symbol; the rest go to their nearest centre
 
 
 @options
@@ -162,6 +162,7 @@ class SpectralClustering(Learner):
                 )
                 weights.append(weight)
             tell_progress(_log, "labels clustered", len(n_states), len(n_states))
+        del columns
         layout = Layout.of(seen.productions, n_states)
         with report.stage("counts"):
             if self.clustering.soft is None:

@@ -29,7 +29,8 @@ def count_states(bank: Treebank, layout: Layout, state: npt.NDArray[np.int32]) -
         for child in children:
             cell = cell * layout.n_states[label[child[nodes]]] + states[child[nodes]]
         weight = None if bank.node_weight is None else bank.node_weight[nodes]
-        table[:] = np.bincount(start[production[nodes]] + cell, weight, len(table))
+        seen, place = np.unique(start[production[nodes]] + cell, return_inverse=True)
+        table[seen] = np.bincount(place, weight)
     roots = bank.tree_start[1:] - 1
     counts.root[:] = np.bincount(
         layout.root_start[label[roots]] + states[roots], bank.weight, len(counts.root)

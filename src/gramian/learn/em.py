@@ -7,12 +7,14 @@ step; without smoothing it does.
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -21,7 +23,7 @@ from gramian.base import Constraint, Function, InstanceOf, Number, Report, Whole
 from gramian.errors import GramianError
 from gramian.features import Features
 from gramian.grammar import LPCFG
-from gramian.io.files import write_bytes
+from gramian.io.files import writing
 from gramian.io.store import checksum
 from gramian.learn.cluster import Clustering, SpectralClustering
 from gramian.learn.counting import random_counts
@@ -35,6 +37,9 @@ from gramian.learn.tables import LatentTables, Layout, tables_of
 from gramian.progress import tell_progress
 
 _TENSORS = ("binary", "unary", "lexical", "root")
+_LARGE = (
+    10_000_000  # cells; more take a good part of a step to write, and are kept after every fourth one only
+)
 
 
 class _Checkpoint:
@@ -54,12 +59,14 @@ class _Checkpoint:
         """Write the counts after ``len(likelihoods)`` steps, and a report's facts about the way to them; whole or not at all."""
         if self._path is None:
             return
-        from safetensors.numpy import save
-
         head = {"mark": self._mark, "likelihoods": json.dumps(likelihoods), "facts": json.dumps(facts or {})}
         tensors = {name: getattr(counts, name) for name in _TENSORS} | {"n_states": counts.layout.n_states}
+        sealed = np.array(json.dumps(head | {"checksum": checksum(head, tensors)}))
         try:
-            write_bytes(self._path, save(tensors, head | {"checksum": checksum(head, tensors)}))
+            with writing(
+                self._path
+            ) as file:  # array by array, since a copy of all would be most of what is in memory
+                np.savez(cast(io.TextIOWrapper, file).buffer, head=sealed, **tensors)
         except GramianError:  # there is no room, and what was kept takes some
             self.remove()
             raise
@@ -68,20 +75,18 @@ class _Checkpoint:
         """Return counts and likelihoods of the steps done, and the facts; or None if there is no file that fits."""
         if self._path is None:
             return None
-        from safetensors import SafetensorError, safe_open
-
         try:
-            with safe_open(self._path, "numpy") as file:
-                head = file.metadata() or {}
+            with np.load(self._path) as file:
+                head = json.loads(str(file["head"]))
                 if head.get("mark") != self._mark:
                     return None
-                tensors = {name: file.get_tensor(name) for name in (*_TENSORS, "n_states")}
+                tensors = {name: file[name] for name in (*_TENSORS, "n_states")}
                 if head.get("checksum") != checksum(head, tensors):
                     return None  # damaged
                 n_states = np.asarray(tensors.pop("n_states"), np.int32)
                 likelihoods = [float(value) for value in json.loads(head["likelihoods"])]
                 facts = dict(json.loads(head["facts"]))
-        except (OSError, SafetensorError, KeyError, ValueError):
+        except (OSError, BadZipFile, KeyError, ValueError, EOFError):
             return None
         return LatentTables(Layout.of(self._seen.productions, n_states), **tensors), likelihoods, facts
 
@@ -146,12 +151,16 @@ class _Iterated(Learner):
         else:
             counts, likelihoods = start(), []
             latest.save(counts, likelihoods, report.facts)
+        every = 1 if len(counts.binary) < _LARGE else 4
         with report.stage("expectation-maximisation"):
             tell_progress(_log, "steps of EM", len(likelihoods), self.max_iter)
             for step in range(len(likelihoods) + 1, self.max_iter + 1):
-                expectation = model.expect(counts, self._threads)
-                counts = expectation.counts
-                likelihoods.append(expectation.total)
+                tables = model.tables(counts)
+                del counts  # as large as all else together
+                expectation = seen.expect(tables, self._threads, self.device, spent=True)
+                counts, total = expectation.counts, expectation.total
+                del tables, expectation
+                likelihoods.append(total)
                 report.say(f"step {step}: log-likelihood {likelihoods[-1]:.1f}")
                 if watch is not None:
                     value = watch.score(step, lambda held=counts: model.grammar(held))  # type: ignore[misc]
@@ -160,7 +169,8 @@ class _Iterated(Learner):
                         best_file.save(counts, [value, float(step)])
                     elif step - best[1] >= watch.patience:
                         break
-                latest.save(counts, likelihoods, report.facts)
+                if step % every == 0:
+                    latest.save(counts, likelihoods, report.facts)
                 tell_progress(_log, "steps of EM", step, self.max_iter)
         report.facts["log-likelihood"] = [round(value, 2) for value in likelihoods]
         if best is not None:

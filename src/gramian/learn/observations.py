@@ -27,7 +27,7 @@ from gramian.trees import HeadRules, Tree
 if TYPE_CHECKING:
     from gramian.learn.device_inference import DeviceInference
 
-Columns = list[npt.NDArray[np.int64]]
+Columns = list[npt.NDArray[np.signedinteger]]
 
 
 def head_rules(heads: str | None, bank: Treebank | LPCFG) -> HeadRules | None:
@@ -44,6 +44,11 @@ def treebank_digest(bank: Treebank, *others: object) -> str:
     for column in (bank.label, bank.left, bank.right, bank.word, bank.tree_start, *weight):
         total.update(np.ascontiguousarray(column).tobytes())
     return total.hexdigest()
+
+
+def _narrow(column: npt.NDArray[np.int64]) -> npt.NDArray[np.signedinteger]:
+    """Return a column in half the memory, if its numbers are not hashes."""
+    return column.astype(np.int32) if column.max(initial=0) < 1 << 31 else column
 
 
 class Observations:
@@ -132,9 +137,17 @@ class Observations:
             self._on_device[device] = DeviceInference(self.bank, self.productions, device)
         return self._on_device[device]
 
-    def expect(self, tables: LatentTables, n_jobs: int = 1, device: str | None = None) -> Expectation:
-        """Return expected counts over all trees; those in memory are looked at on a device, if one is named."""
-        own = (self.trees if device is None else self.on_device(device)).expect(tables, n_jobs)
+    def expect(
+        self, tables: LatentTables, n_jobs: int = 1, device: str | None = None, *, spent: bool = False
+    ) -> Expectation:
+        """Return expected counts over all trees; those in memory are looked at on a device, if one is named.
+
+        Tables that are `spent` may be overwritten: together with counts they would be most of what learning has in memory.
+        """
+        if device is None:
+            own = self.trees.expect(tables, n_jobs, spent=spent and self.further is None)
+        else:
+            own = self.on_device(device).expect(tables, n_jobs)
         return own if self.further is None else own.with_further(self.further.expect(tables, n_jobs))
 
     def name(self, symbol: int) -> str:
@@ -170,9 +183,15 @@ class Observations:
             return self._columns[key]
         inside, outside = SETS[features.templates]
         view = self.view(features.heads, suffixes, features.rare_words)
-        columns = [INSIDE[name](view) for name in inside], [OUTSIDE[name](view) for name in outside]
+        columns = (
+            [_narrow(INSIDE[name](view)) for name in inside],
+            [_narrow(OUTSIDE[name](view)) for name in outside],
+        )
         if self.keep_features:
             self._columns[key] = columns
+        else:
+            self.boundaries  # noqa: B018 - the last to look at the view, which is as large as the columns
+            self._views.clear()
         return columns
 
     def view(self, heads: str | None, suffixes: bool, rare_words: int = Features().rare_words) -> NodeView:
@@ -196,8 +215,8 @@ class Observations:
         for neighbour in view.neighbours:
             tag = view.label[neighbour][:-1]
             tag = np.where(tag < 0, edge, tag - bank.n_phrases)
-            count = np.zeros((bank.n_symbols, edge + 1))
-            np.add.at(count, (bank.label, tag), 1 if bank.node_weight is None else bank.node_weight)
+            place = bank.label.astype(np.int64) * (edge + 1) + tag
+            count = np.bincount(place, bank.node_weight, bank.n_symbols * (edge + 1)).reshape(-1, edge + 1)
             overall = count.sum(axis=0) / count.sum()
             tables.append((count + 5 * overall) / (count.sum(axis=1, keepdims=True) + 5))
         share = self.label_count / self.label_count.sum()

@@ -78,9 +78,11 @@ class TreeInference:
     def posteriors(self, tables: LatentTables, n_jobs: int = 1) -> Posteriors:
         """Return inside and outside vectors and the log-likelihood of each tree."""
         layout, bank = tables.layout, self.bank
-        states = layout.n_states[bank.label].astype(np.int64)
-        offset = np.concatenate([[0], np.cumsum(states)])[:-1]
-        inside = np.zeros(int(states.sum()), tables.binary.dtype)
+        states = layout.n_states[bank.label[self._by_height.order]].astype(np.int64)
+        ends = np.cumsum(states)
+        offset = np.empty_like(ends)
+        offset[self._by_height.order] = ends - states  # vectors lie in the order in which they are visited
+        inside = np.zeros(int(ends[-1]), tables.binary.dtype)
         outside = np.zeros_like(inside)
         scale = np.zeros(len(bank.label), inside.dtype)
         groups = _laid_out(self._by_height, layout, offset)
@@ -105,10 +107,10 @@ class TreeInference:
             log_likelihood = np.add.reduceat(node_log, bank.tree_start[:-1]) + np.log(root_mass)
         return Posteriors(offset, inside, outside, scale, log_likelihood)
 
-    def expect(self, tables: LatentTables, n_jobs: int = 1) -> Expectation:
-        """Return expected counts of all productions and states under `tables`."""
+    def expect(self, tables: LatentTables, n_jobs: int = 1, *, spent: bool = False) -> Expectation:
+        """Return expected counts of all productions and states under `tables`; if these are `spent`, the counts take their place."""
         found = self.posteriors(tables, n_jobs)
-        counts = self._counted(tables, found, n_jobs)
+        counts = self._counted(tables, found, n_jobs, tables if spent else None)
         for symbol, (_, roots) in self._trees_by_root.items():
             cells = found.offset[roots][:, None] + np.arange(tables.layout.n_states[symbol])
             counts.root_block(symbol)[:] = (found.inside[cells] * found.outside[cells]).sum(axis=0)
@@ -134,8 +136,13 @@ class TreeInference:
         counts.lexical[:] = 0
         return counts
 
-    def _counted(self, tables: LatentTables, vectors: Posteriors, n_jobs: int) -> LatentTables:
-        counts = tables.layout.zeros(vectors.inside.dtype)
+    def _counted(
+        self, tables: LatentTables, vectors: Posteriors, n_jobs: int, counts: LatentTables | None = None
+    ) -> LatentTables:
+        """Count into new tables, or into `counts`, which may be `tables`; these have no production that no node has."""
+        if counts is None:
+            counts = tables.layout.zeros(vectors.inside.dtype)
+        counts.lexical[:], counts.root[:] = 0, 0
         groups = _laid_out(self._by_rule, tables.layout, vectors.offset)
         slices = _balanced(_work(groups), 0, len(groups.kind), n_jobs)
         given = groups, _rules(tables), vectors.inside, vectors.scale, vectors.outside
@@ -156,7 +163,10 @@ def _grouped(
     """Return runs of nodes that share height, kind and production, not yet laid out, and the first run of each height."""
     inner = np.where(bank.right >= 0, kernels.BINARY, kernels.UNARY)
     keys = productions.node_production, np.where(bank.word >= 0, kernels.LEAF, inner), height
-    order = np.lexsort(keys).astype(np.int32)
+    below = productions.node_production[
+        bank.left
+    ]  # what left children are: where their vectors lie, more or less
+    order = np.lexsort((below, *keys)).astype(np.int32)
     production, kind, height = (key[order] for key in keys)
     change = (np.diff(production) != 0) | (np.diff(kind) != 0) | (np.diff(height) != 0)
     first = np.concatenate([[0], np.flatnonzero(change) + 1])

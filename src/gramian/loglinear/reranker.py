@@ -6,11 +6,10 @@ are those of models that have not seen the sentences; see :mod:`gramian.training
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -110,6 +109,16 @@ def log_likelihood(weights: Floats, examples: Examples, l2: Floats) -> tuple[flo
     return value - 0.5 * float(l2 @ weights**2), gradient
 
 
+class _Choices:
+    """Those of some sentences that have candidates to choose from, looked for each time anew."""
+
+    def __init__(self, sentences: Iterable[Scored]) -> None:
+        self._sentences = sentences
+
+    def __iter__(self) -> Iterator[Scored]:
+        return (one for one in self._sentences if len(one.trees) > 1)
+
+
 class MaxEntReranker(Estimator):
     """Learns to choose among candidates.
 
@@ -175,10 +184,13 @@ class MaxEntReranker(Estimator):
         self.max_iter, self.verbose = max_iter, verbose
 
     def fit(self, sentences: Iterable[Scored], y: object = None) -> Self:
-        """Learn from candidates of held-out sentences, gone through once; `y` is ignored."""
+        """Learn from candidates of held-out sentences, gone through several times; `y` is ignored.
+
+        What can be gone through once only is kept in memory; together candidates take more of it than what is learnt from them.
+        """
         with self._fitting() as report:
-            chosen = [one for one in sentences if len(one.trees) > 1]
-            if len(chosen) < 2:
+            chosen = _Choices([*sentences] if iter(sentences) is sentences else sentences)
+            if len([*islice(chosen, 2)]) < 2:
                 raise InputError(
                     "fewer than two sentences have candidates to choose from", "candidates", hint="more trees"
                 )
@@ -186,7 +198,7 @@ class MaxEntReranker(Estimator):
             self.report_: dict[str, Any] = report.as_dict()
         return self
 
-    def _learn(self, chosen: Sequence[Scored], report: Report) -> None:
+    def _learn(self, chosen: Iterable[Scored], report: Report) -> None:
         with report.stage("features"):
             counted = ((word, 1) for one in chosen for word in one.words)
             features = TreeFeatures(frequent_words(counted, self.min_count), self.heads, self.groups)
@@ -200,46 +212,48 @@ class MaxEntReranker(Estimator):
         table = np.zeros(self.slots, np.float32)
         table[slots] = weights[: len(slots)]
         report.facts |= {"sentences": len(examples), "features": len(slots), "l2": l2, "base": base}
-        most, frequent = max(len(one.trees) for one in chosen), features.forms.frequent
+        most, frequent = int(np.diff(examples.sentence_start).max()), features.forms.frequent
         self.model_ = RerankModel(most, frequent, self.heads, weights[len(slots) :] / scale, table, base)
 
     def _examples(
-        self, sentences: Sequence[Scored], features: TreeFeatures
+        self, sentences: Iterable[Scored], features: TreeFeatures
     ) -> tuple[Examples, npt.NDArray[np.int64]]:
         """Return the sentences as numbers, and the slots of the features that are kept."""
         table, count = np.zeros(self.slots, np.int16), np.zeros(self.slots, np.int32)
-        found = deque[tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int8]]]()
+        entries = np.zeros(self.slots, np.int64)
         for one in sentences:
-            found.append(features.differences(one.words, one.trees, table))
-            count[np.unique(found[-1][1])] += 1
+            found, times = np.unique(features.differences(one.words, one.trees, table)[1], return_counts=True)
+            count[found] += 1
+            entries[found] += times
         slots = np.flatnonzero(count >= self.least)
         number = np.full(self.slots, -1, np.int32)
         number[slots] = np.arange(len(slots))
-        trees, parts, values, total = [np.zeros(1, np.int64)], [], [], 0
-        while found:  # each goes when done with: together they are the most that learning keeps in memory
-            where, slot, value = found.popleft()
+        # The most that learning keeps in memory: features are read off a second time rather than kept until it is known which count.
+        total = int(entries[slots].sum())
+        feature, value = np.empty(total, np.int32), np.empty(total, np.int8)
+        del count, entries
+        trees, rows, dense, starts, place = [np.zeros(1, np.int64)], [], [], [0], 0
+        for one in sentences:
+            where, slot, more = features.differences(one.words, one.trees, table)
             kept = number[slot] >= 0
-            parts.append(number[slot[kept]])
-            values.append(value[kept])
-            trees.append(total + np.concatenate([[0], np.cumsum(kept)])[where[1:]])
-            total += len(parts[-1])
-        rows = [
-            np.stack([one.matched, one.predicted, np.full_like(one.matched, one.gold)], axis=1)
-            for one in sentences
-        ]
-        dense = np.concatenate([one.trees.dense - one.trees.dense[:1] for one in sentences]).astype(float)
-        starts = np.cumsum([0, *(len(one.trees) for one in sentences)])
-        arrays = ExampleArrays(
-            starts, np.concatenate(trees), np.concatenate(parts), np.concatenate(values), dense
-        )
+            ends = place + np.concatenate([[0], np.cumsum(kept)])
+            feature[place : ends[-1]] = number[slot[kept]]
+            value[place : ends[-1]] = more[kept]
+            trees.append(ends[where[1:]])
+            place = int(ends[-1])
+            rows.append(np.stack([one.matched, one.predicted, np.full_like(one.matched, one.gold)], axis=1))
+            dense.append((one.trees.dense - one.trees.dense[:1]).astype(float))
+            starts.append(starts[-1] + len(one.trees))
+        arrays = ExampleArrays(np.array(starts), np.concatenate(trees), feature, value, np.concatenate(dense))
         return Examples(arrays, np.concatenate(rows)), slots
 
     def _tuned(
-        self, sentences: Sequence[Scored], examples: Examples, n_features: int, report: Report
+        self, sentences: Iterable[Scored], examples: Examples, n_features: int, report: Report
     ) -> tuple[float, float]:
         """Return the penalty and the share of the base model that do best on the last sentences when learning from the others."""
         cut = min(max(round((1 - self.held_out) * len(examples)), 1), len(examples) - 1)
         lesson, test = examples.part(0, cut), examples.part(cut, len(examples))
+        judges = [*islice(sentences, cut, None)]
         share = cut / len(examples)
         found = {}
         for l2 in self.l2:
@@ -247,7 +261,7 @@ class MaxEntReranker(Estimator):
                 test.scores(self._climb(lesson, n_features, share * l2)), test.sentence_start[1:-1]
             )
             for base in self.base:
-                rows = zip(sentences[cut:], scores, strict=True)
+                rows = zip(judges, scores, strict=True)
                 found[l2, base] = test.f1(
                     np.concatenate([expected_brackets(one.trees, row, base) for one, row in rows])
                 )

@@ -56,9 +56,13 @@ def learn_cutter(sentences: Sequence[Written], mark: str = "") -> WordCutter:
     """
     right = 1.0
     held_out = len(sentences) // _HELD_OUT if len(sentences) >= _ENOUGH else 0
+    cut = len(sentences) - held_out
+    seen, last = _Seen.of(sentences[:cut]), _Seen.of(sentences[cut:])
     if held_out:
-        right = share_right(_learnt(sentences[:-held_out], mark), sentences[-held_out:])
-    return replace(_learnt(sentences, mark), right=round(right, 4))
+        right = share_right(_learnt(seen, mark), sentences[cut:])
+        seen = _Seen(seen.chunks + last.chunks, seen.pieces + last.pieces, seen.words + last.words)
+    compounds = _compounds(sentences)
+    return replace(_learnt(seen, mark), compounds=compounds, right=round(right, 4))
 
 
 def share_right(cutter: WordCutter, sentences: Sequence[Written]) -> float:
@@ -72,39 +76,65 @@ def share_right(cutter: WordCutter, sentences: Sequence[Written]) -> float:
     return 2 * same / (found + wanted) if wanted else 1.0
 
 
-def _learnt(sentences: Sequence[Written], mark: str) -> WordCutter:
-    pieces = [list(_pieces(sentence)) for sentence in sentences]
+class _Seen(NamedTuple):
+    """What sentences have to say of cuts, each with the number of times that it was seen."""
+
+    chunks: Counter[
+        tuple[str, bool, tuple[int, ...]]
+    ]  # between two white spaces; whether it is the last; where it is cut
+    pieces: Counter[
+        tuple[str, tuple[str, ...]]
+    ]  # what stands between two cuts, and the words that it stands for
+    words: Counter[str]
+
+    @classmethod
+    def of(cls, sentences: Sequence[Written]) -> _Seen:
+        """Count what sentences have."""
+        seen = cls(Counter(), Counter(), Counter())
+        for sentence in sentences:
+            text, pieces = sentence.text, list(_pieces(sentence))
+            cuts = {piece.start for piece in pieces} | {piece.end for piece in pieces}
+            chunks = list(CHUNK.finditer(text))
+            for number, match in enumerate(chunks, 1):
+                start, end = match.span()
+                inner = tuple([place - start for place in range(start + 1, end) if place in cuts])
+                seen.chunks[match[0], number == len(chunks), inner] += 1
+            seen.pieces.update([(text[start:end], words) for start, end, words in pieces])
+            seen.words.update([token.word for token in sentence.tokens])
+        return seen
+
+
+def _learnt(seen: _Seen, mark: str) -> WordCutter:
+    """Return a cutter that knows of no compounds."""
     tails: Counter[str] = Counter()
     inside = 0
-    for text, places_of in _cut_chunks(sentences, pieces):
-        inside += sum(_is_inside(text, place) for place in range(1, len(text)))
-        tails.update(tail(plain(text), place) for place in places_of if _is_inside(text, place))
+    for (text, _, cuts), times in seen.chunks.items():
+        inside += times * sum([_is_inside(text, place) for place in range(1, len(text))])
+        for place in cuts:
+            if _is_inside(text, place):
+                tails[tail(plain(text), place)] += times
     dense = tails.total() > _DENSE * max(1, inside)
     known = () if dense else tuple(sorted(one for one, times in tails.items() if times > 1 and one))
     known_tails = frozenset(known)
 
-    def examples() -> Iterator[tuple[list[str], bool]]:
-        for sentence, found in zip(sentences, pieces, strict=True):
-            chunks = list(_cut_chunks([sentence], [found]))
-            for number, (text, cuts) in enumerate(chunks, 1):
-                for place in places(text, known_tails, dense):
-                    yield features(text, place, number == len(chunks), dense), place in cuts
+    def examples() -> Iterator[tuple[list[str], bool, int]]:
+        for (text, last, cuts), times in seen.chunks.items():
+            for place in places(text, known_tails, dense):
+                yield features(text, place, last, dense), place in cuts, times
 
     scores = learn_scores(examples())
     if scores is None:  # words are cut everywhere, or nowhere
-        _, always = next(examples(), ([], False))
+        _, always, _ = next(examples(), ([], False, 0))
         scores = FeatureScores.of({"bias": 1.0 if always else -1.0})
-    written = _contractions(sentences, pieces)
-    tokens = [token.word for sentence in sentences for token in sentence.tokens]
+    written = _contractions(seen.pieces)
     return WordCutter(
         scores,
         tails=known,
         dense=dense,
         written=tuple(written),
         meant=tuple(" ".join(words) for words in written.values()),
-        compounds=_compounds(sentences),
         mark=mark,
-        quotes=tokens.count("``") > tokens.count('"'),
+        quotes=seen.words["``"] > seen.words['"'],
     )
 
 
@@ -125,24 +155,12 @@ def _pieces(sentence: Written) -> Iterator[Piece]:
             start += len(part)
 
 
-def _cut_chunks(
-    sentences: Sequence[Written], pieces: Sequence[list[Piece]]
-) -> Iterator[tuple[str, set[int]]]:
-    """Yield what stands between two white spaces, and where it is cut."""
-    for (text, _), found in zip(sentences, pieces, strict=True):
-        cuts = {piece.start for piece in found} | {piece.end for piece in found}
-        for match in CHUNK.finditer(text):
-            start = match.start()
-            yield match[0], {place for place in range(1, len(match[0])) if start + place in cuts}
-
-
-def _contractions(sentences: Sequence[Written], pieces: Sequence[list[Piece]]) -> dict[str, tuple[str, ...]]:
+def _contractions(pieces: Counter[tuple[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
     """Return what is written otherwise than its words in at least half of its occurrences."""
     meanings: dict[str, Counter[tuple[str, ...]]] = {}
-    for (text, _), found in zip(sentences, pieces, strict=True):
-        for start, end, words in found:
-            low = tuple([word.lower() for word in words])
-            meanings.setdefault(plain(text[start:end]), Counter())[low] += 1
+    for (text, words), times in pieces.items():
+        low = tuple([word.lower() for word in words])
+        meanings.setdefault(plain(text), Counter())[low] += times
     best = {name: max(counts, key=lambda words: (counts[words], words)) for name, counts in meanings.items()}
     return {name: words for name, words in sorted(best.items()) if len(words) > 1}
 

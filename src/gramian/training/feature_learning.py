@@ -2,58 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from gramian.errors import MissingExtraError
-from gramian.parsing.feature_scores import FeatureScores
+from gramian.parsing.feature_scores import FeatureScores, feature_hash
 
 _MIN_COUNT = 2  # features seen less often are left out
 _STRENGTH = 3.0  # inverse of the penalty on large weights
 _LEAST = 0.02  # smaller weights say nothing
 
 
-def learn_scores(examples: Iterable[tuple[Sequence[str], bool]]) -> FeatureScores | None:
+def learn_scores(examples: Iterable[tuple[Sequence[str], bool, int]]) -> FeatureScores | None:
     """Return scores that are above zero where outcomes are true; None if all outcomes are the same.
 
     Parameters
     ----------
-    examples : iterable of (sequence of str, bool)
-        The features of each place, and the outcome there; features are not kept.
+    examples : iterable of (sequence of str, bool, int)
+        The features of a place, the outcome there, and how often it was seen so; of features only their hashes are kept.
 
     Examples
     --------
-    >>> scores = learn_scores([(["dot", "capital"], True), (["dot", "small"], False)] * 9)
+    >>> scores = learn_scores([(["dot", "capital"], True, 9), (["dot", "small"], False, 9)])
     >>> scores.total(["dot", "capital"]) > 0 > scores.total(["dot", "small"])
     True
     """
     try:
-        from sklearn.feature_extraction.text import CountVectorizer
+        from scipy import sparse
         from sklearn.linear_model import LogisticRegression
     except ModuleNotFoundError:  # pragma: no cover - only without the extra
         raise MissingExtraError("scikit-learn", "train", "learning how text is read") from None
-    outcomes: list[bool] = []
-
-    def seen() -> Iterator[Sequence[str]]:
-        for features, outcome in examples:
-            outcomes.append(outcome)
-            yield features
-
-    vectoriser = CountVectorizer(analyzer=tuple, min_df=_MIN_COUNT, binary=True, dtype=np.float32)
-    try:
-        matrix = vectoriser.fit_transform(seen())
-    except ValueError:  # no feature was seen twice
+    found, starts, outcomes, times = array("I"), array("q", [0]), array("b"), array("q")
+    for features, outcome, seen in examples:
+        found.extend({feature_hash(feature): None for feature in features})
+        starts.append(len(found))
+        outcomes.append(outcome)
+        times.append(seen)
+    if not 0 < sum(outcomes) < len(outcomes):
         return None
-    if len(set(outcomes)) < 2:
+    hashes, column = np.unique(np.frombuffer(found, np.uint32), return_inverse=True)
+    weight = np.array(times, np.float32)
+    count = np.bincount(column, np.repeat(weight, np.diff(starts)))
+    ones = np.ones(len(column), np.float32)
+    matrix = sparse.csr_matrix((ones, column.astype(np.int32), np.array(starts)), (len(times), len(hashes)))
+    kept = np.flatnonzero(count >= _MIN_COUNT)
+    if not len(kept):
         return None
-    fitted = LogisticRegression(C=_STRENGTH, fit_intercept=False, max_iter=300).fit(matrix, outcomes)
-    weights = np.round(fitted.coef_[0].astype(np.float64), 3)
-    names = vectoriser.get_feature_names_out()
-    return FeatureScores.of(
-        {
-            str(name): float(weight)
-            for name, weight in zip(names, weights, strict=True)
-            if abs(weight) >= _LEAST
-        }
-    )
+    model = LogisticRegression(C=_STRENGTH, fit_intercept=False, solver="newton-cg")
+    weights = model.fit(matrix[:, kept], np.array(outcomes), sample_weight=weight).coef_[0]
+    weights = np.round(weights.astype(np.float64), 3).astype(np.float32)
+    heavy = np.abs(weights) >= _LEAST
+    return FeatureScores(hashes[kept][heavy], weights[heavy])

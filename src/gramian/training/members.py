@@ -99,6 +99,9 @@ class MemberTask:
     folder: str | None = field(
         default=None, repr=False, metadata={"key": False}
     )  # where it may keep steps that are done
+    again: bool = field(
+        default=False, repr=False, compare=False, metadata={"key": False}
+    )  # whether others are trained on the same binarisation
 
     def run(self, data: TrainingData) -> dict[str, Any]:
         """Return the bytes of a model file in base 64 (``"model"``, ``"expert"`` or ``"neural"``), and what it took."""
@@ -118,8 +121,10 @@ class MemberTask:
         learner = make_learner(self.method, seed, dict(self.parameters) | noisy)
         if self._checkpoint is not None and "checkpoint" in learner.get_params():
             learner.set_params(checkpoint=self._checkpoint)
-        data.observations(direction, self.fold).keep_features = True  # for the next member
+        data.observations(direction, self.fold).keep_features = self.again
         model, costs = learnt_model(learner, data, self.compact, direction, self.fold)
+        if not self.again:
+            data.forget()
         return {"model": encoded(partial(save_model, model)), **costs}
 
     @property
@@ -165,8 +170,10 @@ def learnt_model(
 def member_tasks(recipe: Recipe, data: TrainingData, folder: Path | None = None) -> list[MemberTask]:
     """Return the tasks of a recipe's members, those of experts first, since they take longest; `folder` as in a task."""
     kept = None if folder is None else str(folder)
+    again = recipe.n_models > len(recipe.directions)
+    about = data.key, recipe.method, recipe.learner_parameters()
     tasks = [
-        MemberTask(data.key, recipe.method, recipe.learner_parameters(), member, not recipe.full, folder=kept)
+        MemberTask(*about, member, not recipe.full, folder=kept, again=again)
         for member in plan_members(
             recipe.n_models, recipe.noise, recipe.directions, recipe.random_state, recipe.noise_level
         )

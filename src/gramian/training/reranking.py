@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import chain, count
 from typing import Any
 
 from gramian.loglinear import MaxEntReranker
 from gramian.loglinear.loglinear_store import rounded
 from gramian.loglinear.rerank_candidates import CANDIDATES, candidates
-from gramian.loglinear.rerank_scored import read_candidates, scored, written_candidates
+from gramian.loglinear.rerank_scored import Scored, read_candidates, scored, written_candidates
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.training.folds import FoldTask, held_out
@@ -42,6 +42,16 @@ class CandidatesTask(FoldTask):
         return written_candidates(found)
 
 
+class _Candidates:
+    """Candidates of all folds, read anew each time from what tasks returned, which is far smaller."""
+
+    def __init__(self, folds: Sequence[dict[str, Any]]) -> None:
+        self._folds = folds
+
+    def __iter__(self) -> Iterator[Scored]:
+        return chain.from_iterable(map(read_candidates, self._folds))
+
+
 def add_reranker(
     model: Model, members: Sequence[MemberTask], folds: int, heads: HeadRules | None, place: Workplace
 ) -> Model:
@@ -56,7 +66,7 @@ def add_reranker(
     work = CandidatesTask(expert_weight=model.expert_weight)
     found = held_out(work, members, [Fold(number, folds) for number in range(folds)], place, watch)
     reranker = MaxEntReranker(heads=heads)
-    reranker.fit([sentence for fold in found for sentence in read_candidates(fold)])
+    reranker.fit(_Candidates(found))
     about = {**reranker.report_, "folds": folds}
     del about["seconds"], about["peak memory (MB)"]
     report = dict(model.report) | {"reranker": about}

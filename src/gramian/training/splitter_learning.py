@@ -30,9 +30,11 @@ def learn_splitter(documents: Iterable[Sequence[str]], space: str = " ") -> Sent
     return SentenceSplitter(learn_scores(_gaps_and_ends(documents, space)))
 
 
-def _gaps_and_ends(documents: Iterable[Sequence[str]], space: str) -> Iterator[tuple[tuple[str, ...], bool]]:
+def _gaps_and_ends(
+    documents: Iterable[Sequence[str]], space: str
+) -> Iterator[tuple[tuple[str, ...], bool, int]]:
     for sentences in documents:
         text = space.join(sentences)
         last = set(np.cumsum([len(sentence) + len(space) for sentence in sentences]) - len(space))
         for gap in gaps(text):
-            yield gap.features, gap.end in last
+            yield gap.features, gap.end in last, 1

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from itertools import islice
 
+from gramian.corpus.arrays import TaggedSentence
 from gramian.errors import InputError
 from gramian.parsing.text_habits import TextHabits
 from gramian.training.cutter_learning import learn_cutter
@@ -21,7 +22,7 @@ _LOOKED_AT = 2000  # trees
 _SHARE = 0.08  # of all words are frequent ones
 
 
-def find_language(trees: Iterable[Tree], preset: str) -> str | None:
+def find_language(trees: Iterable[Tree | TaggedSentence], preset: str) -> str | None:
     """Return the language of a treebank, by its preset or, of Penn-style ones, by its most frequent words.
 
     Examples
@@ -41,14 +42,14 @@ def find_language(trees: Iterable[Tree], preset: str) -> str | None:
 
 
 def learn_habits(
-    trees: Iterable[Tree], language: str | None, text: str | os.PathLike[str] | None = None
+    trees: Iterable[Tree | TaggedSentence], language: str | None, text: str | os.PathLike[str] | None = None
 ) -> TextHabits:
     """Learn to read text from the words of trees, and from text whose words are known.
 
     Parameters
     ----------
-    trees : iterable of Tree
-        In normal form; neighbours are taken for neighbours in a text.
+    trees : iterable of Tree or TaggedSentence
+        In normal form, or their words and tags alone; neighbours are taken for neighbours in a text.
     language : str, optional
         A language whose treebanks have ways of their own, such as ``"fr"``, is written in its own way.
     text : path, optional

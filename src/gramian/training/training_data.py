@@ -21,6 +21,7 @@ from gramian.corpus import Shape, Treebank
 from gramian.corpus.tagged import TaggedWords
 from gramian.errors import InputError, OptionError
 from gramian.io.files import Source, open_text, source_name
+from gramian.io.machine import give_back_memory
 from gramian.learn.observations import head_rules, treebank_digest
 from gramian.training.recipe import Recipe
 from gramian.training.silver_trees import SilverTrees
@@ -139,6 +140,12 @@ class TrainingData:
         counts = () if self.tagged is None else (self.tagged.count, self.tagged.initial)
         silver = () if self.silver is None else (self.silver.key,)
         return treebank_digest(self.bank, *(sorted(one.items()) for one in counts), *silver)[:24]
+
+    def forget(self) -> None:
+        """Give up what was derived from the treebank for tasks that are done."""
+        self.treebank.cache_clear()
+        self.observations.cache_clear()
+        give_back_memory()
 
     def trees(self, fold: Fold) -> list[Tree]:
         """Return the trees of a fold, normalised."""

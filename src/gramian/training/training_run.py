@@ -199,7 +199,7 @@ class TrainingRun:
         """The language that is learnt to be read, if it is known."""
         language = self.recipe.language
         if language == "auto":
-            return find_language(self.data.bank.trees(), self.recipe.preset)
+            return find_language(self.data.bank.sentences(), self.recipe.preset)
         return None if language == "none" else language
 
     def _habits(self) -> TextHabits | None:
@@ -207,7 +207,7 @@ class TrainingRun:
         if self.recipe.language == "none":
             return None
         began = time.perf_counter()
-        habits = learn_habits(self.data.bank.trees(), self._language, self.recipe.spacing)
+        habits = learn_habits(self.data.bank.sentences(), self._language, self.recipe.spacing)
         if habits.cutter is not None:
             shown = 100 * habits.cutter.right, time.perf_counter() - began
             _log.info("learnt to read text, %.1f of 100 words as in the treebank: %.1f s", *shown)

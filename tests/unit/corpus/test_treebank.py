@@ -361,3 +361,13 @@ def test_a_subset_knows_only_its_own_words() -> None:
     part = Treebank.from_trees(trees).subset([0, 2])
     assert part.words == ("the", "cat", "runs", "fox")
     assert [str(tree) for tree in part.trees()] == [str(trees[0]), str(trees[2])]
+
+
+@pytest.mark.parametrize("shape", [Shape(), Shape("left"), Shape(collapse_tags=True)])
+@settings(max_examples=30)
+@given(st.lists(odd_trees, max_size=5))
+def test_sentences_are_those_of_the_trees(shape, trees):
+    bank = Treebank.from_trees(trees, options=PRESETS["whole"], shape=shape)
+    assert [tuple(one) for one in bank.sentences()] == [
+        (tuple(tree.words), tuple(tree.tags)) for tree in bank.trees()
+    ]

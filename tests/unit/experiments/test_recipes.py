@@ -181,6 +181,15 @@ def test_a_gate_that_lets_every_rule_pass_makes_every_large_rule_low_rank(run):
     assert table.rows[-1][2] == results.value("1", "f1")
 
 
+def test_speed_tells_how_learning_grows_with_trees(run):
+    experiment = run("speed")
+    words, learning = experiment.sections
+    assert [row[0] for row in learning.parts[0].rows] == [15, 30, 60, 120]
+    assert learning.parts[1].lines[0].points[0][1].mean == learning.parts[0].rows[0][1].mean > 0
+    assert "power of: learning" in learning.text
+    assert [row[1] for row in words.parts[0].rows] == [1, 4, 1, 4]
+
+
 def test_searches_tell_what_became_of_states(run):
     """Table 4's sums are those of the labels in table 5's source, and the paper's search begins at the same numbers."""
     experiment = run("states")

@@ -131,6 +131,13 @@ def test_a_reranker_learns_what_the_model_cannot_know(fold, learnt):
     assert [str(plain.parse(list(tree.words)).tree) for tree in new] != [str(tree) for tree in new]
 
 
+def test_it_does_not_matter_how_often_candidates_can_be_gone_through(fold, learnt):
+    once = read_candidates(CandidatesTask(k=5).work(*fold))
+    other = MaxEntReranker(l2=(0.1, 1.0), heads=HeadRules.collins(), least=1, slots=1 << 14).fit(once)
+    assert np.array_equal(other.model_.weights, learnt.model_.weights)
+    assert other.report_["held out"] == learnt.report_["held out"]
+
+
 def test_a_parser_may_do_without_its_reranker(fold, learnt):
     model = Model(fold[0].grammar, reranker=rounded(learnt.model_))
     words = list(attached("king", "king", "hat").words)

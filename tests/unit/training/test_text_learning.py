@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import gramian
 from gramian.errors import InputError, OptionError
 from gramian.parsing.model_store import load_model, save_model
 from gramian.training import Recipe, train
+from gramian.training.feature_learning import learn_scores
 from gramian.training.text_learning import find_language, learn_habits
 from gramian.trees import Tree
 
@@ -75,3 +77,13 @@ def test_text_with_spaces_as_they_were(tmp_path):
     bare.write_text(path.read_text(encoding="utf-8").replace("SpaceAfter=No", "_"), encoding="utf-8")
     with pytest.raises(InputError, match="where no space stood"):
         learn_habits(TREES, "en", bare)
+
+
+def test_an_example_counts_as_often_as_it_was_seen():
+    once = [(["dot", "capital"], True, 3), (["dot", "small"], False, 3), (["small", "rare"], False, 1)]
+    counted = learn_scores(once)
+    repeated = learn_scores([(*one[:2], 1) for one in once for _ in range(one[2])])
+    assert np.array_equal(counted.hashes, repeated.hashes)
+    np.testing.assert_allclose(counted.weights, repeated.weights, atol=2e-3)
+    assert len(counted.hashes) == 3, "what was seen once is left out"
+    assert learn_scores([(["dot"], True, 5)]) is None

@@ -16,7 +16,7 @@ RECIPES = {
     "thesis": "training size, number of states and an earlier implementation: a thesis rerun (Narayan and Cohen's algorithm)",
     "learning-curve": "training size against F1 and time, for every learner",
     "ablation": "what features, scaling, smoothing, lexicon, states and binarisation are worth",
-    "speed": "words and states against milliseconds, with fitted exponents",
+    "speed": "words, states and trees against time, with fitted exponents",
     "states": "how many states each label gets: rules, likelihood and search (Narayan and Cohen 2016)",
     "languages": "every treebank of a folder, for every learner (Narayan and Cohen 2016)",
     "tensor": "rules of low rank: states, rank and gate against time and F1 (Cohen and Collins 2012)",

@@ -1,4 +1,4 @@
-"""How long a parse takes: words against milliseconds, states against milliseconds, with fitted exponents."""
+"""How long parsing and learning take: words and states against milliseconds, trees against seconds, with fitted exponents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from operator import itemgetter
 from statistics import fmean
 from typing import Any
 
-from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
+from gramian.experiments.data import Data, find_treebank, sizes, task_trees, tree_counts
 from gramian.experiments.measure import expected_seconds, recipe_of, trained
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import (
@@ -29,11 +29,20 @@ _BIN = 5  # words
 
 
 def cells(data: Data, options: Options) -> list[Cell]:
-    """Return a cell for each number of states and kind of rules."""
+    """Return a cell for each number of states and kind of rules, and one for each number of trees."""
     size, tested = tree_counts(data, options)
     common = {"train": size, "test": tested}
     common |= {name: options[name] for name in ("longest", "preset", "repeats")}
-    return [
+    most = max(options["states"])
+    grown = [
+        Cell(
+            f"trees/{number}",
+            {**common, "train": number, "kind": "trees", "states": most},
+            expected_seconds("spectral-em", most, number, 0),
+        )
+        for number in sizes(size, options["shares"])
+    ]
+    return grown + [
         Cell(
             f"{kind}/{states}",
             {**common, "kind": kind, "states": states},
@@ -46,13 +55,15 @@ def cells(data: Data, options: Options) -> list[Cell]:
 
 
 def measure(task: Task) -> dict[str, Any]:
-    """Learn a grammar, and time every sentence alone; of several times the least counts."""
+    """Learn a grammar, and time every sentence alone, of several times the least; or time learning alone."""
     from gramian.parsing.parser import Parser
 
     settings = task["settings"]
     train, test = task_trees(task)
     recipe = recipe_of({"method": "spectral-em", "states": settings["states"]}, task["seed"])
-    model, _ = trained(train, replace(recipe, full=settings["kind"] == "whole"))
+    model, learning = trained(train, replace(recipe, full=settings["kind"] == "whole"))
+    if settings["kind"] == "trees":
+        return {"training_seconds": round(learning, 3)}
     parser = Parser(model, max_seconds=None)
     sentences = [list(tree.normal.words) for tree in test]
     parser.parse(sentences[0])
@@ -77,8 +88,10 @@ def measure(task: Task) -> dict[str, Any]:
 
 
 def sections(results: Results) -> list[Section]:
-    """Return time by words and by states."""
-    numbers = sorted({int(cell.split("/")[1]) for cell in results.cells()})
+    """Return time by words and by states, and that of learning by trees."""
+    numbers = sorted(
+        int(n) for n in {cell.split("/")[1] for kind in KINDS for cell in results.cells(f"{kind}/")}
+    )
     kinds = [kind for kind in KINDS if results.cells(f"{kind}/")]
     rows: list[list[Entry]] = []
     by_words: list[Line] = []
@@ -106,7 +119,21 @@ def sections(results: Results) -> list[Section]:
     )
     table = Table("speed", "Per sentence", columns.split(", "), rows)
     figures_of = figure("words", by_length, by_words), figure("states", "By number of states", by_states)
-    return [Section("Words and states against milliseconds", text, [table, *figures_of])]
+    return [Section("Words and states against milliseconds", text, [table, *figures_of]), _learning(results)]
+
+
+def _learning(results: Results) -> Section:
+    """Return the time of learning by the number of trees."""
+    numbers = sorted(int(cell.split("/")[1]) for cell in results.cells("trees/"))
+    line = results.line("learning", [(n, f"trees/{n}") for n in numbers], "training_seconds")
+    text = (
+        f"One grammar with up to {max(results.options['states'])} states, learnt on one core; processor time, reading apart, grows with the"
+        f" number of trees to the power of: {growth([line])}."
+    )
+    rows: list[list[Entry]] = [[n, results.value(f"trees/{n}", "training_seconds", 2)] for n in numbers]
+    table = Table("learning", "Learning", ["trees", "seconds"], rows)
+    figure = Figure("trees", "By number of trees", "trees", "seconds", [line], log_x=True, log_y=True)
+    return Section("Trees against seconds of learning", text, [table, figure])
 
 
 def _by_length(times: list[list[float]]) -> list[tuple[float, Spread]]:
@@ -116,13 +143,17 @@ def _by_length(times: list[list[float]]) -> list[tuple[float, Spread]]:
     return [(fmean(lengths), Spread.of(spent)) for lengths, spent in found if len(spent) >= 3]
 
 
-TITLE = "Speed: words and states against milliseconds"
-ABOUT = "Grammars with more and more states parse the same sentences, with whole rule tensors and with rules of low rank."
+TITLE = "Speed: words, states and trees against time"
+ABOUT = (
+    "Grammars with more and more states parse the same sentences, with whole rule tensors and with rules of low rank; and one is learnt"
+    " from more and more trees."
+)
 SETTINGS = {
     "preset": Setting("auto"),
     "states": Setting([1, 2, 4, 8, 16, 24, 32, 64], quick=[1, 8, 16]),
     "kinds": Setting(["low", "whole"], choices=KINDS),
     "train": Setting(0, quick=600),
+    "shares": Setting([0.125, 0.25, 0.5, 1.0]),
     "test_sentences": Setting(500, quick=60),
     "longest": Setting(100),
     "repeats": Setting(3),
