@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from gramian.device.torch_device import rough_products
 
 from benchmarks import machine
 from gramian.corpus import Treebank
 from gramian.device import batch_parser, torch_backend
+from gramian.device.pause import finished
 from gramian.evaluate import GoldBrackets
 from gramian.learn import Observations
 from gramian.learn.counting import random_counts
@@ -38,6 +38,7 @@ from gramian.learn.tables import Layout
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model
 from gramian.parsing.parser import Parser
+from gramian.torch_device import rough_products
 from gramian.trees import normalise
 from gramian.trees.brackets import trees_of
 from gramian.trees.scheme import find_scheme
@@ -181,7 +182,7 @@ def timed_model(
         for size in batches:
             batch = sorted((fitting * (1 + size // len(fitting)))[:size], key=len, reverse=True)
             if size <= whole.sentences_at_once(high):
-                rows[size] = round(size / device.seconds(lambda batch=batch: whole.parse(batch)), 1)  # type: ignore[misc]
+                rows[size] = round(size / device.seconds(lambda batch=batch: finished(whole.parse(batch))), 1)  # type: ignore[misc]
         by_length[f"{low}-{high} words"] = rows
     work = least_work(parser, [len(words) for words in sentences * copies])
     core = Parser(model, max_seconds=None)

@@ -13,6 +13,7 @@ import torch
 from gramian.chart.forest import Pruning
 from gramian.device.dense_chart import DenseChart, first_cell
 from gramian.device.grammar_tensors import CoarseTensors
+from gramian.torch_device import has_kernels
 
 
 class BatchForest(NamedTuple):
@@ -41,7 +42,9 @@ class BatchForest(NamedTuple):
         return len(self.symbol)
 
 
-class _Items(NamedTuple):
+class Items(NamedTuple):
+    """Items of a batch while its edges are sought."""
+
     sentence: torch.Tensor
     cell: torch.Tensor
     symbol: torch.Tensor
@@ -63,14 +66,19 @@ def likely_forest(grammar: CoarseTensors, chart: DenseChart, pruning: Pruning) -
     symbol = torch.cat([tags[:, 2] + grammar.n_phrases, phrases[:, 2]])
     starts, widths = spans_of_cells(n, cell.device)
     place = (sentence * n_cells + cell) * n_symbols + symbol
-    items = _Items(
+    items = Items(
         sentence, cell, symbol, starts[cell], widths[cell], chart.inside.flatten()[place], chart.scale_at(sentence, cell)
     )  # fmt: skip
     number = torch.full((size * n_cells * n_symbols,), -1, dtype=torch.int32, device=cell.device)
     number[place] = torch.arange(len(place), dtype=torch.int32, device=cell.device)
     is_top = items.width == chart.lengths[sentence]
     root_share = torch.where(is_top, chart.root_share[sentence, symbol], 0)
-    edges = _edges(grammar, chart, items, number, len(tags), pruning)
+    if has_kernels(posterior):
+        from gramian.device.batch_forest_gpu import likely_edges
+
+        edges = likely_edges(grammar.by_parent, chart, items, number, len(tags), pruning.edge)
+    else:
+        edges = _edges(grammar, chart, items, number, len(tags), pruning)
     bounds = torch.tensor([first_cell(n, width) for width in range(1, n + 2)], device=cell.device)
     level = [0, *(len(tags) + torch.searchsorted(phrases[:, 0].contiguous(), bounds)).tolist()]
     edge_level = torch.searchsorted(edges[0], torch.tensor(level, device=cell.device)).tolist()
@@ -93,7 +101,7 @@ def expanded(first: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, to
 
 
 def _edges(
-    g: CoarseTensors, chart: DenseChart, items: _Items, number: torch.Tensor, n_tags: int, pruning: Pruning
+    g: CoarseTensors, chart: DenseChart, items: Items, number: torch.Tensor, n_tags: int, pruning: Pruning
 ) -> tuple[torch.Tensor, ...]:
     """Return parents, left and right children, rules, shares and posteriors of likely edges, by parent."""
     n, (_, n_cells, n_symbols) = chart.n_words, chart.inside.shape

@@ -172,7 +172,7 @@ def _by_kernels(
     numbers = torch.arange(n_items + 2, device=edge_first.device)
     uses: list[torch.Tensor] = []
     for child in (f.edge_left, f.edge_right):
-        order = torch.argsort(child, stable=True)
+        order = torch.argsort(child.to(torch.int32), stable=True)
         uses += [torch.searchsorted(child[order], numbers), order]
     edge = torch.empty_like(weight)
     for level in range(f.n_words, -1, -1):

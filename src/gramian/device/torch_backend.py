@@ -16,6 +16,7 @@ from gramian.chart.label_table import label_table
 from gramian.device.batch_forest import BatchForest, likely_forest
 from gramian.device.dense_chart import fill_chart
 from gramian.device.grammar_tensors import coarse_tensors, product_tensors
+from gramian.device.pause import Pause, Work, finished
 from gramian.device.state_pass import StatePosteriors, state_posteriors
 from gramian.grammar import LPCFG
 from gramian.torch_device import find_device
@@ -53,13 +54,14 @@ class Family:
         self.coarse = coarse_tensors(first, device)
         self.products = [product_tensors(one, first.coarse, device) for one in grammars]
 
-    def find(self, words: WordTensors, n_words: int, pruning: Pruning) -> Found:
+    def find(self, words: WordTensors, n_words: int, pruning: Pruning) -> Work[Found]:
         """Return the forest of a batch, of sentences of at most `n_words` words."""
         size, n_tags = len(words.lengths), self.coarse.n_symbols - self.n_phrases
         cells = words.place * n_tags + words.tag
         emission = words.score.new_zeros(size * n_words * n_tags)
         emission[cells] = words.score
         chart = fill_chart(self.coarse, emission.view(size, n_words, n_tags), words.lengths)
+        yield Pause(self.device)
         forest = likely_forest(self.coarse, chart, pruning)
         entry_at = torch.zeros(len(emission), dtype=torch.int64, device=self.device)
         entry_at[cells] = words.entry
@@ -84,16 +86,15 @@ class Room:
 
     def __init__(self, grammars: Sequence[LPCFG], device: torch.device) -> None:
         self._n_symbols = max(one.n_symbols for one in grammars)
-        self._n_pairs = max(len(np.unique(one.binary_rules[:, 1:], axis=0)) for one in grammars)
+        self._n_pairs = max(3 * len(one.binary_rules) // 2 for one in grammars)
         self._states = sum(int(one.n_states.max()) for one in grammars)
         free = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else 0
-        self._bytes, self._all_pairs = max(_MOST_BYTES, _SHARE * free), not free
+        self._bytes = max(_MOST_BYTES, _SHARE * free)
 
     def sentences(self, n_words: int) -> int:
         """Return how many sentences of at most so many words make a batch."""
         cells = n_words * (n_words + 1) // 2
-        pairs = 8 * n_words * self._n_symbols**2 if self._all_pairs else 6 * cells * self._n_pairs
-        each = pairs + 64 * cells * self._n_symbols + 800 * cells * self._states
+        each = 16 * n_words * self._n_pairs + 64 * cells * self._n_symbols + 800 * cells * self._states
         return max(1, min(_MOST_SENTENCES, int(self._bytes // each)))
 
 
@@ -164,7 +165,7 @@ class TorchBackend:
         )  # fmt: skip
         lengths, place, tag, score, entry = (torch.from_numpy(one).to(self._device) for one in arrays)
         given = WordTensors(lengths, place, tag, score, entry, tables)
-        found = self._family.find(given, n, pruning)
+        found = finished(self._family.find(given, n, pruning))
         return _taken_apart(self, found, len(batch))
 
 

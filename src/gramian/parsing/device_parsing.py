@@ -1,4 +1,4 @@
-"""Sentences by the thousand on a device: batches by length, trees built here while the device works at the next batch.
+"""Sentences by the thousand on a device: batches by length, trees built here while the device works at the next sentences.
 
 Models whose experts know labels over spans run there from tokens to trees. Where a span CRF or a reranker must see forests, or more than
 the best tree is asked for, the device fills the charts and the rest is done here. Whatever has no tree under the usual pruning goes to
@@ -7,48 +7,40 @@ the best tree is asked for, the device fills the charts and the rest is done her
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 from itertools import islice
-from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
 
 from gramian.chart.backend import ChartInput
 from gramian.chart.chart_parser import ChartParser
 from gramian.chart.combine import WeightedExpert
 from gramian.chart.decode import DECODERS
 from gramian.chart.label_table import label_table
-from gramian.device.batch_parser import BatchParser, DeviceNet, TreeArrays
+from gramian.device.batch_parser import BatchParser, DeviceNet
 from gramian.device.net_labels import NetLabels
+from gramian.device.pause import Work
 from gramian.device.torch_backend import TorchBackend
 from gramian.device.word_rows import WordRows
 from gramian.grammar.lexicon import joined
-from gramian.io.machine import without_cycle_search
 from gramian.neural.label_expert import LabelExpert
+from gramian.parsing.batch_results import BatchResults
 from gramian.parsing.calibration import Calibration
 from gramian.parsing.fallbacks import Attempts, Request
 from gramian.parsing.result import ParseResult, Reranker, read_result
 from gramian.parsing.sentences import ReadSentence
 from gramian.parsing.words import WordTable
 from gramian.torch_device import find_device
-from gramian.trees import Tree
-from gramian.trees.tree import phrase, preterminal
 
 if TYPE_CHECKING:
     from gramian.parsing.parser import Parser
 
-_AHEAD = 8192  # sentences that are put in order by length
+_AHEAD = 4096  # sentences that are put in order by length
 _FORESTS = 256  # the same where forests come back
 _PADDING = 1.15  # how much longer than the shortest the longest sentence of a batch may be
 
 Read: TypeAlias = tuple[Request, ReadSentence]
-_leaf = lru_cache(maxsize=1 << 17)(preterminal)
 
 
 def on_device(
@@ -108,22 +100,30 @@ class DeviceParsing:
     ) -> None:
         self._attempts, self._chart, self._whole = attempts, chart, whole
         self._calibration, self._reranker = calibration, reranker
+        pruning, n_rules = attempts.pruning, attempts.n_rules
+        self._fit = cache(lambda limits, n_words: limits.fit(pruning, n_words, n_rules) is pruning)
 
     def parse(self, requests: Iterable[Read]) -> Iterator[ParseResult]:
-        """Parse sentences as they come; results come in the same order."""
-        source = iter(requests)
-        with ThreadPoolExecutor(1, thread_name_prefix="gramian") as executor:
-            waiting: deque[_Chunk] = deque()
-            try:
-                while True:
-                    if len(waiting) < 2 and (chunk := list(islice(source, self._chunk_size))):
-                        waiting.append(_Chunk(self, chunk, executor))
-                        continue
-                    if not waiting:
-                        return
-                    yield from waiting.popleft().results()
-            finally:
-                executor.shutdown(wait=True, cancel_futures=True)
+        """Parse sentences as they come; results come in the same order.
+
+        While the device works at some sentences, the results of those before are built and given out, and the next are read.
+        """
+        source, size = iter(requests), self._chunk_size
+        done: Iterator[ParseResult] = iter(())
+        ahead: list[Read] = []
+        while ahead := [*ahead, *islice(source, size - len(ahead))]:
+            chunk, ahead = _Chunk(self, ahead), []
+            for pause in chunk.work():
+                while not pause.is_over:
+                    if (result := next(done, None)) is not None:
+                        yield result
+                    elif len(ahead) < size and (read := next(source, None)) is not None:
+                        ahead.append(read)
+                    else:
+                        break
+            yield from done
+            done = chunk.results()
+        yield from done
 
     @property
     def _chunk_size(self) -> int:
@@ -141,10 +141,7 @@ class DeviceParsing:
 
     def fits(self, request: Request) -> bool:
         """Whether the limits let a sentence be parsed in one piece under the usual pruning."""
-        pruning = self._attempts.pruning
-        return bool(request.tokens) and (
-            request.limits.fit(pruning, len(request.tokens), self._attempts.n_rules) is pruning
-        )
+        return bool(request.tokens) and self._fit(request.limits, len(request.tokens))
 
     def is_plain(self, request: Request) -> bool:
         """Whether the whole model on the device can answer."""
@@ -171,29 +168,11 @@ class DeviceParsing:
             room -= 1
         return found
 
-    def trees(self, requests: Sequence[Request]) -> TreeArrays:
-        """Return the trees of a batch."""
+    def trees(self, reads: Sequence[Read]) -> Work[BatchResults]:
+        """Parse a batch."""
         assert self._whole is not None
-        return self._whole.parse([one.tokens for one in requests])
-
-    def from_trees(self, reads: Sequence[Read], found: TreeArrays) -> list[ParseResult | None]:
-        """Return the results of a batch."""
-        assert self._whole is not None
-        names = self._whole.labels.names
-        labels = [names[number] for number in found.label]
-        sure = _calibrated(self._calibration, np.array(found.n_children) == 0, found.posterior)
-        results: list[ParseResult | None] = []
-        with without_cycle_search():
-            for place, (request, about) in enumerate(reads):
-                first, last = found.first[place], found.first[place + 1]
-                if first == last:
-                    results.append(None)
-                    continue
-                tree = _tree(labels[first:last], found.n_children[first:last], request.tokens)
-                confidences = tuple(sure[first:last])
-                words, log_prob = tuple(request.tokens), found.log_prob[place]
-                results.append(ParseResult(tree, "parsed", log_prob, confidences, words, about.offsets))
-        return results
+        found = yield from self._whole.parse([request.tokens for request, _ in reads])
+        return BatchResults(found, [read for _, read in reads], self._whole.labels.names, self._calibration)
 
     def from_forests(self, reads: Sequence[Read]) -> list[ParseResult | None]:
         """Return the results of sentences whose charts the device fills."""
@@ -220,57 +199,28 @@ class DeviceParsing:
 
 
 class _Chunk:
-    """Sentences on their way: their batches are worked through in another thread."""
+    """Sentences on their way."""
 
-    def __init__(self, parsing: DeviceParsing, reads: list[Read], executor: ThreadPoolExecutor) -> None:
-        self._parsing, self._reads, self._began = parsing, reads, perf_counter()
+    def __init__(self, parsing: DeviceParsing, reads: list[Read]) -> None:
+        self._parsing, self._reads = parsing, reads
         requests = [request for request, _ in reads]
         self._batches = [] if parsing._whole is None else parsing.batches(requests)
-        self._found: list[Future[TreeArrays]] = [
-            executor.submit(parsing.trees, [requests[place] for place in batch]) for batch in self._batches
-        ]
         rest = set(range(len(reads))).difference(*self._batches)
         self._rest = sorted(place for place in rest if not parsing.is_plain(requests[place]))
-        self._forests = executor.submit(parsing.from_forests, [reads[place] for place in self._rest])
+        self._found: list[tuple[BatchResults, int] | None] = [None] * len(reads)
+        self._from_forests: dict[int, ParseResult | None] = {}
+
+    def work(self) -> Work[None]:
+        """Let the device parse."""
+        for batch in self._batches:
+            found = yield from self._parsing.trees([self._reads[place] for place in batch])
+            for number, place in enumerate(batch):
+                self._found[place] = found, number
+        results = self._parsing.from_forests([self._reads[place] for place in self._rest])
+        self._from_forests = dict(zip(self._rest, results, strict=True))
 
     def results(self) -> Iterator[ParseResult]:
         """Yield the results in order."""
-        results: list[ParseResult | None] = [None] * len(self._reads)
-        for batch, future in zip(self._batches, self._found, strict=True):
-            own = self._parsing.from_trees([self._reads[place] for place in batch], future.result())
-            for place, result in zip(batch, own, strict=True):
-                results[place] = result
-        for place, result in zip(self._rest, self._forests.result(), strict=True):
-            results[place] = result
-        for place, result in enumerate(results):
-            yield self._parsing.one(self._reads[place]) if result is None else result
-
-
-def _tree(labels: Sequence[str], n_children: Sequence[int], words: Sequence[str]) -> Tree:
-    """Return the tree whose nodes come parents before children, left before right."""
-    position = len(words)
-    built: list[Tree] = []  # the last entries are the parts of what comes next, the leftmost on top
-    for place in range(len(labels) - 1, -1, -1):
-        count = n_children[place]
-        if count == 0:
-            position -= 1
-            built.append(_leaf(labels[place], words[position]))
-        else:
-            parts = tuple(built[: -count - 1 : -1])
-            del built[-count:]
-            built.append(phrase(labels[place], parts))
-    [tree] = built
-    return tree
-
-
-def _calibrated(
-    calibration: Calibration, is_tag: npt.NDArray[np.bool_], posteriors: npt.NDArray[np.float64]
-) -> list[float]:
-    values = posteriors.copy()
-    for curve, chosen in (
-        (calibration.phrases, ~is_tag & (values > 0)),
-        (calibration.tags, is_tag & (values > 0)),
-    ):
-        if curve is not None:
-            values[chosen] = curve(values[chosen])
-    return np.minimum(values, 1.0).tolist()
+        for place, (read, found) in enumerate(zip(self._reads, self._found, strict=True)):
+            result = found[0].result(found[1]) if found else self._from_forests.get(place)
+            yield self._parsing.one(read) if result is None else result
