@@ -182,7 +182,11 @@ def timed_model(
         for size in batches:
             batch = sorted((fitting * (1 + size // len(fitting)))[:size], key=len, reverse=True)
             if size <= whole.sentences_at_once(high):
-                rows[size] = round(size / device.seconds(lambda batch=batch: finished(whole.parse(batch))), 1)  # type: ignore[misc]
+                rows[size] = round(
+                    size
+                    / device.seconds(lambda batch=batch: finished(whole.parse(batch, whole.read(batch)))),
+                    1,
+                )  # type: ignore[misc]
         by_length[f"{low}-{high} words"] = rows
     work = least_work(parser, [len(words) for words in sentences * copies])
     core = Parser(model, max_seconds=None)

@@ -93,9 +93,15 @@ def spans_of_cells(n_words: int, device: torch.device) -> tuple[torch.Tensor, to
     return starts, wider + 1
 
 
-def expanded(first: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return which row each of ``count.sum()`` numbers belongs to, and ``first[row], first[row] + 1, ...`` of each row."""
-    row = torch.repeat_interleave(torch.arange(len(count), device=count.device), count)
+def expanded(
+    first: torch.Tensor, count: torch.Tensor, total: int | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return which row each of ``count.sum()`` numbers belongs to, and ``first[row], first[row] + 1, ...`` of each row.
+
+    Where the sum is known as `total`, the device is not asked for it.
+    """
+    rows = torch.arange(len(count), device=count.device)
+    row = torch.repeat_interleave(rows, count, output_size=total)
     begin = first - (count.cumsum(0) - count)
     return row, begin[row] + torch.arange(len(row), device=count.device)
 

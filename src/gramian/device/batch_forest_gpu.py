@@ -115,7 +115,9 @@ def likely_edges(
     n, (_, n_cells, n_symbols), n_items = chart.n_words, chart.inside.shape, len(items.symbol)
     first = torch.zeros(n_items + 1, dtype=torch.int64, device=number.device)
     where = items.sentence, items.cell, items.symbol, items.start, items.width
-    given = *where, number, chart.inside, chart.outside, chart.log_scale, *rules, first
+    scale = torch.full_like(chart.log_scale, -torch.inf)  # only of spans that have items
+    scale[items.sentence, items.cell] = items.scale
+    given = *where, number, chart.inside, chart.outside, scale, *rules, first
     sizes = least, n_tags, n_items, n, n_cells, n_symbols
     out: tuple[torch.Tensor, ...] = (first,) * 6
     for fill in (False, True):

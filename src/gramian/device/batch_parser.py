@@ -17,7 +17,7 @@ from gramian.device.net_labels import NetLabels
 from gramian.device.pause import Pause, Work
 from gramian.device.torch_backend import Family, Found, Room
 from gramian.device.tree_choice import LabelTensors, best_trees, label_posteriors, product
-from gramian.device.word_rows import WordRows
+from gramian.device.word_rows import WordNumbers, WordRows
 from gramian.grammar import LPCFG
 
 
@@ -81,10 +81,13 @@ class BatchParser:
         """Return how many sentences of at most so many words make a batch."""
         return self._room.sentences(n_words)
 
-    def parse(self, sentences: Sequence[Sequence[str]]) -> Work[TreeArrays]:
-        """Parse a batch of sentences, the longest first, none empty."""
+    def read(self, sentences: Sequence[Sequence[str]]) -> WordNumbers:
+        """Return the words of a batch as numbers, which the device has no part in."""
+        return self._words.numbers(sentences)
+
+    def parse(self, sentences: Sequence[Sequence[str]], numbers: WordNumbers) -> Work[TreeArrays]:
+        """Parse a batch of sentences that were read, the longest first, none empty."""
         n_words, size = len(sentences[0]), len(sentences)
-        numbers = self._words.numbers(sentences)
         words, log_words = self._words.batch(numbers, n_words), self._words.log_probabilities(numbers)
         found, begin = [], 0
         for family in self._families:

@@ -41,7 +41,9 @@ def first_cell(n_words: int, width: int) -> int:
     return (width - 1) * (2 * n_words - width + 2) // 2
 
 
-def fill_chart(grammar: CoarseTensors, emission: torch.Tensor, lengths: torch.Tensor) -> DenseChart:
+def fill_chart(
+    grammar: CoarseTensors, emission: torch.Tensor, lengths: torch.Tensor, least: float = 0.0
+) -> DenseChart:
     """Fill the charts of a batch.
 
     Parameters
@@ -50,9 +52,11 @@ def fill_chart(grammar: CoarseTensors, emission: torch.Tensor, lengths: torch.Te
     emission : Tensor, shape (n_sentences, n_words, n_tags)
         Scores of the tags of each word; zero behind the end of a sentence.
     lengths : Tensor of int64, shape (n_sentences,)
+    least : float
+        Posterior of a span's likeliest symbol, below which nothing comes down from it.
     """
     with rough_products():
-        charts = (_KernelCharts if has_kernels(emission) else _Charts)(grammar, emission, lengths)
+        charts = (_KernelCharts if has_kernels(emission) else _Charts)(grammar, emission, lengths, least)
         for width in range(2, charts.n + 1):
             charts.fill_inside(width)
         charts.find_roots()
@@ -67,11 +71,14 @@ def fill_chart(grammar: CoarseTensors, emission: torch.Tensor, lengths: torch.Te
 class _Charts:
     """Inside and outside values by span."""
 
-    def __init__(self, grammar: CoarseTensors, emission: torch.Tensor, lengths: torch.Tensor) -> None:
+    def __init__(
+        self, grammar: CoarseTensors, emission: torch.Tensor, lengths: torch.Tensor, least: float
+    ) -> None:
         g, (size, n, _) = grammar, emission.shape
-        self.g, self.n, self.lengths = g, n, lengths
+        self.g, self.n, self.lengths, self.least = g, n, lengths, least
         self.inside, self.outside = emission.new_zeros(2, size, n * (n + 1) // 2, len(g.root))
-        self.scale = emission.new_full((size, self.inside.shape[1]), -torch.inf)
+        # Scales of spans, and on the way down of those from which something comes.
+        self.scale, self.parent_scale = emission.new_full((2, size, self.inside.shape[1]), -torch.inf)
         words = torch.cat([emission @ g.unary, emission], -1)
         self._put(1, words, emission.new_zeros(size, n))
 
@@ -131,7 +138,7 @@ class _Charts:
                 child = slice(more) if is_left else slice(wider - width, count)
                 sister = first_cell(n, wider - width) + (width if is_left else 0)
                 beside = slice(sister, sister + more)
-                above = self.scale[:, parent]
+                above = self.parent_scale[:, parent]
                 share = (own[:, child] + self.scale[:, beside] - above).exp().clamp(max=MOST)
                 share = torch.where((above > -torch.inf) & (own[:, child] > -torch.inf), share, 0)
                 first = self.outside[:, parent][..., g.down.one[columns]]
@@ -140,6 +147,8 @@ class _Charts:
         out = self.outside[:, self.cells(width)]
         out += total @ g.down.weight
         out.clamp_(max=MOST)
+        likely = (out * self.inside[:, self.cells(width)]).amax(-1) >= self.least
+        self.parent_scale[:, self.cells(width)] = torch.where(likely, own, -torch.inf)
 
     def finish_words(self) -> None:
         """Add to the outside values of tags what phrases over them give."""
@@ -159,8 +168,7 @@ class _KernelCharts(_Charts):
     def fill_outside(self, width: int) -> None:
         from gramian.device.dense_chart_gpu import add_outside, parent_sums
 
-        g = self.g
-        given = self.inside, self.outside, self.scale, g.down.one, g.down.other, g.n_left_sums
-        if width < self.n:
-            total = parent_sums(*given, self.n, width)
-            add_outside(total @ g.down.weight, self.outside, MOST, self.n, width)
+        g, n = self.g, self.n
+        tables = self.inside, self.outside, self.scale, self.parent_scale
+        total = parent_sums(*tables, g.down.one, g.down.other, g.n_left_sums, n, width)
+        add_outside(total @ g.down.weight, *tables, MOST, self.least, n, width)

@@ -10,8 +10,7 @@ import triton.language as tl
 
 from gramian.device.grammar_tensors import SUMS_TOGETHER
 
-_SPANS = 8  # that are summed together
-_WARPS = 4
+_SPANS = 4  # that are summed together, at most
 _NUMBERS = ["n", "width", "n_cells"]
 
 
@@ -61,7 +60,7 @@ def _child_kernel(
 
 @triton.jit(do_not_specialize=_NUMBERS)
 def _parent_kernel(
-    inside, outside, scale, one, other, out, n, width, n_cells, n_symbols, n_left_blocks,
+    inside, outside, scale, parent_scale, one, other, out, n, width, n_cells, n_symbols, n_left_blocks,
     COLUMNS: tl.constexpr, SPANS: tl.constexpr,
 ):  # fmt: skip
     count = n - width + 1
@@ -71,6 +70,7 @@ def _parent_kernel(
     inside += sentence * n_cells * n_symbols
     outside += sentence * n_cells * n_symbols
     scale += sentence * n_cells
+    parent_scale += sentence * n_cells
     own = tl.load(scale + _cell(n, width, start))
     total = tl.zeros([SPANS, COLUMNS], tl.float32)
     if own > float("-inf"):
@@ -85,13 +85,14 @@ def _parent_kernel(
             begin = tl.where(is_left, start, start - further)
             parent = _cell(n, width + further, begin)
             sister = _cell(n, further, tl.where(is_left, start + width, begin))
-            above = tl.load(scale + parent, mask=there, other=float("-inf"))
+            above = tl.load(parent_scale + parent, mask=there, other=float("-inf"))
             beside = tl.load(scale + sister, mask=there, other=float("-inf"))
             used = there & (above > float("-inf")) & (beside > float("-inf"))
-            share = tl.where(used, tl.minimum(tl.exp(own + beside - above), 1e30), 0.0)
-            a = tl.load(outside + parent[:, None] * n_symbols + first, mask=used[:, None], other=0.0)
-            b = tl.load(inside + sister[:, None] * n_symbols + second, mask=used[:, None], other=0.0)
-            total += share[:, None] * a * b
+            if tl.max(used.to(tl.int32), 0) > 0:
+                share = tl.where(used, tl.minimum(tl.exp(own + beside - above), 1e30), 0.0)
+                a = tl.load(outside + parent[:, None] * n_symbols + first, mask=used[:, None], other=0.0)
+                b = tl.load(inside + sister[:, None] * n_symbols + second, mask=used[:, None], other=0.0)
+                total += share[:, None] * a * b
     tl.store(out + row.to(tl.int64) * tl.num_programs(1) * COLUMNS + column, tl.sum(total, 0))
 
 
@@ -112,15 +113,21 @@ def _put_kernel(
 
 
 @triton.jit(do_not_specialize=_NUMBERS)
-def _add_kernel(values, outside, n, width, n_cells, n_symbols, MOST: tl.constexpr, SYMBOLS: tl.constexpr):
+def _add_kernel(
+    values, inside, outside, scale, parent_scale, least, n, width, n_cells, n_symbols,
+    MOST: tl.constexpr, SYMBOLS: tl.constexpr,
+):  # fmt: skip
     count = n - width + 1
     row = tl.program_id(0)
     place = (row // count).to(tl.int64) * n_cells + _cell(n, width, row % count)
     symbol = tl.arange(0, SYMBOLS)
     there = symbol < n_symbols
     value = tl.load(values + row.to(tl.int64) * n_symbols + symbol, mask=there, other=0.0)
-    before = tl.load(outside + place * n_symbols + symbol, mask=there, other=0.0)
-    tl.store(outside + place * n_symbols + symbol, tl.minimum(value + before, MOST), mask=there)
+    value += tl.load(outside + place * n_symbols + symbol, mask=there, other=0.0)
+    value = tl.minimum(value, MOST)
+    tl.store(outside + place * n_symbols + symbol, value, mask=there)
+    most = tl.max(value * tl.load(inside + place * n_symbols + symbol, mask=there, other=0.0), 0)
+    tl.store(parent_scale + place, tl.where(most >= least, tl.load(scale + place), float("-inf")))
 
 
 def child_sums(
@@ -128,28 +135,42 @@ def child_sums(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the mass of each pair of children over the spans of a width, summed over split points, and its scale."""
     size, n_cells, n_symbols = inside.shape
-    rows = size * (n - width + 1)
+    rows, spans = size * (n - width + 1), _at_once(width - 1)
     out, out_scale = inside.new_empty(rows, len(one)), inside.new_empty(rows)
     given = inside, scale, one, other, out, out_scale, n, width, n_cells, n_symbols
-    _child_kernel[(rows, len(one) // SUMS_TOGETHER)](
-        *given, COLUMNS=SUMS_TOGETHER, SPANS=_SPANS, num_warps=_WARPS
-    )
+    _child_kernel[(rows, len(one) // SUMS_TOGETHER)](*given, COLUMNS=SUMS_TOGETHER, SPANS=spans, num_warps=4)
     return out, out_scale
 
 
 def parent_sums(
-    inside: torch.Tensor, outside: torch.Tensor, scale: torch.Tensor, one: torch.Tensor, other: torch.Tensor,
-    n_left: int, n: int, width: int,
+    inside: torch.Tensor, outside: torch.Tensor, scale: torch.Tensor, parent_scale: torch.Tensor, one: torch.Tensor,
+    other: torch.Tensor, n_left: int, n: int, width: int,
 ) -> torch.Tensor:  # fmt: skip
     """Return the mass of each pair of a parent and a sister of the spans of a width; the first `n_left` are those of left children."""
     size, n_cells, n_symbols = inside.shape
-    rows = size * (n - width + 1)
+    rows, spans = size * (n - width + 1), _at_once(n - width)
     out = inside.new_empty(rows, len(one))
-    given = inside, outside, scale, one, other, out, n, width, n_cells, n_symbols, n_left // SUMS_TOGETHER
-    _parent_kernel[(rows, len(one) // SUMS_TOGETHER)](
-        *given, COLUMNS=SUMS_TOGETHER, SPANS=_SPANS, num_warps=_WARPS
+    given = (
+        inside,
+        outside,
+        scale,
+        parent_scale,
+        one,
+        other,
+        out,
+        n,
+        width,
+        n_cells,
+        n_symbols,
+        n_left // SUMS_TOGETHER,
     )
+    _parent_kernel[(rows, len(one) // SUMS_TOGETHER)](*given, COLUMNS=SUMS_TOGETHER, SPANS=spans, num_warps=4)
     return out
+
+
+def _at_once(most: int) -> int:
+    """Return how many spans to sum at a time where there are at most so many."""
+    return min(_SPANS, triton.next_power_of_2(max(1, most)))
 
 
 def put_inside(
@@ -161,8 +182,11 @@ def put_inside(
     _put_kernel[(len(values),)](*given, SYMBOLS=triton.next_power_of_2(values.shape[1]), num_warps=1)
 
 
-def add_outside(values: torch.Tensor, outside: torch.Tensor, most: float, n: int, width: int) -> None:
-    """Add to the outside values of all spans of a width, which stay below `most`."""
+def add_outside(
+    values: torch.Tensor, inside: torch.Tensor, outside: torch.Tensor, scale: torch.Tensor, parent_scale: torch.Tensor,
+    most: float, least: float, n: int, width: int,
+) -> None:  # fmt: skip
+    """Add to the outside values of all spans of a width, which stay below `most`, and say which of them count as parents."""
     _, n_cells, n_symbols = outside.shape
-    given = values, outside, n, width, n_cells, n_symbols
+    given = values, inside, outside, scale, parent_scale, least, n, width, n_cells, n_symbols
     _add_kernel[(len(values),)](*given, MOST=most, SYMBOLS=triton.next_power_of_2(n_symbols), num_warps=1)

@@ -24,6 +24,7 @@ from gramian.torch_device import find_device
 _SHARE = 0.4  # of a GPU's free memory that a batch may take
 _MOST_BYTES = 1 << 30  # elsewhere
 _MOST_SENTENCES = 4096
+_NEGLIGIBLE = 1e-3  # of the posterior that an item needs: what may be left out of its sum
 
 
 class WordTensors(NamedTuple):
@@ -60,7 +61,8 @@ class Family:
         cells = words.place * n_tags + words.tag
         emission = words.score.new_zeros(size * n_words * n_tags)
         emission[cells] = words.score
-        chart = fill_chart(self.coarse, emission.view(size, n_words, n_tags), words.lengths)
+        least = _NEGLIGIBLE * pruning.item
+        chart = fill_chart(self.coarse, emission.view(size, n_words, n_tags), words.lengths, least)
         yield Pause(self.device)
         forest = likely_forest(self.coarse, chart, pruning)
         entry_at = torch.zeros(len(emission), dtype=torch.int64, device=self.device)

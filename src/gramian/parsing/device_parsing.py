@@ -18,7 +18,7 @@ from gramian.chart.chart_parser import ChartParser
 from gramian.chart.combine import WeightedExpert
 from gramian.chart.decode import DECODERS
 from gramian.chart.label_table import label_table
-from gramian.device.batch_parser import BatchParser, DeviceNet
+from gramian.device.batch_parser import BatchParser, DeviceNet, TreeArrays
 from gramian.device.net_labels import NetLabels
 from gramian.device.pause import Work
 from gramian.device.torch_backend import TorchBackend
@@ -36,7 +36,7 @@ from gramian.torch_device import find_device
 if TYPE_CHECKING:
     from gramian.parsing.parser import Parser
 
-_AHEAD = 4096  # sentences that are put in order by length
+_FIRST, _AHEAD = 1024, 8192  # sentences that are put in order by length: of the first, and at most
 _FORESTS = 256  # the same where forests come back
 _PADDING = 1.15  # how much longer than the shortest the longest sentence of a batch may be
 
@@ -108,11 +108,13 @@ class DeviceParsing:
 
         While the device works at some sentences, the results of those before are built and given out, and the next are read.
         """
-        source, size = iter(requests), self._chunk_size
+        source, most = iter(requests), self._chunk_size
+        size = min(_FIRST, most)
         done: Iterator[ParseResult] = iter(())
         ahead: list[Read] = []
         while ahead := [*ahead, *islice(source, size - len(ahead))]:
             chunk, ahead = _Chunk(self, ahead), []
+            size = min(2 * size, most)
             for pause in chunk.work():
                 while not pause.is_over:
                     if (result := next(done, None)) is not None:
@@ -168,10 +170,9 @@ class DeviceParsing:
             room -= 1
         return found
 
-    def trees(self, reads: Sequence[Read]) -> Work[BatchResults]:
-        """Parse a batch."""
+    def results(self, reads: Sequence[Read], found: TreeArrays) -> BatchResults:
+        """Return the results of a batch."""
         assert self._whole is not None
-        found = yield from self._whole.parse([request.tokens for request, _ in reads])
         return BatchResults(found, [read for _, read in reads], self._whole.labels.names, self._calibration)
 
     def from_forests(self, reads: Sequence[Read]) -> list[ParseResult | None]:
@@ -211,13 +212,30 @@ class _Chunk:
         self._from_forests: dict[int, ParseResult | None] = {}
 
     def work(self) -> Work[None]:
-        """Let the device parse."""
-        for batch in self._batches:
-            found = yield from self._parsing.trees([self._reads[place] for place in batch])
-            for number, place in enumerate(batch):
-                self._found[place] = found, number
+        """Let the device parse; while it works at a batch, the next one is read, and the one before put in order."""
+        whole, before = self._parsing._whole, None
+        words = [[self._reads[place][0].tokens for place in batch] for batch in self._batches]
+        numbers = whole.read(words[0]) if whole and words else None
+        for place, sentences in enumerate(words):
+            assert whole is not None
+            assert numbers is not None
+            parsing = whole.parse(sentences, numbers)
+            pause = next(parsing)
+            if place + 1 < len(words):
+                numbers = whole.read(words[place + 1])
+            if before is not None:
+                self._keep(self._batches[place - 1], before)
+            yield pause
+            before = yield from parsing
+        if before is not None:
+            self._keep(self._batches[-1], before)
         results = self._parsing.from_forests([self._reads[place] for place in self._rest])
         self._from_forests = dict(zip(self._rest, results, strict=True))
+
+    def _keep(self, batch: list[int], found: TreeArrays) -> None:
+        results = self._parsing.results([self._reads[place] for place in batch], found)
+        for number, place in enumerate(batch):
+            self._found[place] = results, number
 
     def results(self) -> Iterator[ParseResult]:
         """Yield the results in order."""
