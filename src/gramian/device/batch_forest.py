@@ -28,7 +28,6 @@ class BatchForest(NamedTuple):
     posterior: torch.Tensor
     root_share: torch.Tensor  # (n_items,): posterior of being the root
     level: list[int]  # (n_words + 2,): the first item of tags, then of phrases of each width, and the end
-    edge_level: list[int]  # (n_words + 2,): the first edge whose parent is of a level
     edge_parent: torch.Tensor  # (n_edges,)
     edge_left: torch.Tensor
     edge_right: torch.Tensor
@@ -40,6 +39,12 @@ class BatchForest(NamedTuple):
     def n_items(self) -> int:
         """How many items there are, without nothing."""
         return len(self.symbol)
+
+    def edge_level(self) -> list[int]:
+        """Return the first edge whose parent is of each level, shape (n_words + 2,); the device is waited for."""
+        bounds = torch.tensor(self.level, device=self.edge_parent.device)
+        found: list[int] = torch.searchsorted(self.edge_parent, bounds).tolist()
+        return found
 
 
 class Items(NamedTuple):
@@ -73,17 +78,16 @@ def likely_forest(grammar: CoarseTensors, chart: DenseChart, pruning: Pruning) -
     number[place] = torch.arange(len(place), dtype=torch.int32, device=cell.device)
     is_top = items.width == chart.lengths[sentence]
     root_share = torch.where(is_top, chart.root_share[sentence, symbol], 0)
+    bounds = torch.tensor([first_cell(n, width) for width in range(1, n + 2)], device=cell.device)
+    level = [0, *(len(tags) + torch.searchsorted(phrases[:, 0].contiguous(), bounds)).tolist()]
     if has_kernels(posterior):
         from gramian.device.batch_forest_gpu import likely_edges
 
         edges = likely_edges(grammar.by_parent, chart, items, number, len(tags), pruning.edge)
     else:
         edges = _edges(grammar, chart, items, number, len(tags), pruning)
-    bounds = torch.tensor([first_cell(n, width) for width in range(1, n + 2)], device=cell.device)
-    level = [0, *(len(tags) + torch.searchsorted(phrases[:, 0].contiguous(), bounds)).tolist()]
-    edge_level = torch.searchsorted(edges[0], torch.tensor(level, device=cell.device)).tolist()
     own = items[:5]
-    return BatchForest(n, *own, posterior.flatten()[place], root_share, level, edge_level, *edges)
+    return BatchForest(n, *own, posterior.flatten()[place], root_share, level, *edges)
 
 
 def spans_of_cells(n_words: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
@@ -93,15 +97,9 @@ def spans_of_cells(n_words: int, device: torch.device) -> tuple[torch.Tensor, to
     return starts, wider + 1
 
 
-def expanded(
-    first: torch.Tensor, count: torch.Tensor, total: int | None = None
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return which row each of ``count.sum()`` numbers belongs to, and ``first[row], first[row] + 1, ...`` of each row.
-
-    Where the sum is known as `total`, the device is not asked for it.
-    """
-    rows = torch.arange(len(count), device=count.device)
-    row = torch.repeat_interleave(rows, count, output_size=total)
+def expanded(first: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return which row each of ``count.sum()`` numbers belongs to, and ``first[row], first[row] + 1, ...`` of each row."""
+    row = torch.repeat_interleave(torch.arange(len(count), device=count.device), count)
     begin = first - (count.cumsum(0) - count)
     return row, begin[row] + torch.arange(len(row), device=count.device)
 

@@ -10,7 +10,7 @@ import triton.language as tl
 
 from gramian.device.grammar_tensors import SUMS_TOGETHER
 
-_SPANS = 4  # that are summed together, at most
+_SPANS = 2  # that are summed together, at most
 _NUMBERS = ["n", "width", "n_cells"]
 
 

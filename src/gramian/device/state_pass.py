@@ -38,6 +38,7 @@ class _Places(NamedTuple):
     """Products of edges, one after the other."""
 
     first: torch.Tensor  # (n_edges + 1,)
+    bound: list[int]  # (n_words + 2,): the first of each level of parents
     edge: torch.Tensor
     product: torch.Tensor
 
@@ -47,6 +48,7 @@ class _Uses(NamedTuple):
 
     place: torch.Tensor
     first: torch.Tensor  # (n_items + 2,): an item's
+    bound: list[int]  # the first of each level of children
 
 
 def state_posteriors(
@@ -65,6 +67,8 @@ def state_posteriors(
     f, n_items = forest, forest.n_items
     if not len(f.edge_parent):  # sentences of one word whose tag is the root
         return _only_tags(grammar, f, tag_vectors, n_sentences)
+    if has_kernels(tag_vectors):
+        return _by_kernels(grammar, f, tag_vectors, n_sentences)
     u, v, w = grammar.tables
     places = _places(grammar, f)
     vectors = tag_vectors.new_zeros(n_items + 1, grammar.n_states)
@@ -73,18 +77,15 @@ def state_posteriors(
     scale = tag_vectors.new_zeros(n_items + 1)
     weight = f.edge_share * grammar.ratio[f.edge_rule]
     of_left, of_right = tag_vectors.new_empty(2, len(places.edge))
-    if has_kernels(tag_vectors):
-        passed = vectors, scale, weight, of_left, of_right
-        return _by_kernels(grammar, f, places, passed, n_sentences)
-    bounds = _at_levels(places.first, f.edge_level)
     left, right = f.edge_left[places.edge], f.edge_right[places.edge]
     numbers = torch.arange(n_items, device=left.device)
     first_place = places.first[torch.searchsorted(f.edge_parent, numbers)]
+    edge_level = f.edge_level()
     for level in range(1, f.n_words + 1):
-        items, edges = _part(f.level, level), _part(f.edge_level, level)
+        items, edges = _part(f.level, level), _part(edge_level, level)
         if edges.start == edges.stop:
             continue
-        here = _part(bounds, level)
+        here = _part(places.bound, level)
         product = places.product[here]
         of_left[here] = _dots(v, product, vectors, left[here])
         of_right[here] = _dots(w, product, vectors, right[here])
@@ -113,9 +114,7 @@ def _downwards(
     outside, root, log_ratio = _roots(grammar, f, vectors, scale, n_sentences)
     of_left, of_right = of_children
     of_parent = torch.zeros_like(of_left)
-    uses = [_uses(f, places, child) for child in (f.edge_left, f.edge_right)]
-    use_bounds = [_at_levels(one.first, f.level) for one in uses]
-    bounds = _at_levels(places.first, f.edge_level)
+    left_uses, right_uses = (_uses(f, places, child) for child in (f.edge_left, f.edge_right))
     edge = f.posterior[f.edge_parent] * weight  # posterior of an edge, without what its vectors give
     to_left = edge / f.posterior[f.edge_left]
     to_right = edge / f.posterior[f.edge_right.clamp(max=f.n_items - 1)]
@@ -124,48 +123,64 @@ def _downwards(
         items = _part(f.level, level)
         if items.start == items.stop:
             continue
-        for own, bound, table, other, share in zip(
-            uses, use_bounds, (v, w), (of_right, of_left), (to_left, to_right), strict=True
+        for uses, table, other, share in (
+            (left_uses, v, of_right, to_left),
+            (right_uses, w, of_left, to_right),
         ):
-            here = _part(bound, level)
+            here = _part(uses.bound, level)
             if here.start == here.stop:
                 continue
-            at = own.place[here]
+            at = uses.place[here]
             given = of_parent[at] * other[at] * share[places.edge[at]]
-            first = own.first[items] - here.start
+            first = uses.first[items] - here.start
             outside[items] += embedding_bag(
                 places.product[at], table, first, mode="sum", per_sample_weights=given
             )
-        here = _part(bounds, level)
+        here = _part(places.bound, level)
         if level and here.start < here.stop:
             of_parent[here] = _dots(u, places.product[here], outside, parent[here])
     item = f.posterior * (vectors * outside).sum(1)
-    summed = _sum_of_edges(of_parent * of_left * of_right, places)
+    mass = (of_parent * of_left * of_right)[None].T.contiguous()
+    everything = torch.arange(len(mass), device=mass.device)
+    summed = embedding_bag(everything, mass, places.first[:-1], mode="sum")[:, 0]
     return StatePosteriors(item, edge * summed, root, log_ratio, vectors, outside, weight)
 
 
 def _by_kernels(
-    grammar: ProductTensors, f: BatchForest, places: _Places, passed: tuple[torch.Tensor, ...], n_sentences: int
-) -> StatePosteriors:  # fmt: skip
+    grammar: ProductTensors, f: BatchForest, tag_vectors: torch.Tensor, n_sentences: int
+) -> StatePosteriors:
     """Do the same by Triton kernels."""
     from gramian.device.state_pass_gpu import downwards, upwards
 
-    vectors, scale, weight, of_left, of_right = passed
-    numbers = torch.arange(f.n_items + 1, device=scale.device)
-    runs = torch.searchsorted(f.edge_parent, numbers), places.first
-    rules = places.edge, places.product, *grammar.tables
+    n_items = f.n_items
+    edge_first = torch.searchsorted(f.edge_parent, torch.arange(n_items + 1, device=f.edge_parent.device))
+    first = grammar.first[f.edge_rule]
+    place_first = (grammar.first[f.edge_rule + 1] - first).cumsum(0)
+    n_places = int(place_first[-1])
+    place_first -= grammar.first[f.edge_rule + 1] - first
+    vectors = tag_vectors.new_zeros(n_items + 1, grammar.n_states)
+    vectors[: len(tag_vectors)] = tag_vectors
+    vectors[n_items, 0] = 1  # nothing, the right child of phrases over tags
+    scale = tag_vectors.new_zeros(n_items + 1)
+    weight = f.edge_share * grammar.ratio[f.edge_rule]
+    of_left, of_right, of_parent = tag_vectors.new_empty(3, n_places)
+    rules = f.edge_rule, place_first, grammar.first, *grammar.tables
     for level in range(1, f.n_words + 1):
-        upwards(_part(f.level, level), *runs, f.edge_left, f.edge_right, *rules, *passed)
-    vectors, scale = vectors[:-1], scale[:-1]
-    outside, root, log_ratio = _roots(grammar, f, vectors, scale, n_sentences)
-    of_parent, mass = torch.empty_like(of_left), torch.empty_like(of_left)
-    uses = *_uses(f, places, f.edge_left), *_uses(f, places, f.edge_right)
+        given = edge_first, f.edge_left, f.edge_right, *rules, vectors, scale, weight, of_left, of_right
+        upwards(_part(f.level, level), *given)
+    inside = vectors[:-1]
+    outside, root, log_ratio = _roots(grammar, f, inside, scale[:-1], n_sentences)
+    numbers = torch.arange(n_items + 2, device=edge_first.device)
+    uses: list[torch.Tensor] = []
+    for child in (f.edge_left, f.edge_right):
+        order = torch.argsort(child.to(torch.int32), stable=True)
+        uses += [torch.searchsorted(child[order], numbers), order]
+    edge = torch.empty_like(weight)
     for level in range(f.n_words, -1, -1):
-        values = f.posterior, weight, of_left, of_right, of_parent, outside, mass
-        downwards(_part(f.level, level), *runs, *uses, f.edge_parent, *rules, *values)
-    item = f.posterior * (vectors * outside).sum(1)
-    edge = f.posterior[f.edge_parent] * weight * _sum_of_edges(mass, places)
-    return StatePosteriors(item, edge, root, log_ratio, vectors, outside, weight)
+        values = f.posterior, weight, of_left, of_right, of_parent, outside, edge
+        downwards(_part(f.level, level), edge_first, *uses, f.edge_parent, *rules, *values)
+    item = f.posterior * (inside * outside).sum(1)
+    return StatePosteriors(item, edge, root, log_ratio, inside, outside, weight)
 
 
 def _roots(
@@ -213,23 +228,15 @@ def _places(grammar: ProductTensors, f: BatchForest) -> _Places:
     first = grammar.first[f.edge_rule]
     count = grammar.first[f.edge_rule + 1] - first
     edge, product = expanded(first, count)
-    return _Places(torch.cat([count.new_zeros(1), count.cumsum(0)]), edge, product)
+    begin = torch.cat([count.new_zeros(1), count.cumsum(0)])
+    return _Places(begin, begin[torch.tensor(f.edge_level(), device=begin.device)].tolist(), edge, product)
 
 
 def _uses(f: BatchForest, places: _Places, child: torch.Tensor) -> _Uses:
-    order = torch.argsort(child.to(torch.int32), stable=True)
+    order = torch.argsort(child, stable=True)
     count = (places.first[1:] - places.first[:-1])[order]
-    _, place = expanded(places.first[:-1][order], count, len(places.edge))
+    _, place = expanded(places.first[:-1][order], count)
     begin = torch.cat([count.new_zeros(1), count.cumsum(0)])
     edges = torch.searchsorted(child[order], torch.arange(f.n_items + 2, device=child.device))
-    return _Uses(place, begin[edges])
-
-
-def _at_levels(first: torch.Tensor, levels: list[int]) -> list[int]:
-    return [int(one) for one in first[torch.tensor(levels, device=first.device)].tolist()]
-
-
-def _sum_of_edges(values: torch.Tensor, places: _Places) -> torch.Tensor:
-    """Return the sum over the places of each edge."""
-    everything = torch.arange(len(values), device=values.device)
-    return embedding_bag(everything, values[:, None], places.first[:-1], mode="sum")[:, 0]
+    first = begin[edges]
+    return _Uses(place, first, first[torch.tensor(f.level, device=first.device)].tolist())

@@ -71,6 +71,7 @@ class Family:
         place = forest.sentence[tags] * n_words + forest.start[tags]
         entry = entry_at[place * n_tags + forest.symbol[tags] - self.n_phrases]
         found = []
+        yield Pause(self.device)
         for products, states in zip(self.products, words.states, strict=True):
             found.append(state_posteriors(products, forest, states[entry], size))
         return Found(forest, found, chart.log_total)

@@ -82,8 +82,9 @@ def best_trees(
         for level in range(1, f.n_words + 1):
             items = slice(*f.level[level : level + 2])
             choose(items, edge_first, f.edge_left, f.edge_right, possible, total, choice)
-    for level in range(1, 0 if has_kernels(score) else f.n_words + 1):
-        items, edges = slice(*f.level[level : level + 2]), slice(*f.edge_level[level : level + 2])
+    edge_level = [] if has_kernels(score) else f.edge_level()
+    for level in range(1, len(edge_level) - 1):
+        items, edges = slice(*f.level[level : level + 2]), slice(*edge_level[level : level + 2])
         parent = f.edge_parent[edges] - items.start
         value = total[f.edge_left[edges]] + total[f.edge_right[edges]]
         value = torch.where(edge_possible[edges], value, -torch.inf)

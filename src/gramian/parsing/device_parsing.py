@@ -7,15 +7,15 @@ the best tree is asked for, the device fills the charts and the rest is done her
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from gramian.chart.backend import ChartInput
 from gramian.chart.chart_parser import ChartParser
 from gramian.chart.combine import WeightedExpert
+from gramian.chart.constraints import Constraints
 from gramian.chart.decode import DECODERS
 from gramian.chart.label_table import label_table
 from gramian.device.batch_parser import BatchParser, DeviceNet, TreeArrays
@@ -28,19 +28,25 @@ from gramian.neural.label_expert import LabelExpert
 from gramian.parsing.batch_results import BatchResults
 from gramian.parsing.calibration import Calibration
 from gramian.parsing.fallbacks import Attempts, Request
+from gramian.parsing.limits import Limits
 from gramian.parsing.result import ParseResult, Reranker, read_result
-from gramian.parsing.sentences import ReadSentence
+from gramian.parsing.sentences import Constrained, ReadSentence, Sentence, read_sentence
+from gramian.parsing.tokenise import Token
 from gramian.parsing.words import WordTable
 from gramian.torch_device import find_device
 
 if TYPE_CHECKING:
     from gramian.parsing.parser import Parser
 
-_FIRST, _AHEAD = 1024, 8192  # sentences that are put in order by length: of the first, and at most
+_FIRST, _AHEAD = 2048, 8192  # sentences that are put in order by length: of the first, and at most
 _FORESTS = 256  # the same where forests come back
 _PADDING = 1.15  # how much longer than the shortest the longest sentence of a batch may be
 
 Read: TypeAlias = tuple[Request, ReadSentence]
+Item: TypeAlias = ReadSentence | Read
+"""A sentence of which nothing special is wanted, or one with what is wanted of it."""
+Cut: TypeAlias = Callable[[str], Sequence[Token]]
+Ask: TypeAlias = Callable[[ReadSentence, Constraints | None], Request]
 
 
 def on_device(
@@ -100,27 +106,43 @@ class DeviceParsing:
     ) -> None:
         self._attempts, self._chart, self._whole = attempts, chart, whole
         self._calibration, self._reranker = calibration, reranker
-        pruning, n_rules = attempts.pruning, attempts.n_rules
-        self._fit = cache(lambda limits, n_words: limits.fit(pruning, n_words, n_rules) is pruning)
 
-    def parse(self, requests: Iterable[Read]) -> Iterator[ParseResult]:
+    def parse(self, sentences: Iterable[Sentence], cut: Cut, ask: Ask) -> Iterator[ParseResult]:
         """Parse sentences as they come; results come in the same order.
 
         While the device works at some sentences, the results of those before are built and given out, and the next are read.
+
+        Parameters
+        ----------
+        sentences : iterable
+        cut : callable
+            How text is cut into words.
+        ask : callable
+            Takes a sentence that was read, and constraints, and returns what is wanted of it.
         """
-        source, most = iter(requests), self._chunk_size
+        wanted = ask(ReadSentence([], None, None), None)
+        is_plain = self._whole is not None and wanted.k == 1 and wanted.decoder == DECODERS[0]
+
+        def read(sentence: Sentence) -> Item:
+            if isinstance(sentence, Constrained):
+                own = read_sentence(sentence.sentence, cut)
+                return ask(own, sentence.constraints), own
+            own = read_sentence(sentence, cut)
+            return own if is_plain and own.given is None else (ask(own, None), own)
+
+        source, most = map(read, sentences), self._chunk_size
         size = min(_FIRST, most)
         done: Iterator[ParseResult] = iter(())
-        ahead: list[Read] = []
+        ahead: list[Item] = []
         while ahead := [*ahead, *islice(source, size - len(ahead))]:
-            chunk, ahead = _Chunk(self, ahead), []
+            chunk, ahead = _Chunk(self, ahead, ask), []
             size = min(2 * size, most)
-            for pause in chunk.work():
+            for pause in chunk.work(self.batches(chunk.items, wanted.limits)):
                 while not pause.is_over:
                     if (result := next(done, None)) is not None:
                         yield result
-                    elif len(ahead) < size and (read := next(source, None)) is not None:
-                        ahead.append(read)
+                    elif len(ahead) < size and (item := next(source, None)) is not None:
+                        ahead.append(item)
                     else:
                         break
             yield from done
@@ -131,33 +153,23 @@ class DeviceParsing:
     def _chunk_size(self) -> int:
         return _FORESTS if self._whole is None else _AHEAD
 
-    def one(self, read: Read) -> ParseResult:
+    def one(self, request: Request, read: ReadSentence) -> ParseResult:
         """Parse a sentence here."""
-        request, about = read
         result, _ = self._attempts.parse(request)
-        return self._finished(result, about)
+        return self._finished(result, read)
 
     def _finished(self, result: ParseResult, about: ReadSentence) -> ParseResult:
         sure = self._calibration.confidences(result.tree, result.confidences)
         return replace(result, confidences=sure, offsets=about.offsets)
 
-    def fits(self, request: Request) -> bool:
-        """Whether the limits let a sentence be parsed in one piece under the usual pruning."""
-        return bool(request.tokens) and self._fit(request.limits, len(request.tokens))
-
-    def is_plain(self, request: Request) -> bool:
-        """Whether the whole model on the device can answer."""
-        wanted = request.k == 1 and request.decoder == DECODERS[0] and request.constraints is None
-        return self._whole is not None and wanted and request.given is None
-
-    def batches(self, requests: Sequence[Request]) -> list[list[int]]:
-        """Return numbers of sentences that make batches, the longest first."""
-        assert self._whole is not None
-        lengths = [len(one.tokens) for one in requests]
-        order = sorted(
-            (place for place, one in enumerate(requests) if self.is_plain(one) and self.fits(one)),
-            key=lambda place: -lengths[place],
-        )
+    def batches(self, items: Sequence[Item], limits: Limits) -> list[list[int]]:
+        """Return numbers of plain sentences that make batches, the longest first; what does not fit into limits is in none."""
+        if self._whole is None:
+            return []
+        lengths = [len(one.tokens) if isinstance(one, ReadSentence) else 0 for one in items]
+        fitting = {length for length in set(lengths) if length and self._fits(limits, length)}
+        order = [place for place, length in enumerate(lengths) if length in fitting]
+        order.sort(key=lengths.__getitem__, reverse=True)
         found: list[list[int]] = []
         room, longest = 0, 0
         for place in order:
@@ -170,14 +182,19 @@ class DeviceParsing:
             room -= 1
         return found
 
-    def results(self, reads: Sequence[Read], found: TreeArrays) -> BatchResults:
+    def _fits(self, limits: Limits, n_words: int) -> bool:
+        """Whether a sentence may be parsed in one piece under the usual pruning."""
+        pruning = self._attempts.pruning
+        return n_words > 0 and limits.fit(pruning, n_words, self._attempts.n_rules) is pruning
+
+    def results(self, reads: Sequence[ReadSentence], found: TreeArrays) -> BatchResults:
         """Return the results of a batch."""
         assert self._whole is not None
-        return BatchResults(found, [read for _, read in reads], self._whole.labels.names, self._calibration)
+        return BatchResults(found, reads, self._whole.labels.names, self._calibration)
 
     def from_forests(self, reads: Sequence[Read]) -> list[ParseResult | None]:
         """Return the results of sentences whose charts the device fills."""
-        fitting = [place for place, (request, _) in enumerate(reads) if self.fits(request)]
+        fitting = [place for place, (one, _) in enumerate(reads) if self._fits(one.limits, len(one.tokens))]
         attempts, inputs, logs = self._attempts, [], []
         for place in fitting:
             request = reads[place][0]
@@ -202,19 +219,16 @@ class DeviceParsing:
 class _Chunk:
     """Sentences on their way."""
 
-    def __init__(self, parsing: DeviceParsing, reads: list[Read]) -> None:
-        self._parsing, self._reads = parsing, reads
-        requests = [request for request, _ in reads]
-        self._batches = [] if parsing._whole is None else parsing.batches(requests)
-        rest = set(range(len(reads))).difference(*self._batches)
-        self._rest = sorted(place for place in rest if not parsing.is_plain(requests[place]))
-        self._found: list[tuple[BatchResults, int] | None] = [None] * len(reads)
-        self._from_forests: dict[int, ParseResult | None] = {}
+    def __init__(self, parsing: DeviceParsing, items: list[Item], ask: Ask) -> None:
+        self._parsing, self.items, self._ask = parsing, items, ask
+        # Of each sentence the results of its batch, and its place among them; or a result of its own.
+        self._found: list[BatchResults | ParseResult | None] = [None] * len(items)
+        self._place = [0] * len(items)
 
-    def work(self) -> Work[None]:
+    def work(self, batches: list[list[int]]) -> Work[None]:
         """Let the device parse; while it works at a batch, the next one is read, and the one before put in order."""
         whole, before = self._parsing._whole, None
-        words = [[self._reads[place][0].tokens for place in batch] for batch in self._batches]
+        words = [[self._read(place).tokens for place in batch] for batch in batches]
         numbers = whole.read(words[0]) if whole and words else None
         for place, sentences in enumerate(words):
             assert whole is not None
@@ -224,21 +238,30 @@ class _Chunk:
             if place + 1 < len(words):
                 numbers = whole.read(words[place + 1])
             if before is not None:
-                self._keep(self._batches[place - 1], before)
+                self._keep(batches[place - 1], before)
             yield pause
             before = yield from parsing
         if before is not None:
-            self._keep(self._batches[-1], before)
-        results = self._parsing.from_forests([self._reads[place] for place in self._rest])
-        self._from_forests = dict(zip(self._rest, results, strict=True))
+            self._keep(batches[-1], before)
+        rest = [place for place, one in enumerate(self.items) if not isinstance(one, ReadSentence)]
+        asked: list[Read] = [self.items[place] for place in rest]  # type: ignore[misc]
+        for place, result in zip(rest, self._parsing.from_forests(asked), strict=True):
+            self._found[place] = result
+
+    def _read(self, place: int) -> ReadSentence:
+        one = self.items[place]
+        return one if isinstance(one, ReadSentence) else one[1]
 
     def _keep(self, batch: list[int], found: TreeArrays) -> None:
-        results = self._parsing.results([self._reads[place] for place in batch], found)
+        results = self._parsing.results([self._read(place) for place in batch], found)
         for number, place in enumerate(batch):
-            self._found[place] = results, number
+            self._found[place], self._place[place] = results, number
 
     def results(self) -> Iterator[ParseResult]:
         """Yield the results in order."""
-        for place, (read, found) in enumerate(zip(self._reads, self._found, strict=True)):
-            result = found[0].result(found[1]) if found else self._from_forests.get(place)
-            yield self._parsing.one(read) if result is None else result
+        for item, found, place in zip(self.items, self._found, self._place, strict=True):
+            result = found.result(place) if isinstance(found, BatchResults) else found
+            if result is None:
+                asked = (self._ask(item, None), item) if isinstance(item, ReadSentence) else item
+                result = self._parsing.one(*asked)
+            yield result
