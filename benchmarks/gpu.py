@@ -232,7 +232,9 @@ class OnDevice:
         expected = list(core.parse_many(part))
         speed = len(part) / (time.perf_counter() - began)
         scorer = GoldBrackets(self.gold[: len(part)])
-        exact = Parser(self.model, max_seconds=None, pruning=replace(core.pruning, beam=0.0, guess=0.0))
+        exact = Parser(
+            self.model, max_seconds=None, pruning=replace(core.pruning, beam=0.0, guess=0.0, split=0.0)
+        )
         few = part[: max(1, len(part) // 4)]
         same, apart = self._apart(expected)
         _, unpruned = self._apart(list(exact.parse_many(few)))

@@ -45,6 +45,23 @@ def _likely(
     return there, first, second, mass / tl.load(inside + parent), posterior
 
 
+@triton.jit
+def _put(
+    found, item, there, first, second, rule, share, posterior,
+    rules, out_parent, out_left, out_right, out_rule, out_share, out_posterior, FILL: tl.constexpr,
+):  # fmt: skip
+    """Put likely edges behind those that were found, unless they are only counted; return how many there are now."""
+    if FILL:
+        place = found + tl.cumsum(there.to(tl.int32), 0) - 1
+        tl.store(out_parent + place, item + tl.zeros_like(first), mask=there)
+        tl.store(out_left + place, first, mask=there)
+        tl.store(out_right + place, second, mask=there)
+        tl.store(out_rule + place, tl.load(rules + rule, mask=there, other=0), mask=there)
+        tl.store(out_share + place, share, mask=there)
+        tl.store(out_posterior + place, posterior, mask=there)
+    return found + tl.sum(there.to(tl.int32), 0)
+
+
 @triton.jit(do_not_specialize=["n_tags", "n_items", "n", "n_cells"])
 def _edge_kernel(
     sentence, cell, symbol, start, width, number, inside, outside, scale,
@@ -72,15 +89,10 @@ def _edge_kernel(
                 rule, last, own, own, own_scale, parent, own_scale, number, inside, outside, lefts, rights, weights,
                 least, n_symbols, True,
             )  # fmt: skip
-            if FILL:
-                place = found + tl.cumsum(there.to(tl.int32), 0) - 1
-                tl.store(out_parent + place, item + tl.zeros_like(first), mask=there)
-                tl.store(out_left + place, first, mask=there)
-                tl.store(out_right + place, n_items + tl.zeros_like(first), mask=there)
-                tl.store(out_rule + place, tl.load(rules + rule, mask=there, other=0), mask=there)
-                tl.store(out_share + place, share, mask=there)
-                tl.store(out_posterior + place, posterior, mask=there)
-            found += tl.sum(there.to(tl.int32), 0)
+            found = _put(
+                found, item, there, first, n_items + tl.zeros_like(first), rule, share, posterior,
+                rules, out_parent, out_left, out_right, out_rule, out_share, out_posterior, FILL,
+            )  # fmt: skip
     else:
         last = tl.load(rule_first + label + 1)
         for split in range(1, wide):
@@ -95,15 +107,10 @@ def _edge_kernel(
                         rule, last, one, other, below, parent, own_scale, number, inside, outside, lefts, rights, weights,
                         least, n_symbols, False,
                     )  # fmt: skip
-                    if FILL:
-                        place = found + tl.cumsum(there.to(tl.int32), 0) - 1
-                        tl.store(out_parent + place, item + tl.zeros_like(first), mask=there)
-                        tl.store(out_left + place, first, mask=there)
-                        tl.store(out_right + place, second, mask=there)
-                        tl.store(out_rule + place, tl.load(rules + rule, mask=there, other=0), mask=there)
-                        tl.store(out_share + place, share, mask=there)
-                        tl.store(out_posterior + place, posterior, mask=there)
-                    found += tl.sum(there.to(tl.int32), 0)
+                    found = _put(
+                        found, item, there, first, second, rule, share, posterior,
+                        rules, out_parent, out_left, out_right, out_rule, out_share, out_posterior, FILL,
+                    )  # fmt: skip
     if not FILL:
         tl.store(edge_first + item, found)
 
