@@ -13,6 +13,7 @@ import torch
 from gramian.chart.forest import Pruning
 from gramian.device.dense_chart import DenseChart, first_cell
 from gramian.device.grammar_tensors import CoarseTensors
+from gramian.torch_device import has_kernels
 
 
 class BatchForest(NamedTuple):
@@ -27,7 +28,6 @@ class BatchForest(NamedTuple):
     posterior: torch.Tensor
     root_share: torch.Tensor  # (n_items,): posterior of being the root
     level: list[int]  # (n_words + 2,): the first item of tags, then of phrases of each width, and the end
-    edge_level: list[int]  # (n_words + 2,): the first edge whose parent is of a level
     edge_parent: torch.Tensor  # (n_edges,)
     edge_left: torch.Tensor
     edge_right: torch.Tensor
@@ -40,8 +40,16 @@ class BatchForest(NamedTuple):
         """How many items there are, without nothing."""
         return len(self.symbol)
 
+    def edge_level(self) -> list[int]:
+        """Return the first edge whose parent is of each level, shape (n_words + 2,); the device is waited for."""
+        bounds = torch.tensor(self.level, device=self.edge_parent.device)
+        found: list[int] = torch.searchsorted(self.edge_parent, bounds).tolist()
+        return found
 
-class _Items(NamedTuple):
+
+class Items(NamedTuple):
+    """Items of a batch while its edges are sought."""
+
     sentence: torch.Tensor
     cell: torch.Tensor
     symbol: torch.Tensor
@@ -63,19 +71,23 @@ def likely_forest(grammar: CoarseTensors, chart: DenseChart, pruning: Pruning) -
     symbol = torch.cat([tags[:, 2] + grammar.n_phrases, phrases[:, 2]])
     starts, widths = spans_of_cells(n, cell.device)
     place = (sentence * n_cells + cell) * n_symbols + symbol
-    items = _Items(
+    items = Items(
         sentence, cell, symbol, starts[cell], widths[cell], chart.inside.flatten()[place], chart.scale_at(sentence, cell)
     )  # fmt: skip
     number = torch.full((size * n_cells * n_symbols,), -1, dtype=torch.int32, device=cell.device)
     number[place] = torch.arange(len(place), dtype=torch.int32, device=cell.device)
     is_top = items.width == chart.lengths[sentence]
     root_share = torch.where(is_top, chart.root_share[sentence, symbol], 0)
-    edges = _edges(grammar, chart, items, number, len(tags), pruning)
     bounds = torch.tensor([first_cell(n, width) for width in range(1, n + 2)], device=cell.device)
     level = [0, *(len(tags) + torch.searchsorted(phrases[:, 0].contiguous(), bounds)).tolist()]
-    edge_level = torch.searchsorted(edges[0], torch.tensor(level, device=cell.device)).tolist()
+    if has_kernels(posterior):
+        from gramian.device.batch_forest_gpu import likely_edges
+
+        edges = likely_edges(grammar.by_parent, chart, items, number, len(tags), pruning.edge)
+    else:
+        edges = _edges(grammar, chart, items, number, len(tags), pruning)
     own = items[:5]
-    return BatchForest(n, *own, posterior.flatten()[place], root_share, level, edge_level, *edges)
+    return BatchForest(n, *own, posterior.flatten()[place], root_share, level, *edges)
 
 
 def spans_of_cells(n_words: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
@@ -93,7 +105,7 @@ def expanded(first: torch.Tensor, count: torch.Tensor) -> tuple[torch.Tensor, to
 
 
 def _edges(
-    g: CoarseTensors, chart: DenseChart, items: _Items, number: torch.Tensor, n_tags: int, pruning: Pruning
+    g: CoarseTensors, chart: DenseChart, items: Items, number: torch.Tensor, n_tags: int, pruning: Pruning
 ) -> tuple[torch.Tensor, ...]:
     """Return parents, left and right children, rules, shares and posteriors of likely edges, by parent."""
     n, (_, n_cells, n_symbols) = chart.n_words, chart.inside.shape

@@ -14,20 +14,21 @@ from gramian.chart.forest import Pruning
 from gramian.chart.label_table import LabelTable, label_table
 from gramian.device.batch_forest import expanded
 from gramian.device.net_labels import NetLabels
+from gramian.device.pause import Pause, Work
 from gramian.device.torch_backend import Family, Found, Room
 from gramian.device.tree_choice import LabelTensors, best_trees, label_posteriors, product
-from gramian.device.word_rows import WordRows
+from gramian.device.word_rows import WordNumbers, WordRows
 from gramian.grammar import LPCFG
 
 
 class TreeArrays(NamedTuple):
     """Trees of a batch: their nodes one after the other, parents before children, left before right."""
 
-    first: list[int]  # (n_sentences + 1,): a tree's nodes; none where there is no tree
-    label: list[int]  # of each node, in the order of the grammar's labels
-    n_children: list[int]  # 0 at tags
-    posterior: npt.NDArray[np.float64]
-    log_prob: list[float]  # (n_sentences,)
+    first: npt.NDArray[np.int32]  # (n_sentences + 1,): a tree's nodes; none where there is no tree
+    label: npt.NDArray[np.int32]  # of each node, in the order of the grammar's labels
+    parent: npt.NDArray[np.int32]  # the node above each, -1 above roots
+    posterior: npt.NDArray[np.float32]
+    log_prob: npt.NDArray[np.float64]  # (n_sentences,)
 
 
 class DeviceNet(NamedTuple):
@@ -80,23 +81,25 @@ class BatchParser:
         """Return how many sentences of at most so many words make a batch."""
         return self._room.sentences(n_words)
 
-    def parse(self, sentences: Sequence[Sequence[str]]) -> TreeArrays:
-        """Parse a batch of sentences, the longest first, none empty."""
-        numbers = self._words.numbers(sentences)
+    def read(self, sentences: Sequence[Sequence[str]]) -> WordNumbers:
+        """Return the words of a batch as numbers, which the device has no part in."""
+        return self._words.numbers(sentences)
+
+    def parse(self, sentences: Sequence[Sequence[str]], numbers: WordNumbers) -> Work[TreeArrays]:
+        """Parse a batch of sentences that were read, the longest first, none empty."""
         n_words, size = len(sentences[0]), len(sentences)
-        with torch.no_grad():
-            words = self._words.batch(numbers, n_words)
-            found, begin = [], 0
-            for family in self._families:
-                end = begin + len(family.products)
-                own = words._replace(states=words.states[begin:end])
-                found.append(family.find(own, n_words, self._pruning))
-                begin = end
-            table = self._table(found, sentences, size)
-            log_prob = _log_probabilities(found).double().cpu().numpy() + self._words.log_probabilities(
-                numbers
-            )
-            return self._trees(found[0], table, log_prob.tolist())
+        words, log_words = self._words.batch(numbers, n_words), self._words.log_probabilities(numbers)
+        found, begin = [], 0
+        for family in self._families:
+            end = begin + len(family.products)
+            own = words._replace(states=words.states[begin:end])
+            found.append((yield from family.find(own, n_words, self._pruning)))
+            begin = end
+        table = self._table(found, sentences, size)
+        yield Pause(self._device)
+        nodes = self._nodes(found[0], table, size)
+        yield Pause(self._device)
+        return _here(*nodes, _log_probabilities(found), log_words)
 
     def _table(self, found: list[Found], sentences: Sequence[Sequence[str]], size: int) -> torch.Tensor:
         """Return the posteriors of labels over spans under the product of all."""
@@ -119,7 +122,10 @@ class BatchParser:
             weights = torch.cat([weights * (1 - own), own[None]])
         return product(tables, weights)
 
-    def _trees(self, found: Found, table: torch.Tensor, log_prob: list[float]) -> TreeArrays:
+    def _nodes(
+        self, found: Found, table: torch.Tensor, size: int
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return each tree's first node, and of the nodes labels, parents and posteriors."""
         f = found.forest
         least = max(self._pruning.fine, 1e-30)
         item, edge, root = (
@@ -129,21 +135,16 @@ class BatchParser:
         choice = best_trees(f, self._labels[0], table, possible, root > 0, self._penalty)
         symbol = f.symbol[choice.item]
         first = self._first_label[symbol]
-        count = self._first_label[symbol + 1] - first
-        row, number = expanded(first, count)
-        label = self._label_number[number]
-        posterior = table[choice.sentence[row], f.cell[choice.item[row]], label]
-        # How many items with labels stand right under each; within a chain there is one child.
-        below = torch.zeros(f.n_items + 1, dtype=torch.int64, device=label.device)
-        below.index_add_(0, choice.above[count > 0], torch.ones_like(choice.above[count > 0]))
-        last = number == (first + count - 1)[row]
-        is_tag = choice.item[row] < f.level[1]
-        children = torch.where(last, torch.where(is_tag, 0, below[choice.item[row]]), 1)
-        bounds = torch.searchsorted(
-            choice.sentence[row], torch.arange(len(log_prob) + 1, device=label.device)
-        )
-        values = posterior.double().cpu().numpy()
-        return TreeArrays(bounds.tolist(), label.tolist(), children.tolist(), values, log_prob)
+        row, number = expanded(first, self._first_label[symbol + 1] - first)
+        item, label = choice.item[row], self._label_number[number]
+        posterior = table[choice.sentence[row], f.cell[item], label]
+        # The last node of a chain stands above what is right under the item; within a chain there is one child.
+        nodes = torch.arange(len(row), device=label.device)
+        last = torch.full((f.n_items + 1,), -1, device=label.device)
+        last.scatter_reduce_(0, item, nodes, "amax")
+        parent = torch.where(number == first[row], last[choice.above[row]], nodes - 1)
+        bounds = torch.searchsorted(choice.sentence[row], torch.arange(size + 1, device=label.device))
+        return bounds, label, parent, posterior
 
 
 def _log_probabilities(found: list[Found]) -> torch.Tensor:
@@ -151,3 +152,17 @@ def _log_probabilities(found: list[Found]) -> torch.Tensor:
     logs = torch.stack([one.log_total + each.log_ratio for one in found for each in one.posteriors])
     count = logs.isfinite().sum(0).clamp(min=1)
     return torch.logsumexp(torch.nan_to_num(logs, nan=-torch.inf), 0) - count.log()
+
+
+def _here(
+    bounds: torch.Tensor, label: torch.Tensor, parent: torch.Tensor, posterior: torch.Tensor, logs: torch.Tensor,
+    log_words: npt.NDArray[np.float64],
+) -> TreeArrays:  # fmt: skip
+    """Bring trees here, in one piece."""
+    whole = [one.to(torch.int32) for one in (bounds, label, parent)]
+    parts = [*whole, *(one.float().view(torch.int32) for one in (posterior, logs))]
+    values = torch.cat(parts).cpu().numpy()
+    first, number, above, sure, log = np.split(values, np.cumsum([len(one) for one in parts])[:-1])
+    return TreeArrays(
+        first, number, above, sure.view(np.float32), log.view(np.float32).astype(np.float64) + log_words
+    )

@@ -7,7 +7,7 @@ of two of its symbols, and a phrase over a tag counts as a rule whose right chil
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,32 +17,51 @@ from gramian.grammar import LPCFG
 from gramian.grammar.lpcfg import CoarseRules
 
 _LEAST = 1e-30  # a rule's coarse weight, where it divides
+SUMS_TOGETHER = 256  # there is a whole number of so many
+_ALIGNED = 8  # symbols: with whole numbers of these, products of matrices are fast
+
 Floats = npt.NDArray[np.float32]
+Longs = npt.NDArray[np.int64]
+
+
+class Sums(NamedTuple):
+    """Pairs of symbols whose values are multiplied, and what their products give; some at the end count for nothing."""
+
+    one: torch.Tensor  # (n_pairs,)
+    other: torch.Tensor
+    weight: torch.Tensor  # (n_pairs, n_given)
+
+
+class RuleRows(NamedTuple):
+    """Rules ordered by parents, binary ones, then unary ones, whose right child is -1."""
+
+    first: torch.Tensor  # (n_phrases + 1,): a parent's binary rules
+    unary_first: torch.Tensor  # (n_phrases + 1,)
+    left: torch.Tensor
+    right: torch.Tensor
+    weight: torch.Tensor
+    rule: torch.Tensor  # their numbers in the grammar
 
 
 class CoarseTensors(NamedTuple):
-    """Rules without states, by the pairs of symbols that may stand side by side."""
+    """Rules without states: for sums of products, and one by one."""
 
     n_symbols: int
     n_phrases: int
-    lefts: torch.Tensor  # (n_lefts,) symbols that are left children
-    rights: torch.Tensor
-    weight: torch.Tensor  # (n_lefts * n_rights, n_phrases) of rules
+    n_left_sums: int  # of `down`: those that are for left children
     unary: torch.Tensor  # (n_tags, n_phrases)
-    root: torch.Tensor  # (n_symbols,)
-    pair_left: torch.Tensor  # (n_pairs,) the symbols of pairs that have rules
-    pair_right: torch.Tensor
-    pair_weight: torch.Tensor  # (n_pairs, n_phrases) of rules
-    pair_is_left: torch.Tensor  # (n_pairs, n_symbols): one where a symbol is a pair's left, or its right one
-    pair_is_right: torch.Tensor
-    pair_first: torch.Tensor  # (n_symbols * n_symbols + 1,): a pair's rules
-    rule_parent: torch.Tensor  # of rules ordered by pair
+    root: torch.Tensor  # (n_columns,): symbols, filled up
+    up: Sums  # left and right children, for their parents
+    down: Sums  # parents and right children, for left ones; then parents and left children, for right ones
+    pair_first: torch.Tensor  # (n_columns * n_columns + 1,): the rules of a left and a right child
+    rule_parent: torch.Tensor  # of rules ordered by their children
     rule_weight: torch.Tensor
     rule: torch.Tensor  # their numbers in the grammar
     unary_first: torch.Tensor  # (n_tags + 1,): a tag's rules
     unary_parent: torch.Tensor
     unary_weight: torch.Tensor
     unary_rule: torch.Tensor
+    by_parent: RuleRows
 
 
 class ProductTensors(NamedTuple):
@@ -59,35 +78,52 @@ class ProductTensors(NamedTuple):
 
 def coarse_tensors(grammar: LPCFG, device: torch.device) -> CoarseTensors:
     """Return the rules of a grammar without states."""
-    g, n = grammar, grammar.n_symbols
+    g, n = grammar, -(-grammar.n_symbols // _ALIGNED) * _ALIGNED
     coarse = g.coarse
     parent, left, right = g.binary_rules.T.astype(np.int64)
-    lefts, rights = np.unique(left), np.unique(right)
-    if not len(left):
-        lefts = rights = np.zeros(1, np.int64)  # a pair without rules
-    row = np.searchsorted(lefts, left) * len(rights) + np.searchsorted(rights, right)
-    weight = np.zeros((len(lefts) * len(rights), g.n_phrases), np.float32)
-    np.add.at(weight, (row, parent), coarse.binary)
-    pairs, number = np.unique(left * n + right, return_inverse=True)
-    pair_weight = np.zeros((len(pairs), g.n_phrases), np.float32)
-    np.add.at(pair_weight, (number, parent), coarse.binary)
-    one_hot = np.eye(n, dtype=np.float32)
-    unary = np.zeros((n - g.n_phrases, g.n_phrases), np.float32)
+    n_parents = -(-g.n_phrases // _ALIGNED) * _ALIGNED
+    up = _sums(left, right, parent, coarse.binary, n_parents)
+    from_right, from_left = (
+        _sums(parent, sister, child, coarse.binary, n) for sister, child in ((right, left), (left, right))
+    )
+    down = [np.concatenate([from_right[place], from_left[place]]) for place in (0, 1, 2)]
+    unary = np.zeros((g.n_symbols - g.n_phrases, g.n_phrases), np.float32)
     over, tag = g.unary_rules.T.astype(np.int64)
     np.add.at(unary, (tag - g.n_phrases, over), coarse.unary)
-    order = np.lexsort((parent, right, left))
-    pair = (left * n + right)[order]
-    unary_order = np.lexsort((over, tag))
-    arrays = (
-        lefts, rights, weight, unary, coarse.root.astype(np.float32),
-        pairs // n, pairs % n, pair_weight, one_hot[pairs // n], one_hot[pairs % n],
-        np.searchsorted(pair, np.arange(n * n + 1)), parent[order], coarse.binary[order].astype(np.float32), order,
-        np.searchsorted(tag[unary_order], np.arange(g.n_phrases, n + 1)), over[unary_order],
-        coarse.unary[unary_order].astype(np.float32), unary_order + len(parent),
+    order, unary_order = np.lexsort((parent, right, left)), np.lexsort((over, tag))
+    rows, unary_rows = np.lexsort((right, left, parent)), np.lexsort((tag, over))
+    phrases = np.arange(g.n_phrases + 1)
+
+    def sent(array: npt.NDArray[Any]) -> torch.Tensor:
+        if array.dtype == np.float64:
+            array = array.astype(np.float32)
+        return torch.from_numpy(np.ascontiguousarray(array)).to(device)
+
+    by_parent = RuleRows(
+        sent(np.searchsorted(parent[rows], phrases)), sent(len(rows) + np.searchsorted(over[unary_rows], phrases)),
+        sent(np.concatenate([left[rows], tag[unary_rows]])), sent(np.concatenate([right[rows], np.full(len(tag), -1)])),
+        sent(np.concatenate([coarse.binary[rows], coarse.unary[unary_rows]])),
+        sent(np.concatenate([rows, unary_rows + len(rows)])),
     )  # fmt: skip
     return CoarseTensors(
-        n, g.n_phrases, *(torch.from_numpy(np.ascontiguousarray(one)).to(device) for one in arrays)
-    )
+        g.n_symbols, g.n_phrases, len(from_right[0]), sent(unary), sent(np.pad(coarse.root, (0, n - g.n_symbols))),
+        Sums(*(sent(one) for one in up)), Sums(*(sent(one) for one in down)),
+        sent(np.searchsorted((left * n + right)[order], np.arange(n * n + 1))), sent(parent[order]), sent(coarse.binary[order]),
+        sent(order), sent(np.searchsorted(tag[unary_order], np.arange(g.n_phrases, g.n_symbols + 1))), sent(over[unary_order]),
+        sent(coarse.unary[unary_order]), sent(unary_order + len(parent)), by_parent,
+    )  # fmt: skip
+
+
+def _sums(
+    one: Longs, other: Longs, given: Longs, weight: npt.NDArray[np.floating], n_given: int
+) -> tuple[Longs, Longs, Floats]:
+    """Return the pairs of symbols of rules, and the weights of what they give."""
+    pairs, number = np.unique(np.stack([one, other]), axis=1, return_inverse=True)
+    missing = -pairs.shape[1] % SUMS_TOGETHER or (SUMS_TOGETHER if not pairs.shape[1] else 0)
+    pairs = np.pad(pairs, ((0, 0), (0, missing)))
+    table = np.zeros((pairs.shape[1], n_given), np.float32)
+    np.add.at(table, (number.ravel(), given), weight)
+    return pairs[0], pairs[1], table
 
 
 def product_tensors(grammar: LPCFG, coarse: CoarseRules, device: torch.device) -> ProductTensors:

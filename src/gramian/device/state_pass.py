@@ -80,8 +80,9 @@ def state_posteriors(
     left, right = f.edge_left[places.edge], f.edge_right[places.edge]
     numbers = torch.arange(n_items, device=left.device)
     first_place = places.first[torch.searchsorted(f.edge_parent, numbers)]
+    edge_level = f.edge_level()
     for level in range(1, f.n_words + 1):
-        items, edges = _part(f.level, level), _part(f.edge_level, level)
+        items, edges = _part(f.level, level), _part(edge_level, level)
         if edges.start == edges.stop:
             continue
         here = _part(places.bound, level)
@@ -172,7 +173,7 @@ def _by_kernels(
     numbers = torch.arange(n_items + 2, device=edge_first.device)
     uses: list[torch.Tensor] = []
     for child in (f.edge_left, f.edge_right):
-        order = torch.argsort(child, stable=True)
+        order = torch.argsort(child.to(torch.int32), stable=True)
         uses += [torch.searchsorted(child[order], numbers), order]
     edge = torch.empty_like(weight)
     for level in range(f.n_words, -1, -1):
@@ -228,7 +229,7 @@ def _places(grammar: ProductTensors, f: BatchForest) -> _Places:
     count = grammar.first[f.edge_rule + 1] - first
     edge, product = expanded(first, count)
     begin = torch.cat([count.new_zeros(1), count.cumsum(0)])
-    return _Places(begin, begin[torch.tensor(f.edge_level, device=begin.device)].tolist(), edge, product)
+    return _Places(begin, begin[torch.tensor(f.edge_level(), device=begin.device)].tolist(), edge, product)
 
 
 def _uses(f: BatchForest, places: _Places, child: torch.Tensor) -> _Uses:

@@ -121,28 +121,6 @@ def _down_kernel(
         tl.store(edge_posterior + edge, own * tl.load(weight + edge) * mass)
 
 
-@triton.jit(do_not_specialize=["first_item", "n_edges"])
-def _choice_kernel(
-    first_item, edge_first, left, right, possible, total, choice, n_edges, EDGES: tl.constexpr
-):
-    item = first_item + tl.program_id(0)
-    begin, end = tl.load(edge_first + item), tl.load(edge_first + item + 1)
-    none = begin * 0 + n_edges
-    best, chosen = float("-inf"), none
-    for low in range(begin, end, EDGES):
-        edge = low + tl.arange(0, EDGES)
-        there = edge < end
-        one, other = tl.load(left + edge, mask=there, other=0), tl.load(right + edge, mask=there, other=0)
-        there = there & (tl.load(possible + edge, mask=there, other=0) != 0)
-        value = tl.where(there, tl.load(total + one) + tl.load(total + other), float("-inf"))
-        most = tl.max(value, 0)
-        first = tl.min(tl.where(there & (value == most), edge, none), 0)
-        chosen = tl.where(most > best, first, chosen)
-        best = tl.maximum(best, most)
-    tl.store(choice + item, chosen)
-    tl.store(total + item, tl.load(total + item) + best)
-
-
 def upwards(items: slice, *given: torch.Tensor) -> None:
     """Fill the vectors of the items of a level; the arguments are those of the kernel."""
     n_states = given[8].shape[1]
@@ -160,13 +138,4 @@ def downwards(items: slice, *given: torch.Tensor) -> None:
         grid = (items.stop - items.start,)
         _down_kernel[grid](
             items.start, *given, n_states, RANK=_RANK, STATES=triton.next_power_of_2(n_states), num_warps=1
-        )
-
-
-def choose(items: slice, edge_first: torch.Tensor, *given: torch.Tensor) -> None:
-    """Choose the best edge of the items of a level; `total` has their own scores, and leaves with those of all below."""
-    n_edges = len(given[0])
-    if items.start < items.stop:
-        _choice_kernel[(items.stop - items.start,)](
-            items.start, edge_first, *given, n_edges, EDGES=32, num_warps=1
         )

@@ -16,6 +16,7 @@ from gramian.chart.label_table import label_table
 from gramian.device.batch_forest import BatchForest, likely_forest
 from gramian.device.dense_chart import fill_chart
 from gramian.device.grammar_tensors import coarse_tensors, product_tensors
+from gramian.device.pause import Pause, Work, finished
 from gramian.device.state_pass import StatePosteriors, state_posteriors
 from gramian.grammar import LPCFG
 from gramian.torch_device import find_device
@@ -23,6 +24,7 @@ from gramian.torch_device import find_device
 _SHARE = 0.4  # of a GPU's free memory that a batch may take
 _MOST_BYTES = 1 << 30  # elsewhere
 _MOST_SENTENCES = 4096
+_NEGLIGIBLE = 1e-3  # of the posterior that an item needs: what may be left out of its sum
 
 
 class WordTensors(NamedTuple):
@@ -53,13 +55,15 @@ class Family:
         self.coarse = coarse_tensors(first, device)
         self.products = [product_tensors(one, first.coarse, device) for one in grammars]
 
-    def find(self, words: WordTensors, n_words: int, pruning: Pruning) -> Found:
+    def find(self, words: WordTensors, n_words: int, pruning: Pruning) -> Work[Found]:
         """Return the forest of a batch, of sentences of at most `n_words` words."""
         size, n_tags = len(words.lengths), self.coarse.n_symbols - self.n_phrases
         cells = words.place * n_tags + words.tag
         emission = words.score.new_zeros(size * n_words * n_tags)
         emission[cells] = words.score
-        chart = fill_chart(self.coarse, emission.view(size, n_words, n_tags), words.lengths)
+        least = _NEGLIGIBLE * pruning.item
+        chart = fill_chart(self.coarse, emission.view(size, n_words, n_tags), words.lengths, least)
+        yield Pause(self.device)
         forest = likely_forest(self.coarse, chart, pruning)
         entry_at = torch.zeros(len(emission), dtype=torch.int64, device=self.device)
         entry_at[cells] = words.entry
@@ -67,6 +71,7 @@ class Family:
         place = forest.sentence[tags] * n_words + forest.start[tags]
         entry = entry_at[place * n_tags + forest.symbol[tags] - self.n_phrases]
         found = []
+        yield Pause(self.device)
         for products, states in zip(self.products, words.states, strict=True):
             found.append(state_posteriors(products, forest, states[entry], size))
         return Found(forest, found, chart.log_total)
@@ -84,16 +89,15 @@ class Room:
 
     def __init__(self, grammars: Sequence[LPCFG], device: torch.device) -> None:
         self._n_symbols = max(one.n_symbols for one in grammars)
-        self._n_pairs = max(len(np.unique(one.binary_rules[:, 1:], axis=0)) for one in grammars)
+        self._n_pairs = max(3 * len(one.binary_rules) // 2 for one in grammars)
         self._states = sum(int(one.n_states.max()) for one in grammars)
         free = torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else 0
-        self._bytes, self._all_pairs = max(_MOST_BYTES, _SHARE * free), not free
+        self._bytes = max(_MOST_BYTES, _SHARE * free)
 
     def sentences(self, n_words: int) -> int:
         """Return how many sentences of at most so many words make a batch."""
         cells = n_words * (n_words + 1) // 2
-        pairs = 8 * n_words * self._n_symbols**2 if self._all_pairs else 6 * cells * self._n_pairs
-        each = pairs + 64 * cells * self._n_symbols + 800 * cells * self._states
+        each = 16 * n_words * self._n_pairs + 64 * cells * self._n_symbols + 800 * cells * self._states
         return max(1, min(_MOST_SENTENCES, int(self._bytes // each)))
 
 
@@ -164,7 +168,7 @@ class TorchBackend:
         )  # fmt: skip
         lengths, place, tag, score, entry = (torch.from_numpy(one).to(self._device) for one in arrays)
         given = WordTensors(lengths, place, tag, score, entry, tables)
-        found = self._family.find(given, n, pruning)
+        found = finished(self._family.find(given, n, pruning))
         return _taken_apart(self, found, len(batch))
 
 

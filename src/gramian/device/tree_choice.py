@@ -75,15 +75,16 @@ def best_trees(
     n_edges = len(f.edge_parent)
     choice = torch.full((f.n_items,), n_edges, device=score.device)
     if has_kernels(score):
-        from gramian.device.state_pass_gpu import choose
+        from gramian.device.tree_choice_gpu import choose
 
         numbers = torch.arange(f.n_items + 1, device=score.device)
         edge_first, possible = torch.searchsorted(f.edge_parent, numbers), edge_possible.to(torch.uint8)
         for level in range(1, f.n_words + 1):
             items = slice(*f.level[level : level + 2])
             choose(items, edge_first, f.edge_left, f.edge_right, possible, total, choice)
-    for level in range(1, 0 if has_kernels(score) else f.n_words + 1):
-        items, edges = slice(*f.level[level : level + 2]), slice(*f.edge_level[level : level + 2])
+    edge_level = [] if has_kernels(score) else f.edge_level()
+    for level in range(1, len(edge_level) - 1):
+        items, edges = slice(*f.level[level : level + 2]), slice(*edge_level[level : level + 2])
         parent = f.edge_parent[edges] - items.start
         value = total[f.edge_left[edges]] + total[f.edge_right[edges]]
         value = torch.where(edge_possible[edges], value, -torch.inf)
@@ -101,24 +102,31 @@ def best_trees(
     root = torch.full((len(table),), f.n_items, device=score.device).scatter_reduce_(
         0, sentence, number, "amin"
     )
-    return _collected(f, labels, choice, root[root < f.n_items])
+    return _collected(f, labels, choice, root)
 
 
 def _collected(f: BatchForest, labels: LabelTensors, choice: torch.Tensor, root: torch.Tensor) -> Choice:
     """Walk down from the roots, and bring what is met into the order of trees."""
-    n_edges = len(f.edge_parent)
-    above = torch.full((f.n_items + 1,), -1, device=choice.device)
-    above[root] = f.n_items
-    has_label = labels.has.any(1)
+    n_items, n_edges = f.n_items, len(f.edge_parent)
+    above = torch.full(
+        (n_items + 2,), -1, device=choice.device
+    )  # behind nothing, a place for what is not met
+    above[root] = n_items
+    numbers, labelled = torch.arange(n_items, device=choice.device), labels.has.any(1)[f.symbol]
+    left, right = (torch.cat([one, one.new_full((1,), n_items + 1)]) for one in (f.edge_left, f.edge_right))
     for level in range(f.n_words, 0, -1):
         items = slice(*f.level[level : level + 2])
-        met = (above[items] >= 0).nonzero()[:, 0] + items.start
-        edge = choice[met]
-        met, edge = met[edge < n_edges], edge[edge < n_edges]
-        upper = torch.where(has_label[f.symbol[met]], met, above[met])
-        above[f.edge_left[edge]] = upper
-        above[f.edge_right[edge]] = upper
-    met = (above[:-1] >= 0).nonzero()[:, 0]
+        if has_kernels(choice):
+            from gramian.device.tree_choice_gpu import walk
+
+            walk(items, choice, f.edge_left, f.edge_right, labelled, above)
+            continue
+        own = above[items]
+        edge = torch.where(own >= 0, choice[items], n_edges)
+        own = torch.where(labelled[items], numbers[items], own)
+        above[left[edge]] = own
+        above[right[edge]] = own
+    met = (above[:n_items] >= 0).nonzero()[:, 0]
     # Where an item begins, the widest comes first, and a tag last.
     n = f.n_words
     is_tag = (met < f.level[1]).long()

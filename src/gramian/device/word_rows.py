@@ -6,6 +6,7 @@ All words that the lexicon has states for lie there from the beginning; others a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -21,6 +22,7 @@ _MOST_ENTRIES = 1 << 21
 
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
 
 
 class ScoredWord(Protocol):
@@ -33,6 +35,14 @@ class ScoredWord(Protocol):
     @property
     def log_probability(self) -> float:
         """Of the word itself."""
+
+
+class WordNumbers(NamedTuple):
+    """The words of sentences, one after the other."""
+
+    flat: Longs
+    lengths: Longs  # (n_sentences,)
+    first: Longs  # (n_sentences,): where each begins
 
 
 class _Rows(NamedTuple):
@@ -99,32 +109,33 @@ class WordRows:
             [torch.cat(pair) for pair in zip(self._tables, new, strict=True)] if self._tables else new
         )
 
-    def numbers(self, sentences: Sequence[Sequence[str]]) -> list[list[int]]:
+    def numbers(self, sentences: Sequence[Sequence[str]]) -> WordNumbers:
         """Return the numbers of the words of sentences; words that come for the first time are looked up."""
         if len(self._tables[0]) > _MOST_ENTRIES:
             self._begin()
         elsewhere, initial = self._numbers
-        found = [list(map(elsewhere.get, words)) for words in sentences]
-        new: list[ScoredWord] = []
-        for row, words in zip(found, sentences, strict=True):
-            row[0] = initial.get(words[0])
-            if None in row:
-                for place, number in enumerate(row):
-                    if number is None:
-                        row[place] = self._number(words[place], place == 0, new)
-        if new:
-            self._add_words(new)
-        return found  # type: ignore[return-value]
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        first = np.cumsum(lengths) - lengths
+        flat = list(map(elsewhere.get, chain.from_iterable(sentences)))
+        for place, words in zip(first.tolist(), sentences, strict=True):
+            flat[place] = initial.get(words[0])
+        if None in flat:
+            self._add_words(flat, sentences, first)
+        return WordNumbers(np.array(flat, np.int64), lengths, first)
 
-    def _number(self, word: str, initial: bool, new: list[ScoredWord]) -> int:
-        known = self._numbers[initial]
-        number = known.get(word)
-        if number is None:
-            number = known[word] = len(self._logs) + len(new)
-            new.append(self._look_up(word, initial))
-        return number
-
-    def _add_words(self, words: list[ScoredWord]) -> None:
+    def _add_words(self, flat: list[int | None], sentences: Sequence[Sequence[str]], first: Longs) -> None:
+        """Look up the words that have no numbers in `flat`, and fill these in."""
+        spelt, beginnings = list(chain.from_iterable(sentences)), set(first.tolist())
+        words: list[ScoredWord] = []
+        for place in [place for place, number in enumerate(flat) if number is None]:
+            initial, word = place in beginnings, spelt[place]
+            known = self._numbers[initial]
+            if word not in known:
+                known[word] = len(self._logs) + len(words)
+                words.append(self._look_up(word, initial))
+            flat[place] = known[word]
+        if not words:
+            return
         count = np.array([len(word.scores.tags) for word in words])
         tag = np.concatenate([word.scores.tags for word in words]).astype(np.int64)
         score = np.concatenate([word.scores.coarse for word in words]).astype(np.float32)
@@ -138,18 +149,15 @@ class WordRows:
         self._add(count, _Rows(tag, score, tables))
         self._logs = np.concatenate([self._logs, [word.log_probability for word in words]])
 
-    def log_probabilities(self, numbers: Sequence[Sequence[int]]) -> list[float]:
+    def log_probabilities(self, numbers: WordNumbers) -> Doubles:
         """Return of each sentence the sum of its words' log-probabilities."""
-        lengths = np.array([len(row) for row in numbers])
-        flat = self._logs[np.concatenate([np.array(row) for row in numbers])]
-        return np.add.reduceat(flat, np.cumsum(lengths) - lengths).tolist()
+        return np.add.reduceat(self._logs[numbers.flat], numbers.first)
 
-    def batch(self, numbers: Sequence[Sequence[int]], n_words: int) -> WordTensors:
+    def batch(self, numbers: WordNumbers, n_words: int) -> WordTensors:
         """Return sentences of at most `n_words` words, as numbers, with the entries of their words."""
-        lengths = np.array([len(row) for row in numbers])
-        row = np.repeat(np.arange(len(numbers)), lengths)
-        place = row * n_words + np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        flat = np.concatenate([np.array(one) for one in numbers])
+        flat, lengths, start = numbers
+        row = np.repeat(np.arange(len(lengths)), lengths)
+        place = row * n_words + np.arange(len(row)) - np.repeat(start, lengths)
         number, place_, lengths_ = (torch.from_numpy(one).to(self._device) for one in (flat, place, lengths))
         first = self._first[number]
         word, entry = expanded(first, self._first[number + 1] - first)

@@ -1,4 +1,4 @@
-"""Sentences by the thousand on a device: batches by length, trees built here while the device works at the next batch.
+"""Sentences by the thousand on a device: batches by length, trees built here while the device works at the next sentences.
 
 Models whose experts know labels over spans run there from tokens to trees. Where a span CRF or a reranker must see forests, or more than
 the best tree is asked for, the device fills the charts and the rest is done here. Whatever has no tree under the usual pruning goes to
@@ -7,48 +7,46 @@ the best tree is asked for, the device fills the charts and the rest is done her
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from itertools import islice
-from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
 
 from gramian.chart.backend import ChartInput
 from gramian.chart.chart_parser import ChartParser
 from gramian.chart.combine import WeightedExpert
+from gramian.chart.constraints import Constraints
 from gramian.chart.decode import DECODERS
 from gramian.chart.label_table import label_table
 from gramian.device.batch_parser import BatchParser, DeviceNet, TreeArrays
 from gramian.device.net_labels import NetLabels
+from gramian.device.pause import Work
 from gramian.device.torch_backend import TorchBackend
 from gramian.device.word_rows import WordRows
 from gramian.grammar.lexicon import joined
-from gramian.io.machine import without_cycle_search
 from gramian.neural.label_expert import LabelExpert
+from gramian.parsing.batch_results import BatchResults
 from gramian.parsing.calibration import Calibration
 from gramian.parsing.fallbacks import Attempts, Request
+from gramian.parsing.limits import Limits
 from gramian.parsing.result import ParseResult, Reranker, read_result
-from gramian.parsing.sentences import ReadSentence
+from gramian.parsing.sentences import Constrained, ReadSentence, Sentence, read_sentence
+from gramian.parsing.tokenise import Token
 from gramian.parsing.words import WordTable
 from gramian.torch_device import find_device
-from gramian.trees import Tree
-from gramian.trees.tree import phrase, preterminal
 
 if TYPE_CHECKING:
     from gramian.parsing.parser import Parser
 
-_AHEAD = 8192  # sentences that are put in order by length
+_FIRST, _AHEAD = 2048, 8192  # sentences that are put in order by length: of the first, and at most
 _FORESTS = 256  # the same where forests come back
 _PADDING = 1.15  # how much longer than the shortest the longest sentence of a batch may be
 
 Read: TypeAlias = tuple[Request, ReadSentence]
-_leaf = lru_cache(maxsize=1 << 17)(preterminal)
+Item: TypeAlias = ReadSentence | Read
+"""A sentence of which nothing special is wanted, or one with what is wanted of it."""
+Cut: TypeAlias = Callable[[str], Sequence[Token]]
+Ask: TypeAlias = Callable[[ReadSentence, Constraints | None], Request]
 
 
 def on_device(
@@ -109,56 +107,69 @@ class DeviceParsing:
         self._attempts, self._chart, self._whole = attempts, chart, whole
         self._calibration, self._reranker = calibration, reranker
 
-    def parse(self, requests: Iterable[Read]) -> Iterator[ParseResult]:
-        """Parse sentences as they come; results come in the same order."""
-        source = iter(requests)
-        with ThreadPoolExecutor(1, thread_name_prefix="gramian") as executor:
-            waiting: deque[_Chunk] = deque()
-            try:
-                while True:
-                    if len(waiting) < 2 and (chunk := list(islice(source, self._chunk_size))):
-                        waiting.append(_Chunk(self, chunk, executor))
-                        continue
-                    if not waiting:
-                        return
-                    yield from waiting.popleft().results()
-            finally:
-                executor.shutdown(wait=True, cancel_futures=True)
+    def parse(self, sentences: Iterable[Sentence], cut: Cut, ask: Ask) -> Iterator[ParseResult]:
+        """Parse sentences as they come; results come in the same order.
+
+        While the device works at some sentences, the results of those before are built and given out, and the next are read.
+
+        Parameters
+        ----------
+        sentences : iterable
+        cut : callable
+            How text is cut into words.
+        ask : callable
+            Takes a sentence that was read, and constraints, and returns what is wanted of it.
+        """
+        wanted = ask(ReadSentence([], None, None), None)
+        is_plain = self._whole is not None and wanted.k == 1 and wanted.decoder == DECODERS[0]
+
+        def read(sentence: Sentence) -> Item:
+            if isinstance(sentence, Constrained):
+                own = read_sentence(sentence.sentence, cut)
+                return ask(own, sentence.constraints), own
+            own = read_sentence(sentence, cut)
+            return own if is_plain and own.given is None else (ask(own, None), own)
+
+        source, most = map(read, sentences), self._chunk_size
+        size = min(_FIRST, most)
+        done: Iterator[ParseResult] = iter(())
+        ahead: list[Item] = []
+        while ahead := [*ahead, *islice(source, size - len(ahead))]:
+            chunk, ahead = _Chunk(self, ahead, ask), []
+            size = min(2 * size, most)
+            for pause in chunk.work(self.batches(chunk.items, wanted.limits)):
+                while not pause.is_over:
+                    if (result := next(done, None)) is not None:
+                        yield result
+                    elif len(ahead) < size and (item := next(source, None)) is not None:
+                        ahead.append(item)
+                    else:
+                        break
+            yield from done
+            done = chunk.results()
+        yield from done
 
     @property
     def _chunk_size(self) -> int:
         return _FORESTS if self._whole is None else _AHEAD
 
-    def one(self, read: Read) -> ParseResult:
+    def one(self, request: Request, read: ReadSentence) -> ParseResult:
         """Parse a sentence here."""
-        request, about = read
         result, _ = self._attempts.parse(request)
-        return self._finished(result, about)
+        return self._finished(result, read)
 
     def _finished(self, result: ParseResult, about: ReadSentence) -> ParseResult:
         sure = self._calibration.confidences(result.tree, result.confidences)
         return replace(result, confidences=sure, offsets=about.offsets)
 
-    def fits(self, request: Request) -> bool:
-        """Whether the limits let a sentence be parsed in one piece under the usual pruning."""
-        pruning = self._attempts.pruning
-        return bool(request.tokens) and (
-            request.limits.fit(pruning, len(request.tokens), self._attempts.n_rules) is pruning
-        )
-
-    def is_plain(self, request: Request) -> bool:
-        """Whether the whole model on the device can answer."""
-        wanted = request.k == 1 and request.decoder == DECODERS[0] and request.constraints is None
-        return self._whole is not None and wanted and request.given is None
-
-    def batches(self, requests: Sequence[Request]) -> list[list[int]]:
-        """Return numbers of sentences that make batches, the longest first."""
-        assert self._whole is not None
-        lengths = [len(one.tokens) for one in requests]
-        order = sorted(
-            (place for place, one in enumerate(requests) if self.is_plain(one) and self.fits(one)),
-            key=lambda place: -lengths[place],
-        )
+    def batches(self, items: Sequence[Item], limits: Limits) -> list[list[int]]:
+        """Return numbers of plain sentences that make batches, the longest first; what does not fit into limits is in none."""
+        if self._whole is None:
+            return []
+        lengths = [len(one.tokens) if isinstance(one, ReadSentence) else 0 for one in items]
+        fitting = {length for length in set(lengths) if length and self._fits(limits, length)}
+        order = [place for place, length in enumerate(lengths) if length in fitting]
+        order.sort(key=lengths.__getitem__, reverse=True)
         found: list[list[int]] = []
         room, longest = 0, 0
         for place in order:
@@ -171,33 +182,19 @@ class DeviceParsing:
             room -= 1
         return found
 
-    def trees(self, requests: Sequence[Request]) -> TreeArrays:
-        """Return the trees of a batch."""
-        assert self._whole is not None
-        return self._whole.parse([one.tokens for one in requests])
+    def _fits(self, limits: Limits, n_words: int) -> bool:
+        """Whether a sentence may be parsed in one piece under the usual pruning."""
+        pruning = self._attempts.pruning
+        return n_words > 0 and limits.fit(pruning, n_words, self._attempts.n_rules) is pruning
 
-    def from_trees(self, reads: Sequence[Read], found: TreeArrays) -> list[ParseResult | None]:
+    def results(self, reads: Sequence[ReadSentence], found: TreeArrays) -> BatchResults:
         """Return the results of a batch."""
         assert self._whole is not None
-        names = self._whole.labels.names
-        labels = [names[number] for number in found.label]
-        sure = _calibrated(self._calibration, np.array(found.n_children) == 0, found.posterior)
-        results: list[ParseResult | None] = []
-        with without_cycle_search():
-            for place, (request, about) in enumerate(reads):
-                first, last = found.first[place], found.first[place + 1]
-                if first == last:
-                    results.append(None)
-                    continue
-                tree = _tree(labels[first:last], found.n_children[first:last], request.tokens)
-                confidences = tuple(sure[first:last])
-                words, log_prob = tuple(request.tokens), found.log_prob[place]
-                results.append(ParseResult(tree, "parsed", log_prob, confidences, words, about.offsets))
-        return results
+        return BatchResults(found, reads, self._whole.labels.names, self._calibration)
 
     def from_forests(self, reads: Sequence[Read]) -> list[ParseResult | None]:
         """Return the results of sentences whose charts the device fills."""
-        fitting = [place for place, (request, _) in enumerate(reads) if self.fits(request)]
+        fitting = [place for place, (one, _) in enumerate(reads) if self._fits(one.limits, len(one.tokens))]
         attempts, inputs, logs = self._attempts, [], []
         for place in fitting:
             request = reads[place][0]
@@ -220,57 +217,51 @@ class DeviceParsing:
 
 
 class _Chunk:
-    """Sentences on their way: their batches are worked through in another thread."""
+    """Sentences on their way."""
 
-    def __init__(self, parsing: DeviceParsing, reads: list[Read], executor: ThreadPoolExecutor) -> None:
-        self._parsing, self._reads, self._began = parsing, reads, perf_counter()
-        requests = [request for request, _ in reads]
-        self._batches = [] if parsing._whole is None else parsing.batches(requests)
-        self._found: list[Future[TreeArrays]] = [
-            executor.submit(parsing.trees, [requests[place] for place in batch]) for batch in self._batches
-        ]
-        rest = set(range(len(reads))).difference(*self._batches)
-        self._rest = sorted(place for place in rest if not parsing.is_plain(requests[place]))
-        self._forests = executor.submit(parsing.from_forests, [reads[place] for place in self._rest])
+    def __init__(self, parsing: DeviceParsing, items: list[Item], ask: Ask) -> None:
+        self._parsing, self.items, self._ask = parsing, items, ask
+        # Of each sentence the results of its batch, and its place among them; or a result of its own.
+        self._found: list[BatchResults | ParseResult | None] = [None] * len(items)
+        self._place = [0] * len(items)
+
+    def work(self, batches: list[list[int]]) -> Work[None]:
+        """Let the device parse; while it works at a batch, the next one is read, and the one before put in order."""
+        whole, before = self._parsing._whole, None
+        words = [[self._read(place).tokens for place in batch] for batch in batches]
+        numbers = whole.read(words[0]) if whole and words else None
+        for place, sentences in enumerate(words):
+            assert whole is not None
+            assert numbers is not None
+            parsing = whole.parse(sentences, numbers)
+            pause = next(parsing)
+            if place + 1 < len(words):
+                numbers = whole.read(words[place + 1])
+            if before is not None:
+                self._keep(batches[place - 1], before)
+            yield pause
+            before = yield from parsing
+        if before is not None:
+            self._keep(batches[-1], before)
+        rest = [place for place, one in enumerate(self.items) if not isinstance(one, ReadSentence)]
+        asked: list[Read] = [self.items[place] for place in rest]  # type: ignore[misc]
+        for place, result in zip(rest, self._parsing.from_forests(asked), strict=True):
+            self._found[place] = result
+
+    def _read(self, place: int) -> ReadSentence:
+        one = self.items[place]
+        return one if isinstance(one, ReadSentence) else one[1]
+
+    def _keep(self, batch: list[int], found: TreeArrays) -> None:
+        results = self._parsing.results([self._read(place) for place in batch], found)
+        for number, place in enumerate(batch):
+            self._found[place], self._place[place] = results, number
 
     def results(self) -> Iterator[ParseResult]:
         """Yield the results in order."""
-        results: list[ParseResult | None] = [None] * len(self._reads)
-        for batch, future in zip(self._batches, self._found, strict=True):
-            own = self._parsing.from_trees([self._reads[place] for place in batch], future.result())
-            for place, result in zip(batch, own, strict=True):
-                results[place] = result
-        for place, result in zip(self._rest, self._forests.result(), strict=True):
-            results[place] = result
-        for place, result in enumerate(results):
-            yield self._parsing.one(self._reads[place]) if result is None else result
-
-
-def _tree(labels: Sequence[str], n_children: Sequence[int], words: Sequence[str]) -> Tree:
-    """Return the tree whose nodes come parents before children, left before right."""
-    position = len(words)
-    built: list[Tree] = []  # the last entries are the parts of what comes next, the leftmost on top
-    for place in range(len(labels) - 1, -1, -1):
-        count = n_children[place]
-        if count == 0:
-            position -= 1
-            built.append(_leaf(labels[place], words[position]))
-        else:
-            parts = tuple(built[: -count - 1 : -1])
-            del built[-count:]
-            built.append(phrase(labels[place], parts))
-    [tree] = built
-    return tree
-
-
-def _calibrated(
-    calibration: Calibration, is_tag: npt.NDArray[np.bool_], posteriors: npt.NDArray[np.float64]
-) -> list[float]:
-    values = posteriors.copy()
-    for curve, chosen in (
-        (calibration.phrases, ~is_tag & (values > 0)),
-        (calibration.tags, is_tag & (values > 0)),
-    ):
-        if curve is not None:
-            values[chosen] = curve(values[chosen])
-    return np.minimum(values, 1.0).tolist()
+        for item, found, place in zip(self.items, self._found, self._place, strict=True):
+            result = found.result(place) if isinstance(found, BatchResults) else found
+            if result is None:
+                asked = (self._ask(item, None), item) if isinstance(item, ReadSentence) else item
+                result = self._parsing.one(*asked)
+            yield result

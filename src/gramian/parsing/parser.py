@@ -208,7 +208,9 @@ class Parser:
         if isinstance(sentences, str):
             raise OptionError("sentences must be several, got one text; try: parse, or a list with one text")
         if self._on_device is not None:
-            return self._on_device.parse(self._request(one, None, k, decoder) for one in sentences)
+            return self._on_device.parse(
+                sentences, self.model.cut, partial(self._asked, k=k, decoder=decoder)
+            )
         return in_order(partial(self.parse, k=k, decoder=decoder), sentences, n_jobs)
 
     def parse_text(
@@ -339,17 +341,22 @@ class Parser:
         k: int = 1,
         decoder: str | None = None,
     ) -> tuple[Request, ReadSentence]:
-        if not 1 <= k <= MOST_TREES:
-            bound = f"at least 1, got {k}" if k < 1 else f"at most {MOST_TREES}, got {k}"
-            raise OptionError(f"k must be {bound}")
         if isinstance(sentence, Constrained):
             constraints = sentence.constraints
             sentence = sentence.sentence
         read = read_sentence(sentence, self.model.cut)
+        return self._asked(read, constraints, k, decoder), read
+
+    def _asked(
+        self, read: ReadSentence, constraints: Constraints | None, k: int, decoder: str | None
+    ) -> Request:
+        if not 1 <= k <= MOST_TREES:
+            bound = f"at least 1, got {k}" if k < 1 else f"at most {MOST_TREES}, got {k}"
+            raise OptionError(f"k must be {bound}")
         decoder = self.decoder if decoder is None else _known_decoder(decoder)
         deadline = Deadline.of(self.limits)
         what = read.tokens, read.given, self.limits, deadline, decoder, k, constraints
-        return Request(*what, self.recall_penalty), read
+        return Request(*what, self.recall_penalty)
 
 
 def _first_choice(reranker: Reranker, forest: Forest, words: Sequence[str]) -> Decoded | None:

@@ -58,10 +58,12 @@ def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[Token]] = token
         sentence = sentence.text
     if isinstance(sentence, str):
         sentence = cut(sentence)
-    tokens: list[str] = []
+    items = list(sentence)
+    plain = set(map(type, items)) <= {str}
+    tokens: list[str] = items if plain else []  # type: ignore[assignment]
     offsets: list[tuple[int, int]] = []
     given: dict[int, Mapping[str, float]] = {}
-    for item in sentence:
+    for item in () if plain else items:
         if isinstance(item, str):
             tokens.append(item)
         elif isinstance(item, Token):

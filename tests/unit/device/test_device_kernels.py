@@ -12,7 +12,7 @@ import pytest
 
 CODE = """
 import numpy as np
-from gramian.device import dense_chart, state_pass, tree_choice
+from gramian.device import batch_forest, dense_chart, state_pass, tree_choice
 from gramian.learn import EM
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
@@ -25,7 +25,7 @@ one, other = (EM(n_states=n, allocation="all", max_iter=2).fit(trees).model_ for
 parser = Parser(Model(one, others=(other,)), device="cpu")
 sentences = [list(tree.words) for tree in trees[:2]] + ["the cat with it sees a dog".split(), "it sees".split()]
 plain = list(parser.parse_many(sentences))
-for module in (dense_chart, state_pass, tree_choice):
+for module in (batch_forest, dense_chart, state_pass, tree_choice):
     module.has_kernels = lambda tensor: True
 kernels = list(parser.parse_many(sentences))
 assert [one.tree for one in plain] == [one.tree for one in kernels]

@@ -106,6 +106,29 @@ def test_batches_do_not_change_results(sentences, monkeypatch):
         np.testing.assert_allclose(one.confidences, other.confidences, atol=1e-4)
 
 
+def test_results_come_in_order_while_the_device_works(sentences, monkeypatch):
+    parser = Parser(Model(grammar()), pruning=EXACT, device="cpu")
+    monkeypatch.setattr("gramian.parsing.device_parsing._FIRST", 2)
+    monkeypatch.setattr("gramian.parsing.device_parsing._AHEAD", 8)
+    expected = list(parser.parse_many(sentences))
+    answers = iter(([False] * 5 + [True]) * 1000)  # each pause is long enough for some results and sentences
+    monkeypatch.setattr("gramian.device.pause.Pause.is_over", property(lambda self: next(answers)))
+    given = []
+
+    def asked():
+        for words in sentences:
+            given.append(words)
+            yield words
+
+    found = []
+    for result in parser.parse_many(asked()):
+        found.append(result)
+        assert len(given) - len(found) < 3 * 8
+    assert [one.words for one in found] == [tuple(one) for one in sentences]
+    assert [one.tree for one in found] == [one.tree for one in expected]
+    assert list(parser.parse_many([])) == []
+
+
 def test_what_the_device_does_not_parse_is_parsed_here():
     model = Model(grammar())
     odd = [[], ["cat", "cat", "cat"], [("the", "DT"), ("sees", "NN")], "the dog sleeps.", ["town"]]
