@@ -10,12 +10,14 @@ import numpy.typing as npt
 
 from gramian.io.bounded_cache import BoundedCache
 from gramian.neural import lstm_kernels as kernels
+from gramian.neural import span_layer_kernels
 from gramian.neural.encoder import Encoder
 from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Inventory
 
 Floats = npt.NDArray[np.float32]
 
 _ENDS = ("l0", "l0_reverse")  # how torch calls the two directions
+_NO_NOISE = np.zeros((0, 0, 0), np.uint8)
 _MOST_BYTES = 64 << 20  # of words that are remembered: some ten thousand
 
 
@@ -106,12 +108,13 @@ class SpanScorer:
         own, units = self._own, states.shape[1] // 2
         posts = np.concatenate([states[:-1, :units], states[1:, units:]], 1) @ self._posts
         hidden = own["right.bias"].shape[0]
-        spans = kernels.span_hidden(
-            np.ascontiguousarray(posts[:, :hidden]), posts[:, hidden:] + own["right.bias"], own["norm.weight"], own["norm.bias"]
-        )  # fmt: skip
+        left, right = np.ascontiguousarray(posts[:, :hidden]), posts[:, hidden:] + own["right.bias"]
+        layer = span_layer_kernels.forward(
+            left[None], right[None], own["norm.weight"], own["norm.bias"], _NO_NOISE, 0
+        )
         tags = np.maximum(states[1:-1] @ own["tag_hidden.weight"].T + own["tag_hidden.bias"], 0)
         return (
-            spans @ own["label.weight"].T + own["label.bias"],
+            layer[0][0] @ own["label.weight"].T + own["label.bias"],
             tags @ own["tag.weight"].T + own["tag.bias"],
         )
 
