@@ -105,9 +105,10 @@ class NeuralModel:
 
     def parse(self, words: Sequence[str]) -> Tree:
         """Return the tree with the most labels to be expected right, less those to be expected wrong."""
-        spans, tags = self.chains(words)
         n, membership = len(words), self.inventory.membership
-        gain = (spans @ membership - 0.5) @ membership.T
+        with one_blas_thread():
+            spans, tags = self.chains(words)
+            gain = (spans @ membership - 0.5) @ membership.T
         chain = gain.argmax(1)
         worth = gain[np.arange(len(gain)), chain]
         chain[worth <= 0] = -1
