@@ -1,4 +1,4 @@
-"""Numba kernels of the net's forward pass: LSTM states in both directions, and the hidden layer of spans.
+"""Numba kernels of the net's forward pass: LSTM states in both directions.
 
 A sentence's step is a product of a vector and a matrix that does not fit the first cache, so that reading the matrix is what takes
 time; rows are read four at a time. The hyperbolic tangent is a quotient of polynomials, right to 1e-6, since calls of the library's
@@ -117,31 +117,3 @@ def lstm_states(gates, first, forward, backward):
                     cell[unit] = keep * cell[unit] + enter * _tanh(gate[2 * units + unit])
                     state[unit] = leave * _tanh(cell[unit])
     return states
-
-
-@order_free_kernel
-def span_hidden(left, right, scale, shift):
-    """Return what the hidden layer says about each span, by width, then start, shape (n_cells, hidden).
-
-    `left` and `right` float32 (n + 1, hidden) are of fenceposts; their sum is brought to mean 0 and variance 1, scaled, shifted,
-    and cut at 0.
-    """
-    n, hidden = left.shape[0] - 1, left.shape[1]
-    out = np.empty((n * (n + 1) // 2, hidden), np.float32)
-    place = 0
-    for width in range(1, n + 1):
-        for start in range(n - width + 1):
-            row, one, other = out[place], left[start], right[start + width]
-            total = _F(0)
-            for unit in range(hidden):
-                row[unit] = one[unit] + other[unit]
-                total += row[unit]
-            mean = total / _F(hidden)
-            squares = _F(0)
-            for unit in range(hidden):
-                squares += (row[unit] - mean) * (row[unit] - mean)
-            factor = _F(1) / np.sqrt(squares / _F(hidden) + _F(1e-5))
-            for unit in range(hidden):
-                row[unit] = max(_F(0), (row[unit] - mean) * factor * scale[unit] + shift[unit])
-            place += 1
-    return out

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,10 +16,11 @@ import numpy.typing as npt
 import torch
 from torch import nn
 from torch.nn.functional import dropout
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.span_inventory import BOUNDARY, PADDING, Example, Inventory
+from gramian.neural.span_layer import span_layer
 from gramian.neural.span_tree_crf import log_partition
 
 if TYPE_CHECKING:
@@ -214,21 +214,14 @@ class SpanNet(nn.Module):  # type: ignore[misc]
         """Score all spans and tags of a batch."""
         learning = self.learning
         inputs = self._inputs(batch)
-        packed_lengths = batch.lengths + 2
+        drop = learning.recurrent_dropout if self.training else 0.0
         for layer in self.lstm:
-            inputs = self._locked(inputs, learning.dropout)
-            packed = pack_padded_sequence(inputs, packed_lengths, batch_first=True)
-            drop = learning.recurrent_dropout if self.training else 0.0
-            inputs, _ = pad_packed_sequence(_run(layer, packed, drop), batch_first=True)
+            inputs = _run(layer, self._locked(inputs, learning.dropout), batch.lengths + 2, drop)
         inputs = self._locked(inputs, learning.dropout)
         units = inputs.shape[-1] // 2
         posts = torch.cat([inputs[:, :-1, :units], inputs[:, 1:, units:]], -1)
         left, right = self.left(posts), self.right(posts)
-        # All pairs of fenceposts, then those that are spans: sums go back to fenceposts in a fixed order.
-        n = inputs.shape[1] - 2
-        pairs = (left.unsqueeze(2) + right.unsqueeze(1)).flatten(1, 2)
-        spans = self.norm(pairs.index_select(1, _span_pairs(n).to(pairs.device))).relu()
-        spans = dropout(spans, learning.hidden_dropout, self.training)
+        spans = span_layer(left, right, self.norm, learning.hidden_dropout if self.training else 0.0)
         tags = self.tag_hidden(inputs[:, 1:-1]).relu()
         return Scores(self.label(spans), self.tag(dropout(tags, learning.hidden_dropout, self.training)))
 
@@ -292,27 +285,32 @@ def _any_label(spans: torch.Tensor) -> torch.Tensor:
     return torch.logsumexp(nn.functional.pad(spans, (1, 0)), -1)
 
 
-@lru_cache(maxsize=512)
-def _span_pairs(n: int) -> torch.Tensor:
-    """Return where the spans of `n` words lie in a table of pairs of fenceposts, by width, then start."""
-    start = torch.cat([torch.arange(n - width + 1) for width in range(1, n + 1)])
-    width = torch.repeat_interleave(torch.arange(1, n + 1), torch.arange(n, 0, -1))
-    return start * (n + 1) + start + width
+def _run(layer: nn.LSTM, inputs: torch.Tensor, lengths: torch.Tensor, drop: float) -> torch.Tensor:
+    """Run an LSTM, some of the weights between whose states are left out (Merity, Keskar and Socher 2018), over sentences side by side.
 
-
-def _run(layer: nn.LSTM, packed: PackedSequence, drop: float) -> PackedSequence:
-    """Run an LSTM, some of the weights between whose states are left out (Merity, Keskar and Socher 2018)."""
-    if drop == 0:
-        states: PackedSequence = layer(packed)[0]
-        return states
-    weights = [
-        dropout(weight, drop) if name.startswith("weight_hh") else weight
+    On a CPU, where packed sequences are slow, each direction runs over the whole table, for the second with every sentence turned
+    round; what comes out behind the end of a sentence means nothing.
+    """
+    weights = {
+        name: dropout(weight, drop) if drop and name.startswith("weight_hh") else weight
         for name, weight in layer.named_parameters()
-    ]
-    zeros = packed.data.new_zeros(2, int(packed.batch_sizes[0]), layer.hidden_size)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that these weights do not lie in one piece
-        data = torch.lstm(packed.data, packed.batch_sizes, (zeros, zeros), weights, True, 1, 0.0, True, True)[
-            0
-        ]
-    return packed._replace(data=data)
+    }
+    zeros = inputs.new_zeros(2, len(inputs), layer.hidden_size)
+    if inputs.device.type != "cpu":
+        packed = pack_padded_sequence(inputs, lengths, batch_first=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that these weights do not lie in one piece
+            every = list(weights.values())
+            table = (packed.data, packed.batch_sizes, (zeros, zeros))
+            data = torch.lstm(*table, every, True, 1, 0.0, layer.training, True)[0]
+        states: torch.Tensor = pad_packed_sequence(packed._replace(data=data), batch_first=True)[0]
+        return states
+    place, length = torch.arange(inputs.shape[1]), lengths.unsqueeze(1)
+    turned = torch.where(place < length, length - 1 - place, place).unsqueeze(-1)
+    both = []
+    for end in ("l0", "l0_reverse"):
+        own = [weights[f"{kind}_{end}"] for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+        rows = inputs if end == "l0" else inputs.gather(1, turned.expand_as(inputs))
+        states = torch.lstm(rows, (zeros[:1], zeros[:1]), own, True, 1, 0.0, layer.training, False, True)[0]
+        both.append(states if end == "l0" else states.gather(1, turned.expand_as(states)))
+    return torch.cat(both, -1)

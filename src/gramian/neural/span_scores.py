@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from gramian.io.bounded_cache import BoundedCache
 from gramian.neural import lstm_kernels as kernels
+from gramian.neural import span_layer_kernels
 from gramian.neural.encoder import Encoder
 from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Inventory
 
@@ -21,6 +23,7 @@ _BY_WORD = (
 )  # tables that stay as they are stored: a sentence needs a few rows
 
 _ENDS = ("l0", "l0_reverse")  # how torch calls the two directions
+_NO_NOISE = np.zeros((0, 0, 0), np.uint8)
 _MOST_BYTES = 64 << 20  # of words that are remembered: some ten thousand
 
 
@@ -95,6 +98,7 @@ class SpanScorer:
         self._layers = [_Lstm(own, f"lstm.{layer}") for layer in range(_n_layers(own))]
         posts = np.concatenate([own["left.weight"], own["right.weight"]])
         self._posts = np.ascontiguousarray(posts.T)
+        self._ahead: dict[tuple[str, ...], Floats] = {}
         self._cache: BoundedCache[str, _Word] = BoundedCache(
             lambda word: self._made([word])[0], most_bytes=_MOST_BYTES
         )
@@ -104,24 +108,43 @@ class SpanScorer:
 
         Spans are ordered by width, then start; a span without a label scores 0.
         """
-        first = np.array([0, len(words) + 2])
-        gates = np.stack([word.gates for word in self._words(("", *words, ""))])
-        if self._encoder is not None:
-            gates += self._encoder.vectors(words) @ self._layers[0].input[-self._encoder.size :]
-        states = self._layers[0].states(gates, first)
-        for layer in self._layers[1:]:
-            states = layer.states(layer.gates(states), first)
+        states = self._ahead.pop(tuple(words), None)
+        if states is None:
+            [states] = self._states([words])
         own, units = self._own, states.shape[1] // 2
         posts = np.concatenate([states[:-1, :units], states[1:, units:]], 1) @ self._posts
         hidden = own["right.bias"].shape[0]
-        spans = kernels.span_hidden(
-            np.ascontiguousarray(posts[:, :hidden]), posts[:, hidden:] + own["right.bias"], own["norm.weight"], own["norm.bias"]
-        )  # fmt: skip
+        left, right = np.ascontiguousarray(posts[:, :hidden]), posts[:, hidden:] + own["right.bias"]
+        layer = span_layer_kernels.forward(
+            left[None], right[None], own["norm.weight"], own["norm.bias"], _NO_NOISE, 0
+        )
         tags = np.maximum(states[1:-1] @ own["tag_hidden.weight"].T + own["tag_hidden.bias"], 0)
         return (
-            spans @ own["label.weight"].T + own["label.bias"],
+            layer[0][0] @ own["label.weight"].T + own["label.bias"],
             tags @ own["tag.weight"].T + own["tag.bias"],
         )
+
+    def read_ahead(self, sentences: Sequence[Sequence[str]]) -> None:
+        """Find the states of some sentences at once, for :meth:`scores` to begin with: quicker than one by one, and the same to the bit."""
+        self._ahead = dict(zip(map(tuple, sentences), self._states(sentences), strict=True))
+
+    def _states(self, sentences: Sequence[Sequence[str]]) -> list[Floats]:
+        """Return the states of the last layer of each sentence, shape (n_words + 2, 2 * units)."""
+        first = np.cumsum([0, *(len(words) + 2 for words in sentences)])
+        gates = [np.stack([word.gates for word in self._words(("", *words, ""))]) for words in sentences]
+        if self._encoder is not None:
+            weights = self._layers[0].input[-self._encoder.size :]
+            for own, words in zip(gates, sentences, strict=True):
+                own += self._encoder.vectors(words) @ weights
+        states: list[Floats] = []
+        for place, layer in enumerate(self._layers):
+            if (
+                place
+            ):  # a sentence at a time: what a library's product says of a row depends on how many there are
+                gates = [layer.gates(one) for one in states]
+            table = layer.states(np.concatenate(gates), first)
+            states = [table[start:end] for start, end in pairwise(first.tolist())]
+        return states
 
     def is_known(self, words: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return which words have a vector of their own."""

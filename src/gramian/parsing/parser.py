@@ -44,6 +44,7 @@ from gramian.trees.scheme import find_scheme
 
 if TYPE_CHECKING:
     from gramian.evaluate import BracketScores
+    from gramian.neural.label_expert import LabelExpert
 
 
 MOST_TREES = 10_000
@@ -121,6 +122,7 @@ class Parser:
         text = self.model.text
         self.splitter = splitter or (SentenceSplitter() if text is None else text.splitter)
         experts: list[WeightedExpert] = []
+        self._net: LabelExpert | None = None
         if self.model.expert is not None:
             from gramian.loglinear import Expert
 
@@ -130,7 +132,8 @@ class Parser:
             from gramian.neural.label_expert import NEURAL_WEIGHT, LabelExpert
 
             weight = NEURAL_WEIGHT if self.model.neural_weight is None else self.model.neural_weight
-            experts.append(WeightedExpert(LabelExpert(self.model.neural, self.model.grammar), weight))
+            self._net = LabelExpert(self.model.neural, self.model.grammar)
+            experts.append(WeightedExpert(self._net, weight))
         reranker = self.model.reranker if rerank else None
         choose = None
         if (
@@ -211,6 +214,8 @@ class Parser:
             return self._on_device.parse(
                 sentences, self.model.cut, partial(self._asked, k=k, decoder=decoder)
             )
+        if self._net is not None and n_jobs == 1 and isinstance(sentences, list | tuple):
+            sentences = self._net.read_ahead(sentences, self.words)
         return in_order(partial(self.parse, k=k, decoder=decoder), sentences, n_jobs)
 
     def parse_text(

@@ -13,7 +13,7 @@ from safetensors import safe_open
 import gramian
 from gramian.cli import main
 from gramian.corpus import Treebank
-from gramian.errors import MissingExtraError, ModelFileError, OptionError
+from gramian.errors import InputError, MissingExtraError, ModelFileError, OptionError
 from gramian.learn import PCFG
 from gramian.neural import LabelExpert, NeuralExpert, NeuralModel, load, save
 from gramian.neural.label_expert import NEURAL_WEIGHT
@@ -249,3 +249,16 @@ def test_brackets_cost_less_beside_a_net(model):
     assert Parser(model).recall_penalty == 0.4
     assert Parser(replace(model, neural=None)).recall_penalty == 0.5
     assert Parser(model, recall_penalty=0.5).recall_penalty == 0.5
+
+
+def test_many_sentences_are_parsed_as_each_alone(model):
+    parser = Parser(model)
+    sentences = [WORDS, [], "the cat sees the dog", WORDS[:2], *[WORDS[2:]] * 9]
+    alone = [parser.parse(one) for one in sentences]
+    for many in (sentences, iter(sentences)):  # read ahead, or as they come
+        for one, other in zip(parser.parse_many(many), alone, strict=True):
+            assert (one.tree, one.confidences) == (other.tree, other.confidences)
+    results = parser.parse_many([WORDS, ["no word"], WORDS])
+    assert next(results).tree == alone[0].tree
+    with pytest.raises(InputError, match="is not a word"):
+        next(results)
