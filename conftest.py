@@ -6,12 +6,14 @@ collect_ignore = [
     f"src/gramian/{module}.py"
     for package, modules in {
         "torch": (
-            "neural/net", "neural/net_trainer", "neural/span_tree_crf", "neural/word_encoder", "device/batch_forest", "device/batch_parser",
-            "device/dense_chart", "device/grammar_tensors", "device/net_labels", "device/state_pass", "device/torch_backend",
+            "neural/net", "neural/net_trainer", "neural/span_layer", "neural/span_tree_crf", "neural/word_encoder", "device/batch_forest", "device/batch_parser",
+            "device/dense_chart", "device/grammar_tensors", "device/net_labels", "device/pause", "device/state_pass", "device/torch_backend",
             "torch_device", "device/tree_choice", "device/word_rows", "learn/device_inference", "parsing/device_parsing",
         ),
         "transformers": ("neural/word_encoder",),
-        "triton": ("neural/span_tree_gpu", "device/dense_chart_gpu", "device/state_pass_gpu"),
+        "triton": (
+            "neural/span_tree_gpu", "device/batch_forest_gpu", "device/dense_chart_gpu", "device/state_pass_gpu", "device/tree_choice_gpu",
+        ),
     }.items()
     if find_spec(package) is None
     for module in modules
