@@ -122,3 +122,13 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(code):
     )
     done = subprocess.run([sys.executable, "-c", watched + code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_command_loads_no_other_and_checks_nothing_that_is_not_given():
+    code = (
+        "import atexit, sys; from gramian.cli import main; sys.argv = ['gramian', 'models', '--json']\n"
+        "others = ('gramian.cli.train', 'gramian.cli.dep', 'pydantic')\n"
+        "atexit.register(lambda: print([name for name in others if name in sys.modules])); main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

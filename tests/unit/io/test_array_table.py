@@ -159,3 +159,13 @@ def test_matrices_at_one_place_have_one_rank():
     }
     with pytest.raises(ValueError, match="share a matrix have one rank"):
         prove("grammar", arrays | changed, **sizes)
+
+
+@pytest.mark.parametrize("wrong", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+def test_a_number_that_is_not_finite_is_found_in_any_precision(kind, wrong):
+    numbers = np.array([[0, -65504.0], [65504.0, 1e-7]], kind)
+    prove([Row("numbers", kind, (2, 2))], {"numbers": numbers})
+    numbers[1, 0] = wrong
+    with pytest.raises(ValueError, match="numbers is finite"):
+        prove([Row("numbers", kind, (2, 2))], {"numbers": numbers.T})
