@@ -66,7 +66,7 @@ class Pruning:
     edge: float = 2e-5
     fine: float = 1e-6
     guess: float = 2e-7
-    split: float = 1e-4
+    split: float = 5e-5
 
 
 class Allowed(NamedTuple):
