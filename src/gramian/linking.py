@@ -103,9 +103,8 @@ class _Whole(_Called):
     def _compile_core(self, args: Any, return_type: Any) -> Any:
         context: Any = self.targetdescr.target_context
         with self.kept.alone(args, context.codegen()):
-            result = self.kept.load_overload(
-                args, context
-            )  # from another process for which this one has waited
+            # From another process for which this one has waited, if there was one.
+            result = self.kept.load_overload(args, context)
             if result is None:
                 result = self._compiled(args, return_type)
                 self.kept.keep(args, result)
@@ -159,9 +158,8 @@ class _Callee:
         options = {**self._dispatcher.targetoptions, "no_cpython_wrapper": True}
         part = CPUDispatcher(self._dispatcher.py_func, targetoptions=options)
         _compiled_by(_Called, part)
-        part._compiling_counter = (
-            self._dispatcher._compiling_counter
-        )  # by which numba knows a kernel that calls itself
+        # By this, numba knows a kernel that calls itself.
+        part._compiling_counter = self._dispatcher._compiling_counter
         return part
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -196,9 +194,8 @@ def in_one_piece(dispatcher: Any, kept: Any) -> None:
     """Have a kernel compiled together with what it calls, and as a part of what calls it; `kept` is what is kept of it."""
     dispatcher._cache = kept
     _compiled_by(_Whole, dispatcher).kept = kept
-    dispatcher._compilation_chain_init_hook = (
-        _no_wrapper  # extensions of numba: no kernel needs them, and to look for them takes long
-    )
+    # Extensions of numba: no kernel needs them, and to look for them takes long.
+    dispatcher._compilation_chain_init_hook = _no_wrapper
     dispatcher.typeof_pyval = partial(_typeof_argument, dispatcher)
     callee = _Callee(dispatcher)
     dispatcher.get_call_template, dispatcher.get_overload = callee.get_call_template, callee.get_overload

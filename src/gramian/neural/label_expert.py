@@ -20,10 +20,8 @@ AnySentence = TypeVar("AnySentence")
 
 NEURAL_WEIGHT = 0.5
 """What it says counts for this share, all others' say for the rest, if it knows all words; chosen on trees held out from training."""
-_FEW, _LONGEST = (
-    8,
-    100,
-)  # sentences that are read at once, and their words: longer ones gain nothing, and may be parsed in parts
+_FEW = 8  # sentences that are read at once
+_LONGEST = 100  # words of these: longer ones gain nothing, and may be parsed in parts
 
 
 class LabelExpert:
