@@ -9,7 +9,7 @@ collect_ignore = [
             "neural/net", "neural/net_trainer", "neural/span_layer", "neural/span_tree_crf", "neural/word_encoder",
             "device/batch_forest", "device/batch_parser", "device/dense_chart", "device/grammar_tensors", "device/net_labels",
             "device/pause", "device/state_pass", "device/torch_backend", "device/tree_choice", "device/word_rows",
-            "learn/device_inference", "parsing/device_parsing", "torch_device",
+            "learn/device_inference", "parsing/batch_results", "parsing/device_parsing", "torch_device",
         ),
         "transformers": ("neural/word_encoder",),
         "triton": (
