@@ -143,11 +143,11 @@ def sampled_root(uniform, f, g):
 
 
 @kernel
-def unfold(n_words, root, root_state, values, scale, uniforms, f, g):
+def sampled_derivation(n_words, root, root_state, values, scale, uniforms, f, g):
     """Expand a root and its state top-down into items, edges and states, parents first, left before right.
 
-    The edge and the states of the children are the best ones by `values` (times exp of `scale`) if `uniforms` is
-    empty, else drawn in proportion, by one number between 0 and 1 a node.
+    The edge and the states of the children are drawn in proportion to `values` (times exp of `scale`), by one of `uniforms`, numbers
+    between 0 and 1, a node.
     """
     items, edges, states = np.empty((3, 3 * n_words), np.int32)
     waiting_item, waiting_state = np.empty((2, 3 * n_words), np.int32)
@@ -159,9 +159,9 @@ def unfold(n_words, root, root_state, values, scale, uniforms, f, g):
         waiting -= 1
         item, state = waiting_item[waiting], waiting_state[waiting]
         reference = _highest(item, f, scale)
-        total, threshold, largest = 0.0, 0.0, 0.0
+        total, threshold = 0.0, 0.0
         chosen, left_state, right_state = -1, 0, 0
-        for turn in range(2 if uniforms.shape[0] else 1):  # the first turn of drawing finds the total
+        for turn in range(2):  # the first finds the total
             if turn == 1:
                 threshold = total * uniforms[count]
                 total = 0.0
@@ -174,8 +174,7 @@ def unfold(n_words, root, root_state, values, scale, uniforms, f, g):
                 for i in range(left.shape[0]):
                     for j in range(right.shape[0]):
                         part = factor * abs(cells[i * right.shape[0] + j] * left[i] * right[j])
-                        if (part > largest) if turn == 0 else (part > 0 and total <= threshold):
-                            largest = part
+                        if turn == 1 and part > 0 and total <= threshold:
                             chosen, left_state, right_state = edge, i, j
                         total += part
         items[count], edges[count], states[count] = item, chosen, state

@@ -29,7 +29,7 @@ def viterbi(forest: Forest) -> Decoded | None:
     )
     if root < 0:
         return None
-    nodes = viterbi_kernels.unfold(forest.n_words, root, state, best, scale, edges, rules)
+    nodes = viterbi_kernels.best_derivation(forest.n_words, root, state, best, scale, edges, rules)
     return Decoded(nodes[0], nodes[1], score / viterbi_kernels.UNIT * np.log(2), nodes[2])
 
 
@@ -47,7 +47,9 @@ def sample(forest: Forest, size: int, random_state: int | np.random.Generator) -
     for _ in range(size):
         uniforms = rng.random(3 * forest.n_words + 1)
         root, state = kernels.sampled_root(uniforms[-1], edges, forest.arrays)
-        nodes = kernels.unfold(forest.n_words, root, state, values, scale, uniforms, edges, forest.arrays)
+        nodes = kernels.sampled_derivation(
+            forest.n_words, root, state, values, scale, uniforms, edges, forest.arrays
+        )
         score = kernels.tree_log_posterior(nodes[0], nodes[1], edges, forest.arrays)
         drawn.append(Decoded(nodes[0], nodes[1], score, nodes[2]))
     return drawn

@@ -190,7 +190,7 @@ def _place_of(wanted, x, y):
 
 
 @kernel
-def unfold(n_words, root, root_state, best, scale, f, g):
+def best_derivation(n_words, root, root_state, best, scale, f, g):
     """Follow the best derivation down from its root: items, edges and states, parents first, left before right.
 
     `best` and `scale` are those of :func:`best_states`.
