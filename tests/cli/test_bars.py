@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import re
@@ -11,7 +12,7 @@ import sys
 import pytest
 from tiny_grammar import FIXTURES
 
-from gramian.cli.talk import showing_progress
+from gramian.cli.talk import say, showing_progress
 from gramian.progress import tell_progress
 
 pty = pytest.importorskip("pty")
@@ -87,3 +88,17 @@ def test_details_are_not_told_without_a_terminal(capsys):
         log.debug("a detail")
         log.info("news")
     assert capsys.readouterr().err == "news\n"
+
+
+def test_a_message_and_its_end_are_one_write(monkeypatch):
+    class Stream(io.StringIO):
+        written = 0
+
+        def write(self, text):
+            self.written += 1
+            return super().write(text)
+
+    stream = Stream()
+    monkeypatch.setattr(sys, "stderr", stream)
+    say("counts: 0.1 s")
+    assert (stream.getvalue(), stream.written) == ("counts: 0.1 s\n", 1)

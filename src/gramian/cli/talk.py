@@ -19,8 +19,8 @@ _T = TypeVar("_T")
 
 
 def say(message: str) -> None:
-    """Print a message on stderr."""
-    print(message, file=sys.stderr)
+    """Write a message on stderr, its end with it: whatever comes between two writes would stand on the same line."""
+    sys.stderr.write(f"{message}\n")
 
 
 def say_skipped(error: Any) -> None:
