@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -112,7 +112,7 @@ class ChartParser:
         other._backends = [backend(family, self._tag_states) for family in self._placed]
         return other
 
-    @property
+    @cached_property
     def knows_trees(self) -> bool:
         """Whether :meth:`trees` finds what the forests of sentences have as their best trees: if all that counts are labels over spans."""
         alone = len(self._voices) == 1 and not self._experts

@@ -135,14 +135,11 @@ class SpanScorer:
             weights = self._layers[0].input[-self._encoder.size :]
             for (start, end), one in zip(bounds, sentences, strict=True):
                 table[start:end] += self._encoder.vectors(one) @ weights
-        states: list[Floats] = []
         for place, layer in enumerate(self._layers):
-            if (
-                place
-            ):  # a sentence at a time: what a library's product says of a row depends on how many there are
-                table = np.concatenate([layer.gates(one) for one in states])
+            if place:
+                table = layer.gates(table)
             table = layer.states(table, first)
-            states = [table[start:end] for start, end in bounds]
+        states = [table[start:end] for start, end in bounds]
         known = [sum([word.is_known for word in words[start + 1 : end - 1]]) for start, end in bounds]
         return [
             ReadWords(one, count / max(1, len(one) - 2)) for one, count in zip(states, known, strict=True)
@@ -170,12 +167,12 @@ class SpanScorer:
         spelt = [inventory.character_numbers(word) if word else [BOUNDARY] for word in words]
         first = np.cumsum([0, *map(len, spelt)])
         states = self._spelling.states(
-            self._spelling.gates_alone(own["char.weight"][np.concatenate(spelt)]), first
+            self._spelling.gates(own["char.weight"][np.concatenate(spelt)]), first
         )
         units = states.shape[1] // 2
         ends = (states[first[1:] - 1, :units], states[first[:-1], units:])
         inputs = np.concatenate([own["word.weight"][numbers], own["vector.weight"][vectors], *ends], 1)
-        gates = self._layers[0].gates_alone(inputs)
+        gates = self._layers[0].gates(inputs)
         known = (number != UNKNOWN or vector > 0 for number, vector in zip(numbers, vectors, strict=True))
         return [_Word(row.copy(), one) for row, one in zip(gates, known, strict=True)]
 
@@ -207,11 +204,10 @@ class _Lstm:
         self._states = [np.ascontiguousarray(weights[f"{name}.weight_hh_{end}"].T) for end in _ENDS]
 
     def gates(self, inputs: Floats) -> Floats:
-        """Return what inputs add to the gates of both directions, shape (n, 8 * units)."""
-        return inputs @ self.input + self._bias
+        """Return what the first inputs add to the gates of both directions, shape (n, 8 * units).
 
-    def gates_alone(self, inputs: Floats) -> Floats:
-        """Return the same of the first inputs, each row as if it were the only one: which words are new in a sentence changes nothing."""
+        Each row is as if it were the only one: what stands beside a word or a sentence changes nothing.
+        """
         gates: Floats = kernels.project(inputs, self.input[: inputs.shape[1]], self._bias)
         return gates
 
