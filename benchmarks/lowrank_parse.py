@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import machine
-from gramian.chart import coarse_kernels, fine_kernels
+from gramian.chart import batch_kernels, fine_kernels
 from gramian.corpus import Treebank
 from gramian.evaluate import GoldBrackets
 from gramian.grammar import LPCFG
@@ -39,7 +39,7 @@ ARGUMENTS = ("train.mrg", "dev.mrg")
 @contextmanager
 def timed_passes(spent: Counter[str]) -> Iterator[None]:
     """Add the processor time of both passes to `spent`, as long as this lasts."""
-    coarse, fine = coarse_kernels.pruned_forest, fine_kernels.fine_forest
+    coarse, fine = batch_kernels.pruned_forests, fine_kernels.fine_forests
 
     def timed(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         def run(*arguments: Any) -> Any:
@@ -50,11 +50,11 @@ def timed_passes(spent: Counter[str]) -> Iterator[None]:
 
         return run
 
-    coarse_kernels.pruned_forest, fine_kernels.fine_forest = timed(coarse, "coarse"), timed(fine, "fine")
+    batch_kernels.pruned_forests, fine_kernels.fine_forests = timed(coarse, "coarse"), timed(fine, "fine")
     try:
         yield
     finally:
-        coarse_kernels.pruned_forest, fine_kernels.fine_forest = coarse, fine
+        batch_kernels.pruned_forests, fine_kernels.fine_forests = coarse, fine
 
 
 def learnt(options: argparse.Namespace, states: int) -> LPCFG:

@@ -24,13 +24,15 @@ from typing import Any
 
 import numpy as np
 
-import gramian.parsing.result
 from benchmarks import machine
-from gramian.chart import coarse_kernels, fine_kernels, two_state_kernels
-from gramian.chart.chart_parser import Forest, Pruning
+from gramian.chart import batch_kernels, decode_kernels, fine_kernels
 from gramian.chart.coarse_arrays import CoarseForest
 from gramian.chart.decode import DECODERS
+from gramian.chart.forest import Pruning
+from gramian.chart.grammar_arrays import GrammarArrays
 from gramian.evaluate import GoldBrackets
+from gramian.neural.label_expert import LabelExpert
+from gramian.parsing.batch_results import BatchResults
 from gramian.parsing.parser import Parser, load
 from gramian.parsing.words import WordTable
 from gramian.trees import Tree, normalise, preset, read_trees
@@ -42,55 +44,57 @@ UNPRUNED = Pruning(beam=0.0, item=1e-8, edge=1e-9, fine=0.0, guess=0.0, split=0.
 
 # What is timed: the owner of a function, its name, and what the figure is called.
 STAGES: tuple[tuple[Any, str, str], ...] = (
-    (WordTable, "look_up", "lexicon"),
-    (coarse_kernels, "pruned_forest", "coarse"),
-    (two_state_kernels, "likely_part", "two states"),
-    (fine_kernels, "fine_forest", "fine"),
-    (gramian.parsing.result, "decode", "decode"),
-    (gramian.parsing.result, "confidences", "confidences"),
-    (gramian.parsing.result, "to_tree", "tree"),
+    (WordTable, "read", "lexicon"),
+    (batch_kernels, "pruned_forests", "coarse"),
+    (fine_kernels, "fine_forests", "fine"),
+    (LabelExpert, "fill", "net"),
+    (decode_kernels, "add_posteriors", "decode"),
+    (decode_kernels, "recall_scores", "decode"),
+    (decode_kernels, "best_trees", "decode"),
+    (BatchResults, "__init__", "trees"),
+    (BatchResults, "result", "trees"),
 )
+# Stages of two parts, the first of which can be run alone.
+PARTS = {"coarse": ("coarse", "two states"), "fine": ("fine inside", "fine outside")}
 
 
-def fresh(argument: Any) -> Any:
-    """Return an argument of the fine pass whose posteriors may be overwritten."""
-    if not isinstance(argument, CoarseForest):
-        return argument
-    copies = {name: getattr(argument, name).copy() for name in ("item_posterior", "edge_posterior")}
-    return argument._replace(**copies)
+def first_part(stage: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return arguments with which a kernel runs only the first of its two passes."""
+    if stage == "fine":
+        return (*arguments[:-1], np.inf)  # below such a threshold nothing is worth the way down
+    words, *rest, limits = arguments
+    tags = words.tags._replace(score=words.tags.score.copy())  # which is overwritten
+    return (words._replace(tags=tags), *rest, limits._replace(split=0.0))
 
 
 @contextmanager
 def stopwatch(spent: Counter[str]) -> Iterator[None]:
-    """Add the processor time of the stages to `spent`, as long as this lasts."""
+    """Add the processor time of the stages to `spent`, as long as this lasts, and what the fine pass has to do."""
     originals = [getattr(owner, name) for owner, name, _ in STAGES]
 
     def timed(function: Callable[..., Any], stage: str) -> Callable[..., Any]:
         def run(*arguments: Any, **options: Any) -> Any:
-            copies = [fresh(one) for one in arguments if stage == "fine"]
-            began = time.thread_time()
-            result = function(*arguments, **options)
-            seconds = time.thread_time() - began
+            alone, began = 0.0, time.thread_time()
+            if stage in PARTS:
+                part = first_part(stage, arguments)
+                started = time.thread_time()
+                function(*part)
+                alone = time.thread_time() - started
             if stage == "fine":
-                share = way_up(function, copies)
-                spent["fine inside"] += share * seconds
-                spent["fine outside"] += (1 - share) * seconds
-                spent["(counting)"] += time.thread_time() - began - seconds
+                count(spent, arguments[0].forest, arguments[3])
+            started = time.thread_time()
+            spent["(counting)"] += started - began
+            result = function(*arguments, **options)
+            seconds = time.thread_time() - started
+            if stage in PARTS:
+                alone = min(alone, seconds)
+                spent[PARTS[stage][0]] += alone
+                spent[PARTS[stage][1]] += seconds - alone
             else:
                 spent[stage] += seconds
             return result
 
         return run
-
-    def way_up(function: Callable[..., Any], arguments: list[Any]) -> float:
-        """Return the share of the inside pass: below an infinite threshold nothing is worth the way down."""
-        times = []
-        for threshold in (np.inf, arguments[-1]):
-            copies = [fresh(one) for one in arguments[:-1]]
-            began = time.thread_time()
-            function(*copies, threshold)
-            times.append(time.thread_time() - began)
-        return min(1.0, times[0] / times[1])
 
     for (owner, name, stage), original in zip(STAGES, originals, strict=True):
         setattr(owner, name, timed(original, stage))
@@ -101,15 +105,17 @@ def stopwatch(spent: Counter[str]) -> Iterator[None]:
             setattr(owner, name, original)
 
 
-def needed(forest: Forest) -> float:
-    """Return the multiply-adds of the fine pass over a forest."""
+def count(spent: Counter[str], forest: CoarseForest, grammar: GrammarArrays) -> None:
+    """Add up items and edges, and the multiply-adds of the fine pass over forests."""
+    spent["(items)"] += len(forest.item_symbol)
+    spent["(edges)"] += len(forest.edge_left)
     if not len(forest.edge_left):
-        return 0.0
+        return
     parent = np.repeat(np.arange(len(forest.item_symbol)), np.diff(forest.edge_first))
-    states = forest.grammar.n_states[forest.item_symbol].astype(np.float64)
+    states = grammar.n_states[forest.item_symbol].astype(np.float64)
     left, right, rule = forest.edge_left, forest.edge_right, forest.edge_rule
     is_binary = right >= 0
-    rank = np.where(is_binary, forest.arrays.rank[np.where(is_binary, rule, 0)], 0)
+    rank = np.where(is_binary, grammar.rank[np.where(is_binary, rule, 0)], 0)
     right_states = np.where(is_binary, states[right], 1)
     change = np.diff(parent) | np.diff(rule) | np.diff(is_binary.astype(np.int32))
     first = np.concatenate([[True], change != 0])
@@ -120,46 +126,30 @@ def needed(forest: Forest) -> float:
         2 * (rank * states[parent])[first & low].sum() + (rank * (3 + states[left] + right_states))[low].sum()
     )
     for child, place in ((left, 1), (right, 2)):  # projections are shared by the edges of a child
-        matrix = forest.arrays.factor_start[rule[low], place] if low.any() else np.zeros(0, np.int64)
+        matrix = grammar.factor_start[rule[low], place] if low.any() else np.zeros(0, np.int64)
         _, once = np.unique(np.stack([child[low], matrix]), axis=1, return_index=True)
         work += (rank * states[child])[low][once].sum()
-    return float(work)
+    spent["(multiply-adds)"] += float(work)  # type: ignore[assignment]
 
 
 def breakdown(parser: Parser, sentences: list[list[str]]) -> dict[str, Any]:
     """Time the stages, and count what the fine pass has to do."""
     spent: Counter[str] = Counter()
-    work = items = edges = 0.0
-    chart = parser._attempts.chart
-    forests_of = chart.forests
-
-    def counted(*arguments: Any, **options: Any) -> list[Forest | None]:
-        nonlocal work, items, edges
-        forests = forests_of(*arguments, **options)
-        began = time.thread_time()
-        for forest in forests:
-            if forest is not None:
-                work += needed(forest)
-                items, edges = items + len(forest.item_symbol), edges + len(forest.edge_left)
-        spent["(counting)"] += time.thread_time() - began
-        return forests
-
-    chart.forests = counted  # type: ignore[method-assign]
     with stopwatch(spent):
         began = time.thread_time()
         statuses = Counter(result.status for result in parser.parse_many(sentences))
         total = time.thread_time() - began - spent.pop("(counting)")
-    chart.forests = forests_of  # type: ignore[method-assign]
-    spent["python"] = total - sum(spent.values())
-    count = len(sentences)
+    items, edges, work = (spent.pop(name) for name in ("(items)", "(edges)", "(multiply-adds)"))
+    spent["python"] = total - sum(spent.values())  # type: ignore[assignment]
+    many = len(sentences)
     limit = machine.multiply_adds_per_second()
     return {
-        "milliseconds a sentence": {name: round(1e3 * value / count, 3) for name, value in spent.items()},
+        "milliseconds a sentence": {name: round(1e3 * value / many, 3) for name, value in spent.items()},
         "share of all time": {name: round(value / total, 3) for name, value in spent.items()},
-        "items": round(items / count), "edges": round(edges / count), "status": dict(statuses),
-        "multiply-adds a sentence, fine pass": round(work / count),
+        "items": round(items / many), "edges": round(edges / many), "status": dict(statuses),
+        "multiply-adds a sentence, fine pass": round(work / many),
         "multiply-adds a second, limit of one core": round(limit),
-        "milliseconds a sentence at that limit, fine pass": round(1e3 * work / limit / count, 4),
+        "milliseconds a sentence at that limit, fine pass": round(1e3 * work / limit / many, 4),
         "share of the arithmetic limit, fine pass": round(work / (spent["fine inside"] + spent["fine outside"]) / limit, 3),
     }  # fmt: skip
 

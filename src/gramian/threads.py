@@ -28,25 +28,53 @@ def in_order(work: Callable[[_Item], _Result], items: Iterable[_Item], n_jobs: i
     >>> list(in_order(len, ["a", "bcd", ""], 2))
     [1, 3, 0]
     """
+
+    def one_by_one(batch: list[_Item]) -> Iterator[_Result]:
+        return map(work, batch)
+
+    return batches_in_order(one_by_one, items, n_jobs)
+
+
+def batches_in_order(
+    work: Callable[[list[_Item]], Iterable[_Result]], items: Iterable[_Item], n_jobs: int = 1
+) -> Iterator[_Result]:
+    """Return the same where `work` takes some items at a time; of items that come one by one, and one thread, one.
+
+    Examples
+    --------
+    >>> list(batches_in_order(sorted, [3, 1, 2]))
+    [1, 2, 3]
+    """
     if n_jobs < 1:
         raise OptionError(f"n_jobs must be at least 1, got {n_jobs}")
-    return (work(item) for item in items) if n_jobs == 1 else _alone(_in_threads(work, items, n_jobs))
+    if n_jobs > 1:
+        return alone(_in_threads(work, items, n_jobs))
+    size = _BATCH if isinstance(items, list | tuple) else 1
+    return (result for batch in _batched(items, size) for result in work(batch))
 
 
-def _alone(results: Iterator[_Result]) -> Iterator[_Result]:
+def _batched(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
+    source = iter(items)
+    while batch := list(islice(source, size)):
+        yield batch
+
+
+def alone(results: Iterable[_Result]) -> Iterator[_Result]:
     """Keep products in their threads for as long as results come: to switch that on and off in turns wakes threads that spin."""
     with one_blas_thread():
         yield from results
 
 
-def _in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item], n_jobs: int) -> Iterator[_Result]:
+def _in_threads(
+    work: Callable[[list[_Item]], Iterable[_Result]], items: Iterable[_Item], n_jobs: int
+) -> Iterator[_Result]:
     def work_through(batch: list[_Item]) -> tuple[list[_Result], Exception | None]:
         results = []
         try:
-            for item in batch:
+            for result in work(batch):
+                results.append(result)
                 if stopped.is_set():
                     break
-                results.append(work(item))
         except Exception as error:
             return results, error
         return results, None

@@ -1,7 +1,7 @@
 """Who fills charts: the seam behind which sentences become forests, and the backend of numba kernels.
 
 A backend serves grammars that have the same rules and so share one coarse chart (Petrov 2010). :class:`NumbaBackend` goes from coarse
-forest over pruning to the fine pass, sentence by sentence; another one may take the whole batch at once.
+forest over pruning to the fine pass, sentence by sentence, in one call for some sentences.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart import coarse_kernels, fine_kernels, two_state_kernels
-from gramian.chart.coarse_arrays import CoarseForest, Tags, Thresholds
+from gramian.chart import batch_kernels, fine_kernels, two_state_kernels
+from gramian.chart.coarse_arrays import CoarseForests, Tags, Thresholds, Words
+from gramian.chart.fine_kernels import FineForests
 from gramian.chart.forest import Allowed, Forest, Pruning
-from gramian.chart.grammar_arrays import GrammarArrays, grammar_arrays
-from gramian.chart.label_table import LabelTable, label_table
+from gramian.chart.grammar_arrays import grammar_arrays
+from gramian.chart.label_table import label_table
 from gramian.chart.two_state_kernels import TwoStates
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
@@ -53,8 +54,15 @@ BackendFactory: TypeAlias = Callable[[Sequence[PlacedGrammar], Longs], Backend]
 """Takes grammars with the same rules, and how many states all grammars together have for each tag."""
 
 
+class FoundForests(NamedTuple):
+    """The charts of some sentences, pruned, and what the fine pass of each grammar makes of them."""
+
+    coarse: CoarseForests
+    fine: list[FineForests]
+
+
 class NumbaBackend:
-    """Charts filled by numba kernels, one sentence after the other; safe to share between threads.
+    """Charts filled by numba kernels; safe to share between threads.
 
     The coarse chart is filled with the first grammar's rules; words have scores for `tag_states` (n_tags,) states under each tag.
     """
@@ -68,86 +76,98 @@ class NumbaBackend:
         self._everything = np.ones((1, first.n_phrases + 1), np.bool_)
 
     @cached_property
-    def _two_states(self) -> TwoStates | None:
-        """The first grammar with two states for each symbol, unless it has none, or weights that are no probabilities."""
+    def _can_split(self) -> bool:
+        """Whether there is a pass with two states: not where there is but one, nor where weights are no probabilities."""
+        grammar = self._grammars[0].grammar
+        return bool(grammar.is_probabilistic and grammar.n_states.max() > 1)
+
+    @cached_property
+    def _two_states(self) -> TwoStates:
+        """The first grammar with two states for each symbol; nothing where it has no such pass."""
         grammar, arrays = self._grammars[0].grammar, self._arrays[0]
-        if not grammar.is_probabilistic or grammar.n_states.max() == 1:
-            return None
+        if not self._can_split:
+            share = np.zeros(0, np.float32)
+            tables = [np.zeros((0, size), np.float32) for size in (8, 4, 2)]
+            return TwoStates(int(self._n_phrases), arrays.root_start, np.zeros(0, np.int32), share, *tables)
         two: TwoStates = two_state_kernels.two_states(arrays, grammar.state_prior, self._n_phrases)
         return two
 
-    def forests(self, batch: Sequence[ChartInput], pruning: Pruning) -> list[list[Forest | None]]:
-        """Return the forests of each sentence; see :meth:`Backend.forests`."""
-        return [self._forests(one, pruning) for one in batch]
-
-    def _forests(self, sentence: ChartInput, pruning: Pruning) -> list[Forest | None]:
-        words, first = sentence.words, self._grammars[0]
-        tags = self.tags(words)
-        coarse = self.coarse_forest(tags, pruning, sentence.allowed)
-        if coarse is None:
-            return [None] * len(self._grammars)
-        numbers = tags.symbol - self._n_phrases
-        states = np.concatenate([word.states for word in words])
+    def find(self, batch: Sequence[ChartInput], pruning: Pruning) -> FoundForests:
+        """Fill the charts of some sentences, one at the least."""
+        words, first = self._words(batch), self._grammars[0]
+        numbers = words.tags.symbol - self._n_phrases
         sizes = self._tag_states[numbers]
         start = sizes.cumsum() - sizes
-        if pruning.split > 0 and self._two_states is not None:
-            coarse = two_state_kernels.likely_part(
-                coarse,
-                tags,
-                states,
-                start + first.state_offset[numbers],
-                self._two_states,
-                float(pruning.split),
-            )
-        found: list[Forest | None] = []
+        guess = pruning.guess if pruning.beam > 0 else 0.0
+        split = pruning.split if self._can_split else 0.0
+        limits = map(float, (pruning.beam, guess, pruning.item, pruning.edge, split))  # as they were compiled
+        coarse = batch_kernels.pruned_forests(
+            words, start + first.state_offset[numbers], self._arrays[0], self._two_states, Thresholds(*limits)
+        )
+        fine = []
         for (grammar, offset), arrays in zip(self._grammars, self._arrays, strict=True):
-            own = coarse if len(found) == len(self._grammars) - 1 else _copied(coarse)
-            state_start = start + offset[numbers]
-            found.append(_fine_forest(grammar, arrays, self._labels, own, tags, states, state_start, pruning))
-        return found
+            threshold = (
+                float(pruning.fine) if grammar.is_probabilistic else 0.0
+            )  # negative weights may cancel
+            found = fine_kernels.fine_forests(coarse, words, start + offset[numbers], arrays, threshold)
+            fine.append(found)
+        return FoundForests(coarse, fine)
 
-    def tags(self, words: Sequence[WordScores]) -> Tags:
-        """Return the tags of words as the coarse chart wants them."""
+    def forests(self, batch: Sequence[ChartInput], pruning: Pruning) -> list[list[Forest | None]]:
+        """Return the forests of each sentence; see :meth:`Backend.forests`."""
+        if not batch:
+            return []
+        coarse, fine = self.find(batch, pruning)
+        return [
+            [self._forest(place, len(one.words), coarse, *each) for each in enumerate(fine)]
+            for place, one in enumerate(batch)
+        ]
+
+    def _words(self, batch: Sequence[ChartInput]) -> Words:
+        """Return the words of sentences as the kernels want them."""
+        words = [word for one in batch for word in one.words]
         tags = [word.tags for word in words]
+        lengths = np.array([len(one.words) for one in batch])
         start = np.array([0, *accumulate(map(len, tags))], np.int32)
         scores = np.concatenate([word.coarse for word in words]).astype(np.float64)
-        return Tags(start, np.concatenate(tags) + self._n_phrases, scores)
+        states = np.concatenate([word.states for word in words])
+        given = Tags(start, np.concatenate(tags) + self._n_phrases, scores)
+        return Words(np.append(0, lengths.cumsum()), given, states, self._allowed(batch, lengths))
 
-    def coarse_forest(
-        self, tags: Tags, pruning: Pruning, allowed: Allowed | None = None
-    ) -> CoarseForest | None:
-        """Return what the coarse grammar leaves of a sentence, or None if it does not derive it."""
-        if allowed is None:
-            n = len(tags.start) - 1
-            allowed = Allowed(np.zeros(n * (n + 1) // 2, np.int32), self._everything)
-        guess = pruning.guess if pruning.beam > 0 else 0.0
-        limits = map(float, (pruning.beam, guess, pruning.item, pruning.edge))  # as they were compiled
-        forest: CoarseForest = coarse_kernels.pruned_forest(
-            tags, self._arrays[0], allowed, Thresholds(*limits)
+    def _allowed(self, batch: Sequence[ChartInput], lengths: Longs) -> Allowed:
+        """Return what sentences allow in one table, in which each that does not allow everything has rows of its own."""
+        cells = lengths * (lengths + 1) // 2
+        rows, tables = [], [self._everything]
+        for one, n_cells in zip(batch, cells.tolist(), strict=True):
+            if one.allowed is None:
+                rows.append(np.zeros(n_cells, np.int32))
+            else:
+                rows.append(one.allowed.row + np.int32(sum(map(len, tables))))
+                tables.append(one.allowed.symbols)
+        return Allowed(np.concatenate(rows), np.concatenate(tables))
+
+    def _forest(
+        self, place: int, n_words: int, coarse: CoarseForests, number: int, fine: FineForests
+    ) -> Forest | None:
+        """Return the forest of one sentence under one grammar, items and edges numbered from 0."""
+        c, first = coarse.forest, int(coarse.first_item[place])
+        log_prob = c.log_probability[place] + fine.log_ratio[place]
+        if log_prob == -np.inf:
+            return None
+        items, ends = (
+            slice(first, coarse.first_item[place + 1]),
+            slice(first, coarse.first_item[place + 1] + 1),
         )
-        return None if forest.log_probability == -np.inf else forest
-
-
-def _fine_forest(
-    grammar: LPCFG, arrays: GrammarArrays, labels: LabelTable,
-    c: CoarseForest, tags: Tags, states: Floats, state_start: Longs, pruning: Pruning,
-) -> Forest | None:  # fmt: skip
-    """Return the forest with states; the posteriors of `c` are overwritten."""
-    threshold = float(pruning.fine) if grammar.is_probabilistic else 0.0  # negative weights may cancel
-    log_ratio, item_start, inside, outside, edge_weight, root_posterior = fine_kernels.fine_forest(
-        c, tags, states, state_start, arrays, threshold
-    )
-    if log_ratio == -np.inf:
-        return None
-    return Forest(
-        grammar, arrays, labels, len(tags.start) - 1, c.log_probability + log_ratio,
-        c.item_symbol, c.item_cell, c.item_posterior, item_start, inside, outside, c.edge_first,
-        c.edge_left, c.edge_right, c.edge_rule, edge_weight, c.edge_posterior, root_posterior,
-    )  # fmt: skip
-
-
-def _copied(coarse: CoarseForest) -> CoarseForest:
-    """Return a forest whose posteriors may be overwritten."""
-    return coarse._replace(
-        item_posterior=coarse.item_posterior.copy(), edge_posterior=coarse.edge_posterior.copy()
-    )
+        begin, state = c.edge_first[first], fine.item_start[first]
+        edges, states = (
+            slice(begin, c.edge_first[ends.stop - 1]),
+            slice(state, fine.item_start[ends.stop - 1]),
+        )
+        right = c.edge_right[edges]
+        return Forest(
+            self._grammars[number].grammar, self._arrays[number], self._labels, n_words, float(log_prob),
+            c.item_symbol[items], c.item_cell[items] - np.int32(coarse.first_cell[place]), fine.item_posterior[items],
+            fine.item_start[ends] - state, fine.inside[states], fine.outside[states], c.edge_first[ends] - begin,
+            c.edge_left[edges] - np.int32(first), np.where(right < 0, right, right - np.int32(first)), c.edge_rule[edges],
+            fine.edge_weight[edges], fine.edge_posterior[edges], fine.root_posterior[items],
+        )  # fmt: skip

@@ -5,14 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
+import numpy.typing as npt
 
-from gramian.chart.backend import Backend, BackendFactory, ChartInput, NumbaBackend, PlacedGrammar
-from gramian.chart.combine import COMBINATIONS, Voice, WeightedExpert, combined, label_places
+from gramian.chart import decode_kernels
+from gramian.chart.backend import (
+    Backend,
+    BackendFactory,
+    ChartInput,
+    FoundForests,
+    NumbaBackend,
+    PlacedGrammar,
+)
+from gramian.chart.combine import (
+    COMBINATIONS,
+    SpanExpert,
+    Voice,
+    WeightedExpert,
+    combined,
+    label_places,
+    mean_posteriors,
+    voice_weights,
+)
+from gramian.chart.decode import posterior_scores
+from gramian.chart.decode_kernels import Votes
 from gramian.chart.forest import Allowed, Forest, Pruning
+from gramian.chart.label_table import LabelArrays, label_table
 from gramian.chart.readout import Decoded
+from gramian.chart.tree_arrays import TreeArrays
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
@@ -25,7 +47,7 @@ class ChartParser:
     one gives the sentence no probability, the first with the same rules that does takes its place. `combination` is one of
     :data:`gramian.chart.combine.COMBINATIONS`, `kinds` of grammars are for ``hierarchical`` (by default their binarisation), and so is
     `choose`, which picks a tree of each kind's forest; experts read the forests of the first grammar's binarisation. Grammars with the
-    same rules are together in `families`.
+    same rules are together in `families`; `labels` are those of the first.
     """
 
     def __init__(
@@ -69,6 +91,20 @@ class ChartParser:
             for number, family in enumerate(families)
             for place in family
         ]
+        self.labels = label_table(first.symbols, first.n_phrases)
+        rules = [grammars[place] for family in families for place in family]
+        self._voice_labels = [
+            self._renumbered(grammar, place) for grammar, (_, place) in zip(rules, self._voices, strict=True)
+        ]
+
+    def _renumbered(self, grammar: LPCFG, place: npt.NDArray[np.int64] | None) -> LabelArrays:
+        """Return the labels of a grammar's symbols by their numbers in the first grammar; -1 if that has none such."""
+        own, ours = label_table(grammar.symbols, grammar.n_phrases).arrays, self.labels.arrays
+        if place is None:
+            return own
+        number = np.full(own.n_labels, -1, np.int32)
+        number[place[place >= 0]] = np.flatnonzero(place >= 0)
+        return ours._replace(first=own.first, number=number[own.number])
 
     def with_backend(self, backend: BackendFactory) -> ChartParser:
         """Return the same with charts filled by another backend."""
@@ -76,14 +112,75 @@ class ChartParser:
         other._backends = [backend(family, self._tag_states) for family in self._placed]
         return other
 
+    @cached_property
+    def knows_trees(self) -> bool:
+        """Whether :meth:`trees` finds what the forests of sentences have as their best trees: if all that counts are labels over spans."""
+        alone = len(self._voices) == 1 and not self._experts
+        return (alone or self.combination == "product") and all(
+            isinstance(one.expert, SpanExpert) for one in self._experts
+        )
+
+    def trees(
+        self, batch: Sequence[ChartInput], pruning: Pruning, decoder: str, recall_penalty: float
+    ) -> TreeArrays:
+        """Return the best trees of some sentences, one at the least, by any decoder but Viterbi: at once, and without their forests.
+
+        Those that not all grammars derive have none here: their probability is 0. Probabilities are less those of the words.
+        """
+        backends = [one for one in self._backends if isinstance(one, NumbaBackend)]
+        pruning = self._pruning(pruning)
+        found = [backend.find(batch, pruning) for backend in backends]
+        coarse, own = found[0]
+        logs = np.array([one.forest.log_probability + each.log_ratio for one, fine in found for each in fine])
+        votes, c = self._votes(batch, found), coarse.forest
+        posteriors = [(one.item_posterior, one.edge_posterior, one.root_posterior) for one in own]
+        item, edge, root = posteriors[0]
+        if len(votes.tables) > 1:
+            same = np.full(len(own), 1 / len(own), np.float32)
+            item, edge, root = (
+                mean_posteriors(list(each), same, "product") for each in zip(*posteriors, strict=True)
+            )
+        if decoder == "max-recall":
+            items = coarse.first_item, c.item_symbol, c.item_cell
+            scores = decode_kernels.recall_scores(
+                float(recall_penalty), *items, root, edge, self.labels.arrays, votes
+            )
+        else:
+            is_tag = c.item_symbol >= self.grammar.n_phrases
+            scores = posterior_scores(decoder, is_tag, c.edge_first, item, edge, root)
+        nodes = decode_kernels.best_trees(self.grammar.n_phrases, coarse, scores, self.labels.arrays, votes)
+        first, label, parent, posterior = nodes
+        log_prob = np.logaddexp.reduce(logs) - np.log(len(logs))
+        log_prob[~np.isfinite(logs).all(axis=0)] = -np.inf
+        return TreeArrays(first, label, parent, posterior, log_prob)
+
+    def _votes(self, batch: Sequence[ChartInput], found: list[FoundForests]) -> Votes:
+        """Return what grammars and experts say about the labels of sentences."""
+        voices = [(coarse.forest, fine) for coarse, several in found for fine in several]
+        bounds, n_labels = found[0].coarse.first_cell.tolist(), len(self.labels.names)
+        tables = np.zeros((len(voices) + len(self._experts), bounds[-1], n_labels), np.float32)
+        for (forest, fine), labels, table in zip(voices, self._voice_labels, tables, strict=False):
+            about = forest.item_symbol, forest.item_cell, fine.item_posterior
+            decode_kernels.add_posteriors(*about, labels, table)
+        trusts: list[list[float]] = [[] for _ in batch]
+        for one, table in zip(self._experts, tables[len(voices) :], strict=True):
+            assert isinstance(one.expert, SpanExpert)
+            shares = one.expert.fill([sentence.tokens or () for sentence in batch], table, bounds)
+            for trust, share in zip(trusts, shares, strict=True):
+                trust.append(one.trust(share))
+        return Votes(tables, np.array([voice_weights(len(voices), trust) for trust in trusts]))
+
+    def _pruning(self, pruning: Pruning) -> Pruning:
+        """Return what is pruned: less where there are experts, who may like what two states find unlikely."""
+        return replace(pruning, split=pruning.split / 20) if self._experts else pruning
+
     def forests(self, batch: Sequence[ChartInput], pruning: Pruning = Pruning()) -> list[Forest | None]:
         """Return the forest of each sentence, None where the first grammar's rules do not derive it.
 
         What is allowed binds the trees of the forest; grammars of another binarisation than the first do not know of it. Without tokens
         experts have no say.
         """
-        if self._experts:  # who may like what two states find unlikely
-            pruning = replace(pruning, split=pruning.split / 20)
+        pruning = self._pruning(pruning)
         found = self._backends[0].forests(batch, pruning)
         if len(self._voices) == 1 and not self._experts:
             return [forest for (forest,) in found]

@@ -15,6 +15,19 @@ class Tags(NamedTuple):
     score: Any
 
 
+class Words(NamedTuple):
+    """The words of several sentences, one after the other.
+
+    `first` (n_sentences + 1,) says where a sentence's words begin. Tags are those of all words, with their scores for all states of all
+    grammars in `states`, float32; `allowed` is a :class:`gramian.chart.forest.Allowed` with the spans of all sentences.
+    """
+
+    first: Any
+    tags: Tags
+    states: Any
+    allowed: Any
+
+
 class Thresholds(NamedTuple):
     """Floats; see :class:`gramian.chart.forest.Pruning`."""
 
@@ -22,6 +35,7 @@ class Thresholds(NamedTuple):
     guess: float
     item: float
     edge: float
+    split: float
 
 
 class Guesses(NamedTuple):
@@ -65,7 +79,7 @@ class CoarseForest(NamedTuple):
     the sentence's inside values.
     """
 
-    log_probability: float
+    log_probability: Any  # a float, or of several sentences each one's
     item_symbol: Any
     item_cell: Any
     item_posterior: Any
@@ -76,3 +90,11 @@ class CoarseForest(NamedTuple):
     edge_rule: Any
     edge_share: Any
     edge_posterior: Any
+
+
+class CoarseForests(NamedTuple):
+    """The same of several sentences, one after the other, items and edges numbered through; spans too, in `item_cell`."""
+
+    first_item: Any  # (n_sentences + 1,): where the items of a sentence begin
+    first_cell: Any  # (n_sentences + 1,): and its spans
+    forest: CoarseForest

@@ -34,7 +34,8 @@ def cell_number(start, end, n):
 
 
 @kernel
-def _grown(array, size):
+def grown(array, size):
+    """Return an array with twice the room, and the first `size` numbers of another."""
     larger = np.empty(2 * array.shape[0], array.dtype)
     for i in range(size):  # one slice set to another would have numba compile a message about their shapes
         larger[i] = array[i]
@@ -66,12 +67,12 @@ def _pair_room(n_symbols):
 
 
 @kernel
-def coarse_inside(tags, g, guesses, allowed, limits):
+def coarse_inside(tags, g, guesses, allowed, first_cell, limits):
     """Fill the coarse chart bottom-up; return its :class:`Cells`.
 
     `tags`, `guesses` of outside values and `limits` are as in :mod:`gramian.chart.coarse_arrays`, `g` is a
-    :class:`gramian.chart.grammar_arrays.GrammarArrays`, `allowed` a :class:`gramian.chart.forest.Allowed`. Inside value times both guesses
-    is a guess of a posterior.
+    :class:`gramian.chart.grammar_arrays.GrammarArrays`, `allowed` a :class:`gramian.chart.forest.Allowed`, in which the sentence's spans
+    begin at `first_cell`. Inside value times both guesses is a guess of a posterior.
     """
     n, n_symbols = tags.start.shape[0] - 1, g.n_symbols
     n_phrases = n_symbols - g.before.shape[0] + 1
@@ -106,12 +107,14 @@ def coarse_inside(tags, g, guesses, allowed, limits):
             cell_first[cell] = n_items
             cell_child_first[cell] = n_items
             cell_right[cell] = n_rights
-            which = allowed_row[cell]  # a view of the row would take longer to make than what it is asked
+            which = allowed_row[
+                first_cell + cell
+            ]  # a view of the row would take longer to make than what it is asked
             if n_items + n_symbols > item_symbol.shape[0]:
-                item_symbol, item_inside = _grown(item_symbol, n_items), _grown(item_inside, n_items)
+                item_symbol, item_inside = grown(item_symbol, n_items), grown(item_inside, n_items)
             if n_rights + n_symbols > right_symbol.shape[0]:
-                right_symbol, right_inside = _grown(right_symbol, n_rights), _grown(right_inside, n_rights)
-                right_item = _grown(right_item, n_rights)
+                right_symbol, right_inside = grown(right_symbol, n_rights), grown(right_inside, n_rights)
+                right_item = grown(right_item, n_rights)
             reference, n_live = 0, 0
             if width > 1:
                 reference = _NOTHING
@@ -419,7 +422,7 @@ def _edge_room(size):
 
 
 @kernel
-def pruned_forest(tags, g, allowed, limits):
+def pruned_forest(tags, g, allowed, first_cell, limits):
     """Fill the coarse chart of a sentence and prune it; return a :class:`CoarseForest`.
 
     Arguments are those of :func:`coarse_inside`; the scores of `tags` are rescaled in place.
@@ -434,7 +437,7 @@ def pruned_forest(tags, g, allowed, limits):
             for tag in range(tags.start[word], tags.start[word + 1]):
                 tags.score[tag] /= best
             words_scale += np.log(best)
-    cells = coarse_inside(tags, g, outside_guesses(tags, g), allowed, limits)
+    cells = coarse_inside(tags, g, outside_guesses(tags, g), allowed, first_cell, limits)
     symbol, inside, cell_first, cell_child_first, cell_scale = (
         cells.symbol, cells.inside, cells.first, cells.child_first, cells.scale
     )  # fmt: skip

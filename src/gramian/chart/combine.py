@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.chart.decode import best_tree, scores
+from gramian.chart.decode_kernels import LEAST_POSTERIOR
 from gramian.chart.forest import Forest
 from gramian.chart.label_table import label_table
 from gramian.chart.readout import Decoded, tree_labels
@@ -33,9 +34,6 @@ EXPERT_WEIGHT = 0.45
 """What an expert says counts for this share, what all grammars say for the rest, if the expert knows all words."""
 DISTRUST = 4
 """The power of the share of known words by which an expert's weight falls where there are others."""
-LEAST_POSTERIOR = 1e-4
-"""The least posterior of a label or rule in a product."""
-
 Floats = npt.NDArray[np.float32]
 
 
@@ -57,6 +55,17 @@ class Expert(Protocol):
         """Return the share of the words that it knows."""
 
 
+@runtime_checkable
+class SpanExpert(Protocol):
+    """An expert that knows labels over spans without a forest, such as :class:`gramian.neural.label_expert.LabelExpert`."""
+
+    def fill(self, sentences: Sequence[Sequence[str]], table: Floats, first: Sequence[int]) -> list[float]:
+        """Set the probability of every label over every span of some sentences; return of each the share of words it knows.
+
+        `table` (n_cells, n_labels) has zeros; labels are in the order of a grammar's, and the spans of sentences begin at `first`.
+        """
+
+
 class WeightedExpert(NamedTuple):
     """An expert and what it counts, beside the grammars and the experts before it, if it knows all words."""
 
@@ -66,9 +75,11 @@ class WeightedExpert(NamedTuple):
     def opinion(self, words: Sequence[str], forest: Forest) -> Opinion | None:
         """Return what the expert says about a forest, if anything."""
         judged = self.expert.forest(words, forest)
-        if judged is None:
-            return None
-        return Opinion(judged, self.weight * self.expert.known_share(words) ** DISTRUST)
+        return None if judged is None else Opinion(judged, self.trust(self.expert.known_share(words)))
+
+    def trust(self, known_share: float) -> float:
+        """Return what the expert counts for a sentence of whose words it knows a share."""
+        return self.weight * known_share**DISTRUST
 
 
 class Opinion(NamedTuple):
@@ -107,9 +118,9 @@ def combined(
         replace,
         same[0],
         log_ratio=float(np.logaddexp.reduce(logs) - np.log(len(logs))),
-        item_posterior=_mean([one.item_posterior for one in same], weights, combination),
-        edge_posterior=_mean([one.edge_posterior for one in same], weights, combination),
-        root_posterior=_mean([one.root_posterior for one in same], weights, combination),
+        item_posterior=mean_posteriors([one.item_posterior for one in same], weights, combination),
+        edge_posterior=mean_posteriors([one.edge_posterior for one in same], weights, combination),
+        root_posterior=mean_posteriors([one.root_posterior for one in same], weights, combination),
         members=members,
     )
     if combination in ("coverage", "hierarchical"):
@@ -118,7 +129,7 @@ def combined(
     return base(labels_over_spans=_labels(voices, opinions, base, combination))
 
 
-def _mean(posteriors: list[Floats], weights: Floats, combination: str) -> Floats:
+def mean_posteriors(posteriors: list[Floats], weights: Floats, combination: str) -> Floats:
     """Return the posteriors of forests with the same items and edges in one."""
     table = np.array(posteriors)
     if combination != "product":
@@ -219,12 +230,16 @@ def _own_tree(base: Callable[..., Forest], table: Floats) -> Floats:
 
 
 def _weights(n: int, opinions: Sequence[Opinion]) -> Floats:
+    return voice_weights(n, [one.weight for one in opinions])
+
+
+def voice_weights(n: int, trusts: Sequence[float]) -> Floats:
     """Return the weights of `n` grammars and, behind them, of the experts; all before an expert share what its weight leaves."""
     weights: list[float] = []
     left = 1.0
-    for one in reversed(opinions):
-        weights.insert(0, left * one.weight)
-        left *= 1 - one.weight
+    for trust in reversed(trusts):
+        weights.insert(0, left * trust)
+        left *= 1 - trust
     return np.array([left / n] * n + weights, np.float32)
 
 

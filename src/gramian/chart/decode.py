@@ -16,30 +16,24 @@ Tsujii 2005; Petrov & Klein 2007):
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from gramian.chart import decode_kernels as kernels
+from gramian.chart.decode_kernels import Scores
 from gramian.chart.derivations import viterbi
 from gramian.chart.forest import Forest
 from gramian.chart.readout import Decoded
 from gramian.errors import OptionError
+
+Floats = npt.NDArray[np.float32]
 
 DECODERS = ("max-recall", "max-marginal-sum", "max-rule-product", "max-rule-sum", "variational", "viterbi")
 RECALL_PENALTY = 0.5
 NEURAL_RECALL_PENALTY = 0.4
 """Beside a neural expert, since its product with grammars leaves out more brackets than it gets wrong; chosen on trees held out."""
 
-
-@dataclass(frozen=True)
-class Scores:
-    """What a decoder adds up over a tree: scores of its items and edges, and of each item as its root; -inf (or NaN) where it cannot be."""
-
-    item: npt.NDArray[np.float32]
-    edge: npt.NDArray[np.float32]
-    root: npt.NDArray[np.float32]
+_ALONE = np.ones((1, 1), np.float32)
 
 
 def decode(
@@ -59,27 +53,38 @@ def decode(
 def scores(forest: Forest, decoder: str = "max-recall", *, recall_penalty: float = RECALL_PENALTY) -> Scores:
     """Return what a decoder adds up; see :func:`decode`."""
     if decoder == "max-recall":
-        posteriors = (
-            forest.root_posterior,
-            forest.edge_posterior,
-            forest.labels.arrays,
-            forest.label_posterior,
+        votes = kernels.Votes(forest.label_posterior[None], _ALONE)
+        items = np.array([0, len(forest.item_symbol)]), forest.item_symbol, forest.item_cell
+        edges = forest.root_posterior, forest.edge_posterior
+        found: Scores = kernels.recall_scores(
+            float(recall_penalty), *items, *edges, forest.labels.arrays, votes
         )
-        found = kernels.recall_scores(recall_penalty, forest.item_symbol, forest.item_cell, *posteriors)
-        return Scores(*found)
-    item, edge, root = map(np.abs, (forest.item_posterior, forest.edge_posterior, forest.root_posterior))
+        return found
+    posteriors = forest.item_posterior, forest.edge_posterior, forest.root_posterior
+    return posterior_scores(
+        decoder, forest.item_symbol >= forest.grammar.n_phrases, forest.edge_first, *posteriors
+    )
+
+
+def posterior_scores(
+    decoder: str, is_tag: npt.NDArray[np.bool_], edge_first: npt.NDArray[np.int32], items: Floats, edges: Floats,
+    roots: Floats,
+) -> Scores:  # fmt: skip
+    """Return what a decoder adds up that looks at the posteriors of items, edges and roots alone, be it of one sentence or of several."""
+    item, edge, root = np.abs(items), np.abs(edges), np.abs(roots)
     if decoder == "max-marginal-sum":
-        edge, root = (np.where(x > 0, np.float32(0), -np.inf).astype(np.float32) for x in (edge, root))
+        edge, root = (np.where(x > 0, np.float32(0), np.float32(-np.inf)) for x in (edge, root))
         return Scores(item, edge, root)
-    is_tag = forest.item_symbol >= forest.grammar.n_phrases
+    none = np.zeros_like(item)
     if decoder == "max-rule-sum":
-        return Scores(np.where(is_tag, item, 0), *(np.where(x > 0, x, -np.inf) for x in (edge, root)))
+        edge, root = (np.where(x > 0, x, np.float32(-np.inf)) for x in (edge, root))
+        return Scores(np.where(is_tag, item, none), edge, root)
     with np.errstate(divide="ignore", invalid="ignore"):
         item, edge, root = np.log(item), np.log(edge), np.log(root)
         if decoder == "max-rule-product":
-            return Scores(np.where(is_tag, item, np.float32(0)), edge, root)
+            return Scores(np.where(is_tag, item, none), edge, root)
         if decoder == "variational":
-            return Scores(np.zeros_like(item), edge - np.repeat(item, np.diff(forest.edge_first)), root)
+            return Scores(none, edge - np.repeat(item, np.diff(edge_first)), root)
     raise OptionError(f"decoder must be one of {', '.join(DECODERS)}, got {decoder!r}")
 
 
@@ -102,8 +107,6 @@ def best_below(
         forest.edge_first,
         forest.edge_left,
         forest.edge_right,
-        scores.item,
-        scores.edge,
-        scores.root,
+        scores,
     )
     return found

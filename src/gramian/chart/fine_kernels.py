@@ -43,6 +43,21 @@ class Vectors(NamedTuple):
     rank: Any  # the length of V y
     left_place: Any  # where those of an edge's children begin
     right_place: Any
+    room: Any  # for a vector of the highest rank or a matrix of two symbols' states
+    column: Any  # for one symbol's states
+
+
+class FineForests(NamedTuple):
+    """What the fine pass adds to pruned forests; names as in :class:`gramian.chart.forest.Forest`."""
+
+    log_ratio: Any  # (n_sentences,): log of fine over coarse probability, -inf if the grammar gives the sentence none
+    item_posterior: Any
+    edge_posterior: Any
+    root_posterior: Any
+    item_start: Any
+    inside: Any
+    outside: Any
+    edge_weight: Any
 
 
 @inlined_kernel
@@ -100,17 +115,6 @@ def _add_rows(weights, a, rows, table, t, out, b, width):
         t += width
 
 
-@kernel
-def _rooms(g):
-    """Return room for a vector of the highest rank or a matrix of two symbols' states, and for one symbol's states."""
-    most, widest = np.int64(0), np.int64(0)
-    for rank in g.rank:
-        most = max(most, np.int64(rank))
-    for states in g.n_states:
-        widest = max(widest, np.int64(states))
-    return np.empty(max(widest * widest, most), np.float32), np.empty(widest, np.float32)
-
-
 @helper_kernel
 def _weigh(first, last, edge_share, v, g):
     """Set the weights of an item's edges, relative to the highest scale among them; return that scale."""
@@ -128,16 +132,16 @@ def _weigh(first, last, edge_share, v, g):
 
 
 @order_free_kernel
-def _fill_inside(edge_share, v, g):
-    """Fill the inside vectors of all phrases; those of tags are already there. Return how many numbers the projections are."""
-    room, column = _rooms(g)
+def _fill_inside(items, edge_share, v, g):
+    """Fill the inside vectors of a sentence's phrases; those of tags are already there. Return how many numbers the projections are."""
+    room, column = v.room, v.column
     start, left, right, rules, weight, inside = v.start, v.left, v.right, v.rule, v.weight, v.inside
     ranks, factors, factor_start = g.rank, g.factors, g.factor_start
     binary, binary_start, unary, unary_start = g.binary, g.binary_start, g.unary, g.unary_start
     projections, left_place, right_place = v.projections, v.left_place, v.right_place
     newest, older, by, lies = v.newest, v.older, v.matrix, v.place
     n_known, end = np.uintp(0), np.uintp(0)
-    for item in range(newest.shape[0]):
+    for item in range(items[0], items[1]):
         edge, last = np.uintp(v.first[item]), np.uintp(v.first[item + 1])
         if edge == last:
             continue
@@ -215,19 +219,19 @@ def _fill_inside(edge_share, v, g):
 
 
 @order_free_kernel
-def _fill_outside(threshold, n_projected, item_posterior, edge_posterior, v, g):
+def _fill_outside(items, threshold, n_projected, item_posterior, edge_posterior, v, g):
     """Fill outside vectors top-down, and the fine posteriors of edges; roots' vectors are already there.
 
     An outside vector is scaled so that its product with the inside vector is the ratio of fine to coarse posterior of the item.
     What has a fine posterior below `threshold` passes nothing on.
     """
-    room, column = _rooms(g)
+    room, column = v.room, v.column
     start, left, right, rules, weight = v.start, v.left, v.right, v.rule, v.weight
     inside, outside, projections = v.inside, v.outside, v.projections
     ranks, factors, factor_start = g.rank, g.factors, g.factor_start
     derivatives = np.zeros(n_projected, np.float32)  # of projections
     has_derivative = np.zeros(n_projected, np.bool_)  # by the place of its first number
-    for item in range(v.first.shape[0] - 2, -1, -1):
+    for item in range(items[1] - 1, items[0] - 1, -1):
         here = np.uintp(start[item])
         states = np.uintp(start[item + 1]) - here
         known = v.newest[item]
@@ -299,72 +303,87 @@ def _fill_outside(threshold, n_projected, item_posterior, edge_posterior, v, g):
 
 
 @kernel
-def _vectors(c, g):
-    """Return empty vectors for a forest."""
+def _vectors(forests, g):
+    """Return empty vectors for forests, with room for the projections of one of them at a time."""
+    c, first_item = forests.forest, forests.first_item
     n_items, n_edges = c.item_symbol.shape[0], c.edge_left.shape[0]
     start = np.zeros(n_items + 1, np.int64)
     for item in range(n_items):
         start[item + 1] = start[item] + g.n_states[c.item_symbol[item]]
     most, size = 0, 0
-    for edge in range(n_edges):
-        if c.edge_right[edge] >= 0 and g.rank[c.edge_rule[edge]] > 0:
-            most += 2
-            size += 2 * g.rank[c.edge_rule[edge]]
+    for one in range(first_item.shape[0] - 1):
+        own_most, own_size = 0, 0
+        for edge in range(c.edge_first[first_item[one]], c.edge_first[first_item[one + 1]]):
+            if c.edge_right[edge] >= 0 and g.rank[c.edge_rule[edge]] > 0:
+                own_most += 2
+                own_size += 2 * g.rank[c.edge_rule[edge]]
+        most, size = max(most, own_most), max(size, own_size)
+    highest, widest = np.int64(0), np.int64(0)
+    for rank in g.rank:
+        highest = max(highest, np.int64(rank))
+    for states in g.n_states:
+        widest = max(widest, np.int64(states))
     return Vectors(
         start, c.edge_first, c.edge_left, c.edge_right, c.edge_rule, np.empty(n_edges, np.float32),
         np.zeros(start[n_items], np.float32), np.zeros(start[n_items], np.float32), np.zeros(n_items, np.float64),
         np.empty(size, np.float32), np.full(n_items, -1, np.int64), np.empty(most, np.int64), np.empty(most, np.int64),
         np.empty(most, np.uint64), np.empty(most, np.int32), np.empty(n_edges, np.uint64), np.empty(n_edges, np.uint64),
+        np.empty(max(widest * widest, highest), np.float32), np.empty(widest, np.float32),
     )  # fmt: skip
 
 
 @kernel
-def fine_forest(coarse, tags, tag_states, tag_state_start, g, threshold):
-    """Run the fine pass over a pruned forest.
+def fine_forests(forests, words, tag_state_start, g, threshold):
+    """Run the fine pass over pruned forests, :class:`gramian.chart.coarse_arrays.CoarseForests`.
 
-    The posteriors of `coarse`, a :class:`gramian.chart.coarse_arrays.CoarseForest`, leave as fine ones; `tag_states` holds the state
-    scores of the tags of all words, beginning at `tag_state_start`. Items and edges with a fine posterior below `threshold` count as
-    impossible on the way down. Returns the log of fine over coarse probability, -inf if the grammar gives the sentence none; start, inside,
-    outside, weight of :class:`Vectors`; posteriors of being the root.
+    `words` are :class:`gramian.chart.coarse_arrays.Words`; the state scores of their tags begin at `tag_state_start`. Items and edges with
+    a fine posterior below `threshold` count as impossible on the way down. Returns :class:`FineForests`.
     """
-    item_symbol, item_cell = coarse.item_symbol, coarse.item_cell
-    item_posterior, root_share = coarse.item_posterior, coarse.root_share
+    c, tags = forests.forest, words.tags
     n_phrases = g.n_symbols - g.before.shape[0] + 1
-    n_items = item_symbol.shape[0]
-    v = _vectors(coarse, g)
-    for item in range(n_items):
-        if item_symbol[item] >= n_phrases:
-            for tag in range(tags.start[item_cell[item]], tags.start[item_cell[item] + 1]):
-                if tags.symbol[tag] == item_symbol[item]:
-                    for state in range(g.n_states[item_symbol[item]]):
-                        v.inside[v.start[item] + state] = tag_states[tag_state_start[tag] + state]
-    n_projected = _fill_inside(coarse.edge_share, v, g)
-    total, reference = 0.0, -np.inf
-    for item in range(n_items):
-        if root_share[item] > 0:
-            reference = max(reference, v.scale[item])
-    for item in range(n_items):
-        if root_share[item] > 0:
-            share = root_share[item] * np.exp(v.scale[item] - reference)
-            total += share * _root_value(item, item_symbol, v, g)
-    root_posterior = np.zeros(n_items, np.float32)
-    if not abs(total) > 0:
-        return -np.inf, v.start, v.inside, v.outside, v.weight, root_posterior
-    for item in range(n_items):
-        if root_share[item] > 0:
-            # Outside vectors are relative to the item's whole coarse posterior, of which being the root may be only a part.
-            factor = root_share[item] / item_posterior[item] * np.exp(v.scale[item] - reference) / total
-            first = g.root_start[item_symbol[item]] - v.start[item]
+    n_items, size = c.item_symbol.shape[0], words.first.shape[0] - 1
+    item_posterior, edge_posterior = c.item_posterior.copy(), c.edge_posterior.copy()
+    root_posterior, log_ratio = np.zeros(n_items, np.float32), np.full(size, -np.inf)
+    v = _vectors(forests, g)
+    for one in range(size):
+        items = forests.first_item[one], forests.first_item[one + 1]
+        before = words.first[one] - forests.first_cell[one]  # a word's number, less its span's
+        for item in range(items[0], items[1]):
+            symbol, word = c.item_symbol[item], before + c.item_cell[item]
+            if symbol >= n_phrases:
+                for tag in range(tags.start[word], tags.start[word + 1]):
+                    if tags.symbol[tag] == symbol:
+                        for state in range(g.n_states[symbol]):
+                            v.inside[v.start[item] + state] = words.states[tag_state_start[tag] + state]
+        n_projected = _fill_inside(items, c.edge_share, v, g)
+        total, reference = 0.0, -np.inf
+        for item in range(items[0], items[1]):
+            if c.root_share[item] > 0:
+                reference = max(reference, v.scale[item])
+        for item in range(items[0], items[1]):
+            if c.root_share[item] > 0:
+                share = c.root_share[item] * np.exp(v.scale[item] - reference)
+                total += share * _root_value(item, c.item_symbol, v, g)
+        if not abs(total) > 0:
+            continue
+        log_ratio[one] = np.log(abs(total)) + reference
+        for item in range(items[0], items[1]):
+            if c.root_share[item] > 0:
+                # Outside vectors are relative to the item's whole coarse posterior, of which being the root may be only a part.
+                factor = c.root_share[item] / item_posterior[item] * np.exp(v.scale[item] - reference) / total
+                first = g.root_start[c.item_symbol[item]] - v.start[item]
+                for place in range(v.start[item], v.start[item + 1]):
+                    v.outside[place] = g.root_ratio[first + place] * factor
+                root_posterior[item] = item_posterior[item] * factor * _root_value(item, c.item_symbol, v, g)
+        _fill_outside(items, threshold, n_projected, item_posterior, edge_posterior, v, g)
+        for item in range(items[0], items[1]):
+            ratio = np.float32(0)
             for place in range(v.start[item], v.start[item + 1]):
-                v.outside[place] = g.root_ratio[first + place] * factor
-            root_posterior[item] = item_posterior[item] * factor * _root_value(item, item_symbol, v, g)
-    _fill_outside(threshold, n_projected, item_posterior, coarse.edge_posterior, v, g)
-    for item in range(n_items):
-        ratio = np.float32(0)
-        for place in range(v.start[item], v.start[item + 1]):
-            ratio += v.inside[place] * v.outside[place]
-        item_posterior[item] *= ratio
-    return np.log(abs(total)) + reference, v.start, v.inside, v.outside, v.weight, root_posterior
+                ratio += v.inside[place] * v.outside[place]
+            item_posterior[item] *= ratio
+    return FineForests(
+        log_ratio, item_posterior, edge_posterior, root_posterior, v.start, v.inside, v.outside, v.weight
+    )
 
 
 @helper_kernel

@@ -128,7 +128,7 @@ class Forest:
         if self.labels_over_spans is not None:
             return self.labels_over_spans
         n_cells = self.n_words * (self.n_words + 1) // 2
-        table: Floats = decode_kernels.label_posteriors(
-            self.item_symbol, self.item_cell, self.item_posterior, self.labels.arrays, n_cells
-        )
+        table = np.zeros((n_cells, self.labels.arrays.n_labels), np.float32)
+        about = self.item_symbol, self.item_cell, self.item_posterior
+        decode_kernels.add_posteriors(*about, self.labels.arrays, table)
         return table

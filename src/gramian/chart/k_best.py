@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart.decode import RECALL_PENALTY, Scores, best_below, scores
+from gramian.chart.decode import RECALL_PENALTY, best_below, scores
+from gramian.chart.decode_kernels import Scores
 from gramian.chart.forest import Forest
 from gramian.chart.readout import Decoded
 from gramian.errors import OptionError

@@ -12,6 +12,7 @@ import torch
 from gramian.chart.combine import DISTRUST, label_places
 from gramian.chart.forest import Pruning
 from gramian.chart.label_table import LabelTable, label_table
+from gramian.chart.tree_arrays import TreeArrays
 from gramian.device.batch_forest import expanded
 from gramian.device.net_labels import NetLabels
 from gramian.device.pause import Pause, Work
@@ -19,16 +20,6 @@ from gramian.device.torch_backend import Family, Found, Room
 from gramian.device.tree_choice import LabelTensors, best_trees, label_posteriors, product
 from gramian.device.word_rows import WordNumbers, WordRows
 from gramian.grammar import LPCFG
-
-
-class TreeArrays(NamedTuple):
-    """Trees of a batch: their nodes one after the other, parents before children, left before right."""
-
-    first: npt.NDArray[np.int32]  # (n_sentences + 1,): a tree's nodes; none where there is no tree
-    label: npt.NDArray[np.int32]  # of each node, in the order of the grammar's labels
-    parent: npt.NDArray[np.int32]  # the node above each, -1 above roots
-    posterior: npt.NDArray[np.float32]
-    log_prob: npt.NDArray[np.float64]  # (n_sentences,)
 
 
 class DeviceNet(NamedTuple):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import torch
 
-from gramian.chart.combine import LEAST_POSTERIOR
+from gramian.chart.decode_kernels import LEAST_POSTERIOR
 from gramian.chart.label_table import LabelTable
 from gramian.device.batch_forest import BatchForest
 from gramian.torch_device import has_kernels

@@ -7,7 +7,7 @@ those with the highest product of rules: trees that differ in more than their le
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -57,7 +57,7 @@ def candidates(forest: Forest, k: int) -> tuple[Candidates, list[Decoded]]:
     )
     ranked: list[Decoded] = []
     seen: set[Any] = set()
-    for by, most in ((recall, 1), (replace(recall, item=odds), 1 + k // 2), (rules, k)):
+    for by, most in ((recall, 1), (recall._replace(item=odds), 1 + k // 2), (rules, k)):
         trees = distinct_trees(forest, trees_in_order(forest, by), seen)
         ranked += islice(trees, max(0, min(most, k) - len(ranked)))
     return described(forest, ranked), ranked

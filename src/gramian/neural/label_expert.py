@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from gramian.chart.combine import in_order_of, label_numbers
 from gramian.chart.forest import Forest
@@ -16,12 +16,11 @@ from gramian.grammar import LPCFG
 from gramian.neural.neural_model import NeuralModel
 from gramian.threads import one_blas_thread
 
-AnySentence = TypeVar("AnySentence")
+Floats = npt.NDArray[np.float32]
+Longs = npt.NDArray[np.int64]
 
 NEURAL_WEIGHT = 0.5
 """What it says counts for this share, all others' say for the rest, if it knows all words; chosen on trees held out from training."""
-_FEW = 8  # sentences that are read at once
-_LONGEST = 100  # words of these: longer ones gain nothing, and may be parsed in parts
 
 
 class LabelExpert:
@@ -41,20 +40,22 @@ class LabelExpert:
         self._place = np.array(
             [known.get(label, -1) for label in label_numbers(table.names, table.n_phrase_labels)]
         )
+        self._n_phrase_labels = table.n_phrase_labels
 
-    def read_ahead(
-        self, sentences: Sequence[AnySentence], words: Callable[[AnySentence], Sequence[str]]
-    ) -> Iterator[AnySentence]:
-        """Yield sentences whose words are `words` of them; the net begins with a few at a time, which is quicker than one by one."""
-        with one_blas_thread():
-            for first in range(0, len(sentences), _FEW):
-                few, read = sentences[first : first + _FEW], []
-                for one in few:
-                    with suppress(Exception):  # whoever parses it says what is wrong
-                        read.append(words(one))
-                if short := [one for one in read if 0 < len(one) <= _LONGEST]:
-                    self.model.read_ahead(short)
-                yield from few
+    @cached_property
+    def _membership(self) -> Floats:
+        """Which of the net's chains has which of the grammar's labels of phrases."""
+        chains = np.pad(
+            self.model.inventory.membership, ((0, 0), (0, 1))
+        )  # what is not known, at -1, has zeros
+        return np.ascontiguousarray(chains[:, self._place[: self._n_phrase_labels]])
+
+    @cached_property
+    def _tags(self) -> tuple[Longs, Longs]:
+        """The columns of the grammar's tags that the net knows, and the numbers that it has for them."""
+        known = self._place[self._n_phrase_labels :] >= 0
+        columns = self._n_phrase_labels + np.flatnonzero(known)
+        return columns, self._place[columns] - self.model.n_phrase_labels
 
     def known_share(self, words: Sequence[str]) -> float:
         """Return the share of the words that have a vector of their own."""
@@ -63,3 +64,15 @@ class LabelExpert:
     def forest(self, words: Sequence[str], forest: Forest) -> Forest:
         """Return the forest with this model's probabilities of labels over spans."""
         return replace(forest, labels_over_spans=in_order_of(self._place, self.model.labels(words)))
+
+    def fill(self, sentences: Sequence[Sequence[str]], table: Floats, first: Sequence[int]) -> list[float]:
+        """Set the probabilities of labels over the spans of sentences; see :meth:`gramian.chart.combine.SpanExpert.fill`."""
+        shares, (columns, tags) = [], self._tags
+        with one_blas_thread():
+            for one, begin, end in zip(self.model.read(sentences), first, first[1:], strict=False):
+                phrases = table[begin:end, : self._n_phrase_labels]
+                np.matmul(one.chances, self._membership, out=phrases)
+                phrases *= one.factor[:, None]
+                table[begin : begin + len(one.tags), columns] = one.tags[:, tags]
+                shares.append(one.known_share)
+        return shares

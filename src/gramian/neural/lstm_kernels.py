@@ -29,6 +29,7 @@ _B0, _B2, _B4, _B6 = (
     _F(1.19825839466702e-6),
 )
 _HALF = _F(0.5)
+_ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uintp(n) for n in range(5))
 
 
 @inlined_kernel
@@ -48,72 +49,93 @@ def tanh(values):
     return out
 
 
+@inlined_kernel
+def _add_products(x, p, q, weights, w, size, out, here):
+    """Add the products of four numbers of two rows, at `p` and `q`, with four rows of weights to two rows of `out`.
+
+    Always two rows, so that one has the same sums beside others as alone.
+    """
+    x0, x1, x2, x3 = x[p], x[p + _ONE], x[p + _TWO], x[p + _THREE]
+    y0, y1, y2, y3 = x[q], x[q + _ONE], x[q + _TWO], x[q + _THREE]
+    w1, w2, w3, there = w + size, w + _TWO * size, w + _THREE * size, here + size
+    for column in range(size):
+        v0, v1, v2, v3 = weights[w + column], weights[w1 + column], weights[w2 + column], weights[w3 + column]
+        out[here + column] += x0 * v0 + x1 * v1 + x2 * v2 + x3 * v3
+        out[there + column] += y0 * v0 + y1 * v1 + y2 * v2 + y3 * v3
+
+
 @order_free_kernel
 def project(inputs, weights, bias):
     """Return ``inputs @ weights + bias``, float32; a row of it does not depend on which others there are, as in a library's product."""
-    n, whole = inputs.shape[0], inputs.shape[1] // 4 * 4
-    out = np.empty((n, weights.shape[1]), np.float32)
-    for row in range(n):
-        for column in range(out.shape[1]):
-            out[row, column] = bias[column]
-    for unit in range(0, whole, 4):
-        w0, w1, w2, w3 = weights[unit], weights[unit + 1], weights[unit + 2], weights[unit + 3]
+    n, width, size = np.uintp(inputs.shape[0]), np.uintp(inputs.shape[1]), np.uintp(weights.shape[1])
+    x, table, whole = inputs.reshape(-1), weights.reshape(-1), width // _FOUR * _FOUR
+    out = np.empty((inputs.shape[0] + 1) * weights.shape[1], np.float32)
+    for row in range(n + _ONE):
+        for column in range(size):
+            out[row * size + column] = bias[column]
+    for unit in range(_ZERO, whole, _FOUR):
+        for row in range(_ZERO, n, _TWO):
+            other = min(row + _ONE, n - _ONE)
+            _add_products(x, row * width + unit, other * width + unit, table, unit * size, size, out, row * size)
+    for unit in range(whole, width):
         for row in range(n):
-            x0, x1, x2, x3 = inputs[row, unit : unit + 4]
-            mine = out[row]
-            for column in range(mine.shape[0]):
-                mine[column] += x0 * w0[column] + x1 * w1[column] + x2 * w2[column] + x3 * w3[column]
-    for unit in range(whole, inputs.shape[1]):
-        for row in range(n):
-            for column in range(out.shape[1]):
-                out[row, column] += inputs[row, unit] * weights[unit, column]
-    return out
+            value = x[row * width + unit]
+            for column in range(size):
+                out[row * size + column] += value * table[unit * size + column]
+    return out[: n * size].reshape(inputs.shape[0], weights.shape[1])
 
 
 @order_free_kernel
 def lstm_states(gates, first, forward, backward):
     """Return the states of a bidirectional LSTM, shape (n, 2 * units); gates in torch's order: in, forget, cell, out.
 
-    `gates` float32 (n, 8 * units) holds what the inputs add to the gates, both directions side by side, and is overwritten; `forward` and
+    `gates` float32 (n, 8 * units) holds what the inputs add to the gates, both directions side by side; `forward` and
     `backward` float32 (units, 4 * units) are the weights between states. Rows ``first[k]`` to ``first[k + 1]`` are one sequence, such
     as a sentence or a word's characters; what comes out for one does not depend on the others.
     """
-    n, units, many = gates.shape[0], forward.shape[0], first.shape[0] - 1
-    states = np.zeros((n, 2 * units), np.float32)
-    cells = np.empty((many, units), np.float32)
-    longest, whole = 0, units // 4 * 4
+    n, units, many = gates.shape[0], np.uintp(forward.shape[0]), first.shape[0] - 1
+    size = _FOUR * units
+    states, cells = np.zeros(n * 2 * forward.shape[0], np.float32), np.empty((many, forward.shape[0]), np.float32)
+    whole = units // _FOUR * _FOUR
+    # Of the sequences that go on: their numbers, rows, and where their states before begin; their gates; and one row more.
+    live, rows, before = np.empty(many, np.int64), np.empty(many, np.int64), np.zeros(many + 1, np.uintp)
+    work = np.empty((many + 1) * 4 * forward.shape[0], np.float32)
+    longest = 0
     for one in range(many):
         longest = max(longest, first[one + 1] - first[one])
     for side in range(2):
-        weights = forward if side == 0 else backward
-        low, back = side * units, 1 if side == 0 else -1
+        weights = (forward if side == 0 else backward).reshape(-1)
+        low, back = np.uintp(side) * units, 1 if side == 0 else -1
         cells[:] = 0
         for step in range(longest):
-            for unit in range(0, whole if step > 0 else 0, 4):
-                w0, w1, w2, w3 = weights[unit], weights[unit + 1], weights[unit + 2], weights[unit + 3]
-                for one in range(many):
-                    if first[one] + step < first[one + 1]:
-                        place = first[one] + step if side == 0 else first[one + 1] - 1 - step
-                        h0, h1, h2, h3 = states[place - back, low + unit : low + unit + 4]
-                        gate = gates[place, 4 * low : 4 * (low + units)]
-                        for column in range(4 * units):
-                            gate[column] += (
-                                h0 * w0[column] + h1 * w1[column] + h2 * w2[column] + h3 * w3[column]
-                            )
+            count = np.uintp(0)
             for one in range(many):
-                if first[one] + step >= first[one + 1]:
-                    continue
-                place = first[one] + step if side == 0 else first[one + 1] - 1 - step
-                gate = gates[place, 4 * low : 4 * (low + units)]
-                if step > 0:
-                    for unit in range(whole, units):
-                        for column in range(4 * units):
-                            gate[column] += states[place - back, low + unit] * weights[unit, column]
-                state, cell = states[place, low : low + units], cells[one]
+                if first[one] + step < first[one + 1]:
+                    row = first[one] + step if side == 0 else first[one + 1] - 1 - step
+                    live[count], rows[count] = one, row
+                    before[count] = np.uintp((row - back) if step > 0 else row) * _TWO * units + low
+                    gate = gates[row]
+                    for column in range(size):
+                        work[count * size + column] = gate[_FOUR * low + column]
+                    count += _ONE
+            if step > 0:
+                before[count] = before[0]
+                for unit in range(_ZERO, whole, _FOUR):
+                    for row in range(_ZERO, count, _TWO):
+                        p, q = before[row] + unit, before[row + _ONE] + unit
+                        _add_products(states, p, q, weights, unit * size, size, work, row * size)
+                for unit in range(whole, units):
+                    for row in range(count):
+                        x0 = states[before[row] + unit]
+                        for column in range(size):
+                            work[row * size + column] += x0 * weights[unit * size + column]
+            for row in range(count):
+                cell, here = cells[live[row]], row * size
+                place = np.uintp(rows[row]) * _TWO * units + low
                 for unit in range(units):
-                    enter = _HALF + _HALF * _tanh(_HALF * gate[unit])
-                    keep = _HALF + _HALF * _tanh(_HALF * gate[units + unit])
-                    leave = _HALF + _HALF * _tanh(_HALF * gate[3 * units + unit])
-                    cell[unit] = keep * cell[unit] + enter * _tanh(gate[2 * units + unit])
-                    state[unit] = leave * _tanh(cell[unit])
-    return states
+                    enter = _HALF + _HALF * _tanh(_HALF * work[here + unit])
+                    keep = _HALF + _HALF * _tanh(_HALF * work[here + units + unit])
+                    leave = _HALF + _HALF * _tanh(_HALF * work[here + _THREE * units + unit])
+                    cell[unit] = keep * cell[unit] + enter * _tanh(work[here + _TWO * units + unit])
+                    states[place + unit] = leave * _tanh(cell[unit])
+    return states.reshape(n, 2 * forward.shape[0])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,27 @@ Tensors = dict[str, npt.NDArray[Any]]
 
 _TEXTS = tuple(field.name for field in fields(Inventory))
 _HOTTEST = 100.0
+
+
+class SpanChances(NamedTuple):
+    """What a net says about a sentence.
+
+    Attributes
+    ----------
+    chances : ndarray of float32, shape (n_cells, n_chains)
+        Proportional to the probabilities of chains over a span.
+    factor : ndarray of float32, shape (n_cells,)
+        By which they become these.
+    tags : ndarray of float32, shape (n_words, n_tags)
+        Probabilities.
+    known_share : float
+        Of the words, those that it knows.
+    """
+
+    chances: npt.NDArray[np.float32]
+    factor: npt.NDArray[np.float32]
+    tags: npt.NDArray[np.float32]
+    known_share: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +85,7 @@ class NeuralModel:
 
     def known_share(self, words: Sequence[str]) -> float:
         """Return the share of the words that have a vector of their own; an encoder knows all words."""
-        return 1.0 if self.encoder is not None else float(self._scorer.is_known(words).mean())
-
-    def read_ahead(self, sentences: Sequence[Sequence[str]]) -> None:
-        """Begin with some sentences at once, which is quicker; what is said about each is the same."""
-        with one_blas_thread():
-            self._scorer.read_ahead(sentences)
+        return 1.0 if self.encoder is not None else self._scorer.known_share(words)
 
     def labels(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the probability of every label over every span.
@@ -92,16 +108,25 @@ class NeuralModel:
     def chains(self, words: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Return the probability of each chain over each span, and of each tag over each word."""
         with one_blas_thread():
-            spans, tags = self._scorer.scores(words)
+            [one] = self.read([words])
+        return one.chances * one.factor[:, None], one.tags
+
+    def read(self, sentences: Sequence[Sequence[str]]) -> Iterator[SpanChances]:
+        """Yield what is said about each of some sentences; it begins with all at once, which is quicker."""
+        found = self._scorer.read(sentences)
         cold = np.float32(1 / self.temperature)
-        spans *= cold
-        most = np.maximum(spans.max(1, keepdims=True), 0)
-        chances = np.exp(spans - most)
-        total = chances.sum(1, keepdims=True) + np.exp(-most)
-        scores = (most + np.log(total))[:, 0].astype(np.float64)
-        _, marginals = span_tree_kernels.span_marginals(scores, len(words))
-        tags = np.exp(cold * (tags - tags.max(1, keepdims=True)))
-        return chances * (marginals[:, None] / total).astype(np.float32), tags / tags.sum(1, keepdims=True)
+        for words, (states, known_share) in zip(sentences, found, strict=True):
+            spans, tags = self._scorer.scores_of(states)
+            spans *= cold
+            most = np.maximum(spans.max(1, keepdims=True), 0)
+            chances = np.exp(np.subtract(spans, most, out=spans), out=spans)
+            total = chances.sum(1, keepdims=True) + np.exp(-most)
+            scores = (most + np.log(total))[:, 0].astype(np.float64)
+            _, marginals = span_tree_kernels.span_marginals(scores, len(words))
+            factor = (marginals / total[:, 0]).astype(np.float32)
+            tags = np.exp(cold * (tags - tags.max(1, keepdims=True)))
+            tags /= tags.sum(1, keepdims=True)
+            yield SpanChances(chances, factor, tags, 1.0 if self.encoder is not None else known_share)
 
     def parse(self, words: Sequence[str]) -> Tree:
         """Return the tree with the most labels to be expected right, less those to be expected wrong."""

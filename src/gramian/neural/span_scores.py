@@ -98,7 +98,6 @@ class SpanScorer:
         self._layers = [_Lstm(own, f"lstm.{layer}") for layer in range(_n_layers(own))]
         posts = np.concatenate([own["left.weight"], own["right.weight"]])
         self._posts = np.ascontiguousarray(posts.T)
-        self._ahead: dict[tuple[str, ...], Floats] = {}
         self._cache: BoundedCache[str, _Word] = BoundedCache(
             lambda word: self._made([word])[0], most_bytes=_MOST_BYTES
         )
@@ -108,9 +107,11 @@ class SpanScorer:
 
         Spans are ordered by width, then start; a span without a label scores 0.
         """
-        states = self._ahead.pop(tuple(words), None)
-        if states is None:
-            [states] = self._states([words])
+        [read] = self.read([words])
+        return self.scores_of(read.states)
+
+    def scores_of(self, states: Floats) -> tuple[Floats, Floats]:
+        """Return the scores of a sentence that was read."""
         own, units = self._own, states.shape[1] // 2
         posts = np.concatenate([states[:-1, :units], states[1:, units:]], 1) @ self._posts
         hidden = own["right.bias"].shape[0]
@@ -124,40 +125,40 @@ class SpanScorer:
             tags @ own["tag.weight"].T + own["tag.bias"],
         )
 
-    def read_ahead(self, sentences: Sequence[Sequence[str]]) -> None:
-        """Find the states of some sentences at once, for :meth:`scores` to begin with: quicker than one by one, and the same to the bit."""
-        self._ahead = dict(zip(map(tuple, sentences), self._states(sentences), strict=True))
-
-    def _states(self, sentences: Sequence[Sequence[str]]) -> list[Floats]:
-        """Return the states of the last layer of each sentence, shape (n_words + 2, 2 * units)."""
+    def read(self, sentences: Sequence[Sequence[str]]) -> list[ReadWords]:
+        """Find the states of some sentences at once: quicker than one by one, and the same to the bit."""
         first = np.cumsum([0, *(len(words) + 2 for words in sentences)])
-        gates = [np.stack([word.gates for word in self._words(("", *words, ""))]) for words in sentences]
+        words = self._words([word for one in sentences for word in ("", *one, "")])
+        table = np.concatenate([word.gates for word in words]).reshape(len(words), -1)
+        bounds = list(pairwise(first.tolist()))
         if self._encoder is not None:
             weights = self._layers[0].input[-self._encoder.size :]
-            for own, words in zip(gates, sentences, strict=True):
-                own += self._encoder.vectors(words) @ weights
-        states: list[Floats] = []
+            for (start, end), one in zip(bounds, sentences, strict=True):
+                table[start:end] += self._encoder.vectors(one) @ weights
         for place, layer in enumerate(self._layers):
-            if (
-                place
-            ):  # a sentence at a time: what a library's product says of a row depends on how many there are
-                gates = [layer.gates(one) for one in states]
-            table = layer.states(np.concatenate(gates), first)
-            states = [table[start:end] for start, end in pairwise(first.tolist())]
-        return states
+            if place:
+                table = layer.gates(table)
+            table = layer.states(table, first)
+        states = [table[start:end] for start, end in bounds]
+        known = [sum([word.is_known for word in words[start + 1 : end - 1]]) for start, end in bounds]
+        return [
+            ReadWords(one, count / max(1, len(one) - 2)) for one, count in zip(states, known, strict=True)
+        ]
 
-    def is_known(self, words: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Return which words have a vector of their own."""
-        return np.array([word.is_known for word in self._words(words)])
+    def known_share(self, words: Sequence[str]) -> float:
+        """Return the share of words that have a vector of their own."""
+        return sum([word.is_known for word in self._words(words)]) / max(1, len(words))
 
     def _words(self, words: Sequence[str]) -> list[_Word]:
         """Return what is known of words, of those met before by memory; no word stands for a boundary."""
-        found = {word: one for word in words if (one := self._cache.get(word)) is not None}
-        new = [word for word in dict.fromkeys(words) if word not in found]
-        for word, one in zip(new, self._made(new) if new else (), strict=True):
-            found[word] = one
-            self._cache.keep(word, one)
-        return [found[word] for word in words]
+        found = list(map(self._cache.get, words))
+        if None in found:
+            new = [word for word, one in zip(words, found, strict=True) if one is None]
+            made = dict(zip(dict.fromkeys(new), self._made(list(dict.fromkeys(new))), strict=True))
+            for word, one in made.items():
+                self._cache.keep(word, one)
+            found = [made[word] if one is None else one for word, one in zip(words, found, strict=True)]
+        return found  # type: ignore[return-value]
 
     def _made(self, words: Sequence[str]) -> list[_Word]:
         own, inventory = self._own, self._inventory
@@ -166,14 +167,21 @@ class SpanScorer:
         spelt = [inventory.character_numbers(word) if word else [BOUNDARY] for word in words]
         first = np.cumsum([0, *map(len, spelt)])
         states = self._spelling.states(
-            self._spelling.gates_alone(own["char.weight"][np.concatenate(spelt)]), first
+            self._spelling.gates(own["char.weight"][np.concatenate(spelt)]), first
         )
         units = states.shape[1] // 2
         ends = (states[first[1:] - 1, :units], states[first[:-1], units:])
         inputs = np.concatenate([own["word.weight"][numbers], own["vector.weight"][vectors], *ends], 1)
-        gates = self._layers[0].gates_alone(inputs)
+        gates = self._layers[0].gates(inputs)
         known = (number != UNKNOWN or vector > 0 for number, vector in zip(numbers, vectors, strict=True))
         return [_Word(row.copy(), one) for row, one in zip(gates, known, strict=True)]
+
+
+class ReadWords(NamedTuple):
+    """The states of the last layer of a sentence, shape (n_words + 2, 2 * units), and the share of its words with vectors of their own."""
+
+    states: Floats
+    known_share: float
 
 
 class _Word(NamedTuple):
@@ -196,11 +204,10 @@ class _Lstm:
         self._states = [np.ascontiguousarray(weights[f"{name}.weight_hh_{end}"].T) for end in _ENDS]
 
     def gates(self, inputs: Floats) -> Floats:
-        """Return what inputs add to the gates of both directions, shape (n, 8 * units)."""
-        return inputs @ self.input + self._bias
+        """Return what the first inputs add to the gates of both directions, shape (n, 8 * units).
 
-    def gates_alone(self, inputs: Floats) -> Floats:
-        """Return the same of the first inputs, each row as if it were the only one: which words are new in a sentence changes nothing."""
+        Each row is as if it were the only one: what stands beside a word or a sentence changes nothing.
+        """
         gates: Floats = kernels.project(inputs, self.input[: inputs.shape[1]], self._bias)
         return gates
 

@@ -1,15 +1,16 @@
-"""Results of a batch of sentences, built from a device's arrays one by one as they are asked for, so that few are held at a time."""
+"""Results of a batch of sentences, built from arrays one by one as they are asked for, so that few are held at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.device.batch_parser import TreeArrays
+from gramian.chart.tree_arrays import TreeArrays
 from gramian.parsing.calibration import Calibration
 from gramian.parsing.result import ParseResult
 from gramian.parsing.sentences import ReadSentence
@@ -30,12 +31,15 @@ class BatchResults:
     names : sequence of str
         The grammar's labels.
     calibration : Calibration
+    seconds : float
+        What each sentence took.
     """
 
     def __init__(
-        self, found: TreeArrays, sentences: Sequence[ReadSentence], names: Sequence[str], calibration: Calibration
+        self, found: TreeArrays, sentences: Sequence[ReadSentence], names: Sequence[str], calibration: Calibration,
+        seconds: float = 0.0,
     ) -> None:  # fmt: skip
-        self._sentences, parent = sentences, found.parent
+        self._sentences, self._seconds, parent = sentences, seconds, found.parent
         self._first, self._logs = found.first.tolist(), found.log_prob.tolist()
         n_nodes, nodes, is_root = len(parent), np.arange(len(parent)), parent < 0
         n_children = np.bincount(parent + 1, minlength=n_nodes + 1)[1:]
@@ -62,7 +66,7 @@ class BatchResults:
     def result(self, place: int) -> ParseResult | None:
         """Return the result of a sentence, or None if it has no tree."""
         first, last = self._first[place : place + 2]
-        if first == last:
+        if first == last or self._logs[place] == -inf:
             return None
         nodes = self._nodes[first:last]
         here = slice(self._phrases[place + 1], self._phrases[place])
@@ -72,7 +76,7 @@ class BatchResults:
             nodes[spot] = phrase(label, tuple(nodes[begin:end]))
         words, offsets, _ = self._sentences[place]
         sure = tuple(self._sure[first:last])
-        return ParseResult(nodes[0], "parsed", self._logs[place], sure, tuple(words), offsets)
+        return ParseResult(nodes[0], "parsed", self._logs[place], sure, tuple(words), offsets, self._seconds)
 
 
 def _calibrated(

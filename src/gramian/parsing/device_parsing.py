@@ -18,7 +18,8 @@ from gramian.chart.combine import WeightedExpert
 from gramian.chart.constraints import Constraints
 from gramian.chart.decode import DECODERS
 from gramian.chart.label_table import label_table
-from gramian.device.batch_parser import BatchParser, DeviceNet, TreeArrays
+from gramian.chart.tree_arrays import TreeArrays
+from gramian.device.batch_parser import BatchParser, DeviceNet
 from gramian.device.net_labels import NetLabels
 from gramian.device.pause import Work
 from gramian.device.torch_backend import TorchBackend

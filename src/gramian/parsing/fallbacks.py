@@ -72,6 +72,11 @@ class Attempts:
         self.n_rules = max(1, len(chart.grammar.binary_rules))
         self._root_label = root_label(chart.grammar)
 
+    def finds_trees(self, decoder: str) -> bool:
+        """Whether the best trees of several sentences are found at once by a decoder; only Viterbi and rerankers need their forests."""
+        is_free = self._reranker is None or decoder != DECODERS[0]
+        return is_free and decoder != "viterbi" and self.chart.knows_trees
+
     @cached_property
     def _glue(self) -> tuple[ChartParser, WordTable]:
         grammar: LPCFG = self.chart.grammar

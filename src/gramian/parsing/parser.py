@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,19 +30,19 @@ from gramian.parsing.fallbacks import Attempts, Request
 from gramian.parsing.limits import Deadline, Limits
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
+from gramian.parsing.plain_batches import Asked, PlainBatches
 from gramian.parsing.result import Alternative, ParseResult, Reranker
 from gramian.parsing.running_text import sentences_in
 from gramian.parsing.sentence_splitter import SentenceSplitter
 from gramian.parsing.sentences import Constrained, ReadSentence, Sentence, read_sentence
 from gramian.parsing.words import WordTable
-from gramian.threads import in_order
+from gramian.threads import alone, batches_in_order
 from gramian.trees import Tree, normalise
 from gramian.trees.brackets import trees_of
 from gramian.trees.scheme import find_scheme
 
 if TYPE_CHECKING:
     from gramian.evaluate import BracketScores
-    from gramian.neural.label_expert import LabelExpert
 
 
 MOST_TREES = 10_000
@@ -122,7 +120,6 @@ class Parser:
         text = self.model.text
         self.splitter = splitter or (SentenceSplitter() if text is None else text.splitter)
         experts: list[WeightedExpert] = []
-        self._net: LabelExpert | None = None
         if self.model.expert is not None:
             from gramian.loglinear import Expert
 
@@ -132,8 +129,7 @@ class Parser:
             from gramian.neural.label_expert import NEURAL_WEIGHT, LabelExpert
 
             weight = NEURAL_WEIGHT if self.model.neural_weight is None else self.model.neural_weight
-            self._net = LabelExpert(self.model.neural, self.model.grammar)
-            experts.append(WeightedExpert(self._net, weight))
+            experts.append(WeightedExpert(LabelExpert(self.model.neural, self.model.grammar), weight))
         reranker = self.model.reranker if rerank else None
         choose = None
         if (
@@ -147,6 +143,7 @@ class Parser:
         if not (self.model.others or experts):
             combination = "product"  # what all ways are, if there is but one grammar
         self.calibration = self.model.calibration.get(combination, Calibration())
+        self._plain = PlainBatches(self._attempts, self.calibration)
         self.device, self._on_device = device, None
         if device is not None:
             from gramian.torch_device import find_device
@@ -186,11 +183,8 @@ class Parser:
         -------
         ParseResult
         """
-        began = perf_counter()
-        request, read = self._request(sentence, constraints, k, decoder)
-        result, _ = self._attempts.parse(request)
-        sure = self.calibration.confidences(result.tree, result.confidences)
-        return replace(result, confidences=sure, offsets=read.offsets, seconds=perf_counter() - began)
+        [result] = self._plain.parse([self._request(sentence, constraints, k, decoder)])
+        return result
 
     def parse_many(
         self, sentences: Iterable[Sentence], *, n_jobs: int = 1, k: int = 1, decoder: str | None = None
@@ -214,9 +208,24 @@ class Parser:
             return self._on_device.parse(
                 sentences, self.model.cut, partial(self._asked, k=k, decoder=decoder)
             )
-        if self._net is not None and n_jobs == 1 and isinstance(sentences, list | tuple):
-            sentences = self._net.read_ahead(sentences, self.words)
-        return in_order(partial(self.parse, k=k, decoder=decoder), sentences, n_jobs)
+        results = batches_in_order(partial(self._parse_batch, k=k, decoder=decoder), sentences, n_jobs)
+        return results if self.model.neural is None else alone(results)
+
+    def _parse_batch(
+        self, sentences: Sequence[Sentence], k: int, decoder: str | None
+    ) -> Iterator[ParseResult]:
+        """Parse some sentences; an error of one is raised behind the results of those before it."""
+        asked: list[Asked] = []
+        wrong: Exception | None = None
+        for sentence in sentences:
+            try:
+                asked.append(self._request(sentence, None, k, decoder))
+            except Exception as error:
+                wrong = error
+                break
+        yield from self._plain.parse(asked)
+        if wrong is not None:
+            raise wrong
 
     def parse_text(
         self, text: str, *, n_jobs: int = 1, k: int = 1, decoder: str | None = None
@@ -345,12 +354,12 @@ class Parser:
         constraints: Constraints | None,
         k: int = 1,
         decoder: str | None = None,
-    ) -> tuple[Request, ReadSentence]:
+    ) -> Asked:
         if isinstance(sentence, Constrained):
             constraints = sentence.constraints
             sentence = sentence.sentence
         read = read_sentence(sentence, self.model.cut)
-        return self._asked(read, constraints, k, decoder), read
+        return Asked(self._asked(read, constraints, k, decoder), read)
 
     def _asked(
         self, read: ReadSentence, constraints: Constraints | None, k: int, decoder: str | None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gramian.chart import guess_kernels
-from gramian.chart.backend import NumbaBackend, PlacedGrammar
+from gramian.chart.backend import ChartInput, NumbaBackend, PlacedGrammar
 from gramian.chart.chart_parser import Pruning
 from gramian.chart.coarse_arrays import Tags
 from gramian.chart.grammar_arrays import grammar_arrays
@@ -83,13 +83,14 @@ def test_guesses_are_sums_over_chains_of_tags(grammar: LPCFG) -> None:
 
 def test_guesses_drop_what_is_unlikely_and_keep_the_rest(grammar: LPCFG) -> None:
     words = scores_of(grammar, WORDS)
-    chart = NumbaBackend([PlacedGrammar(grammar, np.zeros(1, np.int64))], grammar.lexicon.n_states)
+    chart = NumbaBackend(
+        [PlacedGrammar(grammar, np.zeros_like(grammar.lexicon.n_states))], grammar.lexicon.n_states
+    )
     sizes = []
     for guess in (0.0, 1e-12, 1e-2, 0.3):
-        forest = chart.coarse_forest(chart.tags(words), Pruning(beam=1e-9, item=0, edge=0, guess=guess))
-        sizes.append(0 if forest is None else len(forest.item_symbol))
+        pruning = Pruning(beam=1e-9, item=0, edge=0, guess=guess, split=0)
+        sizes.append(len(chart.find([ChartInput(words)], pruning).coarse.forest.item_symbol))
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] == sizes[1] > sizes[3]
-    without_beam = chart.coarse_forest(chart.tags(words), Pruning(beam=0, item=0, edge=0, guess=1.0))
-    assert without_beam is not None
-    assert len(without_beam.item_symbol) >= sizes[0]
+    without_beam = chart.find([ChartInput(words)], Pruning(beam=0, item=0, edge=0, guess=1.0, split=0))
+    assert len(without_beam.coarse.forest.item_symbol) >= sizes[0]

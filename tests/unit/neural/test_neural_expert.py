@@ -305,9 +305,10 @@ def test_sentences_before_change_nothing(learnt):
     np.testing.assert_array_equal(one.labels(words), one.labels(words))
 
 
-def test_sentences_read_ahead_say_the_same_to_the_bit(learnt):
+def test_sentences_read_together_say_the_same_to_the_bit(learnt):
     texts = [["the", "dog", "sees", "a", "cat", "."], ["birds"], ["the", "Okapi", "sees", "it"]]
     one, other = (NeuralModel.unpack(learnt.model_.pack()) for _ in range(2))
-    other.read_ahead(texts)
-    for words in (*texts[::-1], *texts):  # the second time nothing lies ready
-        np.testing.assert_array_equal(one.labels(words), other.labels(words))
+    for words, found in zip(texts, other.read(texts), strict=True):
+        [alone] = one.read([words])
+        for ours, theirs in zip(alone, found, strict=True):
+            np.testing.assert_array_equal(ours, theirs)

@@ -88,6 +88,18 @@ def test_labels_go_by_kind_and_name(model):
     np.testing.assert_array_equal(judged.edge_posterior, forest.edge_posterior)
 
 
+def test_several_sentences_fill_a_table_with_what_each_says(model):
+    short, parser = ["town", "sees", "."], Parser(model.grammar)
+    expert, sentences = LabelExpert(model.neural, model.grammar), [WORDS, ["okapi", "sees", "."], short]
+    forests = [parser.forest(words) for words in (WORDS, short, short)]
+    first = np.cumsum([0, *(len(words) * (len(words) + 1) // 2 for words in sentences)]).tolist()
+    table = np.zeros((first[-1], len(forests[0].labels.names)), np.float32)
+    assert expert.fill(sentences, table, first) == [expert.known_share(words) for words in sentences]
+    for words, forest, begin, end in zip(sentences, forests, first[:-1], first[1:], strict=True):
+        judged = expert.forest(words, forest)
+        np.testing.assert_allclose(table[begin:end], judged.label_posterior, rtol=1e-5, atol=1e-7)
+
+
 def test_what_it_says_counts_for_half_less_for_unknown_words(model):
     net, grammar = model.neural, model.grammar
     alone = Parser(grammar).forest(WORDS)

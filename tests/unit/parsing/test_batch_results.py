@@ -5,14 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gramian.chart.tree_arrays import TreeArrays
+from gramian.parsing.batch_results import BatchResults
 from gramian.parsing.calibration import Calibration, Curve
 from gramian.parsing.sentences import ReadSentence
 from gramian.trees import Tree
-
-pytest.importorskip("torch")
-
-from gramian.device.batch_parser import TreeArrays
-from gramian.parsing.batch_results import BatchResults
 
 TREES = [
     Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (NP (PRP it)) (PP (IN in) (NP (NN town))))))"),
