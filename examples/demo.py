@@ -78,7 +78,7 @@ def main() -> None:
     print(
         "\nA grammar is also a source of trees. Those below are learnt from, and learning is tested on others."
     )
-    for name, count, seed in (("train.mrg", "2500", "1"), ("test.mrg", "250", "2")):
+    for name, count, seed in (("train.mrg", "1500", "1"), ("test.mrg", "200", "2")):
         command("sample", "-n", count, "--seed", seed, "--max-length", "40", "--quiet", save=name)
     command("convert", "test.mrg", "--to", "tokens", "--quiet", save="test.txt")
     scores = {}
@@ -99,7 +99,7 @@ def main() -> None:
         scores[method] = json.loads(command("eval", "test.mrg", f"{method}.mrg", "--json", show=False))["all"]
         print(f'{{"all": {{..., "f1": {scores[method]["f1"]:.2f}, ...')
 
-    print("\nLabelled F1 on 250 sampled sentences that were not in training:\n")
+    print("\nLabelled F1 on 200 sampled sentences that were not in training:\n")
     print(f"  {'method':<18} {'F1':>6} {'exact':>7} {'tags':>7}")
     for method, score in scores.items():
         row = f"{score['f1']:>6.2f} {score['exact']:>7.2f} {score['tagging']:>7.2f}"

@@ -55,6 +55,7 @@ LEVELS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 config: Any = numba_config
+_COMPILERS = ("linking.py", "kernel_passes.py")  # who makes machine code of the source
 # Those of its settings that change what is made of a kernel.
 _SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USING_SVML")
 
@@ -111,6 +112,7 @@ class KeptKernel(NullCache):
         stamps = [other._cache.stamp for other in others if other._cache.source != self.source]
         told = (
             _file_stamp(self.source),
+            [_file_stamp(str(Path(__file__).parent / name)) for name in _COMPILERS],
             sorted(set(stamps)),
             sorted(options.items()),
             function.__code__.co_firstlineno,

@@ -38,10 +38,10 @@ class _Flags(compiler.Flags):
         return {name: value for name, value in self._values.items() if name not in _OWN}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Flags) and self._shared() == other._shared()
+        return self is other or (isinstance(other, _Flags) and self._shared() == other._shared())
 
     def __hash__(self) -> int:
-        return hash(tuple(self._shared()))
+        return hash(_Flags)  # there are few, and they are asked for often
 
 
 class _Code(JITCodeLibrary):
@@ -86,12 +86,14 @@ class _Called(_FunctionCompiler):
     _library: Any = None
 
     def _compile_core(self, args: Any, return_type: Any) -> Any:
+        from gramian.kernel_passes import KernelPasses  # only where something is compiled
+
         target = self.targetdescr
         flags = _Flags()
         target.options.parse_as_flags(flags, self.targetoptions)
         return compiler.compile_extra(
             target.typing_context, target.target_context, self.py_func, args, return_type, flags, self.locals, self._library,
-            self.pipeline_class,
+            KernelPasses,
         )  # fmt: skip
 
 

@@ -46,6 +46,11 @@ class Factors:
         pairs = (v[:, :, None] * w[:, None, :]).reshape(len(v), -1)
         return (self.weight[rule] * (u.T @ pairs)).reshape(np.asarray(states))
 
+    def row(self, rule: int, states: npt.ArrayLike, state: int) -> Floats:
+        """Return a rule's tensor for one of the parent's states, shape (m_left, m_right)."""
+        u, v, w = self.matrices(rule, states)
+        return self.weight[rule] * ((u[:, state, None] * v).T @ w)
+
     def margins(self, rule: int, states: npt.ArrayLike) -> tuple[Doubles, Doubles]:
         """Return the sums of a rule's tensor over the right, and over the left child's states: (m_parent, m_left), (m_parent, m_right)."""
         u, v, w = (matrix.astype(np.float64) for matrix in self.matrices(rule, states))

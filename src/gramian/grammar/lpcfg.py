@@ -124,6 +124,12 @@ class LPCFG:
             return self.factors.block(rule, states)
         return self.binary[self.binary_start[rule] : self.binary_start[rule + 1]].reshape(states)
 
+    def binary_row(self, rule: int, state: int) -> Floats:
+        """Return a binary rule's tensor for one of the parent's states, shape (m_left, m_right)."""
+        if self.factors is not None and self.factors.rank[rule] > 0:
+            return self.factors.row(rule, self.n_states[self.binary_rules[rule]], state)
+        return self.binary_block(rule)[state]
+
     def binary_margins(self, rule: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return the sums of a binary rule's tensor over the right, and over the left child's states."""
         if self.factors is not None and self.factors.rank[rule] > 0:

@@ -156,7 +156,7 @@ class _Tables:
         children = self._rules[rule][1:]
         cells = self._cells.get((state, rule))
         if cells is None:
-            cells = np.cumsum(self._rows(rule)[state], dtype=np.float64).tolist()
+            cells = np.cumsum(self._row(rule, state), dtype=np.float64).tolist()
             self._cells[state, rule] = cells
         cell = _place(cells, uniform)
         if len(children) == 1:
@@ -168,17 +168,25 @@ class _Tables:
         """Return the rules that a phrase may take in a state, and the cumulative sums of their probabilities."""
         rules = self._rules_of[symbol]
         if symbol not in self._weights:
-            sums = [self._rows(rule).sum(axis=1, dtype=np.float64) for rule in rules]
-            self._weights[symbol] = np.column_stack(sums)
+            self._weights[symbol] = np.column_stack([self._sums(rule) for rule in rules])
         weights = self._weights[symbol][state]
         possible = np.flatnonzero(weights).tolist()
         return np.cumsum(weights[possible]).tolist(), [rules[place] for place in possible]
 
-    def _rows(self, rule: int) -> npt.NDArray[np.float32]:
-        """Return a rule's block as a row over the children's states for each state of the phrase."""
+    def _sums(self, rule: int) -> npt.NDArray[np.float64]:
+        """Return the probability of a rule for each state of the phrase."""
+        n_binary, (binary, unary) = len(self._grammar.binary_rules), self._grammar.row_sums
+        sums, number = (binary, rule) if rule < n_binary else (unary, rule - n_binary)
+        return np.maximum(sums.values[sums.start[number] : sums.start[number + 1]], 0)
+
+    def _row(self, rule: int, state: int) -> npt.NDArray[np.float32]:
+        """Return a rule's probabilities over the children's states, for one state of the phrase."""
         grammar, n_binary = self._grammar, len(self._grammar.binary_rules)
-        block = grammar.binary_block(rule) if rule < n_binary else grammar.unary_block(rule - n_binary)
-        return np.maximum(block, 0).reshape(len(block), -1)  # low rank may leave a cell slightly below zero
+        if rule < n_binary:
+            row = grammar.binary_row(rule, state)
+        else:
+            row = grammar.unary_block(rule - n_binary)[state]
+        return np.maximum(row, 0)  # low rank may leave a cell slightly below zero
 
     def word(self, tag: int, state: int, uniform: Iterator[float]) -> str:
         """Draw a word."""

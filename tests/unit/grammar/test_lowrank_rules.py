@@ -206,7 +206,7 @@ def test_options_that_make_no_sense(grammar):
         compress_shared(signed, 4)
 
 
-def test_margins_are_those_of_the_blocks(grammar):
+def test_margins_and_rows_are_those_of_the_blocks(grammar):
     small = compress(grammar, 2).grammar
     assert small.factors is not None
     for one in (grammar, small):
@@ -215,3 +215,5 @@ def test_margins_are_those_of_the_blocks(grammar):
             left, right = one.binary_margins(rule)
             np.testing.assert_allclose(left, block.sum(axis=2), rtol=1e-5, atol=1e-7)
             np.testing.assert_allclose(right, block.sum(axis=1), rtol=1e-5, atol=1e-7)
+            for state, row in enumerate(block):
+                np.testing.assert_allclose(one.binary_row(rule, state), row, rtol=1e-5, atol=1e-7)
