@@ -51,24 +51,31 @@ def feature_matrix(
     `columns` have one value per node and template, -1 where it says nothing; `weight` says how often a node counts, by default once.
     """
     n_rows = len(columns[0]) if columns else 0
-    rows, ids, values = [], [], []
+    place = np.full((n_rows, len(columns)), -1, np.int32)  # of each node's features among all
+    values = [np.empty(0)]
     width = 0
-    for column in columns:
+    for template, column in enumerate(columns):
         said = np.flatnonzero(column >= 0)
         if not len(said):
             continue
-        number = np.unique(column[said], return_inverse=True)[1]
+        number = _numbered(column[said])
         count = np.bincount(number, None if weight is None else weight[said])
         rare = count < features.min_count
         if rare.any():
             number = np.where(rare, 0, np.cumsum(~rare))[number]
             count = np.concatenate([[count[rare].sum()], count[~rare]])
-        value = 1 / np.sqrt(count + features.kappa) if features.scaling else np.ones(len(count))
-        rows.append(said)
-        ids.append(number + width)
-        values.append(value[number])
+        place[said, template] = number + width
+        values.append(1 / np.sqrt(count + features.kappa) if features.scaling else np.ones(len(count)))
         width += len(count)
-    if not rows:
-        return sparse.csr_array((n_rows, 0), dtype=np.float32)
-    data = (np.concatenate(values).astype(np.float32), (np.concatenate(rows), np.concatenate(ids)))
-    return sparse.csr_array(data, shape=(n_rows, width))
+    is_there = place >= 0
+    indices = place[is_there]
+    starts = np.concatenate([[0], np.cumsum(is_there.sum(axis=1))]).astype(np.int32)
+    data = np.concatenate(values).astype(np.float32)[indices]
+    return sparse.csr_array((data, indices, starts), shape=(n_rows, width))
+
+
+def _numbered(values: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.signedinteger]:
+    """Number the different values in their order, from 0."""
+    if values.max() > 4 * len(values):
+        return np.unique(values, return_inverse=True)[1]
+    return (np.cumsum(np.bincount(values) > 0) - 1)[values]
