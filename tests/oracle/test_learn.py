@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -28,9 +29,11 @@ def assert_close(one: LatentTables, other: LatentTables, rtol: float, atol: floa
         )
 
 
-def kernel(case: Case, dtype: type, jobs: int = 1) -> inference.Expectation:
+def kernel(case: Case, dtype: type, jobs: int = 1, often: int = 1) -> inference.Expectation:
+    """Return what the kernels find where rules absorb leaves that they have `often`: by default, all."""
     tables = LatentTables(case.tables.layout, *(getattr(case.tables, part).astype(dtype) for part in PARTS))
-    return TreeInference(case.bank, tables.layout.productions).expect(tables, jobs)
+    with patch("gramian.learn.absorbed_leaves._OFTEN", often):
+        return TreeInference(case.bank, tables.layout.productions).expect(tables, jobs)
 
 
 @settings(max_examples=40)
@@ -39,7 +42,8 @@ def test_enumeration_equals_reference_equals_kernel(case):
     counts, probability = counts_by_enumeration(case.bank, case.tables)
     with np.errstate(divide="ignore"):
         expected = np.log(probability)
-    for found in (reference.expect(case.bank, case.tables), kernel(case, np.float64)):
+    kernels = (kernel(case, np.float64, often=often) for often in (1, 2, 100))
+    for found in (reference.expect(case.bank, case.tables), *kernels):
         np.testing.assert_allclose(found.log_likelihood, expected, rtol=1e-10, atol=1e-10)
         assert_close(found.counts, counts, rtol=1e-9, atol=1e-12)
 
@@ -60,7 +64,8 @@ def test_reference_equals_kernel(case):
 @given(cases(max_trees=8, max_leaves=8, max_states=4))
 def test_counts_may_take_the_place_of_tables(case):
     own = LatentTables(case.tables.layout, *(getattr(case.tables, part).copy() for part in PARTS))
-    found = TreeInference(case.bank, own.layout.productions).expect(own, spent=True).counts
+    with patch("gramian.learn.absorbed_leaves._OFTEN", 1):
+        found = TreeInference(case.bank, own.layout.productions).expect(own, spent=True).counts
     expected = kernel(case, case.tables.binary.dtype).counts
     assert found is own
     assert all(np.array_equal(getattr(found, part), getattr(expected, part)) for part in PARTS)

@@ -28,12 +28,19 @@ from gramian.trees import (
     Tree,
     binarise,
     debinarise,
+    escape_word,
     normalise,
     read_trees,
     unescape_word,
 )
 from gramian.trees.binarise import Direction, HeadFinder
-from gramian.trees.labels import chain_label, escape_label, intermediate_label, split_chain
+from gramian.trees.labels import (
+    chain_label,
+    escape_label,
+    intermediate_label,
+    is_intermediate,
+    split_chain,
+)
 from gramian.trees.normalise import ROOT_LABELS, bare_label, preset
 from gramian.trees.scheme import find_scheme, preset_of
 from gramian.trees.tree import phrase, preterminal
@@ -340,6 +347,30 @@ class Treebank:
         """Yield all trees in their normalised, original shape."""
         return (self.tree(number) for number in range(self.n_trees))
 
+    def brackets(self) -> Iterator[str]:
+        """Yield what :meth:`trees` does as bracket text, without a tree being made.
+
+        Examples
+        --------
+        >>> list(Treebank.from_trees([Tree.parse("(S (X (A a) (B b) (C c)))")]).brackets())
+        ['(S (X (A a) (B b) (C c)))']
+        """
+        around = [_brackets_around(symbol) for symbol in self.symbols]
+        words = [escape_word(word) for word in self.words]
+        for first, last in pairwise(self.tree_start.tolist()):
+            columns = (one[first:last].tolist() for one in (self.label, self.word, self.left, self.right))
+            built: list[str] = []
+            for label, word, left, right in zip(*columns, strict=True):
+                before, after = around[label]
+                if word >= 0:
+                    inner = words[word]
+                elif right < 0:
+                    inner = built[left - first]
+                else:
+                    inner = f"{built[left - first]} {built[right - first]}"
+                built.append(f"{before}{inner}{after}")
+            yield built[-1]
+
     def sentences(self) -> Iterator[TaggedSentence]:
         """Yield the words and tags of all trees, in their original form.
 
@@ -406,6 +437,14 @@ class Treebank:
             tree_start=starts.astype(np.int32),
             weight=None if self.weight is None else self.weight[chosen],
         )
+
+
+def _brackets_around(symbol: str) -> tuple[str, str]:
+    """Return the bracket text before and after what is below a binarised symbol."""
+    if is_intermediate(symbol):
+        return "", ""
+    labels = split_chain(symbol)
+    return "".join(f"({label} " for label in labels), ")" * len(labels)
 
 
 class _Names:

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.base import Constraint, InstanceOf, Number, OneOf, Report, Whole, option, options, or_none
-from gramian.features import feature_matrix
 from gramian.features.matrices import Features as Features
+from gramian.features.matrices import NodeMatrices
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_soft_states, count_states, spread_unseen
 from gramian.learn.learner import Learner, Maximisation
@@ -230,23 +230,23 @@ class SpectralClustering(Learner):
     ) -> tuple[npt.NDArray[np.float32], CrossSVD | None]:
         """Return the projections of a symbol's nodes, inside and outside halves side by side, and the decomposition, if any."""
         how = self.clustering
-        phi, psi = (
-            feature_matrix([column[nodes] for column in side], self.features, weight) for side in columns
-        )
+        drop = how.noise_level if how.noise == "dropout" else 0
+        seen = NodeMatrices.of(columns, nodes, self.features, weight, apart=drop > 0)
+        phi, psi = seen.matrices
         nothing = np.zeros((len(nodes), 0), np.float32), None
         if not phi.shape[1] or not psi.shape[1]:
             return nothing
         random = np.random.default_rng((self.random_state, int(nodes[0])))
-        drop = how.noise_level if how.noise == "dropout" else 0
         left, right = (thinned(side, drop, random) if drop else side for side in (phi, psi))
         weighted = how.projection == "weighted"
-        svd = cross_svd(left, right, rank, weight=weight, centre=weighted, random_state=self.random_state)
+        svd = cross_svd(left, right, rank, pairs=seen.pairs, centre=weighted, random_state=self.random_state)
         kept = svd.singular_values > 1e-6 * max(svd.singular_values[0], 1e-30)
         if not kept.any():
             return nothing
         halves = []
-        for matrix, vectors, mean in ((phi, svd.left, svd.left_mean), (psi, svd.right, svd.right_mean)):
-            half = matrix @ vectors[:, kept] - mean @ vectors[:, kept]
+        sides = (phi, svd.left, svd.left_mean), (psi, svd.right, svd.right_mean)
+        for (matrix, vectors, mean), kind in zip(sides, seen.kinds, strict=True):
+            half = (matrix @ vectors[:, kept] - mean @ vectors[:, kept])[kind]
             if weighted:
                 strength = svd.singular_values[kept] / svd.singular_values[0]
                 half *= strength / np.maximum(_deviation(half, weight), 1e-12)

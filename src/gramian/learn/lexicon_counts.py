@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -316,30 +316,44 @@ class LexicalModel:
     @cached_property
     def _form_model(self) -> tuple[tuple[str, ...], npt.NDArray[np.float32]]:
         """Features and weights of P(tag | form), learnt from rare words."""
-        from sklearn.linear_model import LogisticRegression
+        examples = (
+            (tuple(word_features(word, is_initial, self.top_tag)), tag, float(count))
+            for word, tag, is_initial, count in self._form_examples()
+            if count > 0
+        )
+        return _learn_forms(tuple(examples), self.n_tags)
 
-        found = [one for one in self._form_examples() if one[3] > 0]
-        examples = [word_features(word, is_initial, self.top_tag) for word, _, is_initial, _ in found]
-        targets = [tag for _, tag, _, _ in found]
-        weights = [count for *_, count in found]
-        frequency = Counter(feature for features in examples for feature in features)
-        frequent = [feature for feature, count in frequency.items() if count > 1]
-        number = {feature: place for place, feature in enumerate(frequent)}
-        fitted = np.zeros((len(number) + 1, self.n_tags), np.float32)
-        fitted[-1] = -20.0  # tags that no rare word has
-        if len(set(targets)) == 1 or not number:
-            share = np.bincount(targets, weights, self.n_tags) / sum(weights)
-            fitted[-1, share > 0] = np.log(share[share > 0])
-        else:
-            model = LogisticRegression(C=1.0, max_iter=100, tol=1e-3)
-            model.fit(_indicators(examples, number), targets, sample_weight=weights)
-            coefficients, bias = model.coef_, model.intercept_
-            if len(model.classes_) == 2:
-                coefficients = np.concatenate([-coefficients, coefficients]) / 2
-                bias = np.concatenate([-bias, bias]) / 2
-            fitted[:-1, model.classes_] = coefficients.T
-            fitted[-1, model.classes_] = bias
-        return tuple(number), fitted
+
+@lru_cache(
+    maxsize=1
+)  # grammars that are learnt one after the other differ in binarisation, not in words and tags
+def _learn_forms(
+    found: tuple[tuple[tuple[str, ...], int, float], ...], n_tags: int
+) -> tuple[tuple[str, ...], npt.NDArray[np.float32]]:
+    """Learn P(tag | features) from features, tags and weights; return features that were seen twice, and their weights."""
+    from sklearn.linear_model import LogisticRegression
+
+    examples, targets, weights = zip(*found, strict=True)
+    frequency = Counter(feature for features in examples for feature in features)
+    number = {
+        feature: place for place, feature in enumerate(f for f, count in frequency.items() if count > 1)
+    }
+    fitted = np.zeros((len(number) + 1, n_tags), np.float32)
+    fitted[-1] = -20.0  # tags that no rare word has
+    if len(set(targets)) == 1 or not number:
+        share = np.bincount(targets, weights, n_tags) / sum(weights)
+        fitted[-1, share > 0] = np.log(share[share > 0])
+    else:
+        model = LogisticRegression(C=1.0, max_iter=100, tol=1e-3)
+        model.fit(_indicators(examples, number), targets, sample_weight=weights)
+        coefficients, bias = model.coef_, model.intercept_
+        if len(model.classes_) == 2:
+            coefficients = np.concatenate([-coefficients, coefficients]) / 2
+            bias = np.concatenate([-bias, bias]) / 2
+        fitted[:-1, model.classes_] = coefficients.T
+        fitted[-1, model.classes_] = bias
+    fitted.flags.writeable = False
+    return tuple(number), fitted
 
 
 def _indicators(examples: Sequence[Sequence[str]], number: Mapping[str, int]) -> sparse.csr_matrix:

@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from gramian.base import Constraint, Number, Report, Whole
 from gramian.errors import OptionError
-from gramian.features import Features, feature_matrix
+from gramian.features import Features
+from gramian.features.matrices import NodeMatrices
 from gramian.grammar import LPCFG
 from gramian.learn.counting import node_offsets
 from gramian.learn.learner import Learner, made_grammar
@@ -124,13 +125,13 @@ class SpectralMoments(Learner):
         ones = np.ones((len(nodes), 1))
         if rank == 1:
             return ones, ones, []
-        phi, psi = (feature_matrix([column[nodes] for column in side], self.features) for side in columns)
+        (phi, psi), kinds, pairs = NodeMatrices.of(columns, nodes, self.features)
         if not phi.shape[1] or not psi.shape[1]:
             return ones, ones, []
-        svd = cross_svd(phi, psi, rank, centre=False, random_state=self.random_state)
+        svd = cross_svd(phi, psi, rank, pairs=pairs, centre=False, random_state=self.random_state)
         kept = svd.singular_values > self.least * max(svd.singular_values[0], 1e-30)
-        y = (phi @ svd.left[:, kept]).astype(np.float64)
-        z = (psi @ svd.right[:, kept] / svd.singular_values[kept]).astype(np.float64)
+        y = (phi @ svd.left[:, kept]).astype(np.float64)[kinds[0]]
+        z = (psi @ svd.right[:, kept] / svd.singular_values[kept]).astype(np.float64)[kinds[1]]
         # The leading direction is nearly constant; setting its mean to one keeps numbers near one.
         scale = y[:, 0].mean()
         if abs(scale) < 1e-12:

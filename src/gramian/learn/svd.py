@@ -31,31 +31,33 @@ def cross_svd(
     y: sparse.csr_array,
     rank: int,
     *,
-    weight: Floats | None = None,
+    pairs: sparse.csr_array | None = None,
     centre: bool = True,
     power_iterations: int = 2,
     random_state: int = 0,
 ) -> CrossSVD:
     """Decompose the cross-covariance of the rows of `x` and `y` without forming it.
 
-    Randomised subspace iteration (Halko, Martinsson and Tropp 2011) with the products ``x' (y v)``; the rank is cut to what the shapes
-    (n, d) and (n, e) allow. A row counts as often as its `weight` says.
+    Randomised subspace iteration (Halko, Martinsson and Tropp 2011) with the products ``x' (pairs (y v))``; the rank is cut to what the
+    shapes (n, d) and (m, e) allow. `pairs`, of shape (n, m), says how often a row of `x` comes with one of `y`; without it, each comes
+    once, with the one in the same place.
     """
     (rows, d), e = x.shape, y.shape[1]
-    rank = min(rank, d, e, rows)
-    x_columns, y_columns = x.T.tocsr(), y.T.tocsr()
-    n: float = rows
-    if weight is not None:
-        n, each = float(weight.sum()), sparse.diags_array(weight.astype(x.dtype))
-        x_columns, y_columns = (x_columns @ each).tocsr(), (y_columns @ each).tocsr()
-    x_mean = np.asarray(x_columns.sum(axis=1)).ravel() / n if centre else np.zeros(d)
-    y_mean = np.asarray(y_columns.sum(axis=1)).ravel() / n if centre else np.zeros(e)
+    if pairs is None:
+        pairs = sparse.eye_array(rows, dtype=x.dtype, format="csr")
+    rank = min(rank, d, e, *pairs.shape)
+    x_columns, y_columns, turned = x.T.tocsr(), y.T.tocsr(), pairs.T.tocsr()
+    n = float(pairs.sum(dtype=np.float64))
+    x_mean, y_mean = np.zeros(d, x.dtype), np.zeros(e, y.dtype)
+    if centre:
+        x_mean[:] = x_columns @ pairs.sum(axis=1, dtype=np.float64) / n
+        y_mean[:] = y_columns @ turned.sum(axis=1, dtype=np.float64) / n
 
     def forward(block: Floats) -> Floats:
-        return x_columns @ (y @ block) / n - np.outer(x_mean, y_mean @ block)
+        return x_columns @ (pairs @ (y @ block)) / n - np.outer(x_mean, y_mean @ block)
 
     def backward(block: Floats) -> Floats:
-        return y_columns @ (x @ block) / n - np.outer(y_mean, x_mean @ block)
+        return y_columns @ (turned @ (x @ block)) / n - np.outer(y_mean, x_mean @ block)
 
     width = min(rank + 10, d, e)
     basis = np.random.default_rng(random_state).standard_normal((e, width)).astype(x.dtype)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from gramian.corpus import Treebank
 from gramian.corpus.productions import Productions
 from gramian.learn import tree_inference_kernels as kernels
+from gramian.learn.absorbed_leaves import AbsorbedLeaves, LaidOutLeaves
 from gramian.learn.tables import LatentTables, Layout
 
 _SMALL_JOB = 1_000_000  # products of states; less than that is not worth a thread
@@ -61,35 +63,78 @@ class Posteriors:
     log_likelihood: npt.NDArray[np.float64]  # (n_trees,)
 
 
+class _Visits(NamedTuple):
+    """In which order nodes are visited: groups by height, the first of each height, and groups by rule alone; none is laid out yet."""
+
+    by_height: kernels.Groups
+    levels: npt.NDArray[np.int64]
+    by_rule: kernels.Groups
+    absorbed: AbsorbedLeaves
+
+
 class TreeInference:
     """Inside-outside over the observed trees of a treebank, for tables of any number of states. Results do not depend on threads."""
 
     def __init__(self, bank: Treebank, productions: Productions) -> None:
         self.bank, self.productions = bank, productions
-        height = heights(bank)
-        self._by_height, self._levels = _grouped(bank, productions, height)
-        self._by_rule, _ = _grouped(bank, productions, np.zeros_like(height))
         roots = bank.tree_start[1:] - 1
         self._trees_by_root = {
             symbol: (trees := np.flatnonzero(bank.label[roots] == symbol), roots[trees])
             for symbol in np.unique(bank.label[roots]).tolist()
         }
 
+    @cached_property
+    def _kind(self) -> npt.NDArray[np.int64]:
+        inner = np.where(self.bank.right >= 0, kernels.BINARY, kernels.UNARY)
+        return np.where(self.bank.word >= 0, kernels.LEAF, inner)
+
+    @cached_property
+    def _all_nodes(self) -> _Visits:
+        """Visits of all nodes, for vectors of each."""
+        bank = self.bank
+        everything = np.arange(len(bank.label))
+        given = self._kind, self.productions.node_production, bank.left, bank.right
+        return _visits(everything, heights(bank), *given, AbsorbedLeaves.none())
+
+    @cached_property
+    def _but_absorbed(self) -> _Visits:
+        """Visits of all nodes but absorbed leaves, for counts."""
+        bank, absorbed = self.bank, AbsorbedLeaves.of(self.bank, self.productions)
+        kind, production = self._kind.copy(), self.productions.node_production.copy()
+        left, right = bank.left.copy(), bank.right.copy()
+        kind[absorbed.node], production[absorbed.node] = kernels.ABSORBED, absorbed.number
+        left[absorbed.node], right[absorbed.node] = absorbed.other, -1
+        rest = np.ones(len(bank.label), np.bool_)
+        rest[absorbed.leaf] = False
+        return _visits(np.flatnonzero(rest), heights(bank), kind, production, left, right, absorbed)
+
     def posteriors(self, tables: LatentTables, n_jobs: int = 1) -> Posteriors:
         """Return inside and outside vectors and the log-likelihood of each tree."""
-        layout, bank = tables.layout, self.bank
-        states = layout.n_states[bank.label[self._by_height.order]].astype(np.int64)
+        rules = _rules(tables, self._all_nodes.absorbed.laid_out(tables))
+        scale = np.zeros(len(self.bank.label), tables.binary.dtype)
+        return self._vectors(tables, self._all_nodes, rules, scale, n_jobs)
+
+    def _vectors(
+        self,
+        tables: LatentTables,
+        visits: _Visits,
+        rules: kernels.Rules,
+        scale: npt.NDArray[np.floating],
+        n_jobs: int,
+    ) -> Posteriors:
+        """Fill vectors of the nodes that are visited; others have their `scale` already."""
+        layout, bank, order = tables.layout, self.bank, visits.by_height.order
+        states = layout.n_states[bank.label[order]].astype(np.int64)
         ends = np.cumsum(states)
-        offset = np.empty_like(ends)
-        offset[self._by_height.order] = ends - states  # vectors lie in the order in which they are visited
+        offset = np.zeros(len(bank.label), np.int64)
+        offset[order] = ends - states  # vectors lie in the order in which they are visited
         inside = np.zeros(int(ends[-1]), tables.binary.dtype)
         outside = np.zeros_like(inside)
-        scale = np.zeros(len(bank.label), inside.dtype)
-        groups = _laid_out(self._by_height, layout, offset)
+        groups = _laid_out(visits.by_height, layout, offset, visits.absorbed)
         work = _work(groups)
-        slices = [_balanced(work, first, last, n_jobs) for first, last in pairwise(self._levels)]
+        slices = [_balanced(work, first, last, n_jobs) for first, last in pairwise(visits.levels)]
         for level in slices:
-            _in_threads(kernels.inside_groups, level, groups, _rules(tables), inside, scale)
+            _in_threads(kernels.inside_groups, level, groups, rules, inside, scale)
         root_mass = np.zeros(bank.n_trees)
         for symbol, (trees, roots) in self._trees_by_root.items():
             cells = offset[roots][:, None] + np.arange(layout.n_states[symbol])
@@ -101,7 +146,7 @@ class TreeInference:
             if bank.weight is not None:  # what is counted is linear in the outside of the root
                 outside[cells] *= bank.weight[trees][:, None]
         for level in reversed(slices):
-            _in_threads(kernels.outside_groups, level, groups, _rules(tables), inside, scale, outside)
+            _in_threads(kernels.outside_groups, level, groups, rules, inside, scale, outside)
         with np.errstate(divide="ignore"):
             node_log = np.log(scale.astype(np.float64))
             log_likelihood = np.add.reduceat(node_log, bank.tree_start[:-1]) + np.log(root_mass)
@@ -109,10 +154,18 @@ class TreeInference:
 
     def expect(self, tables: LatentTables, n_jobs: int = 1, *, spent: bool = False) -> Expectation:
         """Return expected counts of all productions and states under `tables`; if these are `spent`, the counts take their place."""
-        found = self.posteriors(tables, n_jobs)
-        counts = self._counted(tables, found, n_jobs, tables if spent else None)
+        visits, layout = self._but_absorbed, tables.layout
+        absorbed = visits.absorbed.laid_out(tables)
+        rules = _rules(tables, absorbed)
+        kernels.absorb_leaves(layout.n_states[self.productions.binary], absorbed.leaves, rules)
+        scale = np.zeros(len(self.bank.label), tables.binary.dtype)
+        scale[visits.absorbed.leaf] = absorbed.scale[visits.absorbed.number]
+        found = self._vectors(tables, visits, rules, scale, n_jobs)
+        counts = tables if spent else layout.zeros(tables.binary.dtype)
+        self._count(visits, tables, found, absorbed, counts, n_jobs)
+        absorbed.count_words(counts)
         for symbol, (_, roots) in self._trees_by_root.items():
-            cells = found.offset[roots][:, None] + np.arange(tables.layout.n_states[symbol])
+            cells = found.offset[roots][:, None] + np.arange(layout.n_states[symbol])
             counts.root_block(symbol)[:] = (found.inside[cells] * found.outside[cells]).sum(axis=0)
         return Expectation(counts, found.log_likelihood, self.bank.weight)
 
@@ -128,58 +181,101 @@ class TreeInference:
 
         In `heavy` they are times the weight of the node's tree.
         """
-        ones = layout.zeros(weights.dtype)
+        ones, counts = layout.zeros(weights.dtype), layout.zeros(weights.dtype)
         ones.binary[:] = 1
         ones.unary[:] = 1
         scale = np.ones(len(self.bank.label), weights.dtype)
-        counts = self._counted(ones, Posteriors(offset, weights, heavy, scale, np.zeros(0)), n_jobs)
+        vectors = Posteriors(offset, weights, heavy, scale, np.zeros(0))
+        none = self._all_nodes.absorbed.laid_out(ones)
+        self._count(self._all_nodes, ones, vectors, none, counts, n_jobs)
         counts.lexical[:] = 0
         return counts
 
-    def _counted(
-        self, tables: LatentTables, vectors: Posteriors, n_jobs: int, counts: LatentTables | None = None
-    ) -> LatentTables:
-        """Count into new tables, or into `counts`, which may be `tables`; these have no production that no node has."""
-        if counts is None:
-            counts = tables.layout.zeros(vectors.inside.dtype)
+    def _count(
+        self,
+        visits: _Visits,
+        tables: LatentTables,
+        vectors: Posteriors,
+        absorbed: LaidOutLeaves,
+        counts: LatentTables,
+        n_jobs: int,
+    ) -> None:
+        """Count into `counts`, which may be `tables`; these have no production that no node has."""
         counts.lexical[:], counts.root[:] = 0, 0
-        groups = _laid_out(self._by_rule, tables.layout, vectors.offset)
-        slices = _balanced(_work(groups), 0, len(groups.kind), n_jobs)
-        given = groups, _rules(tables), vectors.inside, vectors.scale, vectors.outside
-        _in_threads(kernels.count_groups, slices, *given, _rules(counts))
-        return counts
+        groups = _laid_out(visits.by_rule, tables.layout, vectors.offset, visits.absorbed)
+        work, n_groups = _work(groups), len(groups.kind)
+        binary = int(np.searchsorted(groups.kind, kernels.BINARY))  # these need what the others count
+        given = (
+            groups,
+            absorbed.leaves,
+            _rules(tables, absorbed),
+            vectors.inside,
+            vectors.scale,
+            vectors.outside,
+        )
+        for first, last in ((0, binary), (binary, n_groups)):
+            if first < last:
+                slices = _balanced(work, first, last, n_jobs)
+                _in_threads(kernels.count_groups, slices, *given, _rules(counts, absorbed))
 
 
-def _rules(tables: LatentTables) -> kernels.Rules:
+def _rules(tables: LatentTables, absorbed: LaidOutLeaves) -> kernels.Rules:
     layout = tables.layout
     return kernels.Rules(
-        tables.unary, layout.unary_start, tables.binary, layout.binary_start, tables.lexical, layout.lexical_start
+        tables.unary, layout.unary_start, tables.binary, layout.binary_start, tables.lexical, layout.lexical_start,
+        absorbed.matrices, absorbed.start,
     )  # fmt: skip
 
 
-def _grouped(
-    bank: Treebank, productions: Productions, height: npt.NDArray[np.int32]
-) -> tuple[kernels.Groups, npt.NDArray[np.int64]]:
-    """Return runs of nodes that share height, kind and production, not yet laid out, and the first run of each height."""
-    inner = np.where(bank.right >= 0, kernels.BINARY, kernels.UNARY)
-    keys = productions.node_production, np.where(bank.word >= 0, kernels.LEAF, inner), height
-    below = productions.node_production[
-        bank.left
-    ]  # what left children are: where their vectors lie, more or less
-    order = np.lexsort((below, *keys)).astype(np.int32)
-    production, kind, height = (key[order] for key in keys)
-    change = (np.diff(production) != 0) | (np.diff(kind) != 0) | (np.diff(height) != 0)
-    first = np.concatenate([[0], np.flatnonzero(change) + 1])
-    level_start = np.concatenate([[0], np.flatnonzero(np.diff(height[first])) + 1, [len(first)]])
-    runs = kind[first].astype(np.int32), production[first], np.append(first, len(order)), order
-    return kernels.Groups(*runs, bank.left, bank.right, None, None), level_start
+def _visits(
+    nodes: npt.NDArray[np.int64],
+    height: npt.NDArray[np.int32],
+    kind: npt.NDArray[np.int64],
+    production: npt.NDArray[np.int32],
+    left: npt.NDArray[np.int32],
+    right: npt.NDArray[np.int32],
+    absorbed: AbsorbedLeaves,
+) -> _Visits:
+    def grouped(level: npt.NDArray[np.int32]) -> tuple[kernels.Groups, npt.NDArray[np.int64]]:
+        """Return runs of nodes that share level, kind and production, and the first run of each level."""
+        # Within a run, by what left children are: that is where their vectors lie, more or less.
+        key = level[nodes].astype(np.int64)
+        for part in (kind, production, production[left]):
+            key = key * (int(part.max(initial=0)) + 1) + part[nodes]
+        order = nodes[np.argsort(key, kind="stable")].astype(np.int32)
+        change = np.zeros(max(len(order) - 1, 0), np.bool_)
+        for part in (level, kind, production):
+            change |= np.diff(part[order]) != 0
+        first = np.concatenate([[0], np.flatnonzero(change) + 1])
+        level_start = np.concatenate([[0], np.flatnonzero(np.diff(level[order[first]])) + 1, [len(first)]])
+        runs = (
+            kind[order[first]].astype(np.int32),
+            production[order[first]],
+            np.append(first, len(order)),
+            order,
+        )
+        return kernels.Groups(*runs, left, right, None, None), level_start
+
+    by_height, levels = grouped(height)
+    by_rule, _ = grouped(np.zeros_like(height))
+    # Rules all of whose nodes absorb a leaf are counted as well: their groups are empty.
+    others = np.setdiff1d(absorbed.rule, by_rule.production[by_rule.kind == kernels.BINARY])
+    by_rule = by_rule._replace(
+        kind=np.append(by_rule.kind, np.full(len(others), kernels.BINARY, np.int32)),
+        production=np.append(by_rule.production, others.astype(np.int32)),
+        start=np.append(by_rule.start, np.full(len(others), len(nodes))),
+    )
+    return _Visits(by_height, levels, by_rule, absorbed)
 
 
-def _laid_out(groups: kernels.Groups, layout: Layout, offset: npt.NDArray[np.int64]) -> kernels.Groups:
+def _laid_out(
+    groups: kernels.Groups, layout: Layout, offset: npt.NDArray[np.int64], absorbed: AbsorbedLeaves
+) -> kernels.Groups:
     shape = np.ones((len(groups.kind), 3), np.int64)
     for kind, table in (
         (kernels.LEAF, layout.productions.lexical[:, :1]),
         (kernels.UNARY, layout.productions.unary),
+        (kernels.ABSORBED, absorbed.symbols(layout.productions)),
         (kernels.BINARY, layout.productions.binary),
     ):
         rows = groups.kind == kind
@@ -213,11 +309,6 @@ def _balanced(work: npt.NDArray[np.int64], first: int, last: int, parts: int) ->
 
 def heights(bank: Treebank) -> npt.NDArray[np.int32]:
     """Return the height of every node, 0 for leaves."""
-    height = np.zeros(len(bank.label), np.int32)
-    level, frontier = 0, np.flatnonzero(bank.word >= 0)
-    while len(frontier):
-        parents = bank.parent[frontier]
-        frontier = np.unique(parents[parents >= 0]).astype(np.int64)
-        level += 1
-        height[frontier] = level
+    height = np.empty(len(bank.label), np.int32)
+    kernels.measure_heights(bank.left, bank.right, height)
     return height

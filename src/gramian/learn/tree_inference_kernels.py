@@ -4,6 +4,10 @@ Nodes are visited in groups that share a height and a production, some of them a
 matrix product with the rule's tensor serves all of them. Inside vectors are scaled to sum to one at each node; dividing outside vectors
 by the same scales keeps their inner product at one, so no logarithm is taken and nothing underflows. Inner loops run over slices, since
 numba cannot prove that a computed index is not negative and would otherwise not vectorise them.
+
+Leaves of one word and tag have one inside vector. Where a rule often stands over such a leaf, its tensor is multiplied by that vector
+once, and the nodes are as if they had their other child alone: the leaf is absorbed. What they count is a matrix, which then makes the
+counts of the rule and of the word, both linear in it.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -16,7 +20,7 @@ import numpy as np
 
 from gramian.jit import kernel, order_free_kernel
 
-LEAF, UNARY, BINARY = 0, 1, 2
+LEAF, UNARY, ABSORBED, BINARY = 0, 1, 2, 3
 _CHUNK = 16  # nodes whose vectors are rows of one matrix
 
 
@@ -37,7 +41,7 @@ class Groups(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Numbers of all rules with states, and where those of each begin."""
+    """Numbers of all rules with states, and where those of each begin; where a leaf is absorbed, with the other child's states alone."""
 
     unary: Any
     unary_start: Any
@@ -45,6 +49,18 @@ class Rules(NamedTuple):
     binary_start: Any
     lexical: Any
     lexical_start: Any
+    absorbed: Any
+    absorbed_start: Any
+
+
+class Leaves(NamedTuple):
+    """Leaves that rules absorb: rule r those at ``first[r] : first[r + 1]``, each with its vector, and room for its outside vectors."""
+
+    first: Any
+    is_left: Any
+    start: Any
+    inside: Any
+    outside: Any
 
 
 @order_free_kernel
@@ -112,7 +128,88 @@ def _fill_weights(nodes, offset, scale, outside, weights):
 @kernel
 def _tables(kind, rules):
     """Return the numbers of all rules of a kind, and where those of each begin."""
-    return (rules.unary, rules.unary_start) if kind == UNARY else (rules.binary, rules.binary_start)
+    if kind == UNARY:
+        return rules.unary, rules.unary_start
+    if kind == ABSORBED:
+        return rules.absorbed, rules.absorbed_start
+    return rules.binary, rules.binary_start
+
+
+@kernel
+def measure_heights(left, right, height):
+    """Fill `height`: 0 of leaves; children stand before their parents."""
+    for node in range(left.shape[0]):
+        tallest = -1
+        if left[node] >= 0:
+            tallest = height[left[node]]
+        if right[node] >= 0:
+            tallest = max(tallest, height[right[node]])
+        height[node] = tallest + 1
+
+
+@order_free_kernel
+def absorb_leaves(shape, leaves, rules):
+    """Fill ``rules.absorbed``: the tensor of each rule, whose states `shape` holds, times the vector of each leaf that it absorbs."""
+    for rule in range(shape.shape[0]):
+        states, left_states, right_states = shape[rule]
+        base = rules.binary_start[rule]
+        table = rules.binary[base : rules.binary_start[rule + 1]]
+        for leaf in range(leaves.first[rule], leaves.first[rule + 1]):
+            vector = leaves.inside[leaves.start[leaf] : leaves.start[leaf + 1]]
+            matrix = rules.absorbed[rules.absorbed_start[leaf] : rules.absorbed_start[leaf + 1]]
+            if leaves.is_left[leaf]:
+                matrix[:] = 0
+            for row in range(states * left_states):
+                cells = table[row * right_states : (row + 1) * right_states]
+                if leaves.is_left[leaf]:
+                    parent = row // left_states
+                    target = matrix[parent * right_states : (parent + 1) * right_states]
+                    _add_scaled(vector[row % left_states], cells, target)
+                else:
+                    matrix[row] = _dot(cells, vector)
+
+
+@order_free_kernel
+def _count_absorbed(rule, shape, leaves, rules, block, total):
+    """Add to `total` what nodes of a rule count that absorbed a leaf, and fill the outside vectors of these leaves."""
+    states, left_states, right_states = shape
+    base = rules.binary_start[rule]
+    table = rules.binary[base : rules.binary_start[rule + 1]]
+    first, last = leaves.first[rule], leaves.first[rule + 1]
+    middle = first  # leaves at the right come first
+    while middle < last and not leaves.is_left[middle]:
+        middle += 1
+    if first < middle:
+        size, place = middle - first, slice(leaves.start[first], leaves.start[middle])
+        matrices = rules.absorbed[rules.absorbed_start[first] : rules.absorbed_start[middle]].reshape(
+            size, -1
+        )
+        outside = leaves.outside[place].reshape(size, right_states)
+        np.dot(matrices, table.reshape(-1, right_states), outside)
+        inside = leaves.inside[place].reshape(size, right_states)
+        np.dot(matrices.T, inside, block.reshape(-1, right_states))
+        for cell in range(total.shape[0]):
+            total[cell] += block[cell]
+    if middle < last:
+        size, place = last - middle, slice(leaves.start[middle], leaves.start[last])
+        matrices = rules.absorbed[rules.absorbed_start[middle] : rules.absorbed_start[last]]
+        outside = leaves.outside[place].reshape(size, left_states)
+        inside = leaves.inside[place].reshape(size, left_states)
+        weights = np.empty((size, right_states), total.dtype)
+        mixed = np.empty((size, left_states), total.dtype)
+        outside[:] = 0
+        for parent in range(states):
+            for leaf in range(size):
+                begin = (leaf * states + parent) * right_states
+                weights[leaf] = matrices[begin : begin + right_states]
+            width = left_states * right_states
+            rows = slice(parent * width, (parent + 1) * width)
+            np.dot(weights, table[rows].reshape(left_states, right_states).T, mixed)
+            outside += mixed
+            np.dot(inside.T, weights, block[:width].reshape(left_states, right_states))
+            part = total[rows]
+            for cell in range(width):
+                part[cell] += block[cell]
 
 
 @order_free_kernel
@@ -169,7 +266,7 @@ def outside_groups(first, last, groups, rules, inside, scale, outside):
             for place in range(count):
                 node = nodes[place]
                 below = offset[left[node]]
-                if kind[group] == UNARY:
+                if kind[group] < BINARY:
                     outside[below : below + left_states] = mixed[place]
                     continue
                 first_out, first_in = (
@@ -187,11 +284,12 @@ def outside_groups(first, last, groups, rules, inside, scale, outside):
 
 
 @order_free_kernel
-def count_groups(first, last, groups, rules, inside, scale, outside, counts):
+def count_groups(first, last, groups, leaves, rules, inside, scale, outside, counts):
     """Set `counts`, which are laid out like `rules` or are these, to the posterior counts of the nodes of the given groups.
 
-    No two groups may share a production, and those of words are zeros before. Sums are those of chunks, so that single precision is
-    exact enough.
+    No two groups may share a production, and those of words are zeros before. Where a leaf was absorbed, the weights of states are
+    summed, in the place of its matrix, and groups of binary rules, which come later, add what follows from them. Sums are those of
+    chunks, so that single precision is exact enough.
     """
     kind, production, start, order, left, right, offset, shape = groups
     pair_room, state_room, cells = _rooms(first, last, shape, inside.dtype)
@@ -222,5 +320,10 @@ def count_groups(first, last, groups, rules, inside, scale, outside, counts):
             np.dot(weights.T, pairs, block.reshape(states, size))
             for cell in range(states * size):
                 total[cell] += block[cell]
+        if kind[group] == ABSORBED:
+            table[:] = total
+            continue
+        if kind[group] == BINARY:
+            _count_absorbed(rule, shape[group], leaves, rules, block, total)
         for cell in range(states * size):
             target[cell] = total[cell] * table[cell]

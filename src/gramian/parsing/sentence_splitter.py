@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -178,6 +179,7 @@ def _gap(place: int, words: tuple[str, str, str, str], since: int, ahead: int) -
     return Gap(place, mark, low, begins, tuple(features))
 
 
+@lru_cache(maxsize=1 << 14)
 def _ending(word: str) -> tuple[str, bool, str]:
     """Return the last marks of a word, whether a bracket or quotation closes after them, and the word without them."""
     core = word.rstrip(_CLOSING)
@@ -189,6 +191,7 @@ def _ending(word: str) -> tuple[str, bool, str]:
     return marks[-2:], len(core) < len(word), core[: match.start()]
 
 
+@lru_cache(maxsize=1 << 14)
 def _beginning(word: str) -> tuple[str, bool, str]:
     """Return the kind of a word by its first letters, whether something opens before it, and the word in lower case."""
     core = word.lstrip(_OPENING)

@@ -161,17 +161,16 @@ class TrainingData:
             "shape": replace(bank.shape, direction=direction),
             "heads": self.heads if direction == "head" else None,
         }
-        if fold is None:  # nodes in the same order as if a file had been read
-            return Treebank.read(_text(bank), **options)
-        left = bank.subset(np.setdiff1d(np.arange(bank.n_trees), fold.trees(bank.n_trees)))
-        return Treebank.from_trees(left.trees(), **options)
+        if fold is not None:
+            bank = bank.subset(np.setdiff1d(np.arange(bank.n_trees), fold.trees(bank.n_trees)))
+        return Treebank.read(_text(bank), **options)
 
     def _observations(self, direction: Any = None, fold: Fold | None = None) -> learn.Observations:
         bank = self.treebank(direction or self.bank.shape.direction, fold)
         if self.silver is None:
             return learn.Observations(bank, tagged=self.tagged)
         near, far = self.silver.parted(IN_MEMORY)
-        gold = ((1.0, str(tree)) for tree in bank.trees())
+        gold = ((1.0, tree) for tree in bank.brackets())
         both = self._weighted(chain(gold, near.trees()), bank.shape)
         further = (self._weighted(part.trees(), bank.shape) for part in far) if far else None
         return learn.Observations(both, tagged=self.tagged, further=further)
@@ -211,8 +210,7 @@ def _text(trees: Any) -> str | os.PathLike[str] | io.StringIO:
         with open_text(trees) as lines:
             text = io.StringIO("".join(lines))
     else:
-        given = trees.trees() if isinstance(trees, Treebank) else trees
-        text = io.StringIO("\n".join(map(str, given)))
+        text = io.StringIO("\n".join(trees.brackets() if isinstance(trees, Treebank) else map(str, trees)))
     text.name = source_name(trees) if isinstance(trees, str) else tree_source_name(trees)
     return text
 

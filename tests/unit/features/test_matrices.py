@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gramian.features import Features, feature_matrix
+from gramian.features.matrices import NodeMatrices
 
 columns = st.lists(st.lists(st.integers(-1, 4), min_size=7, max_size=7), min_size=1, max_size=3)
 
@@ -48,3 +50,24 @@ def test_rare_values_share_a_feature_per_template():
 def test_nothing_said():
     assert feature_matrix([np.array([-1, -1])]).shape == (2, 0)
     assert feature_matrix([]).shape == (0, 0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nodes_that_look_the_same_share_a_row(weighted):
+    rng = np.random.default_rng(0)
+    columns = [[rng.integers(-1, 3, 60) for _ in range(3)] for _ in range(2)]
+    nodes = np.sort(rng.choice(60, 40, replace=False))
+    weight = rng.random(40) + 0.5 if weighted else None
+    found = NodeMatrices.of(columns, nodes, Features(), weight)
+    alone = NodeMatrices.of(columns, nodes, Features(), weight, apart=True)
+    for side in range(2):
+        expected = feature_matrix([column[nodes] for column in columns[side]], Features(), weight).toarray()
+        rows = found.matrices[side].toarray()
+        assert len(rows) == len(np.unique(expected, axis=0)) < 40
+        np.testing.assert_allclose(rows[found.kinds[side]], expected, rtol=1e-6)
+        np.testing.assert_allclose(alone.matrices[side].toarray(), expected, rtol=1e-6)
+    x, y = (matrix.toarray() for matrix in alone.matrices)
+    times = np.ones(40) if weight is None else weight
+    left, right = (matrix.toarray() for matrix in found.matrices)
+    np.testing.assert_allclose(left.T @ found.pairs.toarray() @ right, (x.T * times) @ y, rtol=1e-4)
+    np.testing.assert_allclose(alone.pairs.toarray(), np.diag(times), rtol=1e-6)

@@ -141,7 +141,7 @@ def test_svd_of_weighted_rows():
     x, y = (sparse.csr_array(rng.random((6, 4)) * (rng.random((6, 4)) < 0.6)) for _ in range(2))
     times = np.array([1, 2, 1, 3, 1, 2])
     again = np.repeat(np.arange(6), times)
-    one = cross_svd(x, y, 2, weight=times.astype(float))
+    one = cross_svd(x, y, 2, pairs=sparse.diags_array(times.astype(float)).tocsr())
     two = cross_svd(x[again], y[again], 2)
     assert_allclose(one.singular_values, two.singular_values, rtol=1e-9)
     assert_allclose(one.left, two.left, atol=1e-9)

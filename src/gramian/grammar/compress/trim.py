@@ -28,14 +28,13 @@ def trimmed(grammar: LPCFG, share: float = 0.01) -> LPCFG:
         place = slice(grammar.binary_start[rule], grammar.binary_start[rule + 1])
         if place.start == place.stop:  # held by factors
             continue
-        rows = table[place].reshape(grammar.n_states[parent], -1).astype(np.float64)
-        order = np.argsort(rows, axis=1, kind="stable")
-        ascending = np.take_along_axis(rows, order, axis=1)
-        below = np.cumsum(ascending, axis=1)
+        rows = table[place].reshape(grammar.n_states[parent], -1)
+        ascending = np.sort(rows, axis=1)
+        below = np.cumsum(ascending, axis=1, dtype=np.float64)
         total = below[:, -1:]
-        ascending[below <= share * total] = 0
-        kept = ascending.sum(axis=1, keepdims=True)
-        ascending *= np.divide(total, kept, out=np.ones_like(kept), where=kept > 0)
-        np.put_along_axis(rows, order, ascending, axis=1)
+        first_kept = (below <= share * total).sum(axis=1, keepdims=True).clip(max=rows.shape[1] - 1)
+        rows = np.where(rows < np.take_along_axis(ascending, first_kept, axis=1), 0, rows)
+        kept = rows.sum(axis=1, keepdims=True, dtype=np.float64)
+        rows *= np.divide(total, kept, out=np.ones_like(kept), where=kept > 0)
         table[place] = rows.ravel()
     return replace(grammar, binary=table)
