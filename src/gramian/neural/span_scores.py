@@ -222,7 +222,7 @@ class _Lstm:
         return len(self._bias)
 
     def gates(self, inputs: Floats, room: Floats | None = None) -> Floats:
-        """Return what the first inputs add to the gates of both directions, shape (n, 8 * units), in `room` for a row more if that is given.
+        """Return what the first inputs add to the gates of both directions, shape (n, 8 * units), in `room` if that is given.
 
         Each row is as if it were the only one: what stands beside a word or a sentence changes nothing.
         """
