@@ -15,7 +15,7 @@ from gramian.errors import OptionError
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
-_BATCH = 16
+_BATCH = 32
 
 
 def in_order(work: Callable[[_Item], _Result], items: Iterable[_Item], n_jobs: int = 1) -> Iterator[_Result]:

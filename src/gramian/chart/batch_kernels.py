@@ -15,16 +15,6 @@ _ITEMS, _EDGES = 256, 1024  # room for each sentence to begin with
 
 
 @kernel
-def _joined(array, size, part, base):
-    """Put an array behind the first `size` numbers of another, `base` added to all but negative ones; return the whole, and its room."""
-    while size + part.shape[0] > array.shape[0]:
-        array = grown(array, size)
-    for place in range(part.shape[0]):
-        array[size + place] = part[place] + base if part[place] >= 0 else part[place]
-    return array
-
-
-@kernel
 def pruned_forests(words, tag_state_start, g, two, limits):
     """Fill and prune the coarse charts of sentences, and run the pass with two states if `limits` ask for it.
 
@@ -34,16 +24,13 @@ def pruned_forests(words, tag_state_start, g, two, limits):
     size = words.first.shape[0] - 1
     logs, first_item = np.empty(size, np.float64), np.zeros(size + 1, np.int64)
     first_cell = np.zeros(size + 1, np.int64)
-    n_items, n_edges = _ITEMS * size, _EDGES * size
-    symbol, cell, edge_first = (
-        np.empty(n_items, np.int32),
-        np.empty(n_items, np.int32),
-        np.empty(n_items, np.int32),
-    )
-    posterior, root = np.empty(n_items, np.float32), np.empty(n_items, np.float32)
-    left, right, rule = np.empty(n_edges, np.int32), np.empty(n_edges, np.int32), np.empty(n_edges, np.int32)
-    share, edge_posterior = np.empty(n_edges, np.float32), np.empty(n_edges, np.float32)
-    n_items, n_edges, none = 0, 0, np.int32(0)
+    room = _ITEMS * size + 1
+    symbol, cell, edge_first = np.empty(room, np.int32), np.empty(room, np.int32), np.zeros(room, np.int32)
+    posterior, root = np.empty(room, np.float32), np.empty(room, np.float32)
+    room = _EDGES * size
+    left, right, rule = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
+    share, edge_posterior = np.empty(room, np.float32), np.empty(room, np.float32)
+    n_items, n_edges = 0, 0
     for one in range(size):
         begin, end = words.first[one], words.first[one + 1]
         n, spans = end - begin, first_cell[one]
@@ -53,17 +40,28 @@ def pruned_forests(words, tag_state_start, g, two, limits):
         if limits.split > 0 and c.log_probability > -np.inf:
             c = likely_part(c, tags, words.states, tag_state_start, two, limits.split)
         logs[one] = c.log_probability
-        base, first = np.int32(n_items), np.int32(n_edges)
-        symbol = _joined(symbol, n_items, c.item_symbol, none)
-        cell = _joined(cell, n_items, c.item_cell, np.int32(spans))
-        posterior = _joined(posterior, n_items, c.item_posterior, none)
-        root = _joined(root, n_items, c.root_share, none)
-        edge_first = _joined(edge_first, n_items, c.edge_first, first)
-        left = _joined(left, n_edges, c.edge_left, base)
-        right = _joined(right, n_edges, c.edge_right, base)
-        rule = _joined(rule, n_edges, c.edge_rule, none)
-        share = _joined(share, n_edges, c.edge_share, none)
-        edge_posterior = _joined(edge_posterior, n_edges, c.edge_posterior, none)
+        while n_items + c.item_symbol.shape[0] >= symbol.shape[0]:
+            symbol, cell, edge_first = (
+                grown(symbol, n_items),
+                grown(cell, n_items),
+                grown(edge_first, n_items + 1),
+            )
+            posterior, root = grown(posterior, n_items), grown(root, n_items)
+        while n_edges + c.edge_left.shape[0] > left.shape[0]:
+            left, right, rule = grown(left, n_edges), grown(right, n_edges), grown(rule, n_edges)
+            share, edge_posterior = grown(share, n_edges), grown(edge_posterior, n_edges)
+        for item in range(c.item_symbol.shape[0]):
+            place = n_items + item
+            symbol[place], cell[place] = c.item_symbol[item], c.item_cell[item] + spans
+            posterior[place], root[place] = c.item_posterior[item], c.root_share[item]
+            edge_first[place + 1] = c.edge_first[item + 1] + n_edges
+        for edge in range(c.edge_left.shape[0]):
+            place = n_edges + edge
+            left[place], right[place] = c.edge_left[edge] + n_items, c.edge_right[edge]
+            if right[place] >= 0:
+                right[place] += n_items
+            rule[place], share[place] = c.edge_rule[edge], c.edge_share[edge]
+            edge_posterior[place] = c.edge_posterior[edge]
         n_items += c.item_symbol.shape[0]
         n_edges += c.edge_left.shape[0]
         first_item[one + 1] = n_items

@@ -65,18 +65,22 @@ def _add_products(x, p, q, weights, w, size, out, here):
 
 
 @order_free_kernel
-def project(inputs, weights, bias):
-    """Return ``inputs @ weights + bias``, float32; a row of it does not depend on which others there are, as in a library's product."""
+def project(inputs, weights, bias, out):
+    """Return ``inputs @ weights + bias``, float32; a row of it does not depend on which others there are, as in a library's product.
+
+    It lies in `out`, which has room for one row more.
+    """
     n, width, size = np.uintp(inputs.shape[0]), np.uintp(inputs.shape[1]), np.uintp(weights.shape[1])
     x, table, whole = inputs.reshape(-1), weights.reshape(-1), width // _FOUR * _FOUR
-    out = np.empty((inputs.shape[0] + 1) * weights.shape[1], np.float32)
     for row in range(n + _ONE):
         for column in range(size):
             out[row * size + column] = bias[column]
     for unit in range(_ZERO, whole, _FOUR):
         for row in range(_ZERO, n, _TWO):
             other = min(row + _ONE, n - _ONE)
-            _add_products(x, row * width + unit, other * width + unit, table, unit * size, size, out, row * size)
+            _add_products(
+                x, row * width + unit, other * width + unit, table, unit * size, size, out, row * size
+            )
     for unit in range(whole, width):
         for row in range(n):
             value = x[row * width + unit]
@@ -95,7 +99,10 @@ def lstm_states(gates, first, forward, backward):
     """
     n, units, many = gates.shape[0], np.uintp(forward.shape[0]), first.shape[0] - 1
     size = _FOUR * units
-    states, cells = np.zeros(n * 2 * forward.shape[0], np.float32), np.empty((many, forward.shape[0]), np.float32)
+    states, cells = (
+        np.zeros(n * 2 * forward.shape[0], np.float32),
+        np.empty((many, forward.shape[0]), np.float32),
+    )
     whole = units // _FOUR * _FOUR
     # Of the sequences that go on: their numbers, rows, and where their states before begin; their gates; and one row more.
     live, rows, before = np.empty(many, np.int64), np.empty(many, np.int64), np.zeros(many + 1, np.uintp)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from threading import local
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ _BY_WORD = (
 
 _ENDS = ("l0", "l0_reverse")  # how torch calls the two directions
 _NO_NOISE = np.zeros((0, 0, 0), np.uint8)
+_MOST_KEPT = 4 << 20  # numbers of a batch's gates
 _MOST_BYTES = 64 << 20  # of words that are remembered: some ten thousand
 
 
@@ -98,6 +100,7 @@ class SpanScorer:
         self._layers = [_Lstm(own, f"lstm.{layer}") for layer in range(_n_layers(own))]
         posts = np.concatenate([own["left.weight"], own["right.weight"]])
         self._posts = np.ascontiguousarray(posts.T)
+        self._kept = local()
         self._cache: BoundedCache[str, _Word] = BoundedCache(
             lambda word: self._made([word])[0], most_bytes=_MOST_BYTES
         )
@@ -129,7 +132,9 @@ class SpanScorer:
         """Find the states of some sentences at once: quicker than one by one, and the same to the bit."""
         first = np.cumsum([0, *(len(words) + 2 for words in sentences)])
         words = self._words([word for one in sentences for word in ("", *one, "")])
-        table = np.concatenate([word.gates for word in words]).reshape(len(words), -1)
+        room = self._room(len(words) + 1)
+        table = room[: len(words) * self._layers[0].n_gates].reshape(len(words), -1)
+        np.concatenate([word.gates for word in words], out=table.reshape(-1))
         bounds = list(pairwise(first.tolist()))
         if self._encoder is not None:
             weights = self._layers[0].input[-self._encoder.size :]
@@ -137,13 +142,23 @@ class SpanScorer:
                 table[start:end] += self._encoder.vectors(one) @ weights
         for place, layer in enumerate(self._layers):
             if place:
-                table = layer.gates(table)
+                table = layer.gates(table, room)
             table = layer.states(table, first)
         states = [table[start:end] for start, end in bounds]
         known = [sum([word.is_known for word in words[start + 1 : end - 1]]) for start, end in bounds]
         return [
             ReadWords(one, count / max(1, len(one) - 2)) for one, count in zip(states, known, strict=True)
         ]
+
+    def _room(self, n_rows: int) -> Floats:
+        """Return room for the gates of a batch, of each thread the same: to ask the system for megabytes each time takes long."""
+        size = n_rows * max(layer.n_gates for layer in self._layers)
+        room: Floats | None = getattr(self._kept, "room", None)
+        if room is None or len(room) < size:
+            room = np.empty(size, np.float32)
+            if size <= _MOST_KEPT:
+                self._kept.room = room
+        return room
 
     def known_share(self, words: Sequence[str]) -> float:
         """Return the share of words that have a vector of their own."""
@@ -166,9 +181,7 @@ class SpanScorer:
         vectors = [int(inventory.vector_numbers([word])[1]) for word in words]
         spelt = [inventory.character_numbers(word) if word else [BOUNDARY] for word in words]
         first = np.cumsum([0, *map(len, spelt)])
-        states = self._spelling.states(
-            self._spelling.gates(own["char.weight"][np.concatenate(spelt)]), first
-        )
+        states = self._spelling.states(self._spelling.gates(own["char.weight"][np.concatenate(spelt)]), first)
         units = states.shape[1] // 2
         ends = (states[first[1:] - 1, :units], states[first[:-1], units:])
         inputs = np.concatenate([own["word.weight"][numbers], own["vector.weight"][vectors], *ends], 1)
@@ -203,12 +216,19 @@ class _Lstm:
         )
         self._states = [np.ascontiguousarray(weights[f"{name}.weight_hh_{end}"].T) for end in _ENDS]
 
-    def gates(self, inputs: Floats) -> Floats:
-        """Return what the first inputs add to the gates of both directions, shape (n, 8 * units).
+    @property
+    def n_gates(self) -> int:
+        """How many numbers the gates of both directions are."""
+        return len(self._bias)
+
+    def gates(self, inputs: Floats, room: Floats | None = None) -> Floats:
+        """Return what the first inputs add to the gates of both directions, shape (n, 8 * units), in `room` if that is given.
 
         Each row is as if it were the only one: what stands beside a word or a sentence changes nothing.
         """
-        gates: Floats = kernels.project(inputs, self.input[: inputs.shape[1]], self._bias)
+        if room is None:
+            room = np.empty((len(inputs) + 1) * self.n_gates, np.float32)
+        gates: Floats = kernels.project(inputs, self.input[: inputs.shape[1]], self._bias, room)
         return gates
 
     def states(self, gates: Floats, first: npt.NDArray[np.int64]) -> Floats:

@@ -191,7 +191,7 @@ class Parser:
     ) -> Iterator[ParseResult]:
         """Parse sentences as they come; results come in the same order.
 
-        Not more than a few dozen sentences are held at a time, or some thousands if there is a device.
+        Some dozens of sentences for each thread are held at a time, or some thousands if there is a device.
 
         Parameters
         ----------
