@@ -18,7 +18,6 @@ from made_up_english import sample
 FOLDER = Path("runs/demo")
 METHODS = {
     "det": "one state: any modifier after any other",
-    "det+f": "a state for the first modifier, one for the rest",
     "spectral": "hidden states by the spectral method",
     "em": "hidden states by EM from a spectral start",
     "conditional": "the same, with factors on arcs: the default",

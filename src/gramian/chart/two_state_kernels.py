@@ -34,58 +34,30 @@ class TwoStates(NamedTuple):
 
 
 @kernel
-def _row_sums(g, start, rank, states, out):
-    """Sum each row of a factor."""
-    for q in range(rank):
-        total = 0.0
-        for i in range(states):
-            total += g.factors[start + q * states + i]
-        out[q] = total
-
-
-@kernel
 def _add_products(features, states, out, first):
-    """Add the products of the roots of two states' features, for each pair of states."""
+    """Add the products of the roots of two states' features, for each pair of states; the features become 0."""
     for i in range(states):
         features[i] = np.sqrt(max(features[i], 0.0))
     for i in range(states):
         for j in range(states):
             out[first + i * states + j] += features[i] * features[j]
+    for i in range(states):
+        features[i] = 0.0
 
 
 @kernel
-def _rule_features(g, rule, parent, left, right, parent_mass, room):
-    """Set a binary rule's features: how often it is used by each state of the parent, and by a tree in which each child's stands."""
-    of_parent, of_left, of_right, v_sums, w_sums, u_sums = room
-    n, n_left, n_right = g.n_states[parent], g.n_states[left], g.n_states[right]
-    scale = g.binary_ratio[rule] * g.rule_weight[rule]
-    of_parent[:n], of_left[:n_left], of_right[:n_right] = 0, 0, 0
-    rank = g.rank[rule]
-    if rank == 0:
-        place = g.binary_start[rule]
-        for p in range(n):
-            for i in range(n_left):
-                for j in range(n_right):
-                    value = scale * g.binary[place]
-                    of_parent[p] += value
-                    of_left[i] += parent_mass[p] * value
-                    of_right[j] += parent_mass[p] * value
-                    place += 1
-        return
-    u, v, w = g.factor_start[rule]
-    _row_sums(g, v, rank, n_left, v_sums)
-    _row_sums(g, w, rank, n_right, w_sums)
-    for q in range(rank):
-        total, both = 0.0, scale * v_sums[q] * w_sums[q]
-        for p in range(n):
-            total += parent_mass[p] * g.factors[u + q * n + p]
-            of_parent[p] += both * g.factors[u + q * n + p]
-        u_sums[q] = total
-    for q in range(rank):
-        for i in range(n_left):
-            of_left[i] += scale * u_sums[q] * w_sums[q] * g.factors[v + q * n_left + i]
-        for j in range(n_right):
-            of_right[j] += scale * u_sums[q] * v_sums[q] * g.factors[w + q * n_right + j]
+def _per_mass(features, states, mass, first):
+    """Divide a child's features by how often its states are used."""
+    for i in range(states):
+        features[i] /= max(mass[first + i], _LEAST_MASS)
+
+
+@kernel
+def _row_sum(factors, start, size):
+    total = 0.0
+    for i in range(start, start + size):
+        total += factors[i]
+    return total
 
 
 @kernel
@@ -94,49 +66,66 @@ def state_products(g, prior):
 
     Features are the roots of how often a state makes each rule, and of how often it stands in each place of each rule, one use of it.
     """
-    n_symbols, widest, most = g.n_symbols, np.int64(0), np.int64(0)
-    for states in g.n_states:
-        widest = max(widest, np.int64(states))
-    for rank in g.rank:
-        most = max(most, np.int64(rank))
-    room = (
-        np.empty(widest), np.empty(widest), np.empty(widest), np.empty(most), np.empty(most), np.empty(most)
-    )  # fmt: skip
-    first = np.zeros(n_symbols + 1, np.int64)
-    mass = np.zeros(prior.shape[0], np.float64)
+    n_symbols, n_states, before, state_start = g.n_symbols, g.n_states, g.before, g.root_start
+    left_start, rule_parent, rule_right = g.left_start, g.rule_parent, g.rule_right
+    binary, factors, unary = g.binary, g.factors, g.unary
+    widest = 0
+    first, mass = np.zeros(n_symbols + 1, np.int64), np.zeros(prior.shape[0], np.float64)
     for symbol in range(n_symbols):
-        first[symbol + 1] = first[symbol] + np.int64(g.n_states[symbol]) ** 2
+        widest = max(widest, n_states[symbol])
+        first[symbol + 1] = first[symbol] + np.int64(n_states[symbol]) * np.int64(n_states[symbol])
         use = 0.0
-        for row in range(g.before.shape[0]):
-            use += g.before[row, symbol]
-        for state in range(g.root_start[symbol], g.root_start[symbol + 1]):
+        for row in range(before.shape[0]):
+            use += before[row, symbol]
+        for state in range(state_start[symbol], state_start[symbol + 1]):
             mass[state] = use * prior[state]
+    of_parent, of_left = np.zeros(widest, np.float64), np.zeros(widest, np.float64)
+    of_right = np.zeros(widest, np.float64)
     products = np.zeros(first[n_symbols], np.float64)
     for left in range(n_symbols):
-        for rule in range(g.left_start[left], g.left_start[left + 1]):
-            parent, right = g.rule_parent[rule], g.rule_right[rule]
-            _rule_features(g, rule, parent, left, right, mass[g.root_start[parent] :], room)
-            for i in range(g.n_states[left]):
-                room[1][i] /= max(mass[g.root_start[left] + i], _LEAST_MASS)
-            for i in range(g.n_states[right]):
-                room[2][i] /= max(mass[g.root_start[right] + i], _LEAST_MASS)
-            _add_products(room[0], g.n_states[parent], products, first[parent])
-            _add_products(room[1], g.n_states[left], products, first[left])
-            _add_products(room[2], g.n_states[right], products, first[right])
+        for rule in range(left_start[left], left_start[left + 1]):
+            parent, right = rule_parent[rule], rule_right[rule]
+            n, n_left, n_right = n_states[parent], n_states[left], n_states[right]
+            scale, above = g.binary_ratio[rule] * g.rule_weight[rule], state_start[parent]
+            rank = g.rank[rule]
+            if rank == 0:
+                place = g.binary_start[rule]
+                for p in range(n):
+                    for i in range(n_left):
+                        for j in range(n_right):
+                            value = scale * binary[place]
+                            of_parent[p] += value
+                            of_left[i] += mass[above + p] * value
+                            of_right[j] += mass[above + p] * value
+                            place += 1
+            u, v, w = g.factor_start[rule, 0], g.factor_start[rule, 1], g.factor_start[rule, 2]
+            for _ in range(rank):
+                v_sum, w_sum = _row_sum(factors, v, n_left), _row_sum(factors, w, n_right)
+                u_sum, both = 0.0, scale * v_sum * w_sum
+                for p in range(n):
+                    u_sum += mass[above + p] * factors[u + p]
+                    of_parent[p] += both * factors[u + p]
+                for i in range(n_left):
+                    of_left[i] += scale * u_sum * w_sum * factors[v + i]
+                for j in range(n_right):
+                    of_right[j] += scale * u_sum * v_sum * factors[w + j]
+                u, v, w = u + n, v + n_left, w + n_right
+            _per_mass(of_left, n_left, mass, state_start[left])
+            _per_mass(of_right, n_right, mass, state_start[right])
+            _add_products(of_parent, n, products, first[parent])
+            _add_products(of_left, n_left, products, first[left])
+            _add_products(of_right, n_right, products, first[right])
     for tag in range(n_symbols):
         for rule in range(g.unary_first[tag], g.unary_first[tag + 1]):
-            parent, place = g.unary_parent[rule], g.unary_start[rule]
-            of_parent, of_tag, n = room[0], room[1], g.n_states[tag]
-            of_parent[: g.n_states[parent]], of_tag[:n] = 0, 0
-            for p in range(g.n_states[parent]):
+            parent, place, n = g.unary_parent[rule], g.unary_start[rule], n_states[tag]
+            for p in range(n_states[parent]):
                 for i in range(n):
-                    value = np.float64(g.unary[place + p * n + i])
+                    value = np.float64(unary[place + p * n + i])
                     of_parent[p] += value
-                    of_tag[i] += mass[g.root_start[parent] + p] * value
-            for i in range(n):
-                of_tag[i] /= max(mass[g.root_start[tag] + i], _LEAST_MASS)
-            _add_products(of_parent, g.n_states[parent], products, first[parent])
-            _add_products(of_tag, n, products, first[tag])
+                    of_left[i] += mass[state_start[parent] + p] * value
+            _per_mass(of_left, n, mass, state_start[tag])
+            _add_products(of_parent, n_states[parent], products, first[parent])
+            _add_products(of_left, n, products, first[tag])
     return products
 
 
@@ -147,54 +136,56 @@ def two_groups(g, prior):
     group = np.zeros(prior.shape[0], np.int32)
     place = np.int64(0)
     for symbol in range(g.n_symbols):
-        n, first = np.int64(g.n_states[symbol]), g.root_start[symbol]
+        n = np.int64(g.n_states[symbol])
         if n > 1:
-            matrix = products[place : place + n * n].copy().reshape(n, n)
-            _two_means(matrix, prior[first : first + n], group[first : first + n])
+            _two_means(products, place, prior, group, g.root_start[symbol], n)
         place += n * n
     return group
 
 
 @kernel
-def _all_alike(side):
+def _all_alike(group, first, n):
     alike = True
-    for one in side:
-        alike = alike and one == side[0]
+    for i in range(1, n):
+        alike = alike and group[first + i] == group[first]
     return alike
 
 
 @kernel
-def _two_means(products, prior, side):
-    """Cluster weighted points, of which only inner products are known, in two, beginning on the sides of their mean."""
-    n, total = side.shape[0], 0.0
+def _two_means(products, place, prior, group, first, n):
+    """Cluster weighted points, of which only inner products are known, in two, beginning on the sides of their mean.
+
+    The `n` points have their shares in `prior` and get their groups from `first` on; their products are in rows from `place` on.
+    """
+    total = 0.0
     weight, root = np.empty(n, np.float64), np.empty(n, np.float64)
     for i in range(n):
-        weight[i], root[i] = max(np.float64(prior[i]), _LEAST_WEIGHT), np.sqrt(max(np.float64(prior[i]), 0.0))
+        share = np.float64(prior[first + i])
+        weight[i], root[i] = max(share, _LEAST_WEIGHT), np.sqrt(max(share, 0.0))
         total += weight[i]
     for i in range(n):
         weight[i] /= total
-    to_mean = np.zeros(n, np.float64)
+    to_mean, middle = np.zeros(n, np.float64), 0.0
     for i in range(n):
         for j in range(n):
-            to_mean[i] += weight[j] * products[i, j]
-    middle = 0.0
-    for i in range(n):
+            to_mean[i] += weight[j] * products[place + i * n + j]
         middle += weight[i] * to_mean[i]
     centred = np.empty((n, n), np.float64)
     longest = 0
     for i in range(n):
         for j in range(n):
-            centred[i, j] = (products[i, j] - to_mean[i] - to_mean[j] + middle) * root[j]
+            centred[i, j] = (products[place + i * n + j] - to_mean[i] - to_mean[j] + middle) * root[j]
         if centred[i, i] * root[i] > centred[longest, longest] * root[longest]:
             longest = i
-    along = centred[:, longest].copy()  # of each point, where it lies along the main direction
+    along, further = np.empty(n, np.float64), np.empty(n, np.float64)
+    for i in range(n):  # of each point, where it lies along the main direction
+        along[i] = centred[i, longest]
     for _ in range(_POWERS):
-        further = np.zeros(n, np.float64)
-        for i in range(n):
-            for j in range(n):
-                further[i] += centred[i, j] * root[j] * along[j]
         size = 0.0
         for i in range(n):
+            further[i] = 0.0
+            for j in range(n):
+                further[i] += centred[i, j] * root[j] * along[j]
             size += root[i] * further[i] * root[i] * further[i]
         size = np.sqrt(size)
         if not size > 0:
@@ -202,57 +193,68 @@ def _two_means(products, prior, side):
         for i in range(n):
             along[i] = further[i] / size
     for i in range(n):
-        side[i] = along[i] > 0
+        group[first + i] = along[i] > 0
     sums = np.empty((2, n), np.float64)  # products with both centres
+    lengths, totals = np.empty(2, np.float64), np.empty(2, np.float64)
     for _ in range(_ROUNDS):
-        if _all_alike(side):
+        if _all_alike(group, first, n):
             break
-        lengths, totals = np.zeros(2, np.float64), np.zeros(2, np.float64)
-        sums[:] = 0
-        for j in range(n):
-            totals[side[j]] += weight[j]
-            for i in range(n):
-                sums[side[j], i] += weight[j] * products[i, j]
         for k in range(2):
+            lengths[k], totals[k] = 0.0, 0.0
             for i in range(n):
-                sums[k, i] /= totals[k]
+                sums[k, i] = 0.0
+        for j in range(n):
+            k = group[first + j]
+            totals[k] += weight[j]
+            for i in range(n):
+                sums[k, i] += weight[j] * products[place + i * n + j]
         for i in range(n):
-            lengths[side[i]] += weight[i] / totals[side[i]] * sums[side[i], i]
+            sums[0, i] /= totals[0]
+            sums[1, i] /= totals[1]
+        for i in range(n):
+            k = group[first + i]
+            lengths[k] += weight[i] / totals[k] * sums[k, i]
         changed = False
         for i in range(n):
             nearer = lengths[1] - 2 * sums[1, i] < lengths[0] - 2 * sums[0, i]
-            changed = changed or nearer != side[i]
-            side[i] = nearer
+            changed = changed or nearer != group[first + i]
+            group[first + i] = nearer
         if not changed:
             break
-    if _all_alike(side):
+    if _all_alike(group, first, n):
         for i in range(n):
-            side[i] = i % 2
+            group[first + i] = i % 2
 
 
 @kernel
 def two_state_rules(g, prior, group, n_phrases):
     """Return the :class:`TwoStates` of a grammar whose states are merged into groups."""
-    n_symbols, state_start = g.n_symbols, g.root_start
+    n_symbols, n_states, state_start = g.n_symbols, g.n_states, g.root_start
+    factors, left_start, root_ratio = g.factors, g.left_start, g.root_ratio
     share = np.zeros(prior.shape[0], np.float32)
     root = np.zeros((n_symbols, 2), np.float32)
+    total, size = np.empty(2, np.float64), np.empty(2, np.int64)
     for symbol in range(n_symbols):
-        total, size = np.zeros(2, np.float64), np.zeros(2, np.int64)
+        for side in range(2):
+            total[side], size[side] = 0.0, 0
         for state in range(state_start[symbol], state_start[symbol + 1]):
-            total[group[state]] += prior[state]
-            size[group[state]] += 1
-            root[symbol, group[state]] += g.root_ratio[state]
+            side = group[state]
+            total[side] += prior[state]
+            size[side] += 1
+            root[symbol, side] += root_ratio[state]
         for state in range(state_start[symbol], state_start[symbol + 1]):
             side = group[state]
             share[state] = prior[state] / total[side] if total[side] > 0 else 1 / size[side]
     binary = np.zeros((g.rule_parent.shape[0], 8), np.float32)
     unary = np.zeros((g.unary_parent.shape[0], 4), np.float32)
+    out, sums = np.empty(8, np.float64), np.empty((3, 2), np.float64)
     for left in range(n_symbols):
-        for rule in range(g.left_start[left], g.left_start[left + 1]):
+        for rule in range(left_start[left], left_start[left + 1]):
             parent, right = g.rule_parent[rule], g.rule_right[rule]
             above, y, z = state_start[parent], state_start[left], state_start[right]
-            n, n_left, n_right = g.n_states[parent], g.n_states[left], g.n_states[right]
-            out, ratio = np.zeros(8, np.float64), g.binary_ratio[rule]
+            n, n_left, n_right = n_states[parent], n_states[left], n_states[right]
+            for at in range(8):
+                out[at] = 0.0
             if g.rank[rule] == 0:
                 place = g.binary_start[rule]
                 for p in range(n):
@@ -261,26 +263,28 @@ def two_state_rules(g, prior, group, n_phrases):
                             at = 4 * group[above + p] + 2 * group[y + i] + group[z + j]
                             out[at] += share[above + p] * g.binary[place]
                             place += 1
-            u, v, w = g.factor_start[rule]
-            for q in range(g.rank[rule]):
-                us, vs, ws = np.zeros(2, np.float64), np.zeros(2, np.float64), np.zeros(2, np.float64)
+            u, v, w = g.factor_start[rule, 0], g.factor_start[rule, 1], g.factor_start[rule, 2]
+            for _ in range(g.rank[rule]):
+                for place in range(3):
+                    sums[place, 0], sums[place, 1] = 0.0, 0.0
                 for p in range(n):
-                    us[group[above + p]] += share[above + p] * g.factors[u + q * n + p]
+                    sums[0, group[above + p]] += share[above + p] * factors[u + p]
                 for i in range(n_left):
-                    vs[group[y + i]] += g.factors[v + q * n_left + i]
+                    sums[1, group[y + i]] += factors[v + i]
                 for j in range(n_right):
-                    ws[group[z + j]] += g.factors[w + q * n_right + j]
+                    sums[2, group[z + j]] += factors[w + j]
                 for at in range(8):
-                    out[at] += us[at >> 2] * vs[(at >> 1) & 1] * ws[at & 1]
+                    out[at] += sums[0, at >> 2] * sums[1, (at >> 1) & 1] * sums[2, at & 1]
+                u, v, w = u + n, v + n_left, w + n_right
             for at in range(8):
-                binary[rule, at] = ratio * out[at]
+                binary[rule, at] = g.binary_ratio[rule] * out[at]
     for tag in range(n_symbols):
         for rule in range(g.unary_first[tag], g.unary_first[tag + 1]):
-            above, place = state_start[g.unary_parent[rule]], g.unary_start[rule]
-            for p in range(g.n_states[g.unary_parent[rule]]):
+            parent, place = g.unary_parent[rule], g.unary_start[rule]
+            for above in range(state_start[parent], state_start[parent + 1]):
                 for state in range(state_start[tag], state_start[tag + 1]):
-                    at = 2 * group[above + p] + group[state]
-                    unary[rule, at] += g.unary_ratio[rule] * share[above + p] * g.unary[place]
+                    at = 2 * group[above] + group[state]
+                    unary[rule, at] += g.unary_ratio[rule] * share[above] * g.unary[place]
                     place += 1
     return TwoStates(n_phrases, state_start, group, share, binary, unary, root)
 
