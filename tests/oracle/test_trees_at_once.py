@@ -123,3 +123,14 @@ def test_experts_that_must_see_forests_and_other_combinations_do_not_go_together
             return 1.0
 
     assert not ChartParser(grammars, experts=[WeightedExpert(SeesForests())]).knows_trees
+
+
+def test_forests_of_the_same_rules_have_the_same_items_and_edges():
+    """Who combines forests tells by that which ones can be."""
+    case = ambiguous_case(4)
+    pair = [case, with_other_states(case, 1)]
+    chart = ChartParser([one.grammar for one in pair])
+    for forest in chart.forests([ChartInput(joint_words(pair))] * 2, EXACT):
+        one, other = forest.members
+        assert one.edge_left is other.edge_left is forest.edge_left
+        assert one.item_posterior is not other.item_posterior

@@ -18,7 +18,7 @@ from gramian.chart import batch_kernels, fine_kernels, two_state_kernels
 from gramian.chart.coarse_arrays import CoarseForests, Tags, Thresholds, Words
 from gramian.chart.fine_kernels import FineForests
 from gramian.chart.forest import Allowed, Forest, Pruning
-from gramian.chart.grammar_arrays import grammar_arrays
+from gramian.chart.grammar_arrays import GrammarArrays, grammar_arrays
 from gramian.chart.label_table import label_table
 from gramian.chart.two_state_kernels import TwoStates
 from gramian.grammar import LPCFG
@@ -117,11 +117,8 @@ class NumbaBackend:
         """Return the forests of each sentence; see :meth:`Backend.forests`."""
         if not batch:
             return []
-        coarse, fine = self.find(batch, pruning)
-        return [
-            [self._forest(place, len(one.words), coarse, *each) for each in enumerate(fine)]
-            for place, one in enumerate(batch)
-        ]
+        found = self.find(batch, pruning)
+        return [self._of_sentence(place, len(one.words), found) for place, one in enumerate(batch)]
 
     def _words(self, batch: Sequence[ChartInput]) -> Words:
         """Return the words of sentences as the kernels want them."""
@@ -146,28 +143,27 @@ class NumbaBackend:
                 tables.append(one.allowed.symbols)
         return Allowed(np.concatenate(rows), np.concatenate(tables))
 
-    def _forest(
-        self, place: int, n_words: int, coarse: CoarseForests, number: int, fine: FineForests
-    ) -> Forest | None:
-        """Return the forest of one sentence under one grammar, items and edges numbered from 0."""
-        c, first = coarse.forest, int(coarse.first_item[place])
-        log_prob = c.log_probability[place] + fine.log_ratio[place]
-        if log_prob == -np.inf:
-            return None
-        items, ends = (
-            slice(first, coarse.first_item[place + 1]),
-            slice(first, coarse.first_item[place + 1] + 1),
-        )
-        begin, state = c.edge_first[first], fine.item_start[first]
-        edges, states = (
-            slice(begin, c.edge_first[ends.stop - 1]),
-            slice(state, fine.item_start[ends.stop - 1]),
-        )
-        right = c.edge_right[edges]
-        return Forest(
-            self._grammars[number].grammar, self._arrays[number], self._labels, n_words, float(log_prob),
-            c.item_symbol[items], c.item_cell[items] - np.int32(coarse.first_cell[place]), fine.item_posterior[items],
-            fine.item_start[ends] - state, fine.inside[states], fine.outside[states], c.edge_first[ends] - begin,
-            c.edge_left[edges] - np.int32(first), np.where(right < 0, right, right - np.int32(first)), c.edge_rule[edges],
-            fine.edge_weight[edges], fine.edge_posterior[edges], fine.root_posterior[items],
-        )  # fmt: skip
+    def _of_sentence(self, place: int, n_words: int, found: FoundForests) -> list[Forest | None]:
+        """Return the forest of one sentence under each grammar; all have the same arrays of items and edges, numbered from 0."""
+        first_item, first_cell, c = found.coarse
+        first, last = int(first_item[place]), int(first_item[place + 1])
+        begin, end = int(c.edge_first[first]), int(c.edge_first[last])
+        symbol, rule, right = c.item_symbol[first:last], c.edge_rule[begin:end], c.edge_right[begin:end]
+        cell = c.item_cell[first:last] - np.int32(first_cell[place])
+        edge_first, left = c.edge_first[first : last + 1] - begin, c.edge_left[begin:end] - np.int32(first)
+        right = np.where(right < 0, right, right - np.int32(first))
+
+        def forest(grammar: LPCFG, arrays: GrammarArrays, fine: FineForests) -> Forest | None:
+            log_prob = float(c.log_probability[place] + fine.log_ratio[place])
+            if log_prob == -np.inf:
+                return None
+            state, stop = fine.item_start[first], fine.item_start[last]
+            return Forest(
+                grammar, arrays, self._labels, n_words, log_prob, symbol, cell, fine.item_posterior[first:last],
+                fine.item_start[first : last + 1] - state, fine.inside[state:stop], fine.outside[state:stop], edge_first,
+                left, right, rule, fine.edge_weight[begin:end], fine.edge_posterior[begin:end],
+                fine.root_posterior[first:last],
+            )  # fmt: skip
+
+        each = zip(self._grammars, self._arrays, found.fine, strict=True)
+        return [forest(grammar, arrays, fine) for (grammar, _), arrays, fine in each]
