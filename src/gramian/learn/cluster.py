@@ -39,7 +39,7 @@ LEVELS = (0.05, 0.1, 0.15, 0.2)
 
 _log = logging.getLogger(__name__)
 
-_SAMPLE = 20_000  # k-means sees at most so many nodes of a symbol; the rest go to their nearest centre
+_SAMPLE = 10_000  # k-means sees at most so many nodes of a symbol; the rest go to their nearest centre
 
 
 @options
