@@ -15,7 +15,7 @@ from gramian.errors import OptionError
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
-_BATCH = 32
+_BATCH, _FEW = 32, 16  # items at a time: of those that are there, and of those that are still to come
 
 
 def in_order(work: Callable[[_Item], _Result], items: Iterable[_Item], n_jobs: int = 1) -> Iterator[_Result]:
@@ -36,9 +36,15 @@ def in_order(work: Callable[[_Item], _Result], items: Iterable[_Item], n_jobs: i
 
 
 def batches_in_order(
-    work: Callable[[list[_Item]], Iterable[_Result]], items: Iterable[_Item], n_jobs: int = 1
+    work: Callable[[list[_Item]], Iterable[_Result]],
+    items: Iterable[_Item],
+    n_jobs: int = 1,
+    *,
+    ahead: bool = False,
 ) -> Iterator[_Result]:
-    """Return the same where `work` takes some items at a time; of items that come one by one, and one thread, one.
+    """Return the same where `work` takes some items at a time.
+
+    With one thread it takes one, unless items are a list, or may be read `ahead` of the results of those before.
 
     Examples
     --------
@@ -47,15 +53,23 @@ def batches_in_order(
     """
     if n_jobs < 1:
         raise OptionError(f"n_jobs must be at least 1, got {n_jobs}")
+    size = _BATCH if ahead or isinstance(items, list | tuple) else _FEW if n_jobs > 1 else 1
     if n_jobs > 1:
-        return alone(_in_threads(work, items, n_jobs))
-    size = _BATCH if isinstance(items, list | tuple) else 1
+        return alone(_in_threads(work, _batched(items, size), n_jobs))
     return (result for batch in _batched(items, size) for result in work(batch))
 
 
 def _batched(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
     source = iter(items)
-    while batch := list(islice(source, size)):
+    while True:
+        batch: list[_Item] = []
+        try:
+            batch.extend(islice(source, size))
+        except Exception:
+            yield batch  # what comes before the fault
+            raise
+        if not batch:
+            return
         yield batch
 
 
@@ -66,7 +80,7 @@ def alone(results: Iterable[_Result]) -> Iterator[_Result]:
 
 
 def _in_threads(
-    work: Callable[[list[_Item]], Iterable[_Result]], items: Iterable[_Item], n_jobs: int
+    work: Callable[[list[_Item]], Iterable[_Result]], batches: Iterator[list[_Item]], n_jobs: int
 ) -> Iterator[_Result]:
     def work_through(batch: list[_Item]) -> tuple[list[_Result], Exception | None]:
         results = []
@@ -79,19 +93,18 @@ def _in_threads(
             return results, error
         return results, None
 
-    source, stopped = iter(items), Event()
+    stopped = Event()
     pending: deque[Future[tuple[list[_Result], Exception | None]]] = deque()
     failure: Exception | None = None
     executor = ThreadPoolExecutor(n_jobs, thread_name_prefix="gramian")
     try:
         while True:
             while failure is None and len(pending) < 2 * n_jobs:
-                batch: list[_Item] = []
                 try:
-                    batch.extend(islice(source, _BATCH))
+                    batch = next(batches, None)
                 except Exception as error:
-                    failure = error
-                if not batch:
+                    batch, failure = None, error
+                if batch is None:
                     break
                 pending.append(executor.submit(work_through, batch))
             if not pending:

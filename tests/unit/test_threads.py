@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import OptionError
-from gramian.threads import in_order, one_blas_thread
+from gramian.threads import batches_in_order, in_order, one_blas_thread
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
@@ -35,6 +35,28 @@ def test_an_error_of_the_source_comes_last(n_jobs: int) -> None:
     with pytest.raises(ValueError, match="torn off"):
         found.extend(in_order(abs, source(), n_jobs))
     assert found == list(range(40))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_batches_that_are_read_ahead_come_before_what_tears_them_off(n_jobs: int) -> None:
+    sizes = []
+
+    def work(batch: list[int]) -> list[int]:
+        sizes.append(len(batch))
+        return batch
+
+    def source() -> Iterator[int]:
+        yield from range(40)
+        raise ValueError("torn off")
+
+    found = []
+    with pytest.raises(ValueError, match="torn off"):
+        found.extend(batches_in_order(work, source(), n_jobs, ahead=True))
+    assert found == list(range(40))
+    assert max(sizes) > 1
+    sizes.clear()
+    assert list(batches_in_order(work, iter(range(3)))) == [0, 1, 2]
+    assert sizes == [1, 1, 1]  # nobody knows when the next will come
 
 
 def test_only_a_few_items_are_read_ahead_and_threads_end() -> None:

@@ -299,8 +299,8 @@ def two_states(g, prior, n_phrases):
 def likely_part(c, tags, tag_states, tag_state_start, two, threshold):
     """Return the items and edges of a coarse forest whose posterior with two states is at least `threshold`; all if there is no tree.
 
-    The arguments are those of :func:`gramian.chart.fine_kernels.fine_forest`, with a :class:`TwoStates`. Values are ratios to coarse ones,
-    as in the fine pass; in double precision they need no scales.
+    The arguments are those of :func:`gramian.chart.fine_kernels.fine_forests`, but of one sentence, and a :class:`TwoStates`. Values are
+    ratios to coarse ones, as in the fine pass; in double precision they need no scales.
     """
     n_items, n_edges = c.item_symbol.shape[0], c.edge_left.shape[0]
     first, lefts, rights, rules, shares = c.edge_first, c.edge_left, c.edge_right, c.edge_rule, c.edge_share

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from dataclasses import fields
 from itertools import islice
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -209,7 +210,9 @@ def parse(
                 sentences, unknown = known_first(sentences, parser)
                 if unknown is not None and not quiet:
                     say(f"gramian: {unknown}")
-            results = parser.parse_many(islice(sentences, done, None), n_jobs=jobs, k=k)
+            results = parser.parse_many(
+                islice(sentences, done, None), n_jobs=jobs, k=k, ahead=Path(file).is_file()
+            )
             ahead = max(0, (expected_sentences(file, form, parser) or 0) - done) or None
             for result in results if out.isatty() else counting(results, "sentences", ahead):
                 statuses[result.status] += 1

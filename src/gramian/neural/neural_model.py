@@ -90,7 +90,7 @@ class NeuralModel:
     def labels(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the probability of every label over every span.
 
-        A label inside a chain counts as a label of its span, as in :func:`gramian.chart.readout.label_posteriors`.
+        A label inside a chain counts as a label of its span, as in :attr:`gramian.chart.forest.Forest.label_posterior`.
 
         Returns
         -------
