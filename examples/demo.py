@@ -71,14 +71,13 @@ def plot(scores: dict[str, dict[str, float]]) -> Path:
 def main() -> None:
     began = time.perf_counter()
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for sentence in SENTENCES:
-        command("parse", "--pretty", "--quiet", given=sentence)
+    command("parse", "--pretty", "--quiet", given=" ".join(SENTENCES))
     draw_trees()
 
     print(
         "\nA grammar is also a source of trees. Those below are learnt from, and learning is tested on others."
     )
-    for name, count, seed in (("train.mrg", "1500", "1"), ("test.mrg", "200", "2")):
+    for name, count, seed in (("train.mrg", "1000", "1"), ("test.mrg", "200", "2")):
         command("sample", "-n", count, "--seed", seed, "--max-length", "40", "--quiet", save=name)
     command("convert", "test.mrg", "--to", "tokens", "--quiet", save="test.txt")
     scores = {}

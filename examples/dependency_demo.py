@@ -37,7 +37,7 @@ def command(*words: str, save: str | None = None) -> str:
 
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, count, seed in (("train", 800, 1), ("test", 300, 2)):
+    for name, count, seed in (("train", 500, 1), ("test", 200, 2)):
         trees = "".join(f"{tree}\n" for tree in sample(count, seed))
         (FOLDER / f"{name}.mrg").write_text(trees, encoding="utf-8")
         command("convert", f"{name}.mrg", "--to", "dependencies", "-o", f"{name}.conllu", "--quiet")
@@ -48,7 +48,7 @@ def main() -> None:
         command("dep", "parse", "-m", f"{method}.dep", "test.conllu", save=f"{method}.conllu")
         scores[method] = json.loads(command("dep", "eval", "test.conllu", f"{method}.conllu", "--json"))
 
-    print("\nWords with the right head (UAS), and with the right relation too (LAS), in 300 new sentences:\n")
+    print("\nWords with the right head (UAS), and with the right relation too (LAS), in 200 new sentences:\n")
     print(f"  {'method':<12} {'UAS':>6} {'LAS':>6}")
     for method, score in scores.items():
         print(f"  {method:<12} {score['uas']:>6.2f} {score['las']:>6.2f}   {METHODS[method]}")
