@@ -9,7 +9,6 @@ factors by alternating least squares are what the paper has.
 from __future__ import annotations
 
 import logging
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -21,6 +20,7 @@ from gramian.grammar.compress.decompose import Triple, compare, fit_probabilitie
 from gramian.grammar.factors import Factors
 from gramian.grammar.lpcfg import LPCFG
 from gramian.progress import tell_progress
+from gramian.threads import in_order
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Reals: TypeAlias = npt.NDArray[np.float64]
@@ -190,11 +190,10 @@ def compress(
     )
     fitted: list[Triple | None] = []
     errors = np.zeros((len(uses), 2))
-    with ThreadPoolExecutor(n_jobs) as threads:
-        for rule, (factors, *error) in enumerate(threads.map(plan.fit, range(len(uses)))):
-            fitted.append(factors)
-            errors[rule] = error
-            tell_progress(_log, "rules", rule + 1, len(uses))
+    for rule, (factors, *error) in enumerate(in_order(plan.fit, range(len(uses)), n_jobs)):
+        fitted.append(factors)
+        errors[rule] = error
+        tell_progress(_log, "rules", rule + 1, len(uses))
     small = _assembled(grammar, fitted, uses, errors, signed)
     before, after = small.parameters
     if after > before:  # matrices that rules shared are no longer
