@@ -9,9 +9,8 @@ from gramian.interruption import interruptible
 def main() -> None:
     """Run the command line."""
     with interruptible():
-        gc.set_threshold(
-            200_000, 50, 100
-        )  # what is loaded stays: to look for cycles in it takes a tenth of a short command
+        # What is loaded stays: to look for cycles in it takes a tenth of a short command.
+        gc.set_threshold(200_000, 50, 100)
         atexit.register(gc.freeze)  # whoever ends need not look for cycles among all that was loaded
         from gramian.cli import main as command_line
 

@@ -81,10 +81,8 @@ class _KernelTypes(typed_passes.NopythonTypeInference):
 
     def run_pass(self, state: Any) -> bool:
         """Find the types of all variables."""
-        usual, _inference.ConstraintNetwork = (
-            _inference.ConstraintNetwork,
-            _Constraints,
-        )  # numba's lock is held
+        usual = _inference.ConstraintNetwork
+        _inference.ConstraintNetwork = _Constraints  # numba's lock is held
         try:
             return bool(super().run_pass(state))
         finally:

@@ -106,9 +106,8 @@ class NumbaBackend:
         )
         fine = []
         for (grammar, offset), arrays in zip(self._grammars, self._arrays, strict=True):
-            threshold = (
-                float(pruning.fine) if grammar.is_probabilistic else 0.0
-            )  # negative weights may cancel
+            # Negative weights may cancel.
+            threshold = float(pruning.fine) if grammar.is_probabilistic else 0.0
             found = fine_kernels.fine_forests(coarse, words, start + offset[numbers], arrays, threshold)
             fine.append(found)
         return FoundForests(coarse, fine)

@@ -110,15 +110,18 @@ class ChartParser:
         """Return the same with charts filled by another backend."""
         other = copy(self)
         other._backends = [backend(family, self._tag_states) for family in self._placed]
+        other.__dict__.pop("knows_trees", None)
         return other
 
     @cached_property
     def knows_trees(self) -> bool:
         """Whether :meth:`trees` finds what the forests of sentences have as their best trees: if all that counts are labels over spans."""
         alone = len(self._voices) == 1 and not self._experts
-        return (alone or self.combination == "product") and all(
-            isinstance(one.expert, SpanExpert) for one in self._experts
-        )
+        if not (alone or self.combination == "product"):
+            return False
+        if not all(isinstance(one, NumbaBackend) for one in self._backends):
+            return False
+        return all(isinstance(one.expert, SpanExpert) for one in self._experts)
 
     def trees(
         self, batch: Sequence[ChartInput], pruning: Pruning, decoder: str, recall_penalty: float

@@ -34,7 +34,7 @@ class AbsorbedLeaves:
     def of(cls, bank: Treebank, productions: Productions) -> AbsorbedLeaves:
         """Find binary nodes over a leaf that their rule has there often: of two such, the one that it has more often."""
         nodes = np.flatnonzero(bank.right >= 0)
-        rule, n_pairs = productions.node_production[nodes].astype(np.int64), len(productions.lexical)
+        rule, n_pairs = productions.node_production[nodes].astype(np.int64), max(1, len(productions.lexical))
         times, key = (np.zeros((2, len(nodes)), np.int64) for _ in range(2))
         for side, child in enumerate((bank.right[nodes], bank.left[nodes])):
             over = np.flatnonzero(bank.word[child] >= 0)
@@ -44,18 +44,18 @@ class AbsorbedLeaves:
             times[side, over] = count[place]
         is_left = times[1] > times[0]
         used = np.flatnonzero(times.max(axis=0) >= _OFTEN)
-        kinds, number = np.unique(key[is_left[used].astype(np.int64), used], return_inverse=True)
+        chosen = is_left[used].astype(np.int64)
+        kinds, number = np.unique(key[chosen, used], return_inverse=True)
         children = np.stack([bank.right[nodes[used]], bank.left[nodes[used]]]).astype(np.int64)
-        chosen, places = is_left[used].astype(np.int64), np.arange(len(used))
-        rules = kinds // n_pairs // 2 if len(kinds) else kinds
+        places = np.arange(len(used))
         return cls(
             node=nodes[used],
             leaf=children[chosen, places],
             other=children[1 - chosen, places],
             number=number.astype(np.int64),
-            rule=rules,
-            pair=kinds % max(n_pairs, 1),
-            is_left=(kinds // max(n_pairs, 1)) % 2 == 1,
+            rule=kinds // n_pairs // 2,
+            pair=kinds % n_pairs,
+            is_left=kinds // n_pairs % 2 == 1,
         )
 
     @classmethod

@@ -324,9 +324,8 @@ class LexicalModel:
         return _learn_forms(tuple(examples), self.n_tags)
 
 
-@lru_cache(
-    maxsize=1
-)  # grammars that are learnt one after the other differ in binarisation, not in words and tags
+# Grammars that are learnt one after the other differ in binarisation, not in words and tags.
+@lru_cache(maxsize=1)
 def _learn_forms(
     found: tuple[tuple[tuple[str, ...], int, float], ...], n_tags: int
 ) -> tuple[tuple[str, ...], npt.NDArray[np.float32]]:

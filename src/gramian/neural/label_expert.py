@@ -45,9 +45,8 @@ class LabelExpert:
     @cached_property
     def _membership(self) -> Floats:
         """Which of the net's chains has which of the grammar's labels of phrases."""
-        chains = np.pad(
-            self.model.inventory.membership, ((0, 0), (0, 1))
-        )  # what is not known, at -1, has zeros
+        # What is not known, at -1, has zeros.
+        chains = np.pad(self.model.inventory.membership, ((0, 0), (0, 1)))
         return np.ascontiguousarray(chains[:, self._place[: self._n_phrase_labels]])
 
     @cached_property
