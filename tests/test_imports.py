@@ -12,16 +12,13 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "gramian"
 
 # Each room and the rooms it may look into. `errors` is open to all, nobody looks into cli, web, interop, experiments.
-BASE = {"errors", "interruption", "io", "jit", "progress", "threads"}
+BASE = {"errors", "interruption", "io", "kernels", "progress", "threads"}
 GRAMMARS = BASE | {"trees", "corpus", "grammar", "chart"}
 MAY_IMPORT = {
     "errors": set(),
     "base": {"errors", "io", "progress"},
     "interruption": set(),
-    "compiled": set(),
-    "jit": {"compiled", "linking"},
-    "kernel_passes": set(),
-    "linking": {"kernel_passes"},
+    "kernels": set(),
     "progress": set(),
     "threads": {"errors"},
     "torch_device": {"errors"},
@@ -93,14 +90,6 @@ def test_imports_go_one_way(path):
         if other != own and other not in MAY_IMPORT[own]
     ]
     assert not wrong, f"{own} may not import these"
-
-
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*_kernels.py")), ids=lambda path: path.name)
-def test_kernels_import_other_kernels_by_name(path):
-    """What numba keeps of a kernel is stamped with the files whose kernels its own file has imported by name."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
-        assert not [name for name in names if name.endswith("_kernels")]
 
 
 def test_the_table_has_no_circle():

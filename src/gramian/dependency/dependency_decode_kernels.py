@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from gramian.jit import kernel
+from gramian.kernels import kernel
 
 
 @kernel
