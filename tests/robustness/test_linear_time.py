@@ -15,9 +15,9 @@ import pytest
 
 import gramian
 from gramian.parsing.parser import load
-from gramian.parsing.sentence_splitter import SentenceSplitter
-from gramian.parsing.tokenise import Token, tokenise
-from gramian.training.cutter_learning import Written, learn_cutter
+from gramian.text.rule_tokenizer import Token, tokenise
+from gramian.text.sentence_segmenter import SentenceSegmenter
+from gramian.text.tokenizer_training import Written, learn_cutter
 
 SOURCE = Path(gramian.__file__).parent
 GROWTH = 8  # of the text
@@ -61,13 +61,13 @@ def test_learned_tokenizer_is_linear(unit: str) -> None:
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("kind", ["learned", "by rule"])
 def test_sentence_segmentation_is_linear(unit: str, kind: str) -> None:
-    splitter = load().splitter if kind == "learned" else SentenceSplitter()
+    splitter = load().splitter if kind == "learned" else SentenceSegmenter()
     assert_linear(splitter.split, unit, 1 << 15)
 
 
 @pytest.mark.parametrize("unit", ["a", "'"])
 def test_a_megabyte_is_read_in_linear_time(unit: str) -> None:
-    for function in (tokenise, SentenceSplitter().split):
+    for function in (tokenise, SentenceSegmenter().split):
         assert_linear(function, unit, 1 << 20)
     if unit == "a":
         assert_linear(load().model.cut, unit, 1 << 20)
@@ -84,7 +84,7 @@ def test_learning_a_tokenizer_is_linear_in_the_longest_word(monkeypatch: pytest.
         pieces = [Token(text[start : start + 2], start, min(start + 2, len(text))) for start in starts]
         return learn_cutter([Written(text, pieces)])
 
-    monkeypatch.setattr("gramian.training.cutter_learning.learn_scores", read_all)
+    monkeypatch.setattr("gramian.text.tokenizer_training.learn_scores", read_all)
     for unit in ("a'", "ab"):
         assert_linear(learn, unit, 1 << 14)
 
@@ -102,7 +102,7 @@ DYNAMIC = {
     "cli/wfa.py": "an alternation of the option names of wfa",
     "experiments/figures.py": "attributes of figures that matplotlib has just drawn",
     "search/pattern.py": "the user's own pattern, see test_search_limits.py",
-    "corpora/inputs.py": "the user's own file pattern, see test_search_limits.py",
+    "pipelines/inputs.py": "the user's own file pattern, see test_search_limits.py",
     "trees/normalise.py": "the annotation scheme's own expression",
 }
 """Files with expressions that are put together when they are used, and what from."""
