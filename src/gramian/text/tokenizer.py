@@ -58,7 +58,7 @@ class Tokenizer:
     ["l'", 'hiver']
     """
 
-    STORED_AS: ClassVar[str] = "WordCutter"
+    STORED_AS: ClassVar[str] = "Tokenizer"
 
     scores: FeatureScores
     tails: tuple[str, ...] = ()
