@@ -128,19 +128,12 @@ def built_in() -> Iterator[BuiltIn]:
         }
         for variable, value in vars(module).items():
             values = value.values() if isinstance(value, dict) else [value]
-            used = set(
-                re.findall(
-                    rf"\b{re.escape(variable)}(?:\[\w+\])?\.(\w+)\b",
-                    source if variable[0] == "_" else everything,
-                )
-            )
-            for pattern in values:
-                if isinstance(pattern, re.Pattern):
-                    yield BuiltIn(
-                        f"{name}: {variable}",
-                        pattern,
-                        bool(used) and used <= {"match", "fullmatch", "pattern"},
-                    )
+            patterns = [pattern for pattern in values if isinstance(pattern, re.Pattern)]
+            if patterns:
+                read = source if variable.startswith("_") else everything
+                used = set(re.findall(rf"\b{re.escape(variable)}(?:\[\w+\])?\.(\w+)\b", read))
+                whole = bool(used) and used <= {"match", "fullmatch", "pattern"}
+                yield from (BuiltIn(f"{name}: {variable}", pattern, whole) for pattern in patterns)
         for call in ast.walk(tree):
             if (
                 not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute))

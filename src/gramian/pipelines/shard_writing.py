@@ -12,9 +12,9 @@ from typing import IO, Any, Literal, TypeAlias, cast, get_args
 from gramian.errors import OptionError
 from gramian.io.files import as_text
 from gramian.parsing.result import ParseResult
-from gramian.parsing.sentences import Placed
 from gramian.pipelines.parquet_rows import parquet
 from gramian.pipelines.shard_reading import CorpusSentence
+from gramian.text.sentence_segmenter import PlacedText
 from gramian.trees import HeadRules, to_dependencies
 
 OutputFormat: TypeAlias = Literal["brackets", "jsonl", "parquet", "conllu"]
@@ -139,7 +139,7 @@ class ShardWriter:
         if piece.document != self._document:
             comments.insert(0, f"# newdoc id = {piece.document}")
             self._document = piece.document
-        if isinstance(piece.sentence, Placed):
+        if isinstance(piece.sentence, PlacedText):
             comments.append(f"# text = {' '.join(piece.sentence.text.split())}")
         comments += [f"# status = {result.status}", f"# confidence = {result.least_confident:.4f}"]
         tokens = sentence.tokens

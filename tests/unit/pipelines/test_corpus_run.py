@@ -412,7 +412,7 @@ def test_the_names_of_inputs(corpus, tmp_path, monkeypatch):
     assert names("corpus/*/*.gz") == ["deep/b.txt.gz"]
     assert names("corpus/**/*.xz", "corpus/a.txt") == ["a.txt", "deep/c.txt.xz"]
     assert names("corpus/a.txt", "corpus/a.txt") == ["a.txt"]
-    assert names("corpus", output="corpus/deep") == ["a.txt"]
+    assert names("corpus", output="treebank/deep") == ["a.txt"]
     (tmp_path / "other").mkdir()
     (tmp_path / "other/a.txt").write_text("x")
     assert names("other", "corpus/a.txt") == ["corpus/a.txt", "other/a.txt"]
