@@ -85,7 +85,7 @@ def parse_folder(
     **settings: Any,
 ) -> bool:
     """Parse a corpus with the model of a name, and what else :class:`gramian.pipelines.shard_work.Settings` has; return whether all was."""
-    from gramian.io.files import check_folder
+    from gramian.io.output import check_folder
     from gramian.pipelines.corpus_run import parse_corpus
     from gramian.pipelines.inputs import find_inputs
     from gramian.pipelines.shard_work import Settings, file_sha256, model_file

@@ -19,7 +19,7 @@ from typing import Any
 
 from gramian.chart.forest import Pruning
 from gramian.errors import InputError
-from gramian.io.files import is_no_room
+from gramian.io.output import is_no_room
 from gramian.parsing.installed_models import model_path
 from gramian.parsing.model_store import default_model_path
 from gramian.parsing.parser import Parser, load

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import IO, Any, Literal, TypeAlias, cast, get_args
 
 from gramian.errors import OptionError
-from gramian.io.files import as_text
+from gramian.io.output import as_text
 from gramian.parsing.result import ParseResult
 from gramian.pipelines.parquet_rows import parquet
 from gramian.pipelines.shard_reading import CorpusSentence

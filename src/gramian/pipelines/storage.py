@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
 from gramian.errors import InputError, MissingExtraError, OptionError
-from gramian.io.files import write_bytes
 from gramian.io.lock import locked
+from gramian.io.output import write_bytes
 
 _LOCK = "run"  # what a run of parse holds: the file .run.lock
 

@@ -13,7 +13,7 @@ import pytest
 from tiny_grammar import FIXTURES
 
 from gramian.errors import InputError, OptionError
-from gramian.io.files import writing
+from gramian.io.output import writing
 from gramian.pipelines import corpus_run, shard_work
 from gramian.pipelines.corpus_run import parse_corpus
 from gramian.pipelines.corpus_status import corpus_status
