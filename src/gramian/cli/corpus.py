@@ -81,6 +81,7 @@ def parse_folder(
     shard_size: int,
     jobs: int,
     scheduler: str | None,
+    force: bool,
     quiet: bool,
     **settings: Any,
 ) -> bool:
@@ -103,7 +104,14 @@ def parse_folder(
     how = Settings(name, file_sha256(place), **settings)
     with showing_progress(quiet):
         report = parse_corpus(
-            inputs, output, how, kind=kind, shard_size=shard_size << 10, n_jobs=jobs, scheduler=scheduler
+            inputs,
+            output,
+            how,
+            kind=kind,
+            shard_size=shard_size << 10,
+            n_jobs=jobs,
+            scheduler=scheduler,
+            force=force,
         )
     if not quiet:
         _say(report)
