@@ -5,8 +5,8 @@ Names are imported when first used, so that ``import gramian`` stays cheap; ``__
 
 from __future__ import annotations
 
-import lazy_loader
+from gramian.lazy_names import attach_names
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_names(__name__, __file__)

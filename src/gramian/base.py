@@ -18,16 +18,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from threadpoolctl import threadpool_limits
 
-from gramian.errors import MissingExtraError, OptionError
+from gramian.errors import OptionError
 from gramian.io.machine import give_back_memory, peak_megabytes
 from gramian.progress import handled
-
-try:
-    from sklearn.base import BaseEstimator
-    from threadpoolctl import threadpool_limits
-except ModuleNotFoundError:  # pragma: no cover - only without the extra
-    raise MissingExtraError("scikit-learn", "train", "learning a model") from None
 
 _Class = TypeVar("_Class")
 

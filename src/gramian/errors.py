@@ -6,6 +6,8 @@ without a traceback and exits with 2. Other exceptions are bugs.
 
 from __future__ import annotations
 
+from typing import Self
+
 
 class GramianError(Exception):
     """Base of all errors that gramian raises on purpose."""
@@ -73,12 +75,41 @@ class ScoreError(GramianError):
 
 
 class MissingExtraError(GramianError):
-    """A feature whose optional dependency is not installed."""
+    """A feature whose optional dependency is not installed.
+
+    Parameters
+    ----------
+    package : str
+        Name of the dependency.
+    extra : str
+        The extra of gramian that installs it.
+    purpose : str
+        What needs it, as the subject of a sentence.
+    """
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
             f"{purpose} needs {package}, which is not installed; try: pip install 'gramian[{extra}]'"
         )
+
+    @classmethod
+    def of_import(cls, error: ImportError) -> ImportError | Self:
+        """Return the message for a failed import; `error` itself if no extra installs the module.
+
+        Examples
+        --------
+        >>> print(MissingExtraError.of_import(ModuleNotFoundError("No module named 'scipy'", name="scipy.linalg")))
+        training needs SciPy, which is not installed; try: pip install 'gramian[train]'
+        """
+        requirement = _EXTRA_OF_MODULE.get((error.name or "").partition(".")[0])
+        return error if requirement is None else cls(*requirement)
+
+
+_EXTRA_OF_MODULE = {
+    "scipy": ("SciPy", "train", "training"),
+    "sklearn": ("scikit-learn", "train", "training"),
+    "torch": ("PyTorch", "neural", "training a neural expert or running on a device"),
+}
 
 
 def counted(number: int, noun: str) -> str:

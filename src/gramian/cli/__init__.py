@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 from gramian.cli.options import Command, Group
-from gramian.errors import GramianError, InputError
+from gramian.errors import GramianError, InputError, MissingExtraError
 from gramian.interruption import interruptible, was_interrupted
 
 __all__ = ["app", "main"]
@@ -151,7 +151,10 @@ def main() -> None:
     with interruptible():
         _open_streams()
         try:
-            app()
+            try:
+                app()
+            except ModuleNotFoundError as error:
+                raise MissingExtraError.of_import(error) from None
         except GramianError as error:
             if was_interrupted(error):
                 raise KeyboardInterrupt from None

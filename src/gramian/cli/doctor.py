@@ -18,8 +18,9 @@ from gramian.errors import GramianError, counted
 if TYPE_CHECKING:
     from gramian.parsing.parser import Parser
 
-_NEEDED = ("numpy", "scipy", "numba", "safetensors", "conllu", "typer")
+_NEEDED = ("numpy", "numba", "safetensors", "conllu", "typer")
 _OPTIONAL = {
+    "scipy": "train",
     "scikit-learn": "train",
     "torch": "neural",
     "transformers": "encoder",

@@ -3,6 +3,6 @@
 Names are imported when first used; ``__init__.pyi`` lists them.
 """
 
-import lazy_loader
+from gramian.lazy_names import attach_names
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach_names(__name__, __file__)

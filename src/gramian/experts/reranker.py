@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize
 
 from gramian.base import (
     Constraint,
@@ -27,7 +28,7 @@ from gramian.base import (
     Whole,
     or_none,
 )
-from gramian.errors import InputError, MissingExtraError
+from gramian.errors import InputError
 from gramian.experts import reranker_kernels as kernels
 from gramian.experts.rerank_candidates import DENSE
 from gramian.experts.rerank_features import GROUPS, TreeFeatures
@@ -35,11 +36,6 @@ from gramian.experts.rerank_model import RerankModel, expected_brackets
 from gramian.experts.rerank_scored import Scored
 from gramian.loglinear.word_views import frequent_words
 from gramian.trees import HeadRules
-
-try:
-    from scipy.optimize import minimize
-except ModuleNotFoundError:  # pragma: no cover - only without the extra
-    raise MissingExtraError("scipy", "train", "learning to rerank") from None
 
 Floats = npt.NDArray[np.float64]
 

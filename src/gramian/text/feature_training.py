@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from gramian.errors import MissingExtraError
 from gramian.text.feature_scores import FeatureScores, feature_hash
 
 _MIN_COUNT = 2  # features seen less often are left out
@@ -29,11 +28,9 @@ def learn_scores(examples: Iterable[tuple[Sequence[str], bool, int]]) -> Feature
     >>> scores.total(["dot", "capital"]) > 0 > scores.total(["dot", "small"])
     True
     """
-    try:
-        from scipy import sparse
-        from sklearn.linear_model import LogisticRegression
-    except ModuleNotFoundError:  # pragma: no cover - only without the extra
-        raise MissingExtraError("scikit-learn", "train", "learning how text is read") from None
+    from scipy import sparse
+    from sklearn.linear_model import LogisticRegression
+
     found, starts, outcomes, times = array("I"), array("q", [0]), array("b"), array("q")
     for features, outcome, seen in examples:
         found.extend({feature_hash(feature): None for feature in features})

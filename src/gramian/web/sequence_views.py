@@ -12,7 +12,6 @@ import numpy as np
 
 from gramian.automata import WFA, load_sequence_model
 from gramian.automata.automaton_picture import to_svg
-from gramian.automata.dfa import dfa_approximation, typical_strings
 from gramian.automata.export import edges
 from gramian.automata.mixture import Mixture
 from gramian.automata.pdfa import PDFA
@@ -21,7 +20,7 @@ from gramian.automata.tagset import universal_tag
 from gramian.dependency.dependency_parser import DependencyParser
 from gramian.dependency.dependency_picture import draw_parse
 from gramian.dependency.shag import LEFT, RIGHT
-from gramian.errors import OptionError
+from gramian.errors import MissingExtraError, OptionError
 from gramian.trees import Sentence, Token
 from gramian.web.tree_json import finite
 
@@ -69,6 +68,10 @@ class AutomatonView:
         """Return the deterministic approximation, or None where the model cannot draw strings to make it from."""
         if not self.is_distribution:
             return None
+        try:
+            from gramian.automata.dfa import dfa_approximation, typical_strings
+        except ModuleNotFoundError as error:  # clustering needs scikit-learn
+            raise MissingExtraError.of_import(error) from None
         return dfa_approximation(self.model, typical_strings(self.model), clusters, **self._options).machine
 
     def picture(self, clusters: int) -> dict[str, Any]:

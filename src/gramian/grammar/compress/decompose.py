@@ -80,6 +80,8 @@ def fit_signed(
 
     Each rank is tried `starts` times, the first time from the leading singular vectors of each unfolding.
     """
+    import scipy.linalg  # noqa: F401 - numba solves linear systems with it
+
     from gramian.grammar.compress import decompose_kernels as kernels
 
     tensor = block.astype(np.float64)
