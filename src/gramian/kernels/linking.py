@@ -10,6 +10,7 @@ waits until something is compiled. ``docs/kernels.md`` lists what is relied on. 
 
 from __future__ import annotations
 
+import atexit
 import gc
 import hashlib
 import logging
@@ -93,6 +94,8 @@ def abandon(reason: Exception) -> None:
     _State.is_active = False
     while _State.undo:
         _State.undo.pop()()
+    if (own := store.directories("plain")[1]) is not None:
+        atexit.register(plain.seal, own)  # of the kernel that is being compiled now
 
 
 def _check() -> None:
@@ -121,6 +124,7 @@ class _Cache(NullCache):
             found = self.load(sig, target_context)
         except Exception as error:
             abandon(error)
+        if not _State.is_active:
             return self._dispatcher._cache.load_overload(sig, target_context)
         if found is None:
             target_context.refresh()  # what a compiler needs

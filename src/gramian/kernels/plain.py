@@ -32,7 +32,7 @@ def keep(dispatcher: Any) -> None:
         misses = sum(dispatcher.stats.cache_misses.values())
         result = usual_compile(signature)
         if sum(dispatcher.stats.cache_misses.values()) > misses:
-            _seal(Path(dispatcher.stats.cache_path))
+            seal(Path(dispatcher.stats.cache_path))
         return result
 
     dispatcher.compile = compile_and_seal
@@ -51,8 +51,8 @@ def _remove_damaged(directory: Path) -> None:
             file.unlink(missing_ok=True)
 
 
-def _seal(directory: Path) -> None:
-    """Write the checksums of new files."""
+def seal(directory: Path) -> None:
+    """Write the checksums of new files of numba's cache; a file without one is removed at the next start."""
     for file, sum_file in _sums(directory):
         with suppress(OSError):
             if not sum_file.exists() or sum_file.stat().st_mtime_ns <= file.stat().st_mtime_ns:
