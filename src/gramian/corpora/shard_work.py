@@ -29,7 +29,7 @@ from gramian.parsing.installed_models import model_path
 from gramian.parsing.model_store import default_model_path
 from gramian.parsing.parser import Parser, load
 from gramian.parsing.sentence_forms import Form
-from gramian.trees import HeadRules
+from gramian.trees import HeadRules, annotation_scheme
 
 PARTIAL = ".partial"
 _MOST_FAULTS = 20  # of a shard that are told one by one
@@ -104,9 +104,11 @@ def _parser(settings: Settings) -> tuple[Parser, HeadRules]:
                     hint="the same version of gramian everywhere, or a model file that all machines see",
                 )
             parser = load(path, pruning=settings.pruning, **settings.options)
-            preset = parser.model.preset or "penn"
-            auto = settings.head_rules == "auto"
-            rules = HeadRules.of_preset(preset) if auto else HeadRules.named(settings.head_rules)
+            if settings.head_rules == "auto":
+                scheme = annotation_scheme(parser.model.preset)
+                rules = HeadRules.of_scheme(scheme, parser.model.language)
+            else:
+                rules = HeadRules.named(settings.head_rules)
             _loaded.clear()  # a process works for one command at a time
             _loaded[key] = parser, rules
         return _loaded[key]

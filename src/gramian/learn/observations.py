@@ -18,11 +18,12 @@ from gramian.features import INSIDE, OUTSIDE, SETS, Features, NodeView
 from gramian.features.head_words import head_leaves
 from gramian.grammar import LPCFG
 from gramian.learn.further_trees import FurtherTrees
-from gramian.learn.lexicon_counts import LexicalModel, LexiconChoice, LexiconOptions, is_penn_english
+from gramian.learn.lexicon_counts import LexicalModel, LexiconChoice, LexiconOptions
 from gramian.learn.states import Allocation, States, allocate_states
 from gramian.learn.tables import LatentTables
 from gramian.learn.tree_inference import Expectation, TreeInference
 from gramian.trees import HeadRules, Tree
+from gramian.trees.scheme import language_of_labels
 
 if TYPE_CHECKING:
     from gramian.learn.device_inference import DeviceInference
@@ -31,9 +32,10 @@ Columns = list[npt.NDArray[np.signedinteger]]
 
 
 def head_rules(heads: str | None, bank: Treebank | LPCFG) -> HeadRules | None:
-    """Return the head rules that an option `heads` stands for, given the labels of a treebank or grammar."""
+    """Return the head rules that an option `heads` stands for; ``"auto"``: those of the language whose labels the treebank has, if any."""
     if heads == "auto":
-        return HeadRules.collins() if is_penn_english(bank.symbols) else None
+        language = language_of_labels(bank.symbols)
+        heads = None if language is None else language.head_rules
     return None if heads in (None, "none") else HeadRules.named(str(heads))
 
 

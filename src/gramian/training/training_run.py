@@ -52,9 +52,10 @@ from gramian.training.recipe import Recipe
 from gramian.training.reranking import add_reranker
 from gramian.training.self_training import seconds_for_text, text_of, with_silver
 from gramian.training.state_search import StateSearch
-from gramian.training.text_learning import find_language, learn_habits
+from gramian.training.text_learning import learn_habits
 from gramian.training.training_data import IN_MEMORY, TrainingData, TreeSource, normal_trees, tree_source_name
-from gramian.trees import Tree
+from gramian.trees import Tree, annotation_scheme
+from gramian.trees.scheme import detect_language
 
 _log = logging.getLogger(__name__)
 
@@ -199,7 +200,8 @@ class TrainingRun:
         """The language that is learnt to be read, if it is known."""
         language = self.recipe.language
         if language == "auto":
-            return find_language(self.data.bank.sentences(), self.recipe.preset)
+            sentences = (sentence.words for sentence in self.data.bank.sentences())
+            return detect_language(sentences, annotation_scheme(self.recipe.preset))
         return None if language == "none" else language
 
     def _habits(self) -> TextHabits | None:
