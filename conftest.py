@@ -7,13 +7,13 @@ collect_ignore = [
     for package, modules in {
         "torch": (
             "neural/net", "neural/net_trainer", "neural/span_layer", "neural/span_tree_crf", "neural/word_encoder",
-            "device/batch_forest", "device/batch_parser", "device/dense_chart", "device/grammar_tensors", "device/net_labels",
-            "device/pause", "device/state_pass", "device/torch_backend", "device/tree_choice", "device/word_rows",
+            "chart/gpu/batch_forest", "chart/gpu/batch_parser", "chart/gpu/dense_chart", "chart/gpu/grammar_tensors", "chart/gpu/net_labels",
+            "chart/gpu/pause", "chart/gpu/state_pass", "chart/gpu/torch_backend", "chart/gpu/tree_choice", "chart/gpu/word_rows",
             "learn/device_inference", "parsing/batch_results", "parsing/device_parsing", "torch_device",
         ),
         "transformers": ("neural/word_encoder",),
         "triton": (
-            "neural/span_tree_gpu", "device/batch_forest_gpu", "device/dense_chart_gpu", "device/state_pass_gpu", "device/tree_choice_gpu",
+            "neural/span_tree_gpu", "chart/gpu/batch_forest_gpu", "chart/gpu/dense_chart_gpu", "chart/gpu/state_pass_gpu", "chart/gpu/tree_choice_gpu",
         ),
     }.items()
     if find_spec(package) is None

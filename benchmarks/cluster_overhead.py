@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
 
-    from gramian.training.parallel import run_tasks
+    from gramian.tasks.task_runner import run_tasks
 
     tasks = [options.seconds] * options.tasks
     ideal = options.seconds * -(-options.tasks // options.workers)

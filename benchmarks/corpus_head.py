@@ -30,10 +30,10 @@ def main() -> None:
     parser.add_argument("--shards", type=int, default=600)
     options = parser.parse_args()
 
-    from gramian.corpora.corpus_run import parse_corpus
-    from gramian.corpora.inputs import find_inputs
-    from gramian.corpora.shard_plan import InputLayout, make_plan
-    from gramian.corpora.shard_work import Settings, file_sha256, model_file
+    from gramian.pipelines.corpus_run import parse_corpus
+    from gramian.pipelines.inputs import find_inputs
+    from gramian.pipelines.shard_plan import InputLayout, make_plan
+    from gramian.pipelines.shard_work import Settings, file_sha256, model_file
 
     settings = Settings("", file_sha256(model_file("")))
     with tempfile.TemporaryDirectory() as root:

@@ -44,11 +44,11 @@ def main() -> None:
     from gramian.chart.chart_parser import ChartParser
     from gramian.chart.decode import decode
     from gramian.chart.readout import to_tree
-    from gramian.corpus import Treebank
     from gramian.evaluate import GoldBrackets
+    from gramian.experts import Expert, SpanCRF, save
     from gramian.learn import SpectralEM
-    from gramian.loglinear import Expert, SpanCRF, save
     from gramian.parsing.words import WordTable
+    from gramian.treebank import Treebank
     from gramian.trees import annotation_scheme, normalise, read_trees
 
     bank = Treebank.read(options.train, options=annotation_scheme(options.preset).options)

@@ -14,13 +14,13 @@ import time
 import numpy as np
 
 from benchmarks import machine
-from gramian.corpus import Treebank
 from gramian.learn import Observations
 from gramian.learn.counting import random_counts
 from gramian.learn.learner import Maximisation
 from gramian.learn.smoothing import Smoothing
 from gramian.learn.states import allocate_states
 from gramian.learn.tables import Layout
+from gramian.treebank import Treebank
 
 ARGUMENTS = ("train.mrg",)
 

@@ -27,9 +27,8 @@ import numpy as np
 import torch
 
 from benchmarks import machine
-from gramian.corpus import Treebank
-from gramian.device import batch_parser, torch_backend
-from gramian.device.pause import finished
+from gramian.chart.gpu import batch_parser, torch_backend
+from gramian.chart.gpu.pause import finished
 from gramian.evaluate import GoldBrackets
 from gramian.learn import Observations
 from gramian.learn.counting import random_counts
@@ -42,6 +41,7 @@ from gramian.parsing.model_store import load_model
 from gramian.parsing.parser import Parser
 from gramian.parsing.result import ParseResult
 from gramian.torch_device import rough_products
+from gramian.treebank import Treebank
 from gramian.trees import Tree, normalise
 from gramian.trees.brackets import trees_of
 from gramian.trees.scheme import find_scheme

@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--head-rules", nargs="+", default=["auto", "collins", "left"])
     options = parser.parse_args()
 
-    from gramian.training.written_text import written_sentences
+    from gramian.text.detokenized_trees import written_sentences
     from gramian.trees import HeadRules, normalise, read_conllu, read_trees, to_dependencies
     from gramian.trees.scheme import find_scheme
 

@@ -49,10 +49,10 @@ def cpu_seconds(task: Callable[[], Any], repeats: int = 1) -> float:
 def constituents(path: str, n: int, repeats: int) -> dict[str, Any]:
     """Learn and use a span CRF and a reranker."""
     from gramian.chart.chart_parser import ChartParser
-    from gramian.corpus import Treebank
-    from gramian.loglinear import Expert, MaxEntReranker, SpanCRF
-    from gramian.loglinear.rerank_candidates import candidates
-    from gramian.loglinear.rerank_scored import scored
+    from gramian.experts import Expert, MaxEntReranker, SpanCRF
+    from gramian.experts.rerank_candidates import candidates
+    from gramian.experts.rerank_scored import scored
+    from gramian.treebank import Treebank
     from gramian.trees import HeadRules, annotation_scheme, normalise, read_trees
 
     trees = [normalise(tree, annotation_scheme("penn").options).tree for tree in read_trees(path)]

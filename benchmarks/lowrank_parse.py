@@ -22,7 +22,6 @@ import numpy as np
 
 from benchmarks import machine
 from gramian.chart import batch_kernels, fine_kernels
-from gramian.corpus import Treebank
 from gramian.evaluate import GoldBrackets
 from gramian.grammar import LPCFG
 from gramian.grammar.compress.lowrank import compress
@@ -31,6 +30,7 @@ from gramian.learn import SpectralEM
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
+from gramian.treebank import Treebank
 from gramian.trees import Tree, annotation_scheme, normalise, read_trees
 
 ARGUMENTS = ("train.mrg", "dev.mrg")

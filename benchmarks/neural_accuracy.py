@@ -42,8 +42,8 @@ def main() -> None:
     options = parser.parse_args()
 
     from gramian.evaluate import GoldBrackets
+    from gramian.experts.label_expert import NEURAL_WEIGHT
     from gramian.neural import load
-    from gramian.neural.label_expert import NEURAL_WEIGHT
     from gramian.parsing.model_store import load_model, save_model
     from gramian.parsing.parser import Parser
     from gramian.training import Recipe, TrainingData

@@ -31,7 +31,7 @@ from gramian.chart.decode import DECODERS
 from gramian.chart.forest import Pruning
 from gramian.chart.grammar_arrays import GrammarArrays
 from gramian.evaluate import GoldBrackets
-from gramian.neural.label_expert import LabelExpert
+from gramian.experts.label_expert import LabelExpert
 from gramian.parsing.batch_results import BatchResults
 from gramian.parsing.parser import Parser, load
 from gramian.parsing.words import WordTable

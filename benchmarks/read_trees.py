@@ -9,7 +9,7 @@ import argparse
 import json
 
 from benchmarks import machine
-from gramian.corpus import Treebank
+from gramian.treebank import Treebank
 from gramian.trees import Tree, normalise, read_trees
 
 ARGUMENTS = ("train.mrg",)

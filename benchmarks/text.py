@@ -30,7 +30,7 @@ Document = list[Any]  # of Written
 
 def documents(path: str, language: str) -> list[Document]:
     """Return the texts of a file."""
-    from gramian.training.written_text import WRITINGS, Writing, written_sentences, written_words
+    from gramian.text.detokenized_trees import WRITINGS, Writing, written_sentences, written_words
     from gramian.trees import normalise, read_conllu, read_trees
     from gramian.trees.scheme import detect_scheme
 
@@ -123,8 +123,8 @@ def _spacy(language: str) -> Callable[[str], Iterable[int]]:
 
 def as_trees_cut(train: str, dev: str, language: str, written: Document) -> dict[str, Any]:
     """Return how well words are cut as in trees, on the real text of the same sentences."""
-    from gramian.training.cutter_learning import Written, learn_cutter, share_right
-    from gramian.training.written_text import WRITINGS, Writing
+    from gramian.text.detokenized_trees import WRITINGS, Writing
+    from gramian.text.tokenizer_training import Written, learn_cutter, share_right
     from gramian.trees import read_trees
     from gramian.trees.scheme import detect_scheme
 
@@ -170,10 +170,10 @@ def main() -> None:
     parser.add_argument("--trees", nargs=2, metavar=("TRAIN.mrg", "DEV.mrg"))
     options = parser.parse_args()
 
-    from gramian.parsing.sentence_splitter import SentenceSplitter
-    from gramian.parsing.tokenise import tokenise
-    from gramian.training.cutter_learning import learn_cutter, share_right
-    from gramian.training.splitter_learning import learn_splitter
+    from gramian.text.rule_tokenizer import tokenise
+    from gramian.text.segmenter_training import learn_splitter
+    from gramian.text.sentence_segmenter import SentenceSegmenter
+    from gramian.text.tokenizer_training import learn_cutter, share_right
 
     train, dev = (documents(path, options.language) for path in (options.train, options.dev))
     texts = [
@@ -182,7 +182,7 @@ def main() -> None:
         for start in range(0, len(document), LONGEST)
     ]
     learnt = learn_splitter([[one.text for one in document] for document in train])
-    own = {"learnt": learnt, "rules": SentenceSplitter()}
+    own = {"learnt": learnt, "rules": SentenceSegmenter()}
     ends = {
         name: ends_score(lambda text, splitter=splitter: (span.end for span in splitter.split(text)), texts)
         for name, splitter in own.items()

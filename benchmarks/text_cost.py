@@ -20,8 +20,8 @@ from pathlib import Path
 from benchmarks import machine
 from gramian.training import Recipe, TrainingData, TrainingRun, training_data
 from gramian.training.members import Workplace
-from gramian.training.raw_text import kind_of
-from gramian.training.self_training import with_silver
+from gramian.training.selftraining.raw_text import kind_of
+from gramian.training.selftraining.self_training import with_silver
 
 
 def learn_once(options: argparse.Namespace) -> dict[str, object]:

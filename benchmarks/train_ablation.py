@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks import machine
-from gramian.corpus import Shape
 from gramian.evaluate import GoldBrackets
 from gramian.parsing.parser import Parser
 from gramian.training import Recipe, TrainingData, TrainingRun
+from gramian.treebank import Shape
 from gramian.trees import Tree, annotation_scheme, normalise, read_trees
 
 ARGUMENTS = ("train.mrg", "dev.mrg", "--quick")

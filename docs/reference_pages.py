@@ -17,7 +17,7 @@ TOPICS = {
     "trees": ("Trees and treebanks", ("trees", "corpus"), ()),
     "learning": (
         "Learning grammars", ("training", "learn", "features", "loglinear"),
-        ("gramian.learn.search.search_states", "gramian.training.parallel.run_tasks"),
+        ("gramian.learn.state_search.search_states", "gramian.tasks.task_runner.run_tasks"),
     ),
     "grammars": (
         "Grammars", ("grammar",),
@@ -26,8 +26,8 @@ TOPICS = {
     "corpora": (
         "Corpora and searches", ("corpora", "search"),
         (
-            "gramian.corpora.corpus_run.parse_corpus", "gramian.corpora.corpus_status.corpus_status",
-            "gramian.corpora.corpus_status.CorpusStatus", "gramian.search.pattern.parse_pattern", "gramian.search.tree_match.matches",
+            "gramian.pipelines.corpus_run.parse_corpus", "gramian.pipelines.corpus_status.corpus_status",
+            "gramian.pipelines.corpus_status.CorpusStatus", "gramian.search.pattern.parse_pattern", "gramian.search.tree_match.matches",
             "gramian.search.tree_search.Found", "gramian.search.tree_search.count",
         ),
     ),

@@ -9,8 +9,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from gramian import Parser
-from gramian.corpus import Treebank
 from gramian.learn import SpectralClustering
+from gramian.treebank import Treebank
 from made_up_english import sample
 
 parser = Parser(SpectralClustering(8).fit(Treebank.from_trees(sample(800, seed=1))).model_)

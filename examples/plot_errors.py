@@ -11,8 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from gramian import Parser
-from gramian.corpus import Treebank
 from gramian.learn import PCFG, SpectralClustering
+from gramian.treebank import Treebank
 from made_up_english import sample
 
 bank = Treebank.from_trees(sample(800, seed=1))

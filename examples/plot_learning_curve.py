@@ -8,9 +8,9 @@ F1 on unseen sentences, as the treebank grows: a plain PCFG is soon as good as i
 import matplotlib.pyplot as plt
 
 from gramian import Parser
-from gramian.corpus import Treebank
 from gramian.evaluate import GoldBrackets
 from gramian.learn import PCFG, SpectralClustering
+from gramian.treebank import Treebank
 from made_up_english import sample
 
 trees = list(sample(1600, seed=1))

@@ -8,9 +8,9 @@ A grammar is also a source of sentences. Those of a good one are as long as the 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from gramian.corpus import Treebank
 from gramian.grammar.sample import TreeSampler
 from gramian.learn import PCFG, SpectralClustering
+from gramian.treebank import Treebank
 from made_up_english import sample
 
 trees = list(sample(1000, seed=1))

@@ -8,10 +8,10 @@ Grammars of different binarisations and seeds err in different places. What do t
 import matplotlib.pyplot as plt
 
 from gramian import Parser
-from gramian.corpus import Shape, Treebank
 from gramian.evaluate import GoldBrackets
 from gramian.learn import SpectralClustering
 from gramian.parsing.model import Model
+from gramian.treebank import Shape, Treebank
 from made_up_english import sample
 
 trees, test = list(sample(400, seed=1)), list(sample(200, seed=2))

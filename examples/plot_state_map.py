@@ -8,10 +8,10 @@ draws the same map.
 
 import matplotlib.pyplot as plt
 
-from gramian.corpus import Treebank
 from gramian.grammar.describe import describe
 from gramian.grammar.state_names import state_name
 from gramian.learn import SpectralEM
+from gramian.treebank import Treebank
 from gramian.web.state_map import state_map
 from made_up_english import sample
 

@@ -12,9 +12,9 @@ with more and more states find, and what do the singular values say?
 import matplotlib.pyplot as plt
 
 from gramian import Parser
-from gramian.corpus import Treebank
 from gramian.evaluate import GoldBrackets
 from gramian.learn import PCFG, Observations, SpectralClustering, SpectralEM
+from gramian.treebank import Treebank
 from made_up_english import sample
 
 test = list(sample(200, seed=2))

@@ -37,10 +37,10 @@ PAGES = [
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """What pages speak of: trees of a made-up English, and a model."""
-    from gramian.corpus import Treebank
     from gramian.learn import SpectralClustering
     from gramian.parsing.model import Model
     from gramian.parsing.model_store import save_model
+    from gramian.treebank import Treebank
 
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(ROOT / "examples")

@@ -70,11 +70,11 @@ def made_up_models(folder: Path) -> tuple[list[str], str]:
     """Learn models of a made-up English; return the options of gramian serve that show them, and a treebank."""
     sys.path.insert(0, str(ROOT / "examples"))
     from gramian.automata import PNFAEM, Sequences
-    from gramian.corpus import Treebank
     from gramian.dependency import SHAGParser
     from gramian.learn import SpectralClustering
     from gramian.parsing.model import Model
     from gramian.parsing.model_store import default_model_path, save_model
+    from gramian.treebank import Treebank
     from gramian.trees import HeadRules, to_dependencies
     from made_up_english import sample
 

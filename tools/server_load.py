@@ -141,10 +141,10 @@ class Load:
 
 def small_model(folder: Path) -> tuple[str, list[str]]:
     """Learn a model that answers fast; return its file, and sentences to parse."""
-    from gramian.corpus import Treebank
     from gramian.learn import SpectralClustering
     from gramian.parsing.model import Model
     from gramian.parsing.model_store import save_model
+    from gramian.treebank import Treebank
     from made_up_english import sample
 
     save_model(

@@ -1,11 +1,9 @@
+from .api import train as train
 from .automata.pnfa_em import PNFAEM as PNFAEM
 from .automata.sequence_model import load_sequence_model as load_sequence_model
 from .automata.spectral import SpectralWFA as SpectralWFA
 from .automata.string_formats import read_strings as read_strings
 from .chart.constraints import Constraints as Constraints
-from .corpora.dask_frames import parse_bag as parse_bag
-from .corpora.dask_frames import parse_frame as parse_frame
-from .corpus.arrays import Treebank as Treebank
 from .dependency.dependency_parser import DependencyParser as DependencyParser
 from .dependency.shag_parser import SHAGParser as SHAGParser
 from .evaluate.evalb import evaluate as evaluate
@@ -21,8 +19,10 @@ from .parsing.parser import Parser as Parser
 from .parsing.parser import load as load
 from .parsing.result import ParseResult as ParseResult
 from .parsing.result import table as table
+from .pipelines.dask_frames import parse_bag as parse_bag
+from .pipelines.dask_frames import parse_frame as parse_frame
 from .search.tree_search import search_trees as search_trees
-from .training.front_door import train as train
+from .treebank.arrays import Treebank as Treebank
 from .trees.brackets import read_trees as read_trees
 from .trees.conllu import read_conllu as read_conllu
 from .trees.tree import Tree as Tree

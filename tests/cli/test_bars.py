@@ -12,7 +12,7 @@ import sys
 import pytest
 from tiny_grammar import FIXTURES
 
-from gramian.cli.talk import say, showing_progress
+from gramian.cli.console import say, showing_progress
 from gramian.progress import tell_progress
 
 pty = pytest.importorskip("pty")

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from gramian.cli import main
-from gramian.corpus import Treebank
 from gramian.grammar.compress.lowrank import compared
 from gramian.learn import EM
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import load
+from gramian.treebank import Treebank
 from gramian.trees import Tree
 
 TREES = [

@@ -10,10 +10,10 @@ import pytest
 from safetensors.numpy import save_file
 
 from gramian.cli import main
-from gramian.corpus import Treebank
 from gramian.learn import EM
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import save_model
+from gramian.treebank import Treebank
 from gramian.trees import Tree
 
 TREES = ["(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .))", "(S (NP (PRP it)) (VP (VBZ runs)) (. !))"]

@@ -281,8 +281,8 @@ def ambiguous_case(n_words: int) -> Case:
 
 def ambiguous_grammars() -> tuple[LPCFG, LPCFG, list[WordScores]]:
     """Two grammars over the same labels, binarised to the right and to the left, and a sentence they see differently."""
-    from gramian.corpus import Shape, Treebank
     from gramian.learn import PCFG
+    from gramian.treebank import Shape, Treebank
 
     texts = [
         "(A (x a) (C (x b) (x c)) (y d) (x a))", "(A (C (x a) (x b) (y d)) (x c))", "(A (x a) (x b) (C (x c) (y d)) (y d))",

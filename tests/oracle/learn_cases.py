@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from gramian.corpus import Treebank
-from gramian.corpus.productions import Productions
 from gramian.learn.tables import LatentTables, Layout
+from gramian.treebank import Treebank
+from gramian.treebank.productions import Productions
 from gramian.trees import Tree
 
 _LEAVES = st.builds(

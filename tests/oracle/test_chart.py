@@ -76,7 +76,7 @@ def backend_of(name: str) -> BackendFactory:
         return NumbaBackend
     torch = pytest.importorskip("torch")
     torch.set_num_threads(1)
-    from gramian.device.torch_backend import TorchBackend
+    from gramian.chart.gpu.torch_backend import TorchBackend
 
     return TorchBackend.on("cpu")
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from learn_cases import Case, big_case, cases, counts_by_enumeration, random_tables
 
-from gramian.corpus import Treebank
-from gramian.corpus.productions import Productions
 from gramian.learn import tree_inference as inference
 from gramian.learn import tree_inference_reference as reference
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing, estimate_rules
 from gramian.learn.tables import LatentTables, Layout
 from gramian.learn.tree_inference import TreeInference
+from gramian.treebank import Treebank
+from gramian.treebank.productions import Productions
 from gramian.trees import Tree
 
 PARTS = ("binary", "unary", "lexical", "root")

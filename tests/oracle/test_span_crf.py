@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gramian.loglinear import span_kernels as kernels
-from gramian.loglinear import span_reference as reference
-from gramian.loglinear import span_state_kernels as state_kernels
+from gramian.experts import span_kernels as kernels
+from gramian.experts import span_reference as reference
+from gramian.experts import span_state_kernels as state_kernels
+from gramian.experts.span_crf import Gradients
+from gramian.experts.span_forests import Contexts, Skeleton
+from gramian.experts.span_templates import SPANS
 from gramian.loglinear.adagrad import new_tables
-from gramian.loglinear.span_crf import Gradients
-from gramian.loglinear.span_forests import Contexts, Skeleton
-from gramian.loglinear.span_templates import SPANS
 from gramian.loglinear.word_views import TAG, WordForms
 
 SYMBOLS = ("@A", "A", "B|A", "x", "y")

@@ -21,7 +21,7 @@ from tiny_grammar import FIXTURES
 from gramian.errors import InputError
 from gramian.io.files import is_written_through, writing
 from gramian.io.resume import resumed
-from gramian.training.parallel import Outcome, TaskFolder
+from gramian.tasks.task_runner import Outcome, TaskFolder
 
 MODEL = str(FIXTURES / "version-1.grammar")
 TREES = "(S (NP (DT the) (NN dog)) (VP (VB barks)) (. .))\n(S (NP (NN cat)) (VP (VB saw) (NP (DT a) (NN dog))) (. .))\n"
@@ -373,7 +373,7 @@ def test_work_of_another_version_is_not_taken_up(tmp_path, monkeypatch):
     with suppress(KeyboardInterrupt), resumed(str(tmp_path / "out"), [], "x") as (out, _):
         out.write("a\n")
         raise KeyboardInterrupt
-    monkeypatch.setattr("gramian.training.parallel.__version__", "99.0")
+    monkeypatch.setattr("gramian.tasks.task_runner.__version__", "99.0")
     monkeypatch.setattr("gramian.io.resume.__version__", "99.0")
     assert folder.find({"n": 3}) is None
     with resumed(str(tmp_path / "out"), [], "x") as (_, done):

@@ -188,8 +188,8 @@ def test_settings(tmp_path, recipe, text, message):
 
 def test_a_weight_of_a_tag_beyond_all_numbers():
     from gramian import Parser
-    from gramian.corpus import Treebank
     from gramian.learn import PCFG
+    from gramian.treebank import Treebank
     from gramian.trees import Tree
 
     trees = [Tree.parse("(S (D the) (N dog))")]

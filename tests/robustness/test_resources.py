@@ -16,12 +16,12 @@ from gramian.automata.automaton_picture import to_svg
 from gramian.automata.dfa import dfa_approximation, typical_strings
 from gramian.automata.methods import learn
 from gramian.cli import app
-from gramian.corpus import Treebank
 from gramian.dependency import SHAGParser
 from gramian.errors import GramianError, OptionError
 from gramian.learn import SpectralMoments
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
+from gramian.treebank import Treebank
 from gramian.trees import Sentence, Token, Tree
 
 TREES = [
@@ -123,7 +123,7 @@ def test_moments_of_a_few_trees(count):
 
 
 def test_halves_of_surrogate_pairs_with_an_expert():
-    from gramian.loglinear import SpanCRF
+    from gramian.experts import SpanCRF
 
     bank = Treebank.from_trees([Tree.parse(text) for text in TREES])
     crf = SpanCRF(max_iter=1, slots=1 << 12).fit(bank)

@@ -22,11 +22,11 @@ ROWS = (
 def models(tmp_path_factory):
     """Paths by name."""
     from gramian.automata import PNFAEM, Sequences
-    from gramian.corpus import Treebank
     from gramian.dependency import SHAGParser
     from gramian.learn import SpectralClustering
     from gramian.parsing.model import Model
     from gramian.parsing.model_store import save_model
+    from gramian.treebank import Treebank
     from gramian.trees import Sentence, Token
     from made_up_english import sample
 

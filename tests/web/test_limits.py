@@ -247,7 +247,7 @@ def test_confidences_beyond_all_numbers(client, number):
 
 
 def test_short_questions_come_first_and_have_places_of_their_own():
-    from gramian.web.gate import Gate, Refused
+    from gramian.web.admission import Gate, Refused
 
     async def play():
         gate, order = Gate(2, most_waiting=5, most_seconds=10.0), []

@@ -127,7 +127,8 @@ def learn_teacher(build: Build) -> None:
 
 def learn_teacher_net(build: Build) -> None:
     """A net of the same trees, and of copies as people also write them."""
-    from gramian.neural import Learning, NeuralExpert, save
+    from gramian.experts import NeuralExpert
+    from gramian.neural import Learning, save
 
     gum, craft, held = build.gold(renamed=False)
     net = NeuralExpert(
@@ -153,10 +154,10 @@ def parse_text(build: Build) -> None:
     from functools import partial
 
     from gramian.parsing.model_store import load_model, save_model
-    from gramian.training import teacher as teachers
     from gramian.training.members import Workplace, encoded
-    from gramian.training.raw_text import RawText
     from gramian.training.recipe import Recipe
+    from gramian.training.selftraining import teacher as teachers
+    from gramian.training.selftraining.raw_text import RawText
     from gramian.training.training_data import TrainingData
     from gramian.trees.labels import treebank_labels
 
@@ -176,7 +177,7 @@ def learn_grammar(build: Build) -> None:
     """One grammar of the trees that are not held out, those of GUM twice, and of silver trees that count less."""
     from gramian.parsing.model_store import save_model
     from gramian.training.recipe import Recipe
-    from gramian.training.silver_trees import SilverTrees
+    from gramian.training.selftraining.silver_trees import SilverTrees
     from gramian.training.training_data import TrainingData
     from gramian.training.training_run import train
 
@@ -195,7 +196,8 @@ def learn_grammar(build: Build) -> None:
 
 def learn_net(build: Build) -> None:
     """A net of the same trees, and of copies of GUM's and EWT's as people also write them."""
-    from gramian.neural import Learning, NeuralExpert, save
+    from gramian.experts import NeuralExpert
+    from gramian.neural import Learning, save
 
     gum, craft, held = build.gold(renamed=True)
     silver = list(read_trees(build.file("silver")))
@@ -213,8 +215,8 @@ def put_together(build: Build) -> None:
     """The model: grammar and net, weighed and calibrated on the trees held out, and how English text is read."""
     from gramian.parsing.model_store import save_model
     from gramian.parsing.parser import Parser
+    from gramian.text.text_training import learn_habits
     from gramian.training.calibrate import calibrate_on
-    from gramian.training.text_learning import learn_habits
 
     gum, craft, held = build.gold(renamed=True)
     model = calibrate_on(_parts(build), held)

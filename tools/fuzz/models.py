@@ -50,7 +50,7 @@ _TYPES = (
 
 @cache
 def _bank() -> Any:
-    from gramian.corpus import Treebank
+    from gramian.treebank import Treebank
     from gramian.trees import Tree
 
     return Treebank.from_trees([Tree.parse(text) for text in _TREES] * 4)
@@ -80,7 +80,7 @@ def parser() -> Any:
 
 @cache
 def _expert() -> Any:
-    from gramian.loglinear import SpanCRF
+    from gramian.experts import SpanCRF
 
     return SpanCRF(max_iter=1, slots=1 << 12).fit(_bank()).model_
 
@@ -334,21 +334,21 @@ def grammar() -> tuple[Make, Read]:
 def text() -> tuple[Make, Read]:
     """Return models that know how text is cut into sentences and words."""
     from gramian.parsing import model_store as store
-    from gramian.parsing.feature_scores import FeatureScores
     from gramian.parsing.model import Model
     from gramian.parsing.parser import load
-    from gramian.parsing.sentence_splitter import SentenceSplitter
-    from gramian.parsing.text_habits import TextHabits
-    from gramian.parsing.word_cutter import WordCutter
+    from gramian.text.feature_scores import FeatureScores
+    from gramian.text.sentence_segmenter import SentenceSegmenter
+    from gramian.text.text_processor import TextProcessor
+    from gramian.text.tokenizer import Tokenizer
 
     scores = FeatureScores.of({f"s{letter}": 1.0 - number for number, letter in enumerate("abcdefg.'")})
     cutters = (
-        WordCutter(scores, ("'s", "n't"), False, ("du",), ("de le",), ("a_lot",), "$", True),
-        WordCutter(scores, dense=True),
+        Tokenizer(scores, ("'s", "n't"), False, ("du",), ("de le",), ("a_lot",), "$", True),
+        Tokenizer(scores, dense=True),
     )
     write: dict[str, Callable[[Path], None]] = {
         str(number): lambda path, one=one: store.save_model(
-            Model(_grammars()[0], text=TextHabits("fr", SentenceSplitter(scores), one)), path
+            Model(_grammars()[0], text=TextProcessor("fr", SentenceSegmenter(scores), one)), path
         )
         for number, one in enumerate(cutters)
     }
@@ -379,8 +379,8 @@ def ensemble() -> tuple[Make, Read]:
 
 def reranker() -> tuple[Make, Read]:
     """Return models that hold a reranker and curves of calibration."""
-    from gramian.loglinear import MaxEntReranker
-    from gramian.loglinear.rerank_scored import read_candidates
+    from gramian.experts import MaxEntReranker
+    from gramian.experts.rerank_scored import read_candidates
     from gramian.parsing import model_store as store
     from gramian.parsing.calibration import Calibration, Curve
     from gramian.parsing.model import Model
@@ -401,8 +401,8 @@ def reranker() -> tuple[Make, Read]:
 
 
 def span_crf() -> tuple[Make, Read]:
-    from gramian.loglinear import Expert
-    from gramian.loglinear import loglinear_store as store
+    from gramian.experts import Expert
+    from gramian.experts import loglinear_store as store
 
     grammar = _grammars()[0]
     forest = parser().forest(SENTENCES[0])

@@ -206,7 +206,7 @@ def pautomac() -> tuple[Make, Read]:
 
 
 def tagged() -> tuple[Make, Read]:
-    from gramian.corpus.tagged import TaggedWords
+    from gramian.treebank.tagged import TaggedWords
 
     path = Path(tempfile.mkdtemp(dir=_fast())) / "tagged"
 

@@ -35,7 +35,7 @@ _LEAST_SHARE = 0.02  # in the mixture
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Candidate:
     """One model that competed."""
 
     name: str
@@ -65,7 +65,7 @@ class BestModel(SequenceLearner):
     ----------
     model_ : Mixture, WFA or PDFA
         The distribution learnt; a mixture unless one model has all the weight.
-    contestants_ : tuple of Contestant
+    contestants_ : tuple of Candidate
         What competed, the best first.
 
     Examples
@@ -123,9 +123,9 @@ class BestModel(SequenceLearner):
         if weights[-1] > 0:
             parts.append(NGram(order).fit(sample).model_)
             shares.append(float(weights[-1]))
-        ngram = Contestant(f"{order}-gram", 0, float(order_logs.mean()), float(weights[-1]))
+        ngram = Candidate(f"{order}-gram", 0, float(order_logs.mean()), float(weights[-1]))
         shown = zip([*runners, *dropped], [*weights[:-1].tolist(), *[0.0] * len(dropped)], strict=True)
-        chains = [Contestant(one.name, one.n_states, one.mean, weight) for one, weight in shown]
+        chains = [Candidate(one.name, one.n_states, one.mean, weight) for one, weight in shown]
         self.contestants_ = tuple(sorted([*chains, ngram], key=lambda one: -one.held_out))
         return parts[0] if len(parts) == 1 else Mixture(tuple(parts), np.array(shares))
 

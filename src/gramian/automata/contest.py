@@ -19,7 +19,7 @@ import numpy as np
 from gramian.automata.basis import Basis
 from gramian.automata.hankel import hankel_blocks
 from gramian.automata.pnfa import Structure, random_pnfa
-from gramian.automata.pnfa_em import climb, softened
+from gramian.automata.pnfa_em import climb, interpolated
 from gramian.automata.repair import cluster_to_pnfa
 from gramian.automata.spectral import SpectralFactors, spectral_factors
 from gramian.automata.strings import Array, Sequences
@@ -161,4 +161,4 @@ def _first_model(
     rank = min(n_states, len(factors.singular_values))
     raw = factors.truncated(rank).convert("substring", "string")
     start = cluster_to_pnfa(raw, sample, n_states, structure=structure, random_state=seed)
-    return softened(start, noise) if start.n_states == n_states else start
+    return interpolated(start, noise) if start.n_states == n_states else start

@@ -122,7 +122,7 @@ class PNFAEM(SequenceLearner):
 
         spectral = SpectralWFA(self.n_states, repair="cluster", random_state=self.random_state)
         start = spectral.fit(sample).model_
-        return softened(start, random_pnfa(sample, start.n_states, rng))
+        return interpolated(start, random_pnfa(sample, start.n_states, rng))
 
 
 def climb(
@@ -149,7 +149,7 @@ def climb(
     return model, values
 
 
-def softened(model: WFA, noise: WFA, share: float = 0.1) -> WFA:
+def interpolated(model: WFA, noise: WFA, share: float = 0.1) -> WFA:
     """Return a PNFA between two of the same size, so that no transition of `model` is closed to EM."""
     return WFA(
         (1 - share) * model.initial + share * noise.initial,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gramian.automata.pnfa import MoveCounts, Structure, random_pnfa
-from gramian.automata.pnfa_em import PNFAEM, softened
+from gramian.automata.pnfa_em import PNFAEM, interpolated
 from gramian.automata.strings import Array, Sequences
 from gramian.automata.wfa import WFA
 
@@ -69,7 +69,7 @@ def refine(start: WFA, sample: Sequences, *, n_jobs: int | None = None, random_s
     """Return the PNFA that EM reaches from `start`."""
     noise = random_pnfa(sample, start.n_states, np.random.default_rng(random_state))
     learner = PNFAEM(
-        start=softened(start, noise), max_iter=150, tolerance=1e-5, pseudo_count=5e-3, n_jobs=n_jobs
+        start=interpolated(start, noise), max_iter=150, tolerance=1e-5, pseudo_count=5e-3, n_jobs=n_jobs
     )
     return learner.fit(sample).model_
 

@@ -32,7 +32,7 @@ from gramian.grammar import LPCFG
 COMBINATIONS = ("product", "sum", "coverage", "coverage-dynamic", "hierarchical")
 EXPERT_WEIGHT = 0.45
 """What an expert says counts for this share, what all grammars say for the rest, if the expert knows all words."""
-DISTRUST = 4
+OOV_EXPONENT = 4
 """The power of the share of known words by which an expert's weight falls where there are others."""
 Floats = npt.NDArray[np.float32]
 
@@ -57,7 +57,7 @@ class Expert(Protocol):
 
 @runtime_checkable
 class SpanExpert(Protocol):
-    """An expert that knows labels over spans without a forest, such as :class:`gramian.neural.label_expert.LabelExpert`."""
+    """An expert that knows labels over spans without a forest, such as :class:`gramian.experts.label_expert.LabelExpert`."""
 
     def fill(self, sentences: Sequence[Sequence[str]], table: Floats, first: Sequence[int]) -> list[float]:
         """Set the probability of every label over every span of some sentences; return of each the share of words it knows.
@@ -79,7 +79,7 @@ class WeightedExpert(NamedTuple):
 
     def trust(self, known_share: float) -> float:
         """Return what the expert counts for a sentence of whose words it knows a share."""
-        return self.weight * known_share**DISTRUST
+        return self.weight * known_share**OOV_EXPONENT
 
 
 class Opinion(NamedTuple):

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import typer
 
+from gramian.cli.console import print_json, say, showing_progress
 from gramian.cli.options import AS_JSON, FORCE, JOBS, MODEL_OUTPUT, SEED, check_replaced
-from gramian.cli.talk import print_json, say, showing_progress
 from gramian.errors import OptionError
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
+from gramian.cli.console import counting, say, say_skipped
 from gramian.cli.options import PRESET, QUIET, SKIP_BROKEN, TEXT_OUTPUT
-from gramian.cli.talk import counting, say, say_skipped
 from gramian.errors import InputError, OptionError
 
 if TYPE_CHECKING:

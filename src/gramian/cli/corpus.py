@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gramian.cli.talk import print_json, say, showing_progress
+from gramian.cli.console import print_json, say, showing_progress
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
-    from gramian.corpora.corpus_run import RunReport
+    from gramian.pipelines.corpus_run import RunReport
 
 _PANEL = "Corpora: folders, several files, URLs"
 _MOST_FAILURES = 20
@@ -63,7 +63,7 @@ STATUS: Any = typer.Option(
 
 def print_status(output: str, as_json: bool) -> None:
     """Print how far a corpus is."""
-    from gramian.corpora.corpus_status import corpus_status
+    from gramian.pipelines.corpus_status import corpus_status
 
     found = corpus_status(output)
     if as_json:
@@ -84,12 +84,12 @@ def parse_folder(
     quiet: bool,
     **settings: Any,
 ) -> bool:
-    """Parse a corpus with the model of a name, and what else :class:`gramian.corpora.shard_work.Settings` has; return whether all was."""
-    from gramian.corpora.corpus_run import parse_corpus
-    from gramian.corpora.inputs import find_inputs
-    from gramian.corpora.shard_work import Settings, file_sha256, model_file
-    from gramian.corpora.shard_writing import ending
+    """Parse a corpus with the model of a name, and what else :class:`gramian.pipelines.shard_work.Settings` has; return whether all was."""
     from gramian.io.files import check_folder
+    from gramian.pipelines.corpus_run import parse_corpus
+    from gramian.pipelines.inputs import find_inputs
+    from gramian.pipelines.shard_work import Settings, file_sha256, model_file
+    from gramian.pipelines.shard_writing import ending
 
     ending(settings["to"])
     if output == "-" or "-" in files:

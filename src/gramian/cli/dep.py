@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
+from gramian.cli.console import count_lines, counting, print_json, say, showing_progress
 from gramian.cli.options import (
     ALL_JOBS,
     AS_JSON,
@@ -22,7 +23,6 @@ from gramian.cli.options import (
     GroupedCommand,
     new_model,
 )
-from gramian.cli.talk import count_lines, counting, print_json, say, showing_progress
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from gramian.cli.console import print_json
 from gramian.cli.options import AS_JSON, MODEL
-from gramian.cli.talk import print_json
 from gramian.errors import GramianError, counted
 
 if TYPE_CHECKING:

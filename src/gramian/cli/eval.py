@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import typer
 
+from gramian.cli.console import print_json, say
 from gramian.cli.options import AS_JSON, SEED
-from gramian.cli.talk import print_json, say
 from gramian.errors import OptionError, ScoreError, counted
 
 if TYPE_CHECKING:

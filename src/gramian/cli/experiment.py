@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+from gramian.cli.console import say, showing_progress, telling_warnings
 from gramian.cli.options import QUIET
-from gramian.cli.talk import say, showing_progress, telling_warnings
 from gramian.errors import OptionError, counted
 from gramian.interruption import kept_meanwhile
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from gramian.cli.console import counting, print_json, say
 from gramian.cli.options import AS_JSON
-from gramian.cli.talk import counting, print_json, say
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:

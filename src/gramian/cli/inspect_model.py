@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from gramian.cli.talk import print_json, say
+from gramian.cli.console import print_json, say
 from gramian.errors import counted
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from gramian.cli.console import print_json
 from gramian.cli.options import AS_JSON
-from gramian.cli.talk import print_json
 
 if TYPE_CHECKING:
     from gramian.parsing.installed_models import InstalledModel

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import typer
 
 from gramian.cli import corpus
+from gramian.cli.console import counting, say
 from gramian.cli.options import MODEL, QUIET, checked_output, jobs_option
 from gramian.cli.sentence_input import expected_sentences, known_first, reading_faults
-from gramian.cli.talk import counting, say
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def parse(
     from gramian.io.files import open_text
     from gramian.io.machine import without_cycle_search
     from gramian.io.resume import resumed
-    from gramian.parsing.result import DOUBT
+    from gramian.parsing.result import LOW_CONFIDENCE
 
     options: dict[str, Any] = {
         "decoder": decoder,
@@ -216,7 +216,7 @@ def parse(
             ahead = max(0, (expected_sentences(file, form, parser) or 0) - done) or None
             for result in results if out.isatty() else counting(results, "sentences", ahead):
                 statuses[result.status] += 1
-                statuses["doubt"] += result.least_sure < DOUBT
+                statuses["doubt"] += result.least_confident < LOW_CONFIDENCE
                 result = result if min_confidence is None else result.trusted(min_confidence)
                 out.write(_text(result, as_json, pretty, k))
                 out.flush()  # who reads line by line, or interrupts, has all that is done
@@ -231,7 +231,7 @@ def parse(
 
 def _is_corpus(files: list[str], output: str) -> bool:
     """Whether a folder is to be written, rather than the trees of one file."""
-    from gramian.corpora.inputs import is_corpus
+    from gramian.pipelines.inputs import is_corpus
 
     return len(files) > 1 or any(map(is_corpus, files)) or output.endswith("/") or is_corpus(output)
 
@@ -268,13 +268,13 @@ def _text(result: ParseResult, as_json: bool, pretty: bool, k: int) -> str:
 
 
 def _summary(statuses: Counter[str], seconds: float) -> str:
-    from gramian.parsing.result import DOUBT
+    from gramian.parsing.result import LOW_CONFIDENCE
 
     count = statuses.total() - statuses["empty"] - statuses["doubt"]
     rate = count / seconds if seconds > 0 else 0.0
     parts = [f"{counted(count, 'sentence')} in {seconds:.1f} s", f"{rate:.1f} a second"]
     parts += [f"{statuses[name]:,} {text}" for name, text in _FALLBACKS.items() if statuses[name]]
     if statuses["doubt"]:
-        parts.append(f"{statuses['doubt']:,} with a phrase below {DOUBT:.0%}")
+        parts.append(f"{statuses['doubt']:,} with a phrase below {LOW_CONFIDENCE:.0%}")
     parts += [counted(statuses["empty"], "empty line")] if statuses["empty"] else []
     return ", ".join(parts)

@@ -6,8 +6,8 @@ from itertools import islice
 
 import typer
 
+from gramian.cli.console import counting, say
 from gramian.cli.options import MODEL, QUIET, SEED, TEXT_OUTPUT
-from gramian.cli.talk import counting, say
 from gramian.errors import counted
 
 

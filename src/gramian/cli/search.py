@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from gramian.cli.console import print_json, say
 from gramian.cli.options import QUIET
-from gramian.cli.talk import print_json, say
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from gramian.cli.talk import count_lines
+from gramian.cli.console import count_lines
 
 if TYPE_CHECKING:
     from gramian.parsing.parser import Parser
@@ -25,7 +25,7 @@ _LEAST_RIGHT = 0.97  # of the words, cut as in the treebank; below, it is said
 def expected_sentences(file: str, form: Form, parser: Parser) -> int | None:
     """Return about how many sentences a file has, for a bar; None of stdin, or where there is no terminal to show it on."""
     from gramian.io.files import open_text
-    from gramian.parsing.running_text import sentences_in
+    from gramian.text.running_text import sentences_in
 
     if form != "text":
         return count_lines(file)
@@ -42,7 +42,7 @@ def known_first(sentences: Iterator[Sentence], parser: Parser) -> tuple[Iterator
     """Look at the first sentences; return all of them, and what is to be said if the model knows too few of their words."""
     first = list(islice(sentences, _LOOKED_AT))
     words = {word for sentence in first for word in parser.words(sentence) if word.isalpha()}
-    known = parser.share_known(words)
+    known = parser.vocabulary_coverage(words)
     message = None
     if len(words) >= _LEAST_WORDS and known < _LEAST_KNOWN:
         language = f" ({parser.model.language})" if parser.model.language else ""

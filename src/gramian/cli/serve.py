@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gramian.cli.talk import say
+from gramian.cli.console import say
 from gramian.errors import MissingExtraError, OptionError
 
 if TYPE_CHECKING:

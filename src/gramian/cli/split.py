@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import typer
 
+from gramian.cli.console import counting, say, say_skipped
 from gramian.cli.options import SKIP_BROKEN
-from gramian.cli.talk import counting, say, say_skipped
 from gramian.errors import InputError, OptionError
 
 

@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 
 import typer
 
+from gramian.cli.console import say, showing_progress, telling_warnings
 from gramian.cli.options import FORCE, QUIET, GroupedCommand, check_replaced, jobs_option
-from gramian.cli.talk import say, showing_progress, telling_warnings
 from gramian.errors import counted
 from gramian.training.option_rules import GROUPS
 from gramian.training.recipe import Recipe

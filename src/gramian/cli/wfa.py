@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
 
+from gramian.cli.console import say, showing_progress
 from gramian.cli.options import (
     ALL_JOBS,
     AS_JSON,
@@ -20,7 +21,6 @@ from gramian.cli.options import (
     GroupedCommand,
     new_model,
 )
-from gramian.cli.talk import say, showing_progress
 from gramian.errors import OptionError
 
 if TYPE_CHECKING:

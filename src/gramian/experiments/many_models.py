@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gramian.chart.readout import to_tree
+from gramian.experts import MaxEntReranker, RerankModel
+from gramian.experts.rerank_candidates import own_trees
+from gramian.experts.rerank_scored import read_candidates, scored, written_candidates
 from gramian.learn.observations import head_rules
-from gramian.loglinear import MaxEntReranker, RerankModel
-from gramian.loglinear.rerank_candidates import own_trees
-from gramian.loglinear.rerank_scored import read_candidates, scored, written_candidates
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.training import Recipe, TrainingData, TrainingRun

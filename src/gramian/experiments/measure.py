@@ -13,8 +13,8 @@ import numpy as np
 from gramian.evaluate import COLLINS, SPMRL, GoldBrackets, Parameters
 from gramian.experiments.data import GoldTree
 from gramian.grammar import LPCFG
-from gramian.learn.search import ClusterCache
-from gramian.learn.trials import FoundStates
+from gramian.learn.search_trials import FoundStates
+from gramian.learn.state_search import ClusterCache
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.training import Recipe, TrainingData, TrainingRun, train

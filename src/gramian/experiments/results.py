@@ -9,7 +9,7 @@ from functools import lru_cache
 from statistics import fmean, stdev
 from typing import Any, TypeAlias
 
-from gramian.training.parallel import Outcome
+from gramian.tasks.task_runner import Outcome
 
 _SHUFFLES = 2000
 

@@ -22,7 +22,7 @@ from gramian.experiments.results import Entry, Results, Section
 from gramian.io.files import writing
 from gramian.io.machine import processor, versions
 from gramian.progress import tell_progress
-from gramian.training.parallel import Outcome, TaskFolder, run_tasks
+from gramian.tasks.task_runner import Outcome, TaskFolder, run_tasks
 
 _log = logging.getLogger(__name__)
 _PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "matplotlib", "distributed")
@@ -100,7 +100,7 @@ def run_experiment(
     out : path
         Folder for everything. Runs that are finished there are not run again.
     n_jobs, scheduler
-        As for :func:`gramian.training.parallel.run_tasks`.
+        As for :func:`gramian.tasks.task_runner.run_tasks`.
     only : str, optional
         Run only the cells of this name or pattern, and these even if they are finished.
     report_only : bool

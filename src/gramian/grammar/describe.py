@@ -98,7 +98,7 @@ def describe(
 
     Examples
     --------
-    >>> from gramian.corpus import Treebank
+    >>> from gramian.treebank import Treebank
     >>> from gramian.learn import PCFG
     >>> from gramian.trees import Tree
     >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .))")])

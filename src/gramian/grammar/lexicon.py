@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gramian.corpus.vocab import suffix_chain, word_features
 from gramian.errors import OptionError
+from gramian.treebank.vocab import suffix_chain, word_features
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]

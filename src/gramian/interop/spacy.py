@@ -48,7 +48,7 @@ class GramianComponent:
     Examples
     --------
     >>> import spacy
-    >>> from gramian.corpus import Treebank
+    >>> from gramian.treebank import Treebank
     >>> from gramian.parsing.model import Model
     >>> from gramian.parsing.model_store import save_model
     >>> from gramian.learn import PCFG

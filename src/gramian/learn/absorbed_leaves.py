@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gramian.corpus import Treebank
-from gramian.corpus.productions import Productions
 from gramian.learn import tree_inference_kernels as kernels
 from gramian.learn.tables import LatentTables
+from gramian.treebank import Treebank
+from gramian.treebank.productions import Productions
 
 _OFTEN = 4  # nodes, from which a product pays that serves all of them
 

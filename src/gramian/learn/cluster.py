@@ -17,8 +17,6 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.base import Constraint, InstanceOf, Number, OneOf, Report, Whole, option, options, or_none
-from gramian.features.matrices import Features as Features
-from gramian.features.matrices import NodeMatrices
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_soft_states, count_states, spread_unseen
 from gramian.learn.learner import Learner, Maximisation
@@ -29,6 +27,8 @@ from gramian.learn.states import Allocation, States
 from gramian.learn.svd import CrossSVD, cross_svd
 from gramian.learn.tables import LatentTables, Layout
 from gramian.progress import tell_progress
+from gramian.treebank.feature_matrices import Features as Features
+from gramian.treebank.feature_matrices import NodeMatrices
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
@@ -82,7 +82,7 @@ class SpectralClustering(Learner):
     allocation, growth : str, float
         How states are shared out; see :func:`gramian.learn.states.allocate_states`.
     features : Features
-        Which features nodes have; see :class:`gramian.features.Features`.
+        Which features nodes have; see :class:`gramian.treebank.Features`.
     clustering : Clustering
         How nodes are projected and clustered; see :class:`gramian.learn.Clustering`.
     smoothing : Smoothing

@@ -8,10 +8,10 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-from gramian.corpus import Treebank
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import state_shares
 from gramian.learn.tables import LatentTables, Layout
+from gramian.treebank import Treebank
 
 
 def count_states(bank: Treebank, layout: Layout, state: npt.NDArray[np.int32]) -> LatentTables:

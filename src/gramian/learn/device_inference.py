@@ -16,12 +16,12 @@ import numpy.typing as npt
 import torch
 from torch.nn.functional import embedding_bag
 
-from gramian.corpus import Treebank
-from gramian.corpus.productions import Productions
 from gramian.learn.smoothing import TINY, Smoothing
 from gramian.learn.tables import LatentTables, Layout
 from gramian.learn.tree_inference import Expectation, heights
 from gramian.torch_device import find_device
+from gramian.treebank import Treebank
+from gramian.treebank.productions import Productions
 
 _TILE = 16  # nodes
 _MOST_BYTES = 2 << 30  # of the tensors of the tiles that are worked at together

@@ -21,7 +21,6 @@ import numpy as np
 from gramian import __version__
 from gramian.base import Constraint, Function, InstanceOf, Number, Report, Whole, or_none
 from gramian.errors import GramianError
-from gramian.features import Features
 from gramian.grammar import LPCFG
 from gramian.io.files import writing
 from gramian.io.store import checksum
@@ -35,6 +34,7 @@ from gramian.learn.smoothing import Smoothing
 from gramian.learn.states import Allocation, States
 from gramian.learn.tables import LatentTables, Layout, tables_of
 from gramian.progress import tell_progress
+from gramian.treebank import Features
 
 _TENSORS = ("binary", "unary", "lexical", "root")
 _LARGE = (

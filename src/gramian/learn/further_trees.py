@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import numpy.typing as npt
 
-from gramian.corpus import Treebank
-from gramian.corpus.productions import Productions
 from gramian.learn.tables import LatentTables
 from gramian.learn.tree_inference import Expectation, TreeInference
+from gramian.treebank import Treebank
+from gramian.treebank.productions import Productions
 
 _COLUMNS = ("label", "left", "right", "parent", "word", "start", "end", "tree_start", "weight")
 

@@ -9,9 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.base import Constraint, Estimator, InstanceOf, Report, number_of_jobs
-from gramian.corpus import Shape, Treebank
 from gramian.errors import InputError
-from gramian.features import Features
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_productions
 from gramian.learn.lexicon_counts import LEXICON, LexiconChoice, StateScores
@@ -20,6 +18,7 @@ from gramian.learn.smoothing import NO_SMOOTHING, Smoothing, estimate_rules, sta
 from gramian.learn.states import STATE_CONSTRAINTS
 from gramian.learn.tables import LatentTables, tables_of
 from gramian.learn.tree_inference import Expectation
+from gramian.treebank import Features, Shape, Treebank
 from gramian.trees import HeadRules, Tree
 
 

@@ -13,14 +13,14 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.base import Boolean, Either, InstanceOf, Number, OneOf, Whole, option, options, or_none
-from gramian.corpus import Treebank
-from gramian.corpus.productions import Productions
-from gramian.corpus.tagged import TaggedWords
-from gramian.corpus.vocab import suffix_chain, word_features
 from gramian.grammar.lexicon import Lexicon
 from gramian.learn.smoothing import TINY
 from gramian.learn.smoothing_kernels import add_rows
 from gramian.learn.tables import LatentTables, Layout
+from gramian.treebank import Treebank
+from gramian.treebank.productions import Productions
+from gramian.treebank.tagged import TaggedWords
+from gramian.treebank.vocab import suffix_chain, word_features
 from gramian.trees.labels import split_chain, unescape_label
 from gramian.trees.scheme import language_of_labels
 

@@ -16,8 +16,6 @@ import numpy.typing as npt
 
 from gramian.base import Constraint, Number, Report, Whole
 from gramian.errors import OptionError
-from gramian.features import Features
-from gramian.features.matrices import NodeMatrices
 from gramian.grammar import LPCFG
 from gramian.learn.counting import node_offsets
 from gramian.learn.learner import Learner, made_grammar
@@ -26,6 +24,8 @@ from gramian.learn.observations import Columns, Observations
 from gramian.learn.states import Allocation, States
 from gramian.learn.svd import cross_svd
 from gramian.learn.tables import LatentTables, Layout
+from gramian.treebank import Features
+from gramian.treebank.feature_matrices import NodeMatrices
 
 Doubles = npt.NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class SpectralMoments(Learner):
     allocation, growth : str, float
         See :func:`gramian.learn.states.allocate_states`.
     features : Features
-        See :class:`gramian.features.Features`.
+        See :class:`gramian.treebank.Features`.
     least : float
         Singular values below this share of the largest are dropped, and with them states.
     backoff : float

@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gramian.corpus import Treebank
-from gramian.corpus.productions import Counts, Productions
-from gramian.corpus.tagged import TaggedWords
-from gramian.corpus.vocab import Vocabulary, suffix_chain
-from gramian.features import INSIDE, OUTSIDE, SETS, Features, NodeView
-from gramian.features.head_words import head_leaves
 from gramian.grammar import LPCFG
 from gramian.learn.further_trees import FurtherTrees
 from gramian.learn.lexicon_counts import LexicalModel, LexiconChoice, LexiconOptions
 from gramian.learn.states import Allocation, States, allocate_states
 from gramian.learn.tables import LatentTables
 from gramian.learn.tree_inference import Expectation, TreeInference
+from gramian.treebank import INSIDE, OUTSIDE, SETS, Features, NodeView, Treebank
+from gramian.treebank.head_words import head_leaves
+from gramian.treebank.productions import Counts, Productions
+from gramian.treebank.tagged import TaggedWords
+from gramian.treebank.vocab import Vocabulary, suffix_chain
 from gramian.trees import HeadRules, Tree
 from gramian.trees.scheme import language_of_labels
 

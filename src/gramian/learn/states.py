@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.base import Constraint, Either, MappingOf, Number, OneOf, Whole, check_value
-from gramian.corpus.productions import Counts
+from gramian.treebank.productions import Counts
 
 Allocation: TypeAlias = Literal["root", "frequency", "all"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.corpus import Treebank
-from gramian.corpus.productions import Productions
 from gramian.grammar import LPCFG
+from gramian.treebank import Treebank
+from gramian.treebank.productions import Productions
 
 Floats = npt.NDArray[np.floating]
 

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gramian.corpus import Treebank
-from gramian.corpus.productions import Productions
 from gramian.learn import tree_inference_kernels as kernels
 from gramian.learn.absorbed_leaves import AbsorbedLeaves, LaidOutLeaves
 from gramian.learn.tables import LatentTables, Layout
+from gramian.treebank import Treebank
+from gramian.treebank.productions import Productions
 
 _SMALL_JOB = 1_000_000  # products of states; less than that is not worth a thread
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramian.corpus import Treebank
 from gramian.learn.tables import LatentTables
 from gramian.learn.tree_inference import Expectation
+from gramian.treebank import Treebank
 
 
 def expect(bank: Treebank, tables: LatentTables) -> Expectation:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from gramian.corpus.vocab import shape
 from gramian.io.bounded_cache import BoundedCache
+from gramian.treebank.vocab import shape
 
 Views = npt.NDArray[np.int64]
 """Shape (8, n_words + 4): word, form, spelling, shape, ends of two and four letters, beginning, and the tag guessed, from 1."""

@@ -1,7 +1,5 @@
-from .label_expert import LabelExpert as LabelExpert
 from .net_options import Learning as Learning
 from .net_options import NetSize as NetSize
-from .neural_expert import NeuralExpert as NeuralExpert
 from .neural_model import NeuralModel as NeuralModel
 from .neural_store import load as load
 from .neural_store import save as save

@@ -17,23 +17,23 @@ from gramian.chart.chart_parser import ChartParser
 from gramian.chart.combine import WeightedExpert
 from gramian.chart.constraints import Constraints
 from gramian.chart.decode import DECODERS
+from gramian.chart.gpu.batch_parser import BatchParser, DeviceNet
+from gramian.chart.gpu.net_labels import NetLabels
+from gramian.chart.gpu.pause import Work
+from gramian.chart.gpu.torch_backend import TorchBackend
+from gramian.chart.gpu.word_rows import WordRows
 from gramian.chart.label_table import label_table
 from gramian.chart.tree_arrays import TreeArrays
-from gramian.device.batch_parser import BatchParser, DeviceNet
-from gramian.device.net_labels import NetLabels
-from gramian.device.pause import Work
-from gramian.device.torch_backend import TorchBackend
-from gramian.device.word_rows import WordRows
+from gramian.experts.label_expert import LabelExpert
 from gramian.grammar.lexicon import joined
-from gramian.neural.label_expert import LabelExpert
 from gramian.parsing.batch_results import BatchResults
 from gramian.parsing.calibration import Calibration
 from gramian.parsing.fallbacks import Attempts, Request
 from gramian.parsing.limits import Limits
 from gramian.parsing.result import ParseResult, Reranker, read_result
 from gramian.parsing.sentences import Constrained, ReadSentence, Sentence, read_sentence
-from gramian.parsing.tokenise import Token
 from gramian.parsing.words import WordTable
+from gramian.text.rule_tokenizer import Token
 from gramian.torch_device import find_device
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, get_args
 from gramian.errors import OptionError, counted
 from gramian.grammar.lpcfg import LPCFG
 from gramian.parsing.calibration import Calibration
-from gramian.parsing.text_habits import TextHabits
-from gramian.parsing.tokenise import Style, Token, tokenise
+from gramian.text.rule_tokenizer import Style, Token, tokenise
+from gramian.text.text_processor import TextProcessor
 from gramian.trees.labels import treebank_labels
 from gramian.trees.scheme import SCHEMES
 
 if TYPE_CHECKING:
-    from gramian.loglinear import RerankModel, SpanModel
+    from gramian.experts import RerankModel, SpanModel
     from gramian.neural import NeuralModel
 
 METADATA = ("options", "data", "metrics", "report")
@@ -46,7 +46,7 @@ class Model:
     neural : NeuralModel, optional
         A span net of the same treebank.
     neural_weight : float, optional
-        What it counts beside all these, if that was tuned; see :data:`gramian.neural.label_expert.NEURAL_WEIGHT`.
+        What it counts beside all these, if that was tuned; see :data:`gramian.experts.label_expert.NEURAL_WEIGHT`.
     calibration : mapping of str to Calibration
         How posteriors become confidences, for each way to combine grammars; without it they are the same.
     reranker : RerankModel, optional
@@ -57,7 +57,7 @@ class Model:
         How text is cut into words, where `text` does not say so: ``"penn"`` or ``"spaces"``.
     preset : str, optional
         The treebank's scheme, if it is known: one of :data:`gramian.trees.SCHEMES`.
-    text : TextHabits, optional
+    text : TextProcessor, optional
         The treebank's language, and how text in it becomes sentences and words.
     """
 
@@ -76,7 +76,7 @@ class Model:
     kinds: tuple[str, ...] = ()
     tokens: Style = "penn"
     preset: str | None = None
-    text: TextHabits | None = None
+    text: TextProcessor | None = None
 
     def __post_init__(self) -> None:
         if misplaced := ({"tokens", "preset"} & self.options.keys()) | ({"kinds"} & self.report.keys()):

@@ -25,7 +25,7 @@ from gramian.io.tensors import Tensors, check_memory, decode, decoded_bytes, enc
 from gramian.parsing.calibration import Calibration, Curve
 from gramian.parsing.installed_models import bundled_model, model_path
 from gramian.parsing.model import METADATA, Model
-from gramian.parsing.text_habits import TextHabits
+from gramian.text.text_processor import TextProcessor
 
 _SUM_TOLERANCE = 0.01  # half precision keeps numbers within 0.4 %
 # Fields of a model that the header keeps among its metadata, where version 0.1.0 looks for them.
@@ -136,7 +136,7 @@ def _unpack(header: dict[str, Any], tensors: Tensors) -> Model:
         stored = {key: tensors[f"{name}/{key}"] for key in header[name]}
         fields[name] = _of_part(name, store.unpack, {}, stored)
     if "text" in header:
-        fields["text"] = decode(TextHabits, header["text"], "text", tensors)
+        fields["text"] = decode(TextProcessor, header["text"], "text", tensors)
     curves = {
         way: Calibration(**{kind: None if one is None else Curve(**one) for kind, one in found.items()})
         for way, found in header.get("calibration", {}).items()
@@ -157,7 +157,7 @@ def _bytes(record: dict[str, Any], name: str, tensors: Tensors) -> float:
 
 def _of_part(name: str, work: Callable[..., Any], *arguments: Any) -> Any:
     """Pack or unpack an expert or a reranker; what is wrong is said with its name."""
-    import_module("gramian.neural.neural_store" if name == "neural" else "gramian.loglinear.loglinear_store")
+    import_module("gramian.neural.neural_store" if name == "neural" else "gramian.experts.loglinear_store")
 
     try:
         return work(name, *arguments)

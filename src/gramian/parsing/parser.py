@@ -32,10 +32,10 @@ from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.plain_batches import Asked, PlainBatches
 from gramian.parsing.result import Alternative, ParseResult, Reranker
-from gramian.parsing.running_text import sentences_in
-from gramian.parsing.sentence_splitter import SentenceSplitter
 from gramian.parsing.sentences import Constrained, ReadSentence, Sentence, read_sentence
 from gramian.parsing.words import WordTable
+from gramian.text.running_text import sentences_in
+from gramian.text.sentence_segmenter import SentenceSegmenter
 from gramian.threads import alone, batches_in_order
 from gramian.trees import Tree, normalise
 from gramian.trees.brackets import trees_of
@@ -67,7 +67,7 @@ class Parser:
         What the chart leaves out.
     rerank : bool
         Whether the model's reranker, if it has one, chooses among the best trees; it does so with the default decoder only.
-    splitter : SentenceSplitter, optional
+    splitter : SentenceSegmenter, optional
         Finds the sentences of running text, for :meth:`parse_text`; by default the model's own, or else by rules.
     max_length : int or None
         Longer sentences are cut, at punctuation where there is some, and parsed in parts.
@@ -83,7 +83,7 @@ class Parser:
 
     Examples
     --------
-    >>> from gramian.corpus import Treebank
+    >>> from gramian.treebank import Treebank
     >>> from gramian.learn import PCFG
     >>> from gramian.trees import Tree
     >>> trees = [Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")]
@@ -102,7 +102,7 @@ class Parser:
         combination: str = "product",
         pruning: Pruning = Pruning(),
         rerank: bool = True,
-        splitter: SentenceSplitter | None = None,
+        splitter: SentenceSegmenter | None = None,
         max_length: int | None = None,
         max_seconds: float | None = 10.0,
         max_memory: int | None = 1 << 30,
@@ -118,15 +118,15 @@ class Parser:
         self.recall_penalty = float(recall_penalty)
         self.pruning = pruning
         text = self.model.text
-        self.splitter = splitter or (SentenceSplitter() if text is None else text.splitter)
+        self.splitter = splitter or (SentenceSegmenter() if text is None else text.splitter)
         experts: list[WeightedExpert] = []
         if self.model.expert is not None:
-            from gramian.loglinear import Expert
+            from gramian.experts import Expert
 
             weight = EXPERT_WEIGHT if self.model.expert_weight is None else self.model.expert_weight
             experts.append(WeightedExpert(Expert(self.model.expert, self.model.grammar), weight))
         if self.model.neural is not None:
-            from gramian.neural.label_expert import NEURAL_WEIGHT, LabelExpert
+            from gramian.experts.label_expert import NEURAL_WEIGHT, LabelExpert
 
             weight = NEURAL_WEIGHT if self.model.neural_weight is None else self.model.neural_weight
             experts.append(WeightedExpert(LabelExpert(self.model.neural, self.model.grammar), weight))
@@ -251,7 +251,7 @@ class Parser:
 
         Examples
         --------
-        >>> from gramian.corpus import Treebank
+        >>> from gramian.treebank import Treebank
         >>> from gramian.learn import PCFG
         >>> trees = [Tree.parse("(S (NP (PRP I)) (VP (VBD came)) (. .))"), Tree.parse("(S (NP (PRP I)) (VP (VBD saw)) (. .))")]
         >>> parser = Parser(PCFG().fit(Treebank.from_trees(trees)).model_)
@@ -312,7 +312,7 @@ class Parser:
 
         Examples
         --------
-        >>> from gramian.corpus import Treebank
+        >>> from gramian.treebank import Treebank
         >>> from gramian.learn import PCFG
         >>> trees = [Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")]
         >>> Parser(PCFG().fit(Treebank.from_trees(trees)).model_).evaluate(trees).f1
@@ -337,7 +337,7 @@ class Parser:
         plain = sentence.sentence if isinstance(sentence, Constrained) else sentence
         return read_sentence(plain, self.model.cut).tokens
 
-    def share_known(self, words: Collection[str]) -> float:
+    def vocabulary_coverage(self, words: Collection[str]) -> float:
         """Return which share of some words the grammar has seen, as they are or in small letters; 1 if there are none."""
         known = self._attempts.table.knows
         return sum(known(word) or known(word.lower()) for word in words) / len(words) if words else 1.0

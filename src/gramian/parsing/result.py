@@ -21,7 +21,7 @@ Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "stopped"
 
 _Parts: TypeAlias = "list[tuple[Tree, tuple[float, ...]]]"  # trees, each with the confidences of its nodes
 
-DOUBT = 0.5
+LOW_CONFIDENCE = 0.5
 """Phrases that are less sure than this are marked where trees are shown."""
 
 
@@ -75,17 +75,17 @@ class ParseResult:
         return [(*span, sure) for span, sure in zip(self.tree.spans(), self.confidences, strict=True)]
 
     @property
-    def least_sure(self) -> float:
+    def least_confident(self) -> float:
         """The least confidence of a phrase; 1 if there is none."""
         nodes = () if self.tree.is_empty else zip(self.tree.subtrees(), self.confidences, strict=True)
         return min((sure for node, sure in nodes if node.word is None), default=1.0)
 
     def marked(self) -> Tree:
-        """Return the tree with a question mark behind the label of every phrase that is in doubt: less sure than :data:`DOUBT`."""
+        """Return the tree with a question mark behind the label of every phrase that is in doubt: less sure than :data:`LOW_CONFIDENCE`."""
         sure = iter(self.confidences[::-1])  # nodes come from the right
 
         def labelled(node: Tree, below: list[Tree]) -> Tree:
-            doubtful = next(sure) < DOUBT
+            doubtful = next(sure) < LOW_CONFIDENCE
             return phrase(f"{node.label}?" if doubtful else node.label, tuple(below)) if below else node
 
         return bottom_up(list(self.tree.subtrees()), labelled)[0]

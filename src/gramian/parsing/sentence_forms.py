@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gramian.errors import OptionError
-from gramian.parsing.running_text import sentences_in
 from gramian.parsing.sentence_records import read_record
+from gramian.text.running_text import sentences_in
 from gramian.trees.token_lines import split_pairs, split_tokens
 
 if TYPE_CHECKING:

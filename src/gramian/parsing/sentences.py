@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from gramian.chart.constraints import Constraints
 from gramian.errors import InputError
-from gramian.parsing.tokenise import Token, tokenise
+from gramian.text.rule_tokenizer import Token, tokenise
 from gramian.trees.tree import SPACE, unescape_word
 
 

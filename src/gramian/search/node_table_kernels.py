@@ -22,7 +22,7 @@ class NodeArrays(NamedTuple):
     Attributes
     ----------
     code : (n,)
-        Of the label or word; see :class:`gramian.corpus.encode.TokenCodes`.
+        Of the label or word; see :class:`gramian.treebank.encode.TokenCodes`.
     parent, previous, following : (n,)
         The node above, and the sisters beside.
     order, children : (n,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gramian.corpus.encode import TokenCodes
+from gramian.treebank.encode import TokenCodes
 
 _MOST_PIECES = 1 << 20  # that are remembered
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import NamedTuple
 
-from gramian.corpora.inputs import Input, find_inputs
-from gramian.corpora.parquet_rows import parquet
 from gramian.errors import InputError
 from gramian.io.files import TextLines, decompressed
 from gramian.parsing.sentence_forms import whole_lines
+from gramian.pipelines.inputs import Input, find_inputs
+from gramian.pipelines.parquet_rows import parquet
 from gramian.trees.brackets import read_trees
 from gramian.trees.records import whole_trees
 

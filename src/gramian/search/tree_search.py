@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
-from gramian.corpora.inputs import Input
 from gramian.errors import InputError
+from gramian.pipelines.inputs import Input
 from gramian.search.pattern import has_backreference, needed_names, parse_pattern
 from gramian.search.table_match import TableMatcher
 from gramian.search.tree_files import StoredTree, stored_trees, tree_files, trees_in
 from gramian.search.tree_match import Match, matches
-from gramian.training.parallel import stream_tasks
+from gramian.tasks.task_runner import stream_tasks
 from gramian.trees import Tree
 
 _BATCH = 2000  # trees

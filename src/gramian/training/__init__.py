@@ -1,4 +1,4 @@
-"""From trees to a model: members that differ, folds, calibration, reranking, search; the only caller of :mod:`gramian.training.parallel`.
+"""From trees to a model: members that differ, folds, calibration, reranking, search; the only caller of :mod:`gramian.tasks.task_runner`.
 
 Names are imported when first used; ``__init__.pyi`` lists them.
 """

@@ -15,13 +15,13 @@ import numpy as np
 
 from gramian.chart.combine import COMBINATIONS, EXPERT_WEIGHT
 from gramian.evaluate import GoldBrackets, judged
-from gramian.neural.label_expert import NEURAL_WEIGHT
+from gramian.experts.label_expert import NEURAL_WEIGHT
 from gramian.parsing.calibration import Calibration, Curve
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
+from gramian.tasks.task_runner import Outcome
 from gramian.training.folds import FoldTask, held_out
 from gramian.training.members import MemberTask, Workplace
-from gramian.training.parallel import Outcome
 from gramian.training.training_data import Fold
 from gramian.trees import Tree
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gramian.parsing.model import Model
+from gramian.tasks.task_runner import Outcome
 from gramian.training.members import MemberTask, Workplace, whole_model
-from gramian.training.parallel import Outcome
 from gramian.training.training_data import Fold, TrainingData
 from gramian.trees import Tree
 

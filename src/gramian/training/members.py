@@ -1,6 +1,6 @@
 """Members of a model: grammars that differ by seed, by noise (Narayan and Cohen 2015) and by binarisation, and experts; each a task.
 
-What a task returns is made of JSON values, so that finished ones can be kept in a folder; see :mod:`gramian.training.parallel`.
+What a task returns is made of JSON values, so that finished ones can be kept in a folder; see :mod:`gramian.tasks.task_runner`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ from gramian import learn
 from gramian.base import OneOf, check_value
 from gramian.errors import InputError
 from gramian.evaluate import GoldBrackets
+from gramian.experts import NeuralExpert, SpanCRF
+from gramian.experts.loglinear_store import load as load_expert
+from gramian.experts.loglinear_store import save as save_expert
 from gramian.grammar.compress.compact import compacted
 from gramian.learn.cluster import LEVELS, Noise
-from gramian.loglinear import SpanCRF
-from gramian.loglinear.loglinear_store import load as load_expert
-from gramian.loglinear.loglinear_store import save as save_expert
-from gramian.neural import NeuralExpert
 from gramian.neural import load as load_neural
 from gramian.neural import save as save_neural
 from gramian.neural.word_vectors import word_vectors
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
-from gramian.training.parallel import Outcome, run_tasks, task_key
+from gramian.tasks.task_runner import Outcome, run_tasks, task_key
 from gramian.training.recipe import Recipe, make_learner
 from gramian.training.training_data import Fold, TrainingData
 from gramian.trees import Tree
@@ -204,7 +203,7 @@ def whole_model(tasks: Sequence[MemberTask], results: Sequence[Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Workplace:
-    """Where the tasks of a training are done; fields as for :func:`gramian.training.parallel.run_tasks`."""
+    """Where the tasks of a training are done; fields as for :func:`gramian.tasks.task_runner.run_tasks`."""
 
     data: TrainingData
     n_jobs: int = 1

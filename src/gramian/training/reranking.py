@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from itertools import chain, count
 from typing import Any
 
-from gramian.loglinear import MaxEntReranker
-from gramian.loglinear.loglinear_store import rounded
-from gramian.loglinear.rerank_candidates import CANDIDATES, candidates
-from gramian.loglinear.rerank_scored import Scored, read_candidates, scored, written_candidates
+from gramian.experts import MaxEntReranker
+from gramian.experts.loglinear_store import rounded
+from gramian.experts.rerank_candidates import CANDIDATES, candidates
+from gramian.experts.rerank_scored import Scored, read_candidates, scored, written_candidates
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
+from gramian.tasks.task_runner import Outcome
 from gramian.training.folds import FoldTask, held_out
 from gramian.training.members import MemberTask, Workplace
-from gramian.training.parallel import Outcome
 from gramian.training.training_data import Fold
 from gramian.trees import HeadRules, Tree
 
@@ -31,7 +31,7 @@ class CandidatesTask(FoldTask):
     expert_weight: float | None = None
 
     def work(self, model: Model, trees: list[Tree]) -> dict[str, Any]:
-        """Return the candidates as JSON values; :func:`gramian.loglinear.rerank_scored.read_candidates` reads them."""
+        """Return the candidates as JSON values; :func:`gramian.experts.rerank_scored.read_candidates` reads them."""
         parser = Parser(replace(model, expert_weight=self.expert_weight))
         found = []
         for tree in trees:

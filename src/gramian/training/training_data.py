@@ -17,14 +17,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gramian import learn
-from gramian.corpus import Shape, Treebank
-from gramian.corpus.tagged import TaggedWords
 from gramian.errors import InputError, OptionError
 from gramian.io.files import Source, open_text, source_name
 from gramian.io.machine import give_back_memory
 from gramian.learn.observations import head_rules, treebank_digest
 from gramian.training.recipe import Recipe
-from gramian.training.silver_trees import SilverTrees
+from gramian.training.selftraining.silver_trees import SilverTrees
+from gramian.treebank import Shape, Treebank
+from gramian.treebank.tagged import TaggedWords
 from gramian.trees import HeadRules, Tree, annotation_scheme, normalise, read_trees
 from gramian.trees.labels import split_chain
 from gramian.trees.scheme import DEFAULT_SCHEME, AnnotationScheme, scheme_of

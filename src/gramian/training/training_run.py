@@ -20,7 +20,6 @@ import numpy as np
 
 from gramian import __version__
 from gramian.chart.forest import Pruning
-from gramian.corpus.productions import Productions
 from gramian.errors import MissingExtraError
 from gramian.evaluate import GoldBrackets
 from gramian.grammar import LPCFG
@@ -34,8 +33,10 @@ from gramian.parsing.limits import expected_seconds
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
-from gramian.parsing.text_habits import TextHabits
 from gramian.progress import tell_progress
+from gramian.tasks.task_runner import Outcome, TaskFolder
+from gramian.text.text_processor import TextProcessor
+from gramian.text.text_training import learn_habits
 from gramian.training.calibrate import calibrate
 from gramian.training.members import (
     Member,
@@ -47,13 +48,12 @@ from gramian.training.members import (
     member_tasks,
     whole_model,
 )
-from gramian.training.parallel import Outcome, TaskFolder
 from gramian.training.recipe import Recipe
 from gramian.training.reranking import add_reranker
-from gramian.training.self_training import seconds_for_text, text_of, with_silver
-from gramian.training.state_search import StateSearch
-from gramian.training.text_learning import learn_habits
+from gramian.training.search_by_f1 import StateSearch
+from gramian.training.selftraining.self_training import seconds_for_text, text_of, with_silver
 from gramian.training.training_data import IN_MEMORY, TrainingData, TreeSource, normal_trees, tree_source_name
+from gramian.treebank.productions import Productions
 from gramian.trees import Tree, annotation_scheme
 from gramian.trees.scheme import detect_language
 
@@ -204,7 +204,7 @@ class TrainingRun:
             return detect_language(sentences, annotation_scheme(self.recipe.preset))
         return None if language == "none" else language
 
-    def _habits(self) -> TextHabits | None:
+    def _habits(self) -> TextProcessor | None:
         """Learn how text becomes sentences and words."""
         if self.recipe.language == "none":
             return None

@@ -27,8 +27,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from gramian.errors import GramianError
+from gramian.web.admission import Gate, Refused
 from gramian.web.fields import Fields
-from gramian.web.gate import Gate, Refused
 from gramian.web.service import Service
 
 Question = Callable[[Fields], Mapping[str, Any]]

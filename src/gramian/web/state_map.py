@@ -35,7 +35,7 @@ def state_map(grammar: LPCFG, symbol: int, describer: Describer | None = None) -
 
     Examples
     --------
-    >>> from gramian.corpus import Treebank
+    >>> from gramian.treebank import Treebank
     >>> from gramian.learn import PCFG
     >>> from gramian.trees import Tree
     >>> grammar = PCFG().fit(Treebank.from_trees([Tree.parse("(S (NN dogs) (VBP bark))")])).model_

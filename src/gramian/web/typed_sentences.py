@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gramian.errors import InputError, OptionError
-from gramian.parsing.tokenise import Token, tokenise
+from gramian.text.rule_tokenizer import Token, tokenise
 from gramian.trees import AnnotationScheme, Tree, normalise, parse_bracketed
 from gramian.trees.scheme import DEFAULT_SCHEME
 from gramian.trees.token_lines import split_pairs, split_tokens

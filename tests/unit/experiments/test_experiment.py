@@ -16,7 +16,7 @@ from gramian.experiments.data import Data, find_treebank, find_treebanks, sizes,
 from gramian.experiments.plan import Setting, matches
 from gramian.experiments.results import Figure, Line, Section, Table
 from gramian.experiments.run import clock
-from gramian.training.parallel import Outcome
+from gramian.tasks.task_runner import Outcome
 
 DATA = Data("numbers", {}, "0" * 16)
 OPTIONS = {"numbers": [1, 2, 3], "label": "a <b> & c"}

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from gramian.experiments import RECIPES, make_plan, recipe, run_experiment
-from gramian.training.state_search import StateSearch
+from gramian.training.search_by_f1 import StateSearch
 
 NOUNS, VERBS = (["cat", "dog", "bird", "fish"], ["sees", "likes", "bites", "hears"])
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tiny_grammar import COUNT, STATE_PRIOR, SYMBOLS, TAG_OF, emission, tiny_grammar
 
-from gramian.corpus import Shape, Treebank
 from gramian.errors import OptionError
 from gramian.grammar.describe import describe, symbols_named
 from gramian.learn import PCFG, SpectralMoments
+from gramian.treebank import Shape, Treebank
 from gramian.trees import HeadRules, Tree
 
 

@@ -8,7 +8,6 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from gramian.corpus import Treebank
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.grammar.check import check
@@ -16,6 +15,7 @@ from gramian.grammar.compress.bound import guarantee
 from gramian.grammar.compress.lowrank import RANKS, compared, compress, expected_uses
 from gramian.grammar.compress.shared import compress_shared
 from gramian.learn import EM, PCFG
+from gramian.treebank import Treebank
 from gramian.trees import Tree
 
 TREES = [

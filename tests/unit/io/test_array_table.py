@@ -11,15 +11,15 @@ from tiny_grammar import low_rank_grammar, tiny_grammar
 
 from gramian.automata import PDFA, WFA
 from gramian.dependency.shag import SHAG
+from gramian.experts.rerank_candidates import DENSE
+from gramian.experts.rerank_model import RerankModel
+from gramian.experts.span_model import SpanModel
 from gramian.grammar.check import _arrays
 from gramian.grammar.factors import Factors
 from gramian.grammar.lexicon import Lexicon
 from gramian.grammar.lpcfg import LPCFG
 from gramian.io.array_table import TABLE, Row, prove
-from gramian.loglinear.rerank_candidates import DENSE
-from gramian.loglinear.rerank_model import RerankModel
-from gramian.loglinear.span_model import SpanModel
-from gramian.parsing.feature_scores import FeatureScores
+from gramian.text.feature_scores import FeatureScores
 
 
 def array_fields(kind, prefix=""):

@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from learn_cases import sentences, small_trees
 from sklearn.metrics import adjusted_rand_score
 
-from gramian.corpus import Treebank
 from gramian.errors import OptionError
-from gramian.features import SETS
 from gramian.learn import Clustering, Features, LexiconOptions, Observations, Smoothing, SpectralClustering
 from gramian.learn.cluster import disturbed
 from gramian.learn.counting import count_soft_states, count_states
 from gramian.learn.smoothing import NO_SMOOTHING
 from gramian.learn.tables import Layout
 from gramian.training.papers import paper_recipe
+from gramian.treebank import SETS, Treebank
 
 KINDS = ("NP", "VP", "N", "V", "D")  # what has two states
 

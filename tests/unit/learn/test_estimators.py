@@ -13,7 +13,6 @@ from learn_cases import sentences
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from gramian.corpus import Shape, Treebank
 from gramian.errors import InputError, OptionError
 from gramian.grammar import LPCFG
 from gramian.grammar.check import check
@@ -39,6 +38,7 @@ from gramian.learn.smoothing import NO_SMOOTHING
 from gramian.learn.tables import LatentTables, Layout, tables_of
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
+from gramian.treebank import Shape, Treebank
 
 LEARNERS = {
     "pcfg": PCFG(),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gramian.corpus import Treebank
 from gramian.learn import EM, PCFG, Observations, SpectralEM, SplitMerge
+from gramian.treebank import Treebank
 from gramian.trees import Tree
 
 NEAR = [

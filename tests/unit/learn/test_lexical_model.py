@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gramian.corpus import Treebank
 from gramian.errors import OptionError
 from gramian.grammar.lexicon import Lexicon
 from gramian.learn import PCFG, Observations
@@ -17,6 +16,7 @@ from gramian.learn.counting import count_states
 from gramian.learn.lexicon_counts import LexicalModel, LexiconOptions
 from gramian.learn.smoothing import state_shares
 from gramian.learn.tables import LatentTables, Layout
+from gramian.treebank import Treebank
 
 VERBS = ("walking", "talking", "singing", "reading", "parsing", "looking")
 NOUNS = ("cats", "dogs", "birds", "trees", "boats", "books")

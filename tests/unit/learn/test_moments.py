@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from learn_cases import ToyGrammar, tree_values
 
-from gramian.corpus import Treebank
-from gramian.corpus.productions import Productions
 from gramian.learn import Features, Observations, SpectralMoments
 from gramian.learn.moments import NodeProjections, _moment, moment_tables
 from gramian.learn.tables import LatentTables, Layout
+from gramian.treebank import Treebank
+from gramian.treebank.productions import Productions
 
 RANK = {"S": 1, "X": 2, "Y": 2, "A": 2, "B": 2}  # above the root there is nothing to tell its states by
 DENOMINATOR = 8 * 4 * 4 * 4**4

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from learn_cases import Case, big_case, cases
 
-from gramian.corpus.productions import Productions
 from gramian.learn.smoothing import Smoothing, estimate_rules, state_shares
 from gramian.learn.tables import LatentTables, Layout
+from gramian.treebank.productions import Productions
 
 NONE = Smoothing(0.0, 0.0, 0.0)
 smoothings = st.builds(

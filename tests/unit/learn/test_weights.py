@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from gramian.corpus import Treebank
-from gramian.corpus.productions import Productions
 from gramian.errors import OptionError
-from gramian.features import Features
+from gramian.experts import SpanCRF
 from gramian.learn import EM, PCFG, Observations, SpectralClustering, SpectralMoments, SplitMerge
 from gramian.learn import tree_inference_reference as reference
 from gramian.learn.counting import count_soft_states, count_states, random_counts
@@ -19,7 +17,8 @@ from gramian.learn.smoothing import Smoothing
 from gramian.learn.svd import cross_svd
 from gramian.learn.tables import Layout
 from gramian.learn.tree_inference import TreeInference
-from gramian.loglinear import SpanCRF
+from gramian.treebank import Features, Treebank
+from gramian.treebank.productions import Productions
 from gramian.trees import Tree
 
 TEXTS = (

@@ -13,7 +13,8 @@ from small_nets import QUICK, SMALL, made_up_trees
 
 from gramian.cli import main
 from gramian.errors import InputError, ModelFileError, OptionError
-from gramian.neural import NeuralExpert, NeuralModel, load, save
+from gramian.experts import NeuralExpert
+from gramian.neural import NeuralModel, load, save
 from gramian.neural.encoder import Encoder, folder_digest, open_encoder
 from gramian.training import Recipe
 

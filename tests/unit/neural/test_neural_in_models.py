@@ -12,11 +12,11 @@ from safetensors import safe_open
 
 import gramian
 from gramian.cli import main
-from gramian.corpus import Treebank
 from gramian.errors import InputError, MissingExtraError, ModelFileError, OptionError
+from gramian.experts import LabelExpert, NeuralExpert
+from gramian.experts.label_expert import NEURAL_WEIGHT
 from gramian.learn import PCFG
-from gramian.neural import LabelExpert, NeuralExpert, NeuralModel, load, save
-from gramian.neural.label_expert import NEURAL_WEIGHT
+from gramian.neural import NeuralModel, load, save
 from gramian.neural.span_inventory import Inventory, brackets
 from gramian.neural.span_scores import weight_shapes
 from gramian.parsing.model import Model
@@ -24,7 +24,8 @@ from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
 from gramian.training import Recipe, TrainingData
 from gramian.training.members import member_tasks
-from gramian.training.silver_trees import SilverTrees
+from gramian.training.selftraining.silver_trees import SilverTrees
+from gramian.treebank import Treebank
 from gramian.trees import Tree
 
 TREES = [

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tiny_grammar import FIXTURES
 
+from gramian.experts import rerank_features
+from gramian.experts.rerank_candidates import DENSE, Candidates
+from gramian.experts.rerank_features import TreeFeatures
 from gramian.io.bounded_cache import BoundedCache
-from gramian.loglinear import rerank_features
-from gramian.loglinear.rerank_candidates import DENSE, Candidates
-from gramian.loglinear.rerank_features import TreeFeatures
 from gramian.loglinear.word_views import WordForms
 from gramian.parsing.model_store import load_model
 from gramian.parsing.words import WordTable

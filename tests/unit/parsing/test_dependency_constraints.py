@@ -7,11 +7,11 @@ from hypothesis import given
 from tree_strategies import labelled_trees
 
 from gramian.chart.constraints import Constraints, Span
-from gramian.corpus import Treebank
 from gramian.errors import InputError
 from gramian.learn import PCFG
 from gramian.parsing.dependency_constraints import RelationTable, demanded, dependency_constraints
 from gramian.parsing.parser import Parser
+from gramian.treebank import Treebank
 from gramian.trees import HeadRules, Sentence, Token, Tree, to_dependencies
 
 UNIVERSAL = RelationTable.named("universal")

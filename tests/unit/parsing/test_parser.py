@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 import gramian
 from gramian.chart.chart_parser import ChartParser, Pruning
 from gramian.chart.constraints import Constraints, Span
-from gramian.corpus.vocab import suffix_chain
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.parsing.limits import expected_seconds
 from gramian.parsing.parser import Constrained, Parser, load
-from gramian.parsing.tokenise import Token
 from gramian.parsing.words import WordTable
+from gramian.text.rule_tokenizer import Token
+from gramian.treebank.vocab import suffix_chain
 from gramian.trees import Tree
 
 FIXTURE = Path(__file__).parents[1] / "grammar" / "fixtures" / "version-1.grammar"

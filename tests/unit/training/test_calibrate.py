@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gramian.corpus import Treebank
 from gramian.evaluate import GoldBrackets
+from gramian.experts import SpanCRF
 from gramian.learn import PCFG
-from gramian.loglinear import SpanCRF
 from gramian.parsing.calibration import Curve
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.training import calibrate as module
 from gramian.training.calibrate import LAST, OutcomesTask, WeightsTask, calibrate, calibrate_on
+from gramian.treebank import Treebank
 from gramian.trees import Tree
 
 TREES = [

@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 
 import gramian
-from gramian.corpus import Treebank
 from gramian.errors import InputError, OptionError
 from gramian.parsing.result import ParseResult
 from gramian.parsing.sentences import Constrained
-from gramian.training import Recipe, TrainingData, TrainingRun, parallel, teacher
+from gramian.tasks import task_runner
+from gramian.training import Recipe, TrainingData, TrainingRun
 from gramian.training.members import Workplace, encoded
-from gramian.training.raw_text import RawText, kind_of
-from gramian.training.silver_trees import SilverTrees
-from gramian.training.teacher import confidence
+from gramian.training.selftraining import teacher
+from gramian.training.selftraining.raw_text import RawText, kind_of
+from gramian.training.selftraining.silver_trees import SilverTrees
+from gramian.training.selftraining.teacher import confidence
+from gramian.treebank import Treebank
 from gramian.trees import Tree
 
 TREES = [
@@ -195,7 +197,7 @@ def test_trees_with_other_labels_are_left_out(text, tmp_path, caplog):
 def test_constraints_that_no_tree_meets_are_loosened(tmp_path, model):
     """The sentence has an NP where the dependencies want one, but no phrase over "sees the"."""
     from gramian.chart.constraints import Constraints, Span
-    from gramian.training.teacher import ShardTask, Teacher
+    from gramian.training.selftraining.teacher import ShardTask, Teacher
 
     content = encoded(lambda file: file.write_bytes(Path(model).read_bytes()))
     labels = frozenset(("S", "NP", "VP", "DT", "NN", "PRP", "VBZ", "."))
@@ -221,7 +223,7 @@ def test_the_best_trees_share_the_weight(tmp_path):
     path = tmp_path / "some.tok"
     path.write_text("it sees town in time\n")
     data = TrainingData.read(trees, Recipe())
-    from gramian.training.self_training import with_silver
+    from gramian.training.selftraining.self_training import with_silver
 
     for number, sizes in ((1, 1), (5, 2)):
         recipe = Recipe(models=1, text=path, teacher=str(model), best_trees=number, silver_weight=1.0)

@@ -8,9 +8,9 @@ import io
 import numpy as np
 import pytest
 
-from gramian.corpus import Shape, Treebank
 from gramian.errors import InputError, OptionError
 from gramian.training import Recipe, TrainingData
+from gramian.treebank import Shape, Treebank
 from gramian.trees import HeadRules, Tree, annotation_scheme
 
 TEXT = """

@@ -26,9 +26,9 @@ from gramian.experiments.measure import (
 from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import Figure, Results, Section, Table
 from gramian.grammar.compress.compact import compacted
-from gramian.learn.search import ClusterCache
+from gramian.learn.state_search import ClusterCache
 from gramian.training import TrainingData
-from gramian.training.state_search import StateSearch
+from gramian.training.search_by_f1 import StateSearch
 
 NAMES = LABELS | {
     "cluster-tag": "clustering, rare words by tag",

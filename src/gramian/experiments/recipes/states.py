@@ -11,7 +11,6 @@ import time
 from itertools import accumulate
 from typing import Any
 
-from gramian.corpus import Treebank
 from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
 from gramian.experiments.measure import (
     expected_seconds,
@@ -25,13 +24,14 @@ from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table
 from gramian.grammar.compress.compact import compacted
 from gramian.learn import Observations
-from gramian.learn.search import (
+from gramian.learn.state_search import (
     ClusterCache,
     held_out_score,
     search_states,
     states_by_singular_values,
 )
-from gramian.training.state_search import StateSearch, clustering
+from gramian.training.search_by_f1 import StateSearch, clustering
+from gramian.treebank import Treebank
 from gramian.trees import annotation_scheme
 from gramian.trees.labels import unescape_label
 

@@ -36,7 +36,7 @@ def compress_shared(grammar: LPCFG, rank: int = 256) -> Compression:
 
     Examples
     --------
-    >>> from gramian.corpus import Treebank
+    >>> from gramian.treebank import Treebank
     >>> from gramian.learn import EM
     >>> from gramian.trees import Tree
     >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps) (ADVP (RB well))))")] * 40)

@@ -2,7 +2,7 @@
 
 import { percent } from "./dom.js";
 
-const DOUBT = 0.8;  // phrases below are doubtful
+const LOW_CONFIDENCE = 0.8;  // phrases below are doubtful
 const STATUS = {
   narrow: "parsed in haste, since it is long", wide: "parsed with a wider search", glued: "no full tree: phrases side by side",
   parts: "parsed in parts, since it is long", flat: "no tree was found: the words stand side by side",
@@ -17,7 +17,7 @@ const quoted = (node, words) => {
 /** The doubtful phrases of a tree, the most doubtful first; a span that stands twice counts once. */
 export function doubts(nodes) {
   const seen = new Set();
-  return nodes.filter((node) => node.word === null && node.parent >= 0 && node.confidence !== null && node.confidence < DOUBT)
+  return nodes.filter((node) => node.word === null && node.parent >= 0 && node.confidence !== null && node.confidence < LOW_CONFIDENCE)
     .sort((one, two) => one.confidence - two.confidence)
     .filter((node) => !seen.has(`${node.start}-${node.end}`) && seen.add(`${node.start}-${node.end}`));
 }

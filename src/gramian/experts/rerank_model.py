@@ -1,0 +1,81 @@
+"""A learnt reranker: weights of hashed features and of what the base model says, applied to a sentence's best trees.
+
+Weights make a distribution over the candidates. As for charts, what is wanted is not its most probable tree but the one that is
+expected to have most brackets right (Goodman 1996), under this distribution and under the base model together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.chart.forest import Forest
+from gramian.chart.readout import Decoded
+from gramian.experts import rerank_kernels as kernels
+from gramian.experts.rerank_candidates import Candidates, candidates
+from gramian.experts.rerank_features import TreeFeatures
+from gramian.trees import HeadRules
+
+
+def expected_brackets(
+    trees: Candidates, scores: npt.NDArray[Any], base: float = 0.0
+) -> npt.NDArray[np.float64]:
+    """Return for each tree how many of its brackets are expected to be right, less one half for each.
+
+    `scores` are logarithms of the trees' probabilities, up to a constant; the base model's own posteriors count `base`.
+    """
+    chance = np.exp(scores - scores.max())
+    chance /= chance.sum()
+    _, _, start, end = kernels.frames(trees.tree_start, trees.arity)
+    is_phrase = trees.arity > 0
+    owner = np.repeat(np.arange(len(trees)), np.diff(trees.tree_start))[is_phrase]
+    bracket = (trees.label.astype(np.int64) << 40 | start.astype(np.int64) << 20 | end)[is_phrase]
+    number = np.unique(bracket, return_inverse=True)[1]
+    posterior = np.bincount(number, chance[owner])
+    return np.bincount(owner, posterior[number] - 0.5, len(trees)) + base * trees.dense[:, 0]
+
+
+@dataclass(frozen=True)
+class RerankModel:
+    """What a reranker has learnt; safe to share between threads.
+
+    Attributes
+    ----------
+    k : int
+        How many trees it chooses from.
+    frequent : tuple of str
+        Lower-cased words that stand for themselves; others are known by their form.
+    heads : HeadRules or None
+    dense : ndarray of float64
+        Weight of each column of :attr:`gramian.experts.rerank_candidates.Candidates.dense`.
+    weights : ndarray of float32
+        Of the features; a power of two.
+    base : float
+        What the base model's posteriors of brackets count beside the reranker's; see :func:`expected_brackets`.
+    """
+
+    k: int
+    frequent: tuple[str, ...]
+    heads: HeadRules | None
+    dense: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float32]
+    base: float = 0.0
+
+    @cached_property
+    def _features(self) -> TreeFeatures:
+        return TreeFeatures(self.frequent, self.heads)
+
+    def ranked(self, forest: Forest, words: Sequence[str], k: int) -> list[Decoded]:
+        """Return the best `k` trees of a forest, the best first."""
+        trees, found = candidates(forest, max(k, self.k))
+        order = np.argsort(-expected_brackets(trees, self.scores(words, trees), self.base), kind="stable")
+        return [found[place] for place in order[:k].tolist()]
+
+    def scores(self, words: Sequence[str], trees: Candidates) -> npt.NDArray[np.float64]:
+        """Return the logarithm of each tree's probability, up to a constant."""
+        return self._features.scores(words, trees, self.weights) + trees.dense @ self.dense

@@ -1,0 +1,200 @@
+"""A file cut into shards of bounded size, so that each can be parsed for itself and gives what it would within the whole.
+
+Cuts lie where no sentence goes on: between lines, empty lines, sentences of CoNLL-U, or rows of a table; of decompressed text they are
+places in bytes, of tables numbers of rows. What a reader must know of all that lies before, the number of the line say, goes with each cut.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from typing import Any, BinaryIO
+
+from gramian.errors import InputError
+from gramian.io.files import TextLines, decompressed
+from gramian.parsing.sentence_forms import Form
+from gramian.pipelines.inputs import Input, Kind
+from gramian.pipelines.parquet_rows import ParquetRows
+
+_LONGEST_PARAGRAPH = 8  # shards; a text without an empty line is cut at the end of a line then
+_HELD = 256  # lines
+_LOOKED_AT = 1 << 13  # bytes at the start of a file, in which a binary one has a zero
+
+
+@dataclass(frozen=True)
+class InputLayout:
+    """What a file holds and how it is cut: all that its cuts depend on."""
+
+    kind: Kind
+    form: Form
+    text_field: str
+    id_field: str
+    shard_size: int
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A part of a file: from where to where, a hash of what lies there, and what lies before it."""
+
+    number: int
+    start: int
+    end: int
+    sha256: str
+    line: int = 0  # lines before
+    character: int = 0  # characters before
+    document: str = ""  # of CoNLL-U, that which goes on
+    sentence: int = 0  # sentences of it that lie before
+
+
+@dataclass(frozen=True)
+class ShardPlan:
+    """The shards of a file, or why there are none; good for as long as neither the file's stamp nor its layout is another."""
+
+    stamp: str
+    layout: InputLayout
+    size: int
+    shards: tuple[Shard, ...] = ()
+    fault: str = ""
+    repaired: int = 0
+
+    def as_json(self) -> bytes:
+        """Return it as a file holds it."""
+        return (json.dumps(asdict(self), ensure_ascii=False) + "\n").encode()
+
+    @classmethod
+    def from_json(cls, data: bytes | None) -> ShardPlan | None:
+        """Read it back; None if there is nothing, or nothing that can be read."""
+        try:
+            stored: dict[str, Any] = json.loads(data or b"")
+            shards = tuple(Shard(**shard) for shard in stored.pop("shards"))
+            return cls(layout=InputLayout(**stored.pop("layout")), shards=shards, **stored)
+        except (ValueError, TypeError, KeyError):
+            return None
+
+    def share(self, shard: Shard) -> float:
+        """Return how many bytes of the file, as it lies there, a shard stands for."""
+        return self.size * (shard.end - shard.start) / max(1, self.shards[-1].end)
+
+
+def make_plan(source: Input, layout: InputLayout) -> ShardPlan:
+    """Read a file once and cut it; what cannot be read is the plan's fault."""
+    plan = ShardPlan(source.stamp, layout, source.size)
+    storage, name = source.storage
+    try:
+        with closing(storage.open(name)) as file:
+            if layout.kind == "parquet":
+                return replace(plan, shards=tuple(_rows(ParquetRows(file, source.name, layout), layout)))
+            cutter = _Cutter(layout)
+            shards = tuple(cutter.cut(_text(file, source.name), source.name))
+            return replace(plan, shards=shards, repaired=cutter.repaired)
+    except InputError as error:
+        return replace(plan, fault=str(error))
+    except OSError as error:
+        return replace(plan, fault=f"{source.name}: cannot be read ({error.strerror or error})")
+
+
+def _text(file: BinaryIO, name: str) -> BinaryIO:
+    """Return the content of a file; an InputError if it is no text."""
+    stream = decompressed(file)
+    try:
+        start = stream.peek(_LOOKED_AT)[:_LOOKED_AT]  # type: ignore[attr-defined]
+    except (EOFError, OSError, ValueError) as error:
+        raise InputError(
+            f"the compressed file is damaged or cut short ({error})", name, hint="copy the file again"
+        ) from None
+    if b"\0" in start:
+        raise InputError("this is a binary file, not text", name, hint="leave it out")
+    return stream
+
+
+class _Counted:
+    """A stream of lines that knows where it is, and the hash of what was read since it was asked."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._readline = stream.readline
+        self._hash = hashlib.sha256()
+        self._held: list[bytes] = []  # a hash takes much at once faster
+        self.position = 0
+
+    def readline(self, limit: int) -> bytes:
+        data = self._readline(limit)
+        self._held.append(data)
+        self.position += len(data)
+        if len(self._held) > _HELD:
+            self._flush()
+        return data
+
+    def _flush(self) -> None:
+        self._hash.update(b"".join(self._held))
+        self._held.clear()
+
+    def digest(self) -> str:
+        self._flush()
+        found, self._hash = self._hash.hexdigest(), hashlib.sha256()
+        return found
+
+
+class _Cutter:
+    """Goes through the lines of a file, and cuts where it may."""
+
+    def __init__(self, layout: InputLayout) -> None:
+        self._layout = layout
+        self._document, self._sentence, self._is_sentence = "", 0, False
+        self.repaired = 0
+
+    def cut(self, stream: BinaryIO, name: str) -> Iterator[Shard]:
+        counted = _Counted(stream)
+        lines = TextLines(counted, name, repair=True)  # type: ignore[arg-type]
+        size, is_conllu = self._layout.shard_size, self._layout.kind == "conllu"
+        shard, enough = Shard(0, 0, 0, ""), size
+        line = characters = 0
+        for text in lines:  # this loop reads all there is: it has few words
+            characters += len(text)
+            line += text[-1] == "\n"
+            if is_conllu:
+                self._follow(text)
+            if counted.position >= enough and self._may_cut(text, counted.position - shard.start):
+                end = counted.position
+                yield replace(shard, end=end, sha256=counted.digest())
+                about = line, characters, self._document, self._sentence
+                shard, enough = Shard(shard.number + 1, end, end, "", *about), end + size
+        if counted.position > shard.start:
+            yield replace(shard, end=counted.position, sha256=counted.digest())
+        self.repaired = lines.repaired
+
+    def _follow(self, text: str) -> None:
+        """Note which document and sentence of CoNLL-U a line is of."""
+        if text.startswith("# newdoc"):
+            self._document, self._sentence = text.partition("=")[2].strip(), 0
+        elif text[0].isdigit():
+            self._is_sentence = True
+        elif self._is_sentence and not text.strip():
+            self._sentence += 1
+            self._is_sentence = False
+
+    def _may_cut(self, text: str, size: int) -> bool:
+        if text[-1] != "\n":
+            return False
+        if self._layout.kind == "conllu":
+            return not self._is_sentence and not text.strip()
+        if self._layout.kind == "jsonl" or self._layout.form != "text":
+            return True
+        return not text.strip() or size >= _LONGEST_PARAGRAPH * self._layout.shard_size
+
+
+def _rows(table: ParquetRows, layout: InputLayout) -> Iterator[Shard]:
+    shard, size = Shard(0, 0, 0, ""), 0
+    digest = hashlib.sha256()
+    row = 0
+    for row, (_, value) in enumerate(table.rows(), 1):
+        data = json.dumps(value, ensure_ascii=False).encode()
+        digest.update(data)
+        size += len(data)
+        if size >= layout.shard_size:
+            yield replace(shard, end=row, sha256=digest.hexdigest())
+            shard, size, digest = Shard(shard.number + 1, row, row, "", line=row), 0, hashlib.sha256()
+    if row > shard.start:
+        yield replace(shard, end=row, sha256=digest.hexdigest())

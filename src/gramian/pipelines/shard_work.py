@@ -1,0 +1,178 @@
+"""One shard parsed: the piece of work that goes to a process, or to a worker somewhere.
+
+What is written goes to a file of its own below ``.partial``, which the command renames when it hears of it: a worker that was given up, and
+wakes later, harms nothing. A parser is loaded once in every process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+from collections import Counter
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from secrets import token_hex
+from threading import Lock
+from time import perf_counter, process_time
+from typing import Any
+
+from gramian.chart.forest import Pruning
+from gramian.errors import InputError
+from gramian.io.files import is_no_room
+from gramian.parsing.installed_models import model_path
+from gramian.parsing.model_store import default_model_path
+from gramian.parsing.parser import Parser, load
+from gramian.parsing.sentence_forms import Form
+from gramian.pipelines.inputs import Input
+from gramian.pipelines.shard_plan import InputLayout, Shard
+from gramian.pipelines.shard_reading import ShardReader
+from gramian.pipelines.shard_writing import HashedFile, ShardWriter, ending
+from gramian.pipelines.storage import storage_at
+from gramian.trees import HeadRules, annotation_scheme
+
+PARTIAL = ".partial"
+_MOST_FAULTS = 20  # of a shard that are told one by one
+_LOOKED_AT = 20  # sentences from which is told whether the model knows the language
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a corpus is parsed: all that its output depends on but for the inputs and the version."""
+
+    model: str = ""  # a file or a language; empty for the model that comes with gramian
+    model_sha256: str = ""
+    to: str = "jsonl"
+    form: Form = "text"
+    text_field: str = "text"
+    id_field: str = "id"
+    head_rules: str = "auto"
+    min_confidence: float | None = None
+    pruning: Pruning = field(default_factory=Pruning)
+    options: dict[str, Any] = field(default_factory=dict)  # of the parser
+
+    def as_options(self) -> dict[str, Any]:
+        """Return what a manifest tells of it, one flat level."""
+        told = {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in ("model", "model_sha256", "options")
+        }
+        return {**told, **self.options}
+
+
+@dataclass(frozen=True)
+class ShardWork:
+    """A shard, where it comes from and where it goes to, and how many bytes of its file, as it lies there, it stands for."""
+
+    source: Input
+    layout: InputLayout
+    shard: Shard
+    output: str
+    settings: Settings
+    share: float
+
+
+def model_file(name: str) -> str:
+    """Return the path of the model that `name` stands for."""
+    return str(model_path(name) if name else default_model_path())
+
+
+def file_sha256(path: str) -> str:
+    """Return the hash of a file."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot be opened ({error.strerror})", path, hint="check the path") from None
+
+
+_loaded: dict[str, tuple[Parser, HeadRules]] = {}  # in this process
+_loading = Lock()
+
+
+def _parser(settings: Settings) -> tuple[Parser, HeadRules]:
+    """Return the parser of some settings, and the head rules of its trees; made when first asked for."""
+    key = repr(settings)
+    with _loading:
+        if key not in _loaded:
+            path = model_file(settings.model)
+            if file_sha256(path) != settings.model_sha256:
+                raise InputError(
+                    f"the model on {socket.gethostname()} is not the one that the command has",
+                    path,
+                    hint="the same version of gramian everywhere, or a model file that all machines see",
+                )
+            parser = load(path, pruning=settings.pruning, **settings.options)
+            if settings.head_rules == "auto":
+                scheme = annotation_scheme(parser.model.preset)
+                rules = HeadRules.of_scheme(scheme, parser.model.language)
+            else:
+                rules = HeadRules.named(settings.head_rules)
+            _loaded.clear()  # a process works for one command at a time
+            _loaded[key] = parser, rules
+        return _loaded[key]
+
+
+def parse_shard(task: ShardWork) -> dict[str, Any]:
+    """Parse a shard; return what its manifest tells, and under ``"partial"`` where its output lies.
+
+    If there was no room for the output, ``"no room"`` says so instead.
+    """
+    parser, rules = _parser(task.settings)
+    began, used = perf_counter(), process_time()
+    faults: list[str] = []
+    counts: Counter[str] = Counter()
+    statuses: Counter[str] = Counter()
+    known: list[str] = []
+
+    def note(error: InputError) -> None:
+        counts["faults"] += 1
+        if len(faults) < _MOST_FAULTS:
+            faults.append(
+                f"{error.source}:{error.line}: {error.what}"
+                if error.line
+                else f"{error.source}: {error.what}"
+            )
+
+    reader = ShardReader(task.source, task.layout, parser, note)
+    storage = storage_at(task.output)
+    partial = f"{PARTIAL}/{task.shard.number:05}-{token_hex(8)}{ending(task.settings.to)}"
+    try:
+        with closing(storage.create(partial)) as file:
+            hashed = HashedFile(file)
+            writer = ShardWriter(task.settings.to, hashed, rules)
+            for piece in reader.pieces(task.shard):
+                try:
+                    result = parser.parse(piece.sentence)
+                except InputError as error:
+                    note(InputError(error.what, piece.document, piece.place))
+                    continue
+                if task.settings.min_confidence is not None:
+                    result = result.trusted(task.settings.min_confidence)
+                writer.add(piece, result)
+                counts["sentences"] += bool(result.words)
+                counts["words"] += len(result.words)
+                statuses[result.status] += 1
+                if counts["sentences"] <= _LOOKED_AT:
+                    known += filter(str.isalpha, result.words)
+            writer.close()
+    except BaseException as error:
+        storage.remove(partial)
+        if isinstance(error, OSError) and is_no_room(error):
+            return {"no room": error.strerror}
+        raise
+    return {
+        "partial": partial,
+        "bytes": hashed.size,
+        "sha256": hashed.sha256,
+        "sentences": counts["sentences"],
+        "words": counts["words"],
+        "statuses": dict(sorted(statuses.items())),
+        "known": round(parser.vocabulary_coverage(set(known)), 3) if known else None,
+        "faults": faults,
+        "fault_count": counts["faults"],
+        "seconds": round(perf_counter() - began, 3),
+        "cpu_seconds": round(process_time() - used, 3),
+        "worker": f"{socket.gethostname()} {os.getpid()}",
+    }

@@ -1,0 +1,237 @@
+"""One map over independent tasks: one after the other, in local processes, or on a Dask cluster.
+
+Results are the same and come in the same order wherever tasks run, as long as a task holds all it depends on, its seed included, or a key
+of it. What all tasks share, a treebank say, is sent once to every worker. With a folder, every finished task is one file there, written in
+one rename: what was finished is never done again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal
+
+from gramian import __version__
+from gramian.errors import GramianError, InputError, OptionError
+from gramian.interruption import was_interrupted
+from gramian.io.files import writing
+from gramian.tasks.dask_pool import DaskCrew
+from gramian.tasks.process_pool import ProcessCrew
+from gramian.tasks.worker_pool import run_on_pool
+
+_TRIES = 3  # how often a task may lose its worker
+_STREAM_TRIES = 6  # of many small tasks on machines that come and go
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a task."""
+
+    task: Any
+    value: Any = None  # that the function returned
+    error: str = ""  # why it failed, with the traceback
+    seconds: float = 0.0
+    kept: bool = False  # finished before
+
+    @property
+    def how(self) -> str:
+        """How long it took, in words."""
+        return "kept from before" if self.kept else f"{self.seconds:.1f} s"
+
+
+class TaskError(GramianError):
+    """Some tasks failed; all others were finished first."""
+
+    def __init__(self, failures: Sequence[Outcome]) -> None:
+        self.failures = list(failures)
+        first, number = self.failures[0], len(self.failures)
+        about = f"{number} of the tasks failed; the first was {_shortened(first.task)}"
+        super().__init__(f"{about}\n{first.error.rstrip()}")
+
+
+def task_key(task: Any) -> str:
+    """Return a name for a task that depends on nothing but its content, and the version of gramian."""
+    text = json.dumps({"gramian": __version__, "task": _content(task)}, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:24]
+
+
+def _content(task: Any) -> Any:
+    """Return a task as JSON values; of a dataclass, its name and all fields but those that have ``{"key": False}`` in their metadata."""
+
+    def plain(value: Any) -> Any:
+        if is_dataclass(value) and not isinstance(value, type):
+            named = [one.name for one in fields(value) if one.metadata.get("key", True)]
+            kind = f"{type(value).__module__}.{type(value).__qualname__}"
+            return {"kind": kind, **{name: getattr(value, name) for name in named}}
+        if isinstance(value, Mapping):
+            return dict(value)
+        raise TypeError(f"{value!r} is no JSON")
+
+    try:
+        return json.loads(json.dumps(task, default=plain, allow_nan=False))
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"a task that is kept in a folder is made of JSON values; this is not: {_shortened(task)}"
+        ) from None
+
+
+def _checksum(stored: Mapping[str, Any]) -> str:
+    """Return what shows that a result was not damaged."""
+    rest = {name: value for name, value in stored.items() if name != "checksum"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+class TaskFolder:
+    """Finished tasks on disk, one JSON file each, named by the task's key; `key` says what of a task names it, by default all of it."""
+
+    def __init__(self, path: str | Path, key: Callable[[Any], Any] = lambda task: task) -> None:
+        self.path, self._key = Path(path), key
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot be made ({error.strerror})", str(path), hint="another folder") from None
+
+    def file(self, task: Any) -> Path:
+        """Return where the result of a task is or would be."""
+        return self.path / f"{task_key(self._key(task))}.json"
+
+    def find(self, task: Any) -> Outcome | None:
+        """Return the outcome of a task that was finished before; a damaged file counts as none."""
+        try:
+            stored = json.loads(self.file(task).read_text(encoding="utf-8"))
+            if stored["checksum"] != _checksum(stored):
+                return None
+            return Outcome(task, stored["result"], seconds=stored["seconds"], kept=True)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def keep(self, outcome: Outcome) -> None:
+        """Write the outcome of a task."""
+        stored = {
+            "task": _content(self._key(outcome.task)),
+            "seconds": outcome.seconds,
+            "result": outcome.value,
+        }
+        try:
+            written = json.loads(json.dumps(stored, allow_nan=False))
+            text = json.dumps({**written, "checksum": _checksum(written)}, ensure_ascii=False)
+        except (TypeError, ValueError) as error:
+            raise OptionError(
+                f"a result that is kept in a folder is made of JSON values; that of {_shortened(outcome.task)} is not: {error}"
+            ) from None
+        with writing(self.file(outcome.task)) as file:
+            file.write(text + "\n")
+
+
+def run_tasks(
+    function: Callable[..., Any],
+    tasks: Sequence[Any],
+    *,
+    shared: Any = None,
+    n_jobs: int = 1,
+    scheduler: str | None = None,
+    folder: TaskFolder | str | Path | None = None,
+    watch: Callable[[Outcome], None] | None = None,
+    failures: Literal["raise", "return"] = "raise",
+) -> list[Outcome]:
+    """Run a function on every task; return the outcomes in the order of the tasks.
+
+    The function takes a task, and what is `shared`, sent once to every worker, if there is something. It runs here, in `n_jobs`
+    processes, or on the workers of the Dask `scheduler` at an address; there it is a function of a module that they can import.
+    In `folder` finished tasks are kept, and looked for first: tasks are then made of JSON values or dataclasses of such, and
+    results of JSON values. `watch` is called with each outcome as it comes, those kept from before first.
+
+    A task whose worker dies is tried again, three times in all; one that raises is not. Once all others are finished, `failures` are raised
+    as a :class:`TaskError`, or returned.
+    """
+    _check_jobs(n_jobs)
+    if failures not in ("raise", "return"):
+        raise OptionError(f"failures must be 'raise' or 'return', got {failures!r}")
+    store = TaskFolder(folder) if isinstance(folder, str | Path) else folder
+    outcomes: dict[int, Outcome] = {}
+
+    def note(place: int, outcome: Outcome) -> None:
+        if store is not None and not outcome.kept and not outcome.error:
+            store.keep(outcome)
+        outcomes[place] = outcome
+        if watch is not None:
+            watch(outcome)
+
+    for place, task in enumerate(tasks):
+        if store is not None and (found := store.find(task)) is not None:
+            note(place, found)
+    left = [(place, task) for place, task in enumerate(tasks) if place not in outcomes]
+    jobs = n_jobs if len(left) > 1 else 1
+    for place, outcome in _runs(function, iter(left), shared, jobs, scheduler, _TRIES) if left else ():
+        note(place, outcome)
+    failed = [outcomes[place] for place in sorted(outcomes) if outcomes[place].error]
+    if failed and failures == "raise":
+        raise TaskError(failed)
+    return [outcomes[place] for place in range(len(tasks))]
+
+
+def stream_tasks(
+    function: Callable[[Any], Any], tasks: Iterable[Any], *, n_jobs: int = 1, scheduler: str | None = None
+) -> Iterator[Outcome]:
+    """Run a function on tasks that are taken as workers become free; yield the outcomes as they come, in any order.
+
+    Where and what as for :func:`run_tasks`. When no task is left to begin, one that takes far longer than others did is also given to
+    another worker, and what comes first counts: so a worker that is stopped holds nobody up.
+    """
+    _check_jobs(n_jobs)
+    numbered = enumerate(tasks)
+    for _, outcome in _runs(function, numbered, None, n_jobs, scheduler, _STREAM_TRIES, doubles=True):
+        yield outcome
+
+
+def _check_jobs(n_jobs: int) -> None:
+    """Check it without gramian.base, whose scikit-learn who merely parses may not have."""
+    if not (isinstance(n_jobs, int) and n_jobs >= 1):
+        raise OptionError(f"n_jobs must be at least 1, got {n_jobs}")
+
+
+def _runs(
+    function: Callable[..., Any],
+    tasks: Iterator[tuple[int, Any]],
+    shared: Any,
+    n_jobs: int,
+    scheduler: str | None,
+    tries: int,
+    doubles: bool = False,
+) -> Iterator[tuple[int, Outcome]]:
+    """Yield the places of tasks with their outcomes, as they finish, wherever they run."""
+    attempt = partial(_attempt, function)
+    if scheduler is None and n_jobs == 1:
+        for place, task in tasks:
+            yield place, attempt(task, shared)
+        return
+    crew: DaskCrew[Outcome] | ProcessCrew[Outcome] = (
+        ProcessCrew(attempt, shared, n_jobs) if scheduler is None else DaskCrew(attempt, shared, scheduler)
+    )
+    for place, task, found in run_on_pool(crew, tasks, tries, doubles=doubles):
+        yield place, Outcome(task, error=found) if isinstance(found, str) else found
+
+
+def _attempt(function: Callable[..., Any], task: Any, shared: Any) -> Outcome:
+    """Run one task where it is; an error becomes part of the outcome."""
+    began = perf_counter()
+    try:
+        value = function(task) if shared is None else function(task, shared)
+    except GramianError as error:
+        return Outcome(task, error=str(error), seconds=perf_counter() - began)
+    except Exception as error:
+        if was_interrupted(error):
+            raise KeyboardInterrupt from None
+        return Outcome(task, error=traceback.format_exc(), seconds=perf_counter() - began)
+    return Outcome(task, value, seconds=perf_counter() - began)
+
+
+def _shortened(task: Any, most: int = 200) -> str:
+    text = repr(task)
+    return text if len(text) <= most else f"{text[:most]} ..."

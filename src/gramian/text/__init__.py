@@ -1,0 +1,1 @@
+"""Running text to sentences and tokens, by learned models or by rule, and the training of these models."""

@@ -1,0 +1,250 @@
+"""Running text to sentences: where one ends is learnt from a treebank, or told by plain rules where there is none.
+
+Every white space is a place where a sentence may end. Features of the words beside it (punctuation, case, shape, abbreviations)
+add up to a score; above zero a sentence ends there. An empty line always ends one; a single line break does, unless lines
+are merely wrapped: then only one behind which the next word would have fitted. Scripts without spaces are cut behind
+their full stops first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from gramian.text.feature_scores import FeatureScores
+
+_CHUNK = re.compile(r"[^\s。！？]*[。！？]+[」』）”’\"')]*|\S+")
+_BREAK = re.compile(r"\n[^\S\n]*\n|\f")
+_CLOSING = "\"'”’»)]}*_」』）"
+_OPENING = "\"'“‘«([{*_¿¡「『（"
+_ENDING = re.compile(rf"[.!?…。！？][{re.escape(_CLOSING)}]*\Z")
+_PUNCTUATION = re.compile(r"[^\w\s]+\Z")
+_MARK = re.compile(r"\(?(?:\d{1,3}|[A-Za-z])[.)]|[-–—•*·▪‣]")
+_NUMBER = re.compile(r"[\d.,:/%-]+")
+_FIRST_WORD = re.compile(r"[\w'’]+")
+_NARROWEST = 40  # characters; nobody wraps lines that are shorter
+_FAR = 40  # words; beyond this, distances are all the same
+
+
+class Span(NamedTuple):
+    """Where a sentence stands: ``text[start:end]``."""
+
+    start: int
+    end: int
+
+
+class Gap(NamedTuple):
+    """A place where a sentence may end, behind ``text[:end]``: marks, last word and next word's kind there, and all features."""
+
+    end: int
+    mark: str
+    stem: str
+    begins: str
+    features: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SentenceSegmenter:
+    """Cuts text into sentences.
+
+    Parameters
+    ----------
+    scores : FeatureScores, optional
+        What the features of a white space say of a sentence's end there, as
+        :func:`gramian.text.segmenter_training.learn_splitter` finds it. Without scores plain rules decide.
+
+    Examples
+    --------
+    >>> text = "I came. I saw Mr. Fox! Did you?"
+    >>> [text[start:end] for start, end in SentenceSegmenter().split(text)]
+    ['I came.', 'I saw Mr. Fox!', 'Did you?']
+    """
+
+    scores: FeatureScores | None = None
+
+    def split(self, text: str) -> list[Span]:
+        """Return where the sentences of a text stand, in order; white space around them belongs to none."""
+        found: list[Span] = []
+        for start, end in _paragraphs(text):
+            first = start
+            for gap, forced in _gaps(text, start, end):
+                if forced or self._ends(gap):
+                    found.append(Span(first, gap.end))
+                    first = gap.end
+            found.append(Span(first, end))
+        return [Span(*_stripped(text, span)) for span in found if text[span.start : span.end].strip()]
+
+    def _ends(self, gap: Gap) -> bool:
+        return _by_rule(gap) if self.scores is None else self.scores.total(gap.features) > 0
+
+
+def gaps(text: str) -> list[Gap]:
+    """Return the white spaces of a text without line breaks where a sentence may end, with their features."""
+    return [gap for gap, _ in _gaps(text, 0, len(text))]
+
+
+def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for match in _BREAK.finditer(text):
+        yield start, match.start()
+        start = match.end()
+    yield start, len(text)
+
+
+def _stripped(text: str, span: Span) -> tuple[int, int]:
+    part = text[span.start : span.end]
+    return span.start + len(part) - len(part.lstrip()), span.start + len(part.rstrip())
+
+
+def _gaps(text: str, start: int, end: int) -> Iterator[tuple[Gap, bool]]:
+    """Yield the places of a paragraph where a sentence may end, and whether a line break says that it does."""
+    chunks = list(_CHUNK.finditer(text, start, end))
+    words = [match[0] for match in chunks]
+    width = _wrapped_at(text[start:end])
+    ends = [_ENDING.search(word) is not None for word in words]
+    ahead = _distances(ends)
+    since = 0
+    for place in range(len(words) - 1):
+        since += 1
+        left, right = words[place], words[place + 1]
+        forced = False
+        between = text[chunks[place].end() : chunks[place + 1].start()]
+        if "\n" in between:
+            line = chunks[place].end() - (text.rfind("\n", start, chunks[place].end()) + 1 or start)
+            forced = not width or line + 1 + len(right) <= width or _MARK.fullmatch(right) is not None
+        if forced or ends[place] or _may_begin(right) or not left[-1].isalnum():
+            before = words[place - 1] if place else ""
+            after = words[place + 2] if place + 2 < len(words) else ""
+            yield _gap(chunks[place].end(), (before, left, right, after), since, ahead[place + 1]), forced
+        if ends[place]:
+            since = 0
+
+
+def _wrapped_at(paragraph: str) -> int:
+    """Return at which width the lines of a paragraph are wrapped; 0 if they are not, so that each ends what it says."""
+    lines = [line.rstrip() for line in paragraph.split("\n")]
+    width = max(map(len, lines))
+    full = sum(
+        len(line) + 1 + len(after.split(None, 1)[0]) > width
+        for line, after in pairwise(lines)
+        if line and after.strip()
+    )
+    return width if width >= _NARROWEST and 2 * full >= len(lines) - 1 else 0
+
+
+def _may_begin(word: str) -> bool:
+    return not word.lstrip(_OPENING)[:1].islower()
+
+
+def _distances(ends: Sequence[bool]) -> list[int]:
+    """Return, for each word, how many words away the next one is that may end a sentence."""
+    distances, distance = [0] * len(ends), _FAR
+    for place in range(len(ends) - 1, -1, -1):
+        distances[place] = distance = 0 if ends[place] else distance + 1
+    return distances
+
+
+def _gap(place: int, words: tuple[str, str, str, str], since: int, ahead: int) -> Gap:
+    before, left, right, after = words
+    mark, closed, stem = _ending(left)
+    begins, opened, word = _beginning(right)
+    form, low = _form(stem), stem.lower()
+    end = mark + "c" * closed
+    begin = begins + "o" * opened
+    previous = _form(_ending(before)[2]) if before else "^"
+    following = _beginning(after)[0] if after else "$"
+    far, near = min(since, _FAR) // 4, min(ahead, 30) // 4
+    features = [
+        "bias",
+        f"end {end}",
+        f"begin {begin}",
+        f"end begin {end} {begin}",
+        f"end form begin {end} {form} {begin}",
+        f"end begin next {end} {begin} {following}",
+        f"word {word}",
+        f"end word {end} {word}",
+        f"since {far} {end}",
+        f"since {far} {end} {begin}",
+        f"forms {previous} {form} {end} {begin}",
+        f"form begin {form} {begins} {mark != ''}",
+        f"ahead {near} {end}",
+        f"last {low} {mark}",
+    ]
+    if "." in mark:
+        features += [f"length {min(len(stem), 5)} {begin}", f"last begin {low} {begins}"]
+    return Gap(place, mark, low, begins, tuple(features))
+
+
+@lru_cache(maxsize=1 << 14)
+def _ending(word: str) -> tuple[str, bool, str]:
+    """Return the last marks of a word, whether a bracket or quotation closes after them, and the word without them."""
+    core = word.rstrip(_CLOSING)
+    match = _PUNCTUATION.search(core)
+    if match is None:
+        return "", len(core) < len(word), core
+    marks = re.sub(r"\.{2,}", "…", match[0])
+    marks = re.sub(r"([!?])[!?]+", r"\1\1", marks)
+    return marks[-2:], len(core) < len(word), core[: match.start()]
+
+
+@lru_cache(maxsize=1 << 14)
+def _beginning(word: str) -> tuple[str, bool, str]:
+    """Return the kind of a word by its first letters, whether something opens before it, and the word in lower case."""
+    core = word.lstrip(_OPENING)
+    if not core:
+        return "open", True, word
+    first = core[0]
+    if first.isupper():
+        kind = "capitals" if core[1:2].isupper() else "capital"
+    else:
+        kind = (
+            "lower"
+            if first.islower()
+            else "digit"
+            if first.isdigit()
+            else "mark"
+            if first in "-–—•*·>#"
+            else "other"
+            if first.isalpha()
+            else "sign"
+        )
+    if _MARK.fullmatch(core):
+        kind += " item"
+    match = _FIRST_WORD.match(core)
+    return kind, len(core) < len(word), (match[0] if match else first).lower()
+
+
+def _form(stem: str) -> str:
+    if not stem:
+        return "none"
+    if _NUMBER.fullmatch(stem):
+        return "number"
+    if len(stem) == 1:
+        return "letter" if stem.isupper() else "small letter"
+    if "." in stem:
+        return "dotted"
+    if stem.isupper():
+        return "capitals"
+    if stem[0].isupper():
+        return "capital"
+    return "word" if len(stem) > 3 else "short"
+
+
+_ABBREVIATIONS = (
+    "mr mrs ms dr prof st jr sr vs etc no vol fig e.g i.e cf al inc ltd co corp dept approx sen rep gov gen"
+)
+
+
+def _by_rule(gap: Gap) -> bool:
+    """Say whether a sentence ends where nothing was learnt: behind a full stop, unless an abbreviation or a small letter says no."""
+    if gap.mark[-1:] in ("。", "！", "？"):
+        return True
+    if gap.mark[-1:] not in (".", "!", "?", "…") or gap.begins.startswith(("lower", "sign")):
+        return False
+    return gap.mark != "." or not (
+        gap.stem in _ABBREVIATIONS.split(" ") or (len(gap.stem) == 1 and gap.stem.isalpha())
+    )

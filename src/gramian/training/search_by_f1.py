@@ -1,0 +1,127 @@
+"""The search for numbers of states (Narayan and Cohen 2016) as ``gramian train --search`` does it: candidates are scored by F1.
+
+Sentences are given, or are every tenth of the treebank, which candidates are then not learnt from: treebanks are put together from
+texts of different kinds, and numbers of states that suit the last text need not suit the others. On a cluster every candidate is an
+independent task; a worker decomposes the treebank once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+from gramian.errors import InputError
+from gramian.evaluate import COLLINS, GoldBrackets, Parameters
+from gramian.grammar import LPCFG
+from gramian.learn import SpectralClustering
+from gramian.learn.search_trials import Assignment, FoundStates
+from gramian.learn.state_search import ClusterCache, search_states
+from gramian.parsing.parser import Parser
+from gramian.tasks.task_runner import run_tasks
+from gramian.training.recipe import Recipe
+from gramian.training.training_data import Fold, TrainingData
+from gramian.trees import Tree
+
+_TENTH = Fold(9, 10, spread=True)
+_JUDGES = 500  # sentences that a candidate is scored on
+_MOST_STATES = 32  # of a label: whole rule tensors grow with their cube
+
+
+def f1_score(gold: Sequence[Tree], parameters: Parameters = COLLINS) -> Callable[[LPCFG], float]:
+    """Return a score for :func:`gramian.learn.state_search.search_states`: the labelled F1 of a grammar's trees, gold's tags put in first."""
+    scorer = GoldBrackets(gold, parameters)
+    sentences = [list(tree.words) for tree in gold]
+
+    def score(grammar: LPCFG) -> float:
+        parser = Parser(grammar, max_seconds=None)  # making it compact would take longer than it saves
+        return scorer.score([result.tree for result in parser.parse_many(sentences)]).f1_gold_tags
+
+    return score
+
+
+class StateSearch:
+    """A search for the numbers of states whose grammar parses some sentences best.
+
+    Candidates are clustered with those parameters of the recipe's learner that clustering has, and scored on the judges, by default
+    every tenth tree, which they are then not learnt from; `most` is how many judges are used. A symbol has at most `largest` states, by
+    default twice as many as the learner begins with, but not more than 32 unless it has these.
+    """
+
+    def __init__(
+        self,
+        data: TrainingData,
+        recipe: Recipe,
+        judges: Sequence[Tree] | None = None,
+        *,
+        largest: int | None = None,
+        most: int = _JUDGES,
+        parameters: Parameters = COLLINS,
+    ) -> None:
+        gold = data.trees(_TENTH) if judges is None else judges
+        if not gold:
+            judge = recipe.judge or "judges"
+            raise InputError("there is no tree to score candidates on", judge, hint="more trees")
+        self.data, self.fold = data, _TENTH if judges is None else None
+        self.judges, self.parameters = list(gold[:: -(-len(gold) // most)]), parameters
+        self.learner = clustering(recipe)
+        states = self.learner.n_states
+        start = states if isinstance(states, int) else max(states.values())
+        self.largest = largest or max(start, min(2 * start, _MOST_STATES))
+
+    @cached_property
+    def key(self) -> str:
+        """A hash of what scores depend on."""
+        text = "\n".join(map(str, self.judges))
+        about = repr((self.learner, self.fold, self.largest, self.parameters, text))
+        return f"{self.data.key} {hashlib.sha256(about.encode()).hexdigest()[:24]}"
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StateSearch) and self.key == other.key
+
+    @property
+    def cache(self) -> ClusterCache:
+        """What candidates are made from."""
+        return _workplace(self)[0]
+
+    def score(self, assignment: Assignment) -> float:
+        """Return what a candidate is worth."""
+        cache, score = _workplace(self)
+        return score(cache.grammar(assignment))
+
+    def run(self, *, scheduler: str | None = None, **options: Any) -> FoundStates:
+        """Search here, or on the workers of a Dask scheduler; options as for :func:`search_states`."""
+
+        def elsewhere(assignments: Sequence[Assignment]) -> Iterable[float]:
+            return [one.value for one in run_tasks(_scored, assignments, shared=self, scheduler=scheduler)]
+
+        cache, score = _workplace(self)
+        there = elsewhere if scheduler else None
+        return search_states(cache, score, elsewhere=there, judge=self.key, **options)
+
+    def names(self, found: FoundStates) -> dict[str, int]:
+        """Return numbers of states by the names of symbols, where they are more than one."""
+        seen = self.cache.seen
+        return {seen.name(symbol): number for symbol, number in enumerate(found.n_states) if number > 1}
+
+
+def clustering(recipe: Recipe) -> SpectralClustering:
+    """Return the clustering that has the parameters of a recipe's learner."""
+    made = SpectralClustering()
+    known, own = (one.get_params(deep=False) for one in (made, recipe.learner()))
+    return made.set_params(**{name: value for name, value in own.items() if name in known})
+
+
+def _scored(assignment: Assignment, search: StateSearch) -> float:
+    return search.score(assignment)
+
+
+@lru_cache(maxsize=1)
+def _workplace(search: StateSearch) -> tuple[ClusterCache, Callable[[LPCFG], float]]:
+    """Return what candidates are made from, and their score; kept for the next candidate, in whatever process."""
+    seen = search.data.observations(fold=search.fold)
+    return ClusterCache(search.learner, seen, search.largest), f1_score(search.judges, search.parameters)

@@ -1,0 +1,1 @@
+"""Self-training: teachers parse raw text, and their silver trees train new models."""

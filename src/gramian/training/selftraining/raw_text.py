@@ -1,0 +1,150 @@
+"""Text without trees, from files of several kinds, read sentence by sentence into what a parser takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal, TypeAlias
+
+from gramian.errors import InputError
+from gramian.io.files import TextLines, open_text, peek_text
+from gramian.parsing.dependency_constraints import RelationTable, dependency_constraints
+from gramian.parsing.sentences import Sentence, read_sentence
+from gramian.text.rule_tokenizer import Style, tokenise
+from gramian.text.sentence_segmenter import SentenceSegmenter
+from gramian.trees import read_conllu
+from gramian.trees.token_lines import split_pairs, split_tokens
+
+Kind: TypeAlias = Literal["text", "tokens", "tagged", "conllu"]
+
+_LOOKED_AT = 200  # lines that tell the kind of a file
+_ENDINGS = frozenset(".?!…。？！")
+_BLOCK = 100_000  # characters of running text that are cut into sentences at a time
+
+
+@dataclass(frozen=True)
+class RawText:
+    r"""Files of text to learn from.
+
+    Parameters
+    ----------
+    paths : tuple of str
+    kind : {"auto", "text", "tokens", "tagged", "conllu"}
+        What the files hold; ``"auto"`` tells it of each by its name and first lines.
+    known : {"all", "tags", "words"}
+        What beside the words is taken as known: tags and dependencies, tags alone, or nothing.
+    relations : str
+        Name or file of the table that says what dependencies demand; see :class:`~gramian.parsing.dependency_constraints.RelationTable`.
+    max_length : int
+        Sentences of more words are passed over.
+    style : str
+        How running text is cut into words.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "some.txt"
+    ...     _ = path.write_text("I came. I saw.\nI conquered.\n")
+    ...     list(RawText((str(path),)).sentences())
+    [['I', 'came', '.'], ['I', 'saw', '.'], ['I', 'conquered', '.']]
+    """
+
+    paths: tuple[str, ...]
+    kind: str = "auto"
+    known: str = "all"
+    relations: str = "universal"
+    max_length: int = 60
+    style: Style = "penn"
+
+    def sentences(self) -> Iterator[Sentence]:
+        """Yield the sentences of all files, one after the other."""
+        for path in self.paths:
+            kind = kind_of(path) if self.kind == "auto" else self.kind
+            readers: dict[str, Callable[[str], Iterator[Sentence]]] = {
+                "conllu": self._from_conllu,
+                "tagged": self._from_pairs,
+                "tokens": self._from_tokens,
+                "text": self._from_text,
+            }
+            yield from readers[kind](path)
+
+    def count(self) -> int:
+        """Return about how many sentences there are, without reading them closely: lines, or blocks of CoNLL-U."""
+        total = 0
+        for path in self.paths:
+            is_conllu = (kind_of(path) if self.kind == "auto" else self.kind) == "conllu"
+            with open_text(path) as lines:
+                total += sum(line.startswith("1\t") if is_conllu else not line.isspace() for line in lines)
+        if not total:
+            raise InputError("there is no sentence in it", self.paths[0], hint="name a file of text")
+        return total
+
+    def _from_conllu(self, path: str) -> Iterator[Sentence]:
+        table = RelationTable.named(self.relations)
+        for sentence in read_conllu(path, broken="skip", arcs=self.known == "all"):
+            if len(sentence) > self.max_length:
+                continue
+            has_arcs = sentence.tokens[0].head is not None
+            known = dependency_constraints(
+                sentence if has_arcs else sentence.with_heads([0] * len(sentence)), table
+            )
+            if self.known == "all" and has_arcs:
+                yield known
+            else:
+                yield read_sentence(known.sentence).tokens if self.known == "words" else known.sentence
+
+    def _from_pairs(self, path: str) -> Iterator[Sentence]:
+        with open_text(path) as lines:
+            for number, line in enumerate(lines, 1):
+                pairs = split_pairs(line, path, number, "write token/TAG, or say of which kind the text is")
+                if 0 < len(pairs) <= self.max_length:
+                    yield [word for word, _ in pairs] if self.known == "words" else pairs
+
+    def _from_tokens(self, path: str) -> Iterator[Sentence]:
+        with open_text(path) as lines:
+            for line in lines:
+                tokens = split_tokens(line.strip("\r\n"))
+                if 0 < len(tokens) <= self.max_length:
+                    yield tokens
+
+    def _from_text(self, path: str) -> Iterator[Sentence]:
+        splitter = SentenceSegmenter()
+        with open_text(path) as lines:
+            for block in _blocks(lines):
+                for start, end in splitter.split(block):
+                    tokens = [token.word for token in tokenise(block[start:end], self.style)]
+                    if 0 < len(tokens) <= self.max_length:
+                        yield tokens
+
+
+def kind_of(path: str) -> Kind:
+    """Tell by its name and first lines what kind of text a file holds."""
+    name = path.lower().removesuffix(".gz").removesuffix(".xz")
+    if name.endswith((".conllu", ".conll")):
+        return "conllu"
+    _, start = peek_text(path)
+    if start.count("\t") == 9 or start.startswith("# "):
+        return "conllu"
+    with open_text(path) as lines:
+        rows = [split_tokens(line) for line in islice(filter(str.strip, lines), _LOOKED_AT)]
+    tokens = [token for row in rows for token in row]
+    if sum("/" in token[1:-1] for token in tokens) > 0.95 * len(tokens):
+        return "tagged"
+    alone = sum(row[-1] in _ENDINGS for row in rows)
+    glued = sum(len(row[-1]) > 1 and row[-1][-1] in _ENDINGS for row in rows)
+    return "tokens" if name.endswith((".tok", ".tokens")) or alone > glued else "text"
+
+
+def _blocks(lines: TextLines) -> Iterator[str]:
+    """Join lines of running text into blocks, which end at an empty line or, if there is none for long, anywhere."""
+    parts: list[str] = []
+    size = 0
+    for line in lines:
+        parts.append(line)
+        size += len(line)
+        if size > _BLOCK or (size > _BLOCK // 10 and not line.strip()):
+            yield "".join(parts)
+            parts, size = [], 0
+    yield "".join(parts)

@@ -1,0 +1,11 @@
+from .arrays import Shape as Shape
+from .arrays import Treebank as Treebank
+from .feature_matrices import Features as Features
+from .feature_matrices import feature_matrix as feature_matrix
+from .feature_templates import INSIDE as INSIDE
+from .feature_templates import OUTSIDE as OUTSIDE
+from .feature_templates import SETS as SETS
+from .feature_templates import NodeView as NodeView
+from .feature_templates import register_template as register_template
+from .productions import Productions as Productions
+from .vocab import Vocabulary as Vocabulary

@@ -1,0 +1,423 @@
+"""A corpus is parsed once, whatever its files look like and however often it is begun."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import lzma
+import shutil
+from pathlib import Path
+
+import pytest
+from tiny_grammar import FIXTURES
+
+from gramian.errors import InputError, OptionError
+from gramian.io.files import writing
+from gramian.pipelines import corpus_run, shard_work
+from gramian.pipelines.corpus_run import parse_corpus
+from gramian.pipelines.corpus_status import corpus_status
+from gramian.pipelines.inputs import find_inputs
+from gramian.pipelines.shard_work import Settings, file_sha256
+from gramian.trees import read_conllu
+
+MODEL = str(FIXTURES / "version-1.grammar")
+TEXT = "The dog barks. The cat saw a dog.\n\nThe dog saw the cat.\n\nA cat barks.\n\nThe cat saw the dog. A dog barks.\n"
+SENTENCES = ["The dog barks .", "The cat saw a dog .", "The dog saw the cat .", "A cat barks ."]
+
+
+def settings(**changes):
+    return Settings(MODEL, file_sha256(MODEL), **changes)
+
+
+def parsed(corpus, output, *, shard_size=1 << 20, n_jobs=1, kind=None, **changes):
+    arguments = [str(corpus)] if isinstance(corpus, str | Path) else list(map(str, corpus))
+    inputs = find_inputs(arguments, str(output))
+    return parse_corpus(
+        inputs, str(output), settings(**changes), shard_size=shard_size, n_jobs=n_jobs, kind=kind
+    )
+
+
+def records(output, ending=".jsonl"):
+    """Return the records of all shards, in the order of files and shards."""
+    paths = sorted(path for path in Path(output).rglob(f"*{ending}") if path.is_file())
+    return [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
+
+
+def outputs(folder):
+    """Return the bytes of all outputs by name; manifests tell when, and are left out."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(Path(folder).rglob("*.*"))
+        if path.is_file() and not path.name.endswith(".json")
+    }
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    folder = tmp_path / "corpus"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "a.txt").write_text(TEXT)
+    (folder / "deep" / "b.txt.gz").write_bytes(gzip.compress(TEXT.encode()))
+    (folder / "deep" / "c.txt.xz").write_bytes(lzma.compress(TEXT.encode()))
+    (folder / ".hidden").write_text("nothing")
+    return folder
+
+
+def test_the_same_text_in_all_kinds_of_files(corpus, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow", reason="the extra 'corpora' is not installed")
+    from pyarrow import parquet
+
+    with writing(corpus / "d.txt.zst") as out:
+        out.write(TEXT)
+    (corpus / "e.jsonl").write_text(json.dumps({"name": "E", "body": TEXT}) + "\n\n")
+    with gzip.open(corpus / "f.ndjson.gz", "wt") as file:
+        file.write(json.dumps({"name": 6, "body": TEXT}) + "\n")
+    parquet.write_table(pyarrow.table({"name": ["G"], "body": [TEXT]}), corpus / "g.parquet")
+    report = parsed(corpus, tmp_path / "out", text_field="body", id_field="name")
+    assert (report.files, report.shards, report.sentences, report.failures) == (7, 7, 42, [])
+    found = records(tmp_path / "out")
+    names = ["a.txt", "d.txt.zst", "deep/b.txt.gz", "deep/c.txt.xz", "E", "6", "G"]
+    assert list(dict.fromkeys(one["document"] for one in found)) == names
+    first = [{**one, "document": ""} for one in found[:6]]
+    assert [{**one, "document": ""} for one in found] == 7 * first
+    for one in first:
+        assert [TEXT[start:end] for start, end in one["offsets"]] == one["words"]
+        assert one["sentence"] == one["offsets"][0][0]
+        assert one["status"] == "parsed"
+        assert "seconds" not in one
+
+
+def in_kind(folder, kind):
+    """Write many short sentences as one file of a kind; return it, and what is to be said when it is parsed."""
+    lines = SENTENCES * 5
+    if kind == "conllu":
+        blocks = []
+        for number, line in enumerate(lines):
+            head = f"# newdoc id = D{number // 6}\n" if number % 6 == 0 else ""
+            words = "".join(
+                f"{place}\t{word}" + "\t_" * 8 + "\n" for place, word in enumerate(line.split(), 1)
+            )
+            blocks.append(f"{head}# sent_id = s{number}\n{words}\n")
+        (folder / "x.conllu").write_text("".join(blocks))
+        return folder / "x.conllu", {}
+    if kind == "parquet":
+        pyarrow = pytest.importorskip("pyarrow", reason="the extra 'corpora' is not installed")
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.table({"text": lines}), folder / "x.parquet", row_group_size=3)
+        return folder / "x.parquet", {}
+    if kind == "words":
+        (folder / "x.jsonl").write_text("".join(json.dumps({"text": line.split()}) + "\n" for line in lines))
+        return folder / "x.jsonl", {}
+    if kind == "text":
+        (folder / "x.txt").write_text("\r\n\r\n".join(lines).replace(" .", "."))
+        return folder / "x.txt", {}
+    if kind == "tagged":
+        (folder / "x.txt").write_text("\n".join(lines).replace("dog", "dog/NN") + "\n")
+        return folder / "x.txt", {"form": "tagged"}
+    (folder / "x.txt").write_text("\n".join(lines) + "\n\n")
+    return folder / "x.txt", {"form": kind}
+
+
+@pytest.mark.parametrize("kind", ["text", "lines", "tokens", "conllu", "parquet", "words"])
+def test_shards_give_what_the_whole_gives(kind, tmp_path):
+    file, how = in_kind(tmp_path, kind)
+    assert parsed(file, tmp_path / "whole", **how).shards == 1
+    report = parsed(file, tmp_path / "cut", shard_size=60, **how)
+    assert report.shards > 4
+    whole = records(tmp_path / "whole")
+    assert records(tmp_path / "cut") == whole
+    assert [one["words"] for one in whole if one["words"]] == [line.split() for line in SENTENCES * 5]
+    assert len({(one["document"], one["sentence"]) for one in whole}) == len(whole)
+    if kind == "conllu":
+        assert [one["sent_id"] for one in whole] == [f"s{number}" for number in range(20)]
+        assert {one["document"] for one in whole} == {"D0", "D1", "D2", "D3"}
+    if kind in ("tokens", "lines"):
+        assert whole[-1]["status"] == "empty"
+        assert [one["sentence"] for one in whole] == list(range(1, 22))
+
+
+def test_a_paragraph_without_end_is_cut_at_a_line(tmp_path):
+    (tmp_path / "x.txt").write_text("The dog barks. The cat barks.\n" * 100)
+    assert parsed(tmp_path / "x.txt", tmp_path / "out", shard_size=60).shards == 7
+    assert len(records(tmp_path / "out")) == 200
+
+
+def told(caplog):
+    found = [record.getMessage() for record in caplog.records if record.levelno >= logging.INFO]
+    caplog.clear()
+    return found
+
+
+def test_what_is_done_is_kept_and_what_changed_is_done_again(corpus, tmp_path, caplog):
+    caplog.set_level("INFO", "gramian")
+    out = tmp_path / "out"
+    assert parsed(corpus, out, shard_size=30).shards == 9
+    whole, status = outputs(out), corpus_status(str(out))
+    assert (status.done, status.shards, status.sentences, status.failures) == (9, 9, 18, [])
+    assert status.bytes_done == status.bytes
+    assert told(caplog) == []
+    again = parsed(corpus, out, shard_size=30)
+    assert (again.shards, again.kept_shards, again.kept_sentences) == (0, 9, 18)
+    assert told(caplog) == ["kept from before: 9 shards with 18 sentences"]
+
+    with (corpus / "a.txt").open("a") as file:  # more text: what was cut before it stands
+        file.write("\nA dog barks.\n")
+    (out / "deep/b.txt.gz/00001.jsonl").write_text("damaged")
+    (corpus / "e.txt").write_text("The cat barks.")
+    report = parsed(corpus, out, shard_size=30)
+    assert (report.shards, report.kept_shards) == (4, 7)
+    assert told(caplog) == [
+        "kept from before: 5 shards with 10 sentences",
+        "done again: 1 shard (its output is gone or damaged)",
+        "looked at again: 1 file (failed before, changed, or cut in another way)",
+        "not looked at yet: 1 file",
+    ]
+    assert {name: outputs(out)[name] for name in whole if not name.startswith("a.txt/00002")} == {
+        name: whole[name] for name in whole if not name.startswith("a.txt/00002")
+    }
+
+    report = parsed(corpus, out, shard_size=30, options={"decoder": "viterbi"})
+    assert (report.shards, report.kept_shards) == (11, 0)
+    assert "done again: 11 shards (changed: decoder)" in told(caplog)
+    assert corpus_status(str(out)).done == 11
+    report = parsed(corpus, out, shard_size=1 << 20, to="brackets", options={"decoder": "viterbi"})
+    assert (report.shards, report.sentences) == (4, 20)
+    assert {Path(name).suffix for name in outputs(out)} == {".mrg"}
+
+
+def test_another_version_and_another_model_keep_nothing(corpus, tmp_path, monkeypatch, caplog):
+    caplog.set_level("INFO", "gramian")
+    parsed(corpus / "a.txt", tmp_path / "out")
+    monkeypatch.setattr("gramian.pipelines.manifest.__version__", "99.0")
+    assert parsed(corpus / "a.txt", tmp_path / "out").shards == 1
+    assert "done again: 1 shard (done by version 0.1.0)" in told(caplog)
+    copy = tmp_path / "other.grammar"
+    shutil.copy(FIXTURES / "version-1.grammar", copy)
+    inputs = find_inputs([str(corpus / "a.txt")])
+    with copy.open("ab") as file:
+        file.write(b"")
+    other = Settings(str(copy), "0" * 64)
+    report = parse_corpus(inputs, str(tmp_path / "out"), other)
+    assert "is not the one that the command has" in report.failures[0]
+    assert "done again: 1 shard (another model)" in told(caplog)
+
+
+def test_broken_files_are_told_of_with_their_place_and_the_rest_goes_on(corpus, tmp_path, caplog):
+    caplog.set_level("INFO", "gramian")
+    (corpus / "bad.gz").write_bytes(gzip.compress(TEXT.encode())[:-30])
+    (corpus / "bad.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    (corpus / "bad.parquet").write_bytes(b"PAR1 and no more")
+    (corpus / "bad.jsonl").write_text(
+        '{"text": "The dog barks."}\n{"tex\n[1]\n{"text": 3}\n{"text": ["a", "b c"]}\n'
+    )
+    (corpus / "bad.conllu").write_text("1\tThe\t_\n\n1\tdog" + "\t_" * 8 + "\n\n")
+    (corpus / "latin.txt").write_bytes("A caf\xe9 dog barks.".encode("latin-1"))
+    (tmp_path / "list").write_text(f"{corpus}\n{corpus}/missing.txt\n\n")
+    report = parsed(["@" + str(tmp_path / "list")], tmp_path / "out")
+    assert sorted(failure.partition(":")[0].rpartition("/")[2] for failure in report.failures) == [
+        "bad.gz", "bad.parquet", "bad.png", "missing.txt",
+    ]  # fmt: skip
+    assert (report.sentences, report.faults, report.repaired) == (6 * 3 + 1 + 1 + 1, 5, 1)
+    faults = [line for line in told(caplog) if line.startswith("left out")]
+    assert faults[0].startswith("left out: bad.conllu:1: 3 columns")
+    assert [fault.partition(": ")[2][:12] for fault in faults[1:]] == [
+        "bad.jsonl:2:", "bad.jsonl:3:", "bad.jsonl:4:", "bad.jsonl:5:",
+    ]  # fmt: skip
+    status = corpus_status(str(tmp_path / "out"))
+    assert (len(status.failures), status.faults, status.done) == (4, 5, 6)
+    assert any("bad.gz" in line for line in status.lines())
+    with pytest.raises(InputError, match="No such file"):
+        parsed(corpus / "missing.txt", tmp_path / "out")
+
+
+@pytest.mark.parametrize("stop", [0, 1, 4])
+def test_a_run_that_is_stopped_goes_on_to_the_same_bytes(corpus, tmp_path, stop, monkeypatch):
+    parsed(corpus, tmp_path / "whole", shard_size=30)
+    work, count = corpus_run.parse_shard, iter(range(stop))
+
+    def stopped(task):
+        if next(count, None) is None:
+            raise KeyboardInterrupt
+        return work(task)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(corpus_run, "parse_shard", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            parsed(corpus, tmp_path / "out", shard_size=30)
+    status = corpus_status(str(tmp_path / "out"))
+    assert (status.done, status.is_running) == (stop, False)
+    report = parsed(corpus, tmp_path / "out", shard_size=30)
+    assert (report.kept_shards, report.shards) == (stop, 9 - stop)
+    assert outputs(tmp_path / "out") == outputs(tmp_path / "whole")
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+def test_processes_give_the_same_bytes(corpus, tmp_path):
+    parsed(corpus, tmp_path / "one", shard_size=30)
+    report = parsed(corpus, tmp_path / "two", shard_size=30, n_jobs=2)
+    assert report.sentences == 18
+    assert outputs(tmp_path / "one") == outputs(tmp_path / "two")
+
+
+def test_a_cluster_gives_the_same_bytes_and_tells_of_workers_that_come(corpus, tmp_path, monkeypatch, caplog):
+    distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
+    caplog.set_level("INFO", "gramian")
+    monkeypatch.setattr("gramian.tasks.dask_pool._LOOK_AGAIN", 0.0)
+    parsed(corpus, tmp_path / "one", shard_size=30)
+    with distributed.LocalCluster(
+        1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as cluster:
+        count = corpus_run._Run._count
+
+        def more(run, made, place):
+            if run._report.shards == 1:
+                cluster.scale(2)
+                cluster.wait_for_workers(2)
+            count(run, made, place)
+
+        monkeypatch.setattr(corpus_run._Run, "_count", more)
+        inputs = find_inputs([str(corpus)])
+        out = str(tmp_path / "out")
+        where = {"scheduler": cluster.scheduler_address, "shard_size": 30}
+        assert parse_corpus(inputs, out, settings(), **where).shards == 9
+    assert outputs(out) == outputs(tmp_path / "one")
+    assert any("has come; there are now 2" in line for line in told(caplog))
+
+
+def test_a_process_loads_the_model_once(corpus, tmp_path, monkeypatch):
+    loaded = []
+    load = shard_work.load
+    monkeypatch.setattr(
+        shard_work, "load", lambda *given, **options: loaded.append(given) or load(*given, **options)
+    )
+    monkeypatch.setattr(shard_work, "_loaded", {})
+    assert parsed(corpus, tmp_path / "out", shard_size=30).shards == 9
+    assert len(loaded) == 1
+    assert parsed(corpus, tmp_path / "out", shard_size=30, options={"decoder": "viterbi"}).shards == 9
+    assert len(loaded) == 2
+
+
+def test_an_output_has_one_writer(corpus, tmp_path):
+    from gramian.pipelines.storage import LocalStorage
+
+    out = LocalStorage(str(tmp_path / "out"))
+    with out.locked():
+        with pytest.raises(OptionError, match="another process is writing it"):
+            parsed(corpus, tmp_path / "out")
+        parsed(corpus, tmp_path / "elsewhere")
+
+
+def test_a_file_that_changes_under_way_fails_and_is_done_by_the_next_run(tmp_path, monkeypatch):
+    file = tmp_path / "x.txt"
+    file.write_text("The dog barks.\n")
+    work = corpus_run.parse_shard
+
+    def changed(task):
+        file.write_text("A cat barks. The dog barks.\n")
+        return work(task)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(corpus_run, "parse_shard", changed)
+        assert "changed while it was parsed" in parsed(file, tmp_path / "out").failures[0]
+    assert parsed(file, tmp_path / "out").sentences == 2
+
+
+def test_a_worker_that_comes_late_harms_nothing(tmp_path):
+    """What it writes has a name of its own, and nobody takes it for an output."""
+    (tmp_path / "x.txt").write_text("The dog barks.\n")
+    parsed(tmp_path / "x.txt", tmp_path / "out")
+    whole = outputs(tmp_path / "out")
+    (tmp_path / "out/.partial").mkdir()
+    (tmp_path / "out/.partial/00000-late.jsonl").write_text("late")
+    assert corpus_status(str(tmp_path / "out")).sentences == 1
+    parsed(tmp_path / "x.txt", tmp_path / "out")
+    assert outputs(tmp_path / "out") == whole
+
+
+def test_the_formats_of_outputs_say_the_same(corpus, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="the extra 'corpora' is not installed")
+    for to in ("jsonl", "brackets.gz", "conllu.xz", "parquet", "jsonl.zst"):
+        parsed(corpus / "a.txt", tmp_path / to, to=to)
+    [*found] = records(tmp_path / "jsonl")
+    with gzip.open(tmp_path / "brackets.gz/a.txt/00000.mrg.gz", "rt") as file:
+        assert file.read().splitlines() == [one["tree"] for one in found]
+    rows = parquet.read_table(tmp_path / "parquet/a.txt/00000.parquet").to_pylist()
+    assert [{**row, "confidence": 0, "spans": 0} for row in rows] == [
+        {**one, "sent_id": None, "confidence": 0, "spans": 0} for one in found
+    ]
+    assert [span["label"] for span in rows[0]["spans"]] == [span["label"] for span in found[0]["spans"]]
+    sentences = list(read_conllu(tmp_path / "conllu.xz/a.txt/00000.conllu.xz"))
+    assert [list(sentence.words) for sentence in sentences] == [one["words"] for one in found]
+    assert [token.misc for token in sentences[1].tokens][:2] == [
+        "start_char=15|end_char=18",
+        "start_char=19|end_char=22",
+    ]
+    assert sentences[0].comments[:3] == (
+        "# newdoc id = a.txt",
+        "# sent_id = a.txt-0",
+        "# text = The dog barks.",
+    )
+    assert "# status = parsed" in sentences[2].comments
+    assert sentences[0].heads == (2, 3, 0, 3)
+    assert (tmp_path / "jsonl.zst/a.txt/00000.jsonl.zst").stat().st_size > 0
+    with pytest.raises(OptionError, match="to must be one of"):
+        parsed(corpus, tmp_path / "x", to="parquet.gz")
+
+
+def test_phrases_in_doubt_are_left_out(tmp_path):
+    (tmp_path / "x.txt").write_text("the dog saw barks the cat")
+    parsed(tmp_path / "x.txt", tmp_path / "out", min_confidence=1.0)
+    [record] = records(tmp_path / "out")
+    assert all(span["confidence"] in (0.0, 1.0) for span in record["spans"][:2])
+
+
+def test_corpora_in_object_stores(corpus, tmp_path):
+    fsspec = pytest.importorskip("fsspec", reason="the extra 'corpora' is not installed")
+    memory = fsspec.filesystem("memory")
+    for path in corpus.rglob("*.*"):
+        if path.is_file():
+            memory.pipe(f"/store/in/{path.relative_to(corpus)}", path.read_bytes())
+    parsed(corpus, tmp_path / "out", shard_size=30)
+    try:
+        for run in (0, 9):
+            report = parsed("memory://store/in", "memory://store/out", shard_size=30)
+            assert (report.kept_shards, report.sentences + report.kept_sentences) == (run, 18)
+        there = {name.removeprefix("/store/out/"): memory.cat(name) for name in memory.find("/store/out")}
+        assert {name: data for name, data in there.items() if not name.endswith(".json")} == outputs(
+            tmp_path / "out"
+        )
+        assert corpus_status("memory://store/out").done == 9
+        assert [one.name for one in find_inputs(["memory://store/in/deep/*.gz"])] == ["b.txt.gz"]
+        assert [one.name for one in find_inputs(["memory://store/in/a.txt"])] == ["a.txt"]
+        memory.pipe("/store/out/.run.lock", b"elsewhere 7")
+        with pytest.raises(OptionError, match=r"another process \(elsewhere 7\)"):
+            parsed("memory://store/in", "memory://store/out")
+        with pytest.raises(InputError, match="nothing is there"):
+            find_inputs(["memory://store/nowhere"])
+    finally:
+        memory.rm("/store", recursive=True)
+    parsed(f"file://{corpus}", f"file://{tmp_path}/again", shard_size=30)
+    assert outputs(tmp_path / "again") == outputs(tmp_path / "out")
+
+
+def test_the_names_of_inputs(corpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def names(*arguments, output=""):
+        return [one.name for one in find_inputs(arguments, output)]
+
+    assert names("corpus") == names("corpus/") == ["a.txt", "deep/b.txt.gz", "deep/c.txt.xz"]
+    assert names("corpus/*/*.gz") == ["deep/b.txt.gz"]
+    assert names("corpus/**/*.xz", "corpus/a.txt") == ["a.txt", "deep/c.txt.xz"]
+    assert names("corpus/a.txt", "corpus/a.txt") == ["a.txt"]
+    assert names("corpus", output="corpus/deep") == ["a.txt"]
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/a.txt").write_text("x")
+    assert names("other", "corpus/a.txt") == ["corpus/a.txt", "other/a.txt"]
+    with pytest.raises(InputError, match="no file is called so"):
+        names("corpus/*.none")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(OptionError, match="no file to parse"):
+        names("empty")

@@ -1,0 +1,87 @@
+"""Running text is cut into sentences where a reader would cut it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gramian.text.segmenter_training import learn_splitter
+from gramian.text.sentence_segmenter import SentenceSegmenter
+
+
+def parts(text: str, splitter: SentenceSegmenter | None = None) -> list[str]:
+    return [text[start:end] for start, end in (splitter or SentenceSegmenter()).split(text)]
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["I came.", "I saw.", "I conquered."],
+        ["Mr. J. Fox met Dr. Lee at 5 p.m. in St. Ives.", "They talked."],
+        ['"Stop!"', "The guard shouted."],
+        ["It rose by 3.5 to 4.25.", "Nobody cared..."],
+        ["What now?", "Go!", "(He left.)", "She stayed."],
+        ["Visit www.example.org.", "Write to a@b.org."],
+    ],
+)
+def test_sentences_of_a_line(sentences):
+    assert parts(" ".join(sentences)) == sentences
+
+
+def test_line_breaks_of_wrapped_text_end_nothing():
+    text = "This is a line that was broken because it\nhad grown too long for\nits page. A second sentence."
+    assert parts(text.replace("for\n", "for the very narrow\n")) == [
+        "This is a line that was broken because it\nhad grown too long for the very narrow\nits page.",
+        "A second sentence.",
+    ]
+
+
+def test_headings_items_and_empty_lines_end_sentences():
+    text = "A Title\nThe text begins here and it goes on for quite a while\n\nno capital here\n- one item\n- another item"
+    assert parts(text) == [
+        "A Title",
+        "The text begins here and it goes on for quite a while",
+        "no capital here",
+        "- one item",
+        "- another item",
+    ]
+
+
+def test_scripts_without_spaces():
+    assert parts("\u732b\u304c\u3044\u308b\u3002\u72ac\u3082\u3044\u308b\u3002") == [
+        "\u732b\u304c\u3044\u308b\u3002",
+        "\u72ac\u3082\u3044\u308b\u3002",
+    ]
+
+
+def test_lines_that_are_not_wrapped_end_sentences():
+    assert parts("the dog barks\nthe cat sleeps on the mat\nyes") == [
+        "the dog barks",
+        "the cat sleeps on the mat",
+        "yes",
+    ]
+    long = "the dog barks at the cat that sleeps on the mat"
+    assert parts(f"{long}\nthe cat\na dog\nyes") == [long, "the cat", "a dog", "yes"]
+
+
+def test_marks_alone_begin_no_sentence():
+    assert parts("He left . . . Then she came .") == ["He left . . .", "Then she came ."]
+
+
+@given(st.text(alphabet="aB .!?\n\"'()1-\u3002\t", max_size=60))
+def test_nothing_but_white_space_is_lost(text):
+    spans = SentenceSegmenter().split(text)
+    assert all(before.end <= after.start for before, after in pairwise(spans))
+    assert "".join("".join(text[start:end].split()) for start, end in spans) == "".join(text.split())
+
+
+def test_what_is_learnt_goes_beyond_rules():
+    document = ["we saw the cat", "The abbr. Cat slept", "the dog ran", "The abbr. Dog sat"] * 30
+    splitter = learn_splitter([document])
+    text = "we saw the dog The abbr. Cat ran"
+    assert parts(text, splitter) == ["we saw the dog", "The abbr. Cat ran"]
+    assert parts(text) != parts(text, splitter)
+    assert learn_splitter([["one sentence only"]]).scores is None

@@ -1,0 +1,88 @@
+"""A search by F1: candidates have not seen what they are scored on, and score the same as tasks and in this process."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from gramian.errors import InputError
+from gramian.learn.state_search import ClusterCache
+from gramian.tasks.task_runner import Outcome
+from gramian.training import Recipe, TrainingData
+from gramian.training import search_by_f1 as module
+from gramian.training.search_by_f1 import StateSearch, clustering, f1_score
+from gramian.trees import Tree
+
+RECIPE = Recipe(method="spectral-em", n_states=2, max_iter=1, allocation="all", random_state=3)
+
+
+def sentences(number: int) -> list[Tree]:
+    rng = np.random.default_rng(1)
+    nouns = ("(NP (PRP it))", "(NP (DT the) (NN cat))", "(NP (DT a) (NN dog))")
+    verbs = ("(VP (VBZ sleeps))", "(VP (VBZ sees) {})", "(VP (VBZ runs) (PP (IN to) {}))")
+    return [
+        Tree.parse(
+            f"(S {nouns[rng.integers(3)]} {verbs[rng.integers(3)].format(nouns[rng.integers(3)])} (. .))"
+        )
+        for _ in range(number)
+    ]
+
+
+@pytest.fixture
+def data():
+    trees = sentences(100)
+    trees[9::10] = [Tree.parse("(S (NP (NN news)) (VP (VBZ runs)) (. .))")] * 10
+    return TrainingData.read(trees, RECIPE)
+
+
+def test_a_tenth_is_held_out(data):
+    search = StateSearch(data, RECIPE)
+    assert [tree.words[0] for tree in search.judges] == ["news"] * 10
+    assert "news" not in search.cache.seen.bank.words
+    assert (search.learner.random_state, search.learner.allocation) == (3, "all")
+    assert [tree.words[0] for tree in StateSearch(data, RECIPE, most=3).judges] == ["news"] * 3
+    for states, largest in ((2, 4), (24, 32), (40, 40)):
+        assert StateSearch(data, Recipe(n_states=states)).largest == largest
+
+
+def test_tasks_and_threads_score_the_same(data, monkeypatch, tmp_path):
+    gold = sentences(120)[90:]
+    search = StateSearch(data, RECIPE, gold, largest=3)
+    asked = []
+
+    def run_tasks(function, tasks, *, shared, scheduler):
+        asked.extend(tasks)
+        copy = pickle.loads(pickle.dumps(shared))
+        assert copy == shared
+        return [Outcome(one, function(one, copy)) for one in tasks]
+
+    monkeypatch.setattr(module, "run_tasks", run_tasks)
+    here = search.run(budget=6, log=tmp_path / "log")
+    there = search.run(budget=6, scheduler="tcp://nowhere:1")
+    assert here == there
+    assert asked == [trial.assignment for trial in here.trials]
+    seen = search.cache.seen
+    cache = ClusterCache(search.learner, seen, largest=3)
+    assert f1_score(gold)(cache.grammar(here.n_states)) == here.score
+    assert search.score(asked[0]) == here.start_score
+    named = search.names(here)
+    assert seen.allocate(named).tolist() == list(here.n_states)
+    assert StateSearch(data, RECIPE, gold[:3], largest=3) != search
+
+
+def test_a_judge_without_trees(data):
+    with pytest.raises(InputError, match="no tree to score candidates on"):
+        StateSearch(data, RECIPE, [])
+
+
+def test_candidates_are_clustered_as_the_recipe_says():
+    """Every option of the recipe's learner that clustering has, those of words among them."""
+    made = clustering(
+        Recipe(method="spectral-em", rare_words=20, k_means_start="random", svd_rank=3, n_states=5)
+    )
+    assert (made.lexicon.rare, made.features.rare_words) == (19, 20)
+    assert (made.clustering.start, made.clustering.rank, made.n_states) == ("random", 3, 5)
+    moments = clustering(Recipe(method="spectral-moments", scaling=False))
+    assert (moments.features.templates, moments.features.scaling) == ("paper", False)
