@@ -1,21 +1,26 @@
-"""Modules that import torch, or Triton; where these are not installed, their examples are not looked for."""
+"""Modules that import torch, transformers or Triton: their examples are not collected where these are not installed."""
 
+import re
+from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
-collect_ignore = [
-    f"src/gramian/{module}.py"
-    for package, modules in {
-        "torch": (
-            "neural/net", "neural/net_trainer", "neural/span_layer", "neural/span_tree_crf", "neural/word_encoder",
-            "chart/gpu/batch_forest", "chart/gpu/batch_parser", "chart/gpu/dense_chart", "chart/gpu/grammar_tensors", "chart/gpu/net_labels",
-            "chart/gpu/pause", "chart/gpu/state_pass", "chart/gpu/torch_backend", "chart/gpu/tree_choice", "chart/gpu/word_rows",
-            "learn/device_inference", "parsing/batch_results", "parsing/device_parsing", "torch_device",
-        ),
-        "transformers": ("neural/word_encoder",),
-        "triton": (
-            "neural/span_tree_gpu", "chart/gpu/batch_forest_gpu", "chart/gpu/dense_chart_gpu", "chart/gpu/state_pass_gpu", "chart/gpu/tree_choice_gpu",
-        ),
-    }.items()
-    if find_spec(package) is None
-    for module in modules
-]  # fmt: skip
+SOURCE = Path(__file__).parent / "src" / "gramian"
+OPTIONAL = [package for package in ("torch", "transformers", "triton") if find_spec(package) is None]
+
+
+@cache
+def needs_missing_package(path: Path) -> bool:
+    """Whether a module, or a module of gramian that it imports at its top level, imports a package that is not installed."""
+    text = path.read_text(encoding="utf-8")
+    if re.search(rf"^(?:import|from) (?:{'|'.join(OPTIONAL)})\b", text, re.MULTILINE):
+        return True
+    imported = re.findall(r"^from gramian\.([\w.]+) import", text, re.MULTILINE)
+    return any(
+        needs_missing_package(module)
+        for module in (SOURCE / f"{name.replace('.', '/')}.py" for name in imported)
+        if module.is_file()
+    )
+
+
+collect_ignore = [str(path) for path in SOURCE.rglob("*.py") if OPTIONAL and needs_missing_package(path)]

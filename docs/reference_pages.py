@@ -14,9 +14,9 @@ TOPICS = {
         "Parsing", ("parsing", "chart"),
         ("gramian.parsing.model_store.load_model", "gramian.parsing.model_store.save_model", "gramian.interop.spacy.GramianComponent"),
     ),
-    "trees": ("Trees and treebanks", ("trees", "corpus"), ()),
+    "trees": ("Trees and treebanks", ("trees", "treebank"), ()),
     "learning": (
-        "Learning grammars", ("training", "learn", "features", "loglinear"),
+        "Learning grammars", ("api", "training", "learn", "experts"),
         ("gramian.learn.state_search.search_states", "gramian.tasks.task_runner.run_tasks"),
     ),
     "grammars": (
@@ -24,7 +24,7 @@ TOPICS = {
         ("gramian.grammar.describe.describe", "gramian.grammar.sample.TreeSampler"),
     ),
     "corpora": (
-        "Corpora and searches", ("corpora", "search"),
+        "Corpora and searches", ("pipelines", "search"),
         (
             "gramian.pipelines.corpus_run.parse_corpus", "gramian.pipelines.corpus_status.corpus_status",
             "gramian.pipelines.corpus_status.CorpusStatus", "gramian.search.pattern.parse_pattern", "gramian.search.tree_match.matches",

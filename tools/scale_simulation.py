@@ -4,8 +4,9 @@
 
 A discrete simulation (SimPy) of what gramian.pipelines does: one process that cuts files, gives out shards, and renames what comes back;
 workers that load the model once and then parse shard after shard, some slower than others, each failing now and then; and one file
-system that all share. Late shards are given out twice at the end, as :mod:`gramian.tasks.worker_pool` does. --sweep changes one parameter at
-a time. Prints one JSON object a run: hours, core hours, money, and where time is lost. Defaults that were measured name their command.
+system that all share. Late shards are given out twice at the end, as
+:mod:`gramian.tasks.worker_pool` does. --sweep changes one parameter at a time.
+Prints one JSON object a run: hours, core hours, money, and where time is lost. Defaults that were measured name their command.
 """
 
 from __future__ import annotations

@@ -20,6 +20,11 @@ Tensors: TypeAlias = dict[str, npt.NDArray[Any]]
 Record: TypeAlias = Any  # what JSON holds
 
 
+def stored_name(kind: type) -> str:
+    """Return the name of a class in model files: `STORED_AS` where the class was renamed after files had been written."""
+    return getattr(kind, "STORED_AS", kind.__name__)
+
+
 def encode(value: object, name: str, tensors: Tensors, half: bool = False) -> Record:
     """Put the arrays and strings of `value` into `tensors`, with `half` in 16 bits a real number; return the rest as JSON can hold it."""
     if is_dataclass(value):
@@ -27,7 +32,7 @@ def encode(value: object, name: str, tensors: Tensors, half: bool = False) -> Re
             field.name: encode(getattr(value, field.name), f"{name}/{field.name}", tensors, half)
             for field in fields(value)
         }
-        return {"class": type(value).__name__, "fields": record}
+        return {"class": stored_name(type(value)), "fields": record}
     if isinstance(value, np.ndarray):
         return _encode_array(value, name, tensors, half)
     if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
@@ -41,7 +46,7 @@ def encode(value: object, name: str, tensors: Tensors, half: bool = False) -> Re
 def decode(hint: Any, record: Record, name: str, tensors: Tensors) -> Any:
     """Return what `record` stands for: something of type `hint`."""
     if isinstance(record, dict) and "class" in record:
-        choices: dict[str, Any] = {choice.__name__: choice for choice in _choices(hint)}
+        choices: dict[str, Any] = {stored_name(choice): choice for choice in _choices(hint)}
         kind = choices[record["class"]]
         hints = _hints(kind)
         stored = record["fields"]

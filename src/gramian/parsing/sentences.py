@@ -10,20 +10,12 @@ from typing import NamedTuple, TypeAlias
 from gramian.chart.constraints import Constraints
 from gramian.errors import InputError
 from gramian.text.rule_tokenizer import Token, tokenise
+from gramian.text.sentence_segmenter import PlacedText
 from gramian.trees.tree import SPACE, unescape_word
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A sentence that begins somewhere in a longer text: places of its words count from the beginning of that."""
-
-    text: str
-    start: int
-
 
 TaggedToken: TypeAlias = tuple[str, str | Mapping[str, float]]
 Plain: TypeAlias = (
-    Placed | str | Sequence[str] | Sequence[Token] | Sequence[TaggedToken] | Sequence[str | TaggedToken]
+    PlacedText | str | Sequence[str] | Sequence[Token] | Sequence[TaggedToken] | Sequence[str | TaggedToken]
 )
 Given: TypeAlias = Sequence[Mapping[str, float] | None]
 """Of each word, the tags it is given with their probabilities."""
@@ -53,7 +45,7 @@ class ReadSentence(NamedTuple):
 def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[Token]] = tokenise) -> ReadSentence:
     """Read a sentence; `cut` is how text is cut into words. A token that is empty or has white space in it is an InputError."""
     first = 0
-    if isinstance(sentence, Placed):
+    if isinstance(sentence, PlacedText):
         first = sentence.start
         sentence = sentence.text
     if isinstance(sentence, str):

@@ -14,11 +14,12 @@ from gramian.errors import InputError
 from gramian.io.files import TextLines, decompressed
 from gramian.parsing.parser import Parser
 from gramian.parsing.sentence_forms import read_line, whole_lines
-from gramian.parsing.sentences import Placed, Sentence
+from gramian.parsing.sentences import Sentence
 from gramian.pipelines.inputs import Input
 from gramian.pipelines.parquet_rows import ParquetRows
 from gramian.pipelines.shard_plan import InputLayout, Shard
 from gramian.text.running_text import sentences_in
+from gramian.text.sentence_segmenter import PlacedText
 from gramian.trees.conllu import read_conllu
 
 Note = Callable[[InputError], None]
@@ -80,10 +81,10 @@ class ShardReader:
         if self._layout.form == "text":
             for placed in sentences_in(lines, self._parser.splitter):
                 at = start + placed.start
-                yield CorpusSentence(document, at, Placed(placed.text, at))
+                yield CorpusSentence(document, at, PlacedText(placed.text, at))
             return
         for number, text in enumerate(whole_lines(lines), line + 1):
-            sentence: Sentence = Placed(text, start)
+            sentence: Sentence = PlacedText(text, start)
             if self._layout.form != "lines":
                 try:
                     sentence = read_line(text, self._layout.form, self._parser, document, number)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gramian.parsing.sentences import Placed
-from gramian.text.sentence_segmenter import SentenceSegmenter
+from gramian.text.sentence_segmenter import PlacedText, SentenceSegmenter
 
 _MOST = 1 << 16  # characters of a paragraph that are held before its sentences are looked for
 
 
 def sentences_in(
     lines: Iterable[str], splitter: SentenceSegmenter, *, at_once: bool = False
-) -> Iterator[Placed]:
+) -> Iterator[PlacedText]:
     r"""Yield the sentences of a text, each with the place where it begins in the whole text.
 
     Parameters
@@ -52,6 +51,6 @@ def sentences_in(
     yield from _placed("".join(held), start, splitter)
 
 
-def _placed(text: str, start: int, splitter: SentenceSegmenter) -> Iterator[Placed]:
+def _placed(text: str, start: int, splitter: SentenceSegmenter) -> Iterator[PlacedText]:
     for span in splitter.split(text):
-        yield Placed(text[span.start : span.end], start + span.start)
+        yield PlacedText(text[span.start : span.end], start + span.start)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from gramian.text.feature_scores import FeatureScores
 
@@ -35,6 +35,14 @@ class Span(NamedTuple):
 
     start: int
     end: int
+
+
+@dataclass(frozen=True)
+class PlacedText:
+    """A sentence inside a longer text: `start` is the offset of its first character in the whole text."""
+
+    text: str
+    start: int
 
 
 class Gap(NamedTuple):
@@ -63,6 +71,8 @@ class SentenceSegmenter:
     >>> [text[start:end] for start, end in SentenceSegmenter().split(text)]
     ['I came.', 'I saw Mr. Fox!', 'Did you?']
     """
+
+    STORED_AS: ClassVar[str] = "SentenceSplitter"
 
     scores: FeatureScores | None = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from gramian.errors import OptionError
 from gramian.text.sentence_segmenter import SentenceSegmenter
@@ -25,6 +26,8 @@ class TextProcessor:
     cutter : Tokenizer, optional
         How words are cut; without it as the model's ``tokens`` say.
     """
+
+    STORED_AS: ClassVar[str] = "TextHabits"
 
     language: str | None = None
     splitter: SentenceSegmenter = field(default_factory=SentenceSegmenter)

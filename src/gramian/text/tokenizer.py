@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import ClassVar
 
 from gramian.errors import OptionError
 from gramian.io.bounded_cache import BoundedCache
@@ -57,6 +58,8 @@ class Tokenizer:
     ["l'", 'hiver']
     """
 
+    STORED_AS: ClassVar[str] = "WordCutter"
+
     scores: FeatureScores
     tails: tuple[str, ...] = ()
     dense: bool = False
@@ -76,7 +79,7 @@ class Tokenizer:
             raise OptionError(f"mark must stand in words, got {self.mark!r}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), tuple(getattr(self, name) for name in self.__dataclass_fields__)
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def cut(self, text: str) -> list[Token]:
         """Return the words of a sentence, each with its place; words that stand in one contraction have the same place."""

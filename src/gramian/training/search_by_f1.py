@@ -30,7 +30,7 @@ _MOST_STATES = 32  # of a label: whole rule tensors grow with their cube
 
 
 def f1_score(gold: Sequence[Tree], parameters: Parameters = COLLINS) -> Callable[[LPCFG], float]:
-    """Return a score for :func:`gramian.learn.state_search.search_states`: the labelled F1 of a grammar's trees, gold's tags put in first."""
+    """Return a score for :func:`gramian.learn.state_search.search_states`: the labelled F1 of trees under gold tags."""
     scorer = GoldBrackets(gold, parameters)
     sentences = [list(tree.words) for tree in gold]
 

@@ -171,7 +171,7 @@ def with_path(folder):
 
 def test_workers_end_when_their_master_is_killed(tmp_path):
     code = (
-        "import sys; from pathlib import Path; from test_parallel import rests; from gramian.tasks.task_runner import run_tasks\n"
+        "import sys; from pathlib import Path; from test_task_runner import rests; from gramian.tasks.task_runner import run_tasks\n"
         "run_tasks(rests, [{'folder': sys.argv[1], 'n': n} for n in range(2)], n_jobs=2)"
     )
     environment = with_path(Path(__file__).parent)

@@ -238,7 +238,7 @@ def test_the_best_trees_share_the_weight(tmp_path):
 
 def test_rounds_teach_again(text, monkeypatch):
     taught = []
-    usual = parallel.run_tasks
+    usual = task_runner.run_tasks
 
     def run_tasks(function, tasks, **others):
         taught.extend(task for task in tasks if isinstance(task, teacher.ShardTask))
