@@ -22,6 +22,7 @@ from gramian.treebank.productions import Productions
 from gramian.treebank.tagged import TaggedWords
 from gramian.treebank.vocab import suffix_chain, word_features
 from gramian.trees.labels import split_chain, unescape_label
+from gramian.trees.scheme import language_of_labels
 
 LexiconName: TypeAlias = Literal["auto", "suffix", "tag", "pos"]
 Doubles = npt.NDArray[np.float64]
@@ -30,11 +31,6 @@ Integers = npt.NDArray[np.int64]
 _OPEN_WORD = 100  # words seen up to so often may have tags they were not seen with
 _LEAST = 1e-3  # ... if their form makes the tag at least so probable
 _FURTHER = 0.2  # the most that tagged text adds to the counts of more frequent words, as a share of these
-
-
-def is_penn_english(symbols: Sequence[str]) -> bool:
-    """Tell whether symbols are the labels and tags of the Penn Treebank."""
-    return {"NP", "VP", "PP", "NN", "IN", "DT", "VBZ"} <= set(symbols)
 
 
 @options
@@ -82,7 +78,7 @@ class LexiconOptions:
         return (
             options
             if options.suffixes is not None
-            else replace(options, suffixes=is_penn_english(bank.symbols))
+            else replace(options, suffixes=language_of_labels(bank.symbols) is not None)
         )
 
 

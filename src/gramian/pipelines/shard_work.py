@@ -7,7 +7,9 @@ wakes later, harms nothing. A parser is loaded once in every process.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 import socket
 from collections import Counter
 from contextlib import closing
@@ -19,7 +21,8 @@ from typing import Any
 
 from gramian.chart.forest import Pruning
 from gramian.errors import InputError
-from gramian.io.files import is_no_room
+from gramian.io.output import is_no_room
+from gramian.io.schema import parse_json
 from gramian.parsing.installed_models import model_path
 from gramian.parsing.model_store import default_model_path
 from gramian.parsing.parser import Parser, load
@@ -29,9 +32,10 @@ from gramian.pipelines.shard_plan import InputLayout, Shard
 from gramian.pipelines.shard_reading import ShardReader
 from gramian.pipelines.shard_writing import HashedFile, ShardWriter, ending
 from gramian.pipelines.storage import storage_at
-from gramian.trees import HeadRules
+from gramian.trees import HeadRules, annotation_scheme
 
 PARTIAL = ".partial"
+PARTIAL_NAME = re.compile(r"[0-9]{5,}-[0-9a-f]{16}\.[a-z.]+")
 _MOST_FAULTS = 20  # of a shard that are told one by one
 _LOOKED_AT = 20  # sentences from which is told whether the model knows the language
 
@@ -58,7 +62,8 @@ class Settings:
             for name, value in asdict(self).items()
             if name not in ("model", "model_sha256", "options")
         }
-        return {**told, **self.options}
+        options: dict[str, Any] = parse_json(json.dumps({**told, **self.options}))
+        return options
 
 
 @dataclass(frozen=True)
@@ -104,9 +109,11 @@ def _parser(settings: Settings) -> tuple[Parser, HeadRules]:
                     hint="the same version of gramian everywhere, or a model file that all machines see",
                 )
             parser = load(path, pruning=settings.pruning, **settings.options)
-            preset = parser.model.preset or "penn"
-            auto = settings.head_rules == "auto"
-            rules = HeadRules.of_preset(preset) if auto else HeadRules.named(settings.head_rules)
+            if settings.head_rules == "auto":
+                scheme = annotation_scheme(parser.model.preset)
+                rules = HeadRules.of_scheme(scheme, parser.model.language)
+            else:
+                rules = HeadRules.named(settings.head_rules)
             _loaded.clear()  # a process works for one command at a time
             _loaded[key] = parser, rules
         return _loaded[key]
