@@ -43,7 +43,11 @@ COMMANDS = {
 def user_time(*arguments: str, folder: str | None = None, **settings: str) -> float:
     """Run Python in a process of its own; return its user CPU time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    environment = {**os.environ, **settings}
+    environment = {
+        **os.environ,
+        "PYTHONDONTWRITEBYTECODE": "",
+        **settings,
+    }  # gramian's files are compiled once
     command = [sys.executable, *arguments]
     subprocess.run(
         command, input=SENTENCE, cwd=folder, stdout=subprocess.DEVNULL, text=True, check=True, env=environment
