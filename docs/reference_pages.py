@@ -21,14 +21,14 @@ TOPICS = {
     ),
     "grammars": (
         "Grammars", ("grammar",),
-        ("gramian.grammar.describe.describe", "gramian.grammar.sample.TreeSampler"),
+        ("gramian.grammar.describe.describe", "gramian.grammar.tree_sampling.TreeSampler"),
     ),
     "corpora": (
         "Corpora and searches", ("pipelines", "search"),
         (
             "gramian.pipelines.corpus_run.parse_corpus", "gramian.pipelines.corpus_status.corpus_status",
             "gramian.pipelines.corpus_status.CorpusStatus", "gramian.search.pattern.parse_pattern", "gramian.search.tree_match.matches",
-            "gramian.search.tree_search.Found", "gramian.search.tree_search.count",
+            "gramian.search.tree_search.PatternMatch", "gramian.search.tree_search.count",
         ),
     ),
     "scores": ("Scores", ("evaluate",), ()),

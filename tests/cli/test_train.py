@@ -265,7 +265,10 @@ def test_bad_trees(train, tmp_path, content, message):
             "--noise goes with --models 2",
         ),
         (("trees.mrg", "-o", "m", "--budget", "3"), "--budget goes with --search"),
-        (("trees.mrg", "-o", "m", "--method", "magic"), "'magic' is not one of"),
+        (
+            ("trees.mrg", "-o", "m", "--method", "magic"),
+            "Invalid value for '--method': 'magic' is not one of",
+        ),
         (("trees.mrg", "-o", "m", "--states", "-3"), "Invalid value for '--states'"),
         (("trees.mrg",), "Missing option"),
     ],

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.chart import decode_kernels as kernels
-from gramian.chart.decode_kernels import Scores
+from gramian.chart.decode_kernels import ItemScores
 from gramian.chart.derivations import viterbi
 from gramian.chart.forest import Forest
 from gramian.chart.readout import Decoded
@@ -50,13 +50,15 @@ def decode(
     return best_tree(forest, scores(forest, decoder, recall_penalty=recall_penalty))
 
 
-def scores(forest: Forest, decoder: str = "max-recall", *, recall_penalty: float = RECALL_PENALTY) -> Scores:
+def scores(
+    forest: Forest, decoder: str = "max-recall", *, recall_penalty: float = RECALL_PENALTY
+) -> ItemScores:
     """Return what a decoder adds up; see :func:`decode`."""
     if decoder == "max-recall":
         votes = kernels.Votes(forest.label_posterior[None], _ALONE)
         items = np.array([0, len(forest.item_symbol)]), forest.item_symbol, forest.item_cell
         edges = forest.root_posterior, forest.edge_posterior
-        found: Scores = kernels.recall_scores(
+        found: ItemScores = kernels.recall_scores(
             float(recall_penalty), *items, *edges, forest.labels.arrays, votes
         )
         return found
@@ -69,26 +71,26 @@ def scores(forest: Forest, decoder: str = "max-recall", *, recall_penalty: float
 def posterior_scores(
     decoder: str, is_tag: npt.NDArray[np.bool_], edge_first: npt.NDArray[np.int32], items: Floats, edges: Floats,
     roots: Floats,
-) -> Scores:  # fmt: skip
+) -> ItemScores:  # fmt: skip
     """Return what a decoder adds up that looks at the posteriors of items, edges and roots alone, be it of one sentence or of several."""
     item, edge, root = np.abs(items), np.abs(edges), np.abs(roots)
     if decoder == "max-marginal-sum":
         edge, root = (np.where(x > 0, np.float32(0), np.float32(-np.inf)) for x in (edge, root))
-        return Scores(item, edge, root)
+        return ItemScores(item, edge, root)
     none = np.zeros_like(item)
     if decoder == "max-rule-sum":
         edge, root = (np.where(x > 0, x, np.float32(-np.inf)) for x in (edge, root))
-        return Scores(np.where(is_tag, item, none), edge, root)
+        return ItemScores(np.where(is_tag, item, none), edge, root)
     with np.errstate(divide="ignore", invalid="ignore"):
         item, edge, root = np.log(item), np.log(edge), np.log(root)
         if decoder == "max-rule-product":
-            return Scores(np.where(is_tag, item, none), edge, root)
+            return ItemScores(np.where(is_tag, item, none), edge, root)
         if decoder == "variational":
-            return Scores(none, edge - np.repeat(item, np.diff(edge_first)), root)
+            return ItemScores(none, edge - np.repeat(item, np.diff(edge_first)), root)
     raise OptionError(f"decoder must be one of {', '.join(DECODERS)}, got {decoder!r}")
 
 
-def best_tree(forest: Forest, scores: Scores) -> Decoded | None:
+def best_tree(forest: Forest, scores: ItemScores) -> Decoded | None:
     """Return the tree with the highest sum of scores, or None if all are -inf."""
     _, choice, root, score = best_below(forest, scores)
     if root < 0:
@@ -98,7 +100,7 @@ def best_tree(forest: Forest, scores: Scores) -> Decoded | None:
 
 
 def best_below(
-    forest: Forest, scores: Scores
+    forest: Forest, scores: ItemScores
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32], int, float]:
     """Return of each item the best sum of itself and what is below, its edge there or -1; the best root or -1, and its sum."""
     found: tuple[npt.NDArray[np.float64], npt.NDArray[np.int32], int, float] = kernels.best_tree(

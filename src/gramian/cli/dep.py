@@ -219,7 +219,7 @@ def draw(
     from gramian.automata.export import to_dot
     from gramian.dependency.dependency_parser import DependencyParser
     from gramian.dependency.modifiers import head_sequences, projective
-    from gramian.dependency.shag import LEFT, RIGHT
+    from gramian.dependency.split_head_automata import LEFT, RIGHT
     from gramian.io.output import writing
 
     parser = DependencyParser.load(model)

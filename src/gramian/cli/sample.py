@@ -21,7 +21,7 @@ def sample(
     quiet: bool = QUIET,
 ) -> None:
     """Draw trees at random from the distribution of a grammar, one a line."""
-    from gramian.grammar.sample import TreeSampler
+    from gramian.grammar.tree_sampling import TreeSampler
     from gramian.io.output import writing
     from gramian.parsing.model_store import load_model
 

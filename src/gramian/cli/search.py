@@ -14,7 +14,7 @@ from gramian.cli.options import QUIET
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
-    from gramian.search.tree_search import Found
+    from gramian.search.tree_search import PatternMatch
 
 _MOST_FAULTS = 10
 
@@ -71,7 +71,7 @@ def search(
         say(f"{counted(seen.matches, 'node')} in {seen.hits:,} of {counted(seen.trees, 'tree')}")
 
 
-def _print(found: Iterator[Found], whole: bool, as_json: bool) -> None:
+def _print(found: Iterator[PatternMatch], whole: bool, as_json: bool) -> None:
     before = None
     for one in found:
         if as_json:

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gramian.dependency.shag import LEFT, RIGHT, SHAG, Array, Symbols
+from gramian.dependency.split_head_automata import LEFT, RIGHT, SHAG, Array, Symbols
 
 Span = tuple[int, int, int]  # direction, first position, last position
 
 
-class Charts(NamedTuple):
+class ArcMarginals(NamedTuple):
     """The partition Z, and the share of Z in trees with the arc ``[head, modifier]``."""
 
     partition: float
@@ -82,7 +82,7 @@ class _Inside:
 
 def charts(
     grammar: SHAG, sentence: Symbols, weights: Array | None = None, *, single_root: bool = True
-) -> Charts:
+) -> ArcMarginals:
     """Compute Z and the marginals of all arcs; parameters as of :func:`gramian.dependency.half_constituents.marginals`."""
     inside = _Inside(grammar, sentence, weights, single_root)
     triangles, trapezoids, last = inside.triangles, inside.trapezoids, inside.last
@@ -126,7 +126,7 @@ def charts(
     for (direction, i, j), vector in trapezoids.items():
         head, modifier = (i, j) if direction == RIGHT else (j, i)
         marginals[head, modifier] = vector @ outer_trapezoids[direction, i, j] / inside.partition
-    return Charts(inside.partition, marginals)
+    return ArcMarginals(inside.partition, marginals)
 
 
 def viterbi(

@@ -23,7 +23,7 @@ from gramian.learn.learner import Learner, Maximisation
 from gramian.learn.lexicon_counts import LexiconChoice
 from gramian.learn.observations import Columns, Observations
 from gramian.learn.smoothing import Smoothing
-from gramian.learn.states import Allocation, States
+from gramian.learn.state_allocation import Allocation, States
 from gramian.learn.svd import CrossSVD, cross_svd
 from gramian.learn.tables import LatentTables, Layout
 from gramian.progress import tell_progress
@@ -80,7 +80,7 @@ class SpectralClustering(Learner):
     n_states : int or mapping of str to int
         The most states a symbol gets; or the number of each, by name.
     allocation, growth : str, float
-        How states are shared out; see :func:`gramian.learn.states.allocate_states`.
+        How states are shared out; see :func:`gramian.learn.state_allocation.allocate_states`.
     features : Features
         Which features nodes have; see :class:`gramian.treebank.Features`.
     clustering : Clustering

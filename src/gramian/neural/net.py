@@ -133,7 +133,7 @@ class Sentences:
         return batch._replace(sentences=tuple(chosen[place].forms for place in order))
 
 
-class Scores(NamedTuple):
+class NetScores(NamedTuple):
     """What a net says about a batch.
 
     Attributes
@@ -210,7 +210,7 @@ class SpanNet(nn.Module):  # type: ignore[misc]
             nn.init.normal_(table.weight, std=table.weight.shape[1] ** -0.5)
             nn.init.zeros_(table.weight[PADDING])
 
-    def forward(self, batch: Batch) -> Scores:
+    def forward(self, batch: Batch) -> NetScores:
         """Score all spans and tags of a batch."""
         learning = self.learning
         inputs = self._inputs(batch)
@@ -223,7 +223,7 @@ class SpanNet(nn.Module):  # type: ignore[misc]
         left, right = self.left(posts), self.right(posts)
         spans = span_layer(left, right, self.norm, learning.hidden_dropout if self.training else 0.0)
         tags = self.tag_hidden(inputs[:, 1:-1]).relu()
-        return Scores(self.label(spans), self.tag(dropout(tags, learning.hidden_dropout, self.training)))
+        return NetScores(self.label(spans), self.tag(dropout(tags, learning.hidden_dropout, self.training)))
 
     def _inputs(self, batch: Batch) -> torch.Tensor:
         """Return the vectors of words, learnt and fixed, and of their characters, side by side."""
@@ -270,14 +270,14 @@ class SpanNet(nn.Module):  # type: ignore[misc]
         total = log_partition(_any_label(spans), batch.lengths.to(spans.device)).sum()
         return total - spans[row, place, chain].sum()
 
-    def posteriors(self, batch: Batch, temperature: float = 1.0) -> Scores:
+    def posteriors(self, batch: Batch, temperature: float = 1.0) -> NetScores:
         """Return the probability of each chain over each span, and of each tag."""
         scores = self(batch)
         with torch.enable_grad():
             spans = (scores.spans / temperature).detach().requires_grad_()
             total = log_partition(_any_label(spans), batch.lengths.to(spans.device)).sum()
             (marginals,) = torch.autograd.grad(total, spans)
-        return Scores(marginals, torch.softmax(scores.tags / temperature, -1))
+        return NetScores(marginals, torch.softmax(scores.tags / temperature, -1))
 
 
 def _any_label(spans: torch.Tensor) -> torch.Tensor:

@@ -33,7 +33,7 @@ from gramian.parsing.limits import Limits
 from gramian.parsing.result import ParseResult, Reranker, read_result
 from gramian.parsing.sentences import Constrained, ReadSentence, Sentence, read_sentence
 from gramian.parsing.words import WordTable
-from gramian.text.rule_tokenizer import Token
+from gramian.text.rule_tokenizer import TextToken
 from gramian.torch_device import find_device
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _PADDING = 1.15  # how much longer than the shortest the longest sentence of a b
 Read: TypeAlias = tuple[Request, ReadSentence]
 Item: TypeAlias = ReadSentence | Read
 """A sentence of which nothing special is wanted, or one with what is wanted of it."""
-Cut: TypeAlias = Callable[[str], Sequence[Token]]
+Cut: TypeAlias = Callable[[str], Sequence[TextToken]]
 Ask: TypeAlias = Callable[[ReadSentence, Constraints | None], Request]
 
 

@@ -155,6 +155,9 @@ class Parser:
 
             self._on_device = on_device(self, chart, experts, self._attempts, reranker, device)
 
+    def __repr__(self) -> str:
+        return f"<Parser: {self.model!r}>"
+
     def parse(
         self,
         sentence: Sentence,

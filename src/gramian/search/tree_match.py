@@ -14,7 +14,7 @@ from gramian.search.pattern import AllOf, Formula, NodePattern, Relation
 from gramian.trees import Tree
 
 
-class NodeView:
+class TreeNodes:
     """The nodes of a tree in order, parents before children, words below their tags; each known by its number."""
 
     def __init__(self, tree: Tree) -> None:
@@ -134,7 +134,7 @@ def matches(pattern: NodePattern, tree: Tree) -> list[Match]:
     """
     if tree.is_empty:
         return []
-    view = NodeView(tree)
+    view = TreeNodes(tree)
     found = []
     for number in range(len(view.labels)):
         bound = next(_bindings(pattern, number, view, {}), None)
@@ -144,12 +144,12 @@ def matches(pattern: NodePattern, tree: Tree) -> list[Match]:
     return found
 
 
-def _place(view: NodeView, number: int) -> tuple[Tree, int, int]:
+def _place(view: TreeNodes, number: int) -> tuple[Tree, int, int]:
     return view.trees[number], view.starts[number], view.ends[number]
 
 
 def _bindings(
-    pattern: NodePattern, number: int, view: NodeView, bound: dict[str, int]
+    pattern: NodePattern, number: int, view: TreeNodes, bound: dict[str, int]
 ) -> Iterator[dict[str, int]]:
     """Yield what names stand for in each way in which a pattern fits a node, given what some stand for already."""
     test = pattern.test
@@ -164,7 +164,7 @@ def _bindings(
     yield from _ways(pattern.formula, number, view, bound)
 
 
-def _ways(formula: Formula, number: int, view: NodeView, bound: dict[str, int]) -> Iterator[dict[str, int]]:
+def _ways(formula: Formula, number: int, view: TreeNodes, bound: dict[str, int]) -> Iterator[dict[str, int]]:
     """Yield what names stand for in each way in which a formula holds of a node."""
     if isinstance(formula, Relation):
         targets = dict.fromkeys(view.related(number, formula.kind, formula.place))
@@ -184,7 +184,7 @@ def _ways(formula: Formula, number: int, view: NodeView, bound: dict[str, int]) 
 
 
 def _all_ways(
-    parts: tuple[Formula, ...], number: int, view: NodeView, bound: dict[str, int]
+    parts: tuple[Formula, ...], number: int, view: TreeNodes, bound: dict[str, int]
 ) -> Iterator[dict[str, int]]:
     if not parts:
         yield bound

@@ -20,7 +20,7 @@ _UNSAFE = set('"\\()')  # characters that may be written in another way
 
 
 @dataclass(frozen=True)
-class Found:
+class PatternMatch:
     """A node that a pattern fits, and where it is.
 
     Attributes
@@ -71,7 +71,7 @@ class SearchCount:
 
 def search_trees(
     source: str, pattern: str, *, n_jobs: int = 1, tally: SearchCount | None = None
-) -> Iterator[Found]:
+) -> Iterator[PatternMatch]:
     """Yield the nodes of all trees of a source that a pattern fits.
 
     Parameters
@@ -109,14 +109,14 @@ def count(source: str, pattern: str, *, n_jobs: int = 1) -> SearchCount:
 
 def _searched(
     source: str, pattern: str, n_jobs: int, tally: SearchCount, counted_only: bool
-) -> Iterator[Found]:
+) -> Iterator[PatternMatch]:
     parse_pattern(pattern)  # what cannot be read is told before anything is opened
     tasks = [_SearchTask(place, file, pattern, counted_only) for place, file in enumerate(tree_files(source))]
     if n_jobs == 1 or len(tasks) == 1:
         for task in tasks:
             yield from task.found(tally)
         return
-    waiting: dict[int, list[Found]] = {}
+    waiting: dict[int, list[PatternMatch]] = {}
     place = 0
     for outcome in stream_tasks(_search_file, tasks, n_jobs=n_jobs):
         if outcome.error:
@@ -129,7 +129,7 @@ def _searched(
             place += 1
 
 
-def _search_file(task: _SearchTask) -> tuple[list[Found], SearchCount]:
+def _search_file(task: _SearchTask) -> tuple[list[PatternMatch], SearchCount]:
     tally = SearchCount()
     return list(task.found(tally)), tally
 
@@ -141,7 +141,7 @@ class _SearchTask:
     pattern: str
     counted_only: bool
 
-    def found(self, tally: SearchCount) -> Iterator[Found]:
+    def found(self, tally: SearchCount) -> Iterator[PatternMatch]:
         """Yield what is found in one file."""
         pattern = parse_pattern(self.pattern)
         exact = not has_backreference(pattern)
@@ -186,10 +186,12 @@ def _counted(
     return batch, counts.tolist()
 
 
-def _found(stored: StoredTree, match: Match) -> Found:
+def _found(stored: StoredTree, match: Match) -> PatternMatch:
     document, sentence = stored.place()
     captures = {name: str(tree) for name, (tree, _, _) in match.captures.items()}
-    return Found(document, sentence, stored.text.strip(), str(match.tree), match.start, match.end, captures)
+    return PatternMatch(
+        document, sentence, stored.text.strip(), str(match.tree), match.start, match.end, captures
+    )
 
 
 def words_of(brackets: str) -> str:

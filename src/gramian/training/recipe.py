@@ -34,7 +34,7 @@ from gramian.training.option_rules import (
 
 if TYPE_CHECKING:
     from gramian.grammar import LPCFG
-    from gramian.learn.states import States
+    from gramian.learn.state_allocation import States
 
 
 @dataclass(frozen=True, kw_only=True)
