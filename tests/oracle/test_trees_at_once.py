@@ -66,7 +66,7 @@ def compare(chart: ChartParser, sentences: list[list[WordScores]], pruning: Prun
                 continue
             assert result is not None
             assert result.tree == to_tree(forest, best, own)
-            assert result.log_prob == pytest.approx(forest.log_ratio, rel=1e-6)
+            assert result.log_prob_words == pytest.approx(forest.log_ratio, rel=1e-6)
             expected = np.minimum(confidences(forest, best), 1)
             np.testing.assert_allclose(result.confidences, expected, rtol=1e-4, atol=1e-6)
 
