@@ -170,7 +170,7 @@ def lightened(model: Model, dev: str) -> Model:
 def describe(code: str, package: Path) -> None:
     """Write what a package has beside its model."""
     from gramian import __version__
-    from gramian.io.files import writing
+    from gramian.io.output import writing
 
     options = ", ".join(f"{name} {value}" for name, value in LANGUAGES[code].options.items())
     told = f" ({options})" if options else ""

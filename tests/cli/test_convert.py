@@ -139,7 +139,7 @@ def test_nothing_is_half_written(convert, tmp_path):
     assert (code, out) == (2, "")
     assert (tmp_path / "out.mrg").read_text() == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["input", "out.mrg"]
-    assert convert("(A a)", "normalised", "-o", "out.mrg")[0] == 0
+    assert convert("(A a)", "normalised", "-o", "out.mrg", "--force")[0] == 0
     assert (tmp_path / "out.mrg").read_text() == "(A a)\n"
 
 

@@ -12,6 +12,7 @@ from tiny_grammar import FIXTURES
 from typer.testing import CliRunner
 
 from gramian.cli import app, main
+from gramian.io.lock import locked
 
 MODEL = str(FIXTURES / "version-1.grammar")
 
@@ -129,24 +130,43 @@ def test_what_is_no_plain_file_is_written_to_and_not_replaced(monkeypatch):
     assert Path("/dev/null").is_char_device()
 
 
-@pytest.mark.parametrize(
-    "command",
-    [("compress", "none.grammar"), ("wfa", "train", "none.txt"), ("dep", "train", "none.conllu")],
-    ids=" ".join,
-)
-def test_a_file_that_exists_is_replaced_only_by_force(command, tmp_path, monkeypatch, capsys):
+REPLACING = [
+    ("compress", "none.grammar"),
+    ("wfa", "train", "none.txt"),
+    ("dep", "train", "none.conllu"),
+    ("sample", "-m", "none.grammar"),
+    ("convert", "none.mrg", "--to", "tokens"),
+    ("parse", "none.txt", "-m", "none.grammar"),
+    ("wfa", "draw", "none.wfa"),
+    ("dep", "parse", "none.conllu", "-m", "none.dep"),
+    ("dep", "draw", "NN", "left", "-m", "none.dep"),
+    ("train", "trees.mrg", "--method", "pcfg"),
+]
+
+
+@pytest.mark.parametrize("order", ["--force first", "--force last"])
+@pytest.mark.parametrize("command", REPLACING, ids=" ".join)
+def test_a_file_that_exists_is_replaced_only_by_force(command, order, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "out").write_text("dear")
+    (tmp_path / "trees.mrg").write_text("(S (NP (NNS dogs)) (VP (VBP bark)))\n")
     told = []
     for force in ((), ("--force",)):
-        monkeypatch.setattr(sys, "argv", ["gramian", *command, "-o", "out", *force])
+        first, last = (force, ()) if order == "--force first" else ((), force)
+        monkeypatch.setattr(sys, "argv", ["gramian", *command, *first, "-o", "out", *last])
         with pytest.raises(SystemExit) as stop:
             main()
-        assert stop.value.code == 2
-        told.append(capsys.readouterr().err)
-    assert told[0] == "gramian: out: this file exists and would be replaced; try: another name, or --force\n"
-    assert told[1].startswith("gramian: none")  # it goes on, to the input that is not there
-    assert (tmp_path / "out").read_text() == "dear"
+        told.append((stop.value.code, capsys.readouterr().err))
+        if not force:
+            assert (tmp_path / "out").read_text() == "dear"
+    refusal = "gramian: out: this file exists and would be replaced; try: another name, or --force\n"
+    assert told[0][0] == 2
+    assert told[0][1].endswith(refusal)
+    if command[0] == "train":
+        assert told[1][0] == 0
+    else:
+        assert told[1][1].startswith("gramian: none")  # it goes on, to the input that is not there
+        assert (tmp_path / "out").read_text() == "dear"
 
 
 @pytest.mark.parametrize(
@@ -155,6 +175,7 @@ def test_a_file_that_exists_is_replaced_only_by_force(command, tmp_path, monkeyp
         ("parse", "text", "-m", MODEL),
         ("wfa", "train", "text"),
         ("dep", "train", "text"),
+        ("compress", MODEL),
         ("train", "trees", "--method", "pcfg"),
     ],
     ids=lambda command: " ".join(command[:2]),
@@ -163,14 +184,13 @@ def test_two_on_one_output(command, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text").write_text("a b\n")
     (tmp_path / "trees").write_text("(S (NP (NNS dogs)) (VP (VBP bark)))\n")
-    (tmp_path / ".out.lock").write_text("another-machine 12 34")
-    monkeypatch.setattr(sys, "argv", ["gramian", *command, "-o", "out", "-q"])
-    with pytest.raises(SystemExit) as stop:
+    monkeypatch.setattr(
+        sys, "argv", ["gramian", *command, "-o", "out", "-q"][: None if command[0] != "compress" else -1]
+    )
+    with locked("out"), pytest.raises(SystemExit) as stop:
         main()
     assert stop.value.code == 2
-    assert capsys.readouterr().err.startswith(
-        "gramian: out: another process is writing it; try: another name"
-    )
+    assert capsys.readouterr().err.startswith("gramian: out: another process is writing it (")
     assert not (tmp_path / "out").exists()
 
 

@@ -54,6 +54,7 @@ def test_a_corpus_that_is_killed_refused_and_finished(corpus, tmp_path, parse):
     command = [corpus, "-m", MODEL, "-o", f"{out}/", "--shard-size", "3"]
     running = subprocess.Popen([*COMMAND, *map(str, command), "--jobs", "2"], stderr=subprocess.DEVNULL)
     while len(list(out.glob("*/*.manifest.json"))) < 2:
+        assert running.poll() is None
         time.sleep(0.01)
     running.send_signal(signal.SIGSTOP)
     refused, status = parse(*command), parse("--status", out)

@@ -91,7 +91,7 @@ def test_draw(run: Run, model: Path, numbered: Path, tmp_path: Path) -> None:
     assert run("draw", model, "--format", "dot", "--clusters", "2", "--strings", numbered)[1].startswith(
         "digraph"
     )
-    assert run("draw", model, "--format", "openfst", "-o", target)[0] == 0
+    assert run("draw", model, "--format", "openfst", "-o", target, "--force")[0] == 0
     assert (tmp_path / "picture.symbols").read_text().startswith("<eps> 0")
 
 

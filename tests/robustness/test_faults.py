@@ -19,7 +19,7 @@ import pytest
 from tiny_grammar import FIXTURES
 
 from gramian.errors import InputError
-from gramian.io.files import is_written_through, writing
+from gramian.io.output import is_written_through, writing
 from gramian.io.resume import resumed
 from gramian.tasks.task_runner import Outcome, TaskFolder
 
@@ -213,7 +213,10 @@ def test_parsing_goes_on_where_it_was_stopped(tmp_path):
     assert (tmp_path / "out").read_text() == whole
     assert not list(tmp_path.glob(".out.*"))
     (tmp_path / "in").write_text("the dog barks .\n")  # other input: nothing is kept
-    assert "kept" not in gramian(*command, tmp_path / "out").stderr
+    told(gramian(*command, tmp_path / "out"), "out: this file exists and would be replaced", "--force")
+    assert (tmp_path / "out").read_text() == whole
+    again = gramian(*command, tmp_path / "out", "--force")
+    assert (again.returncode, "kept" in again.stderr) == (0, False)
 
 
 RECORDS = ["a\nb\n\n", "\n", "ü\n\n", "\n", "\n", "d\n\n"]

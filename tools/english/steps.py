@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gramian.io.files import write_bytes, writing
+from gramian.io.output import write_bytes, writing
 from gramian.neural.span_inventory import folded
 from gramian.trees import Sentence, Tree, read_conllu, read_trees, write_conllu
 from tools.english.scheme import gold_trees, penn_labels, variants

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import typer
 
 from gramian.cli.console import print_json, say, showing_progress
-from gramian.cli.options import AS_JSON, FORCE, JOBS, MODEL_OUTPUT, SEED, check_replaced
+from gramian.cli.options import AS_JSON, FORCE, JOBS, MODEL_OUTPUT, SEED, new_model
 from gramian.errors import OptionError
 
 
@@ -40,20 +40,18 @@ def compress(
     """Make the rule tensors of a model sums of few products; print size, error and predicted speed."""
     import os
 
-    from gramian.io.lock import locked
     from gramian.parsing.compression import compress_model, guarantees
     from gramian.parsing.model_store import load_model, save_model
 
     products: int | Literal["auto"] = "auto" if rank == "auto" else _rank(rank)
     if not epsilon > 0:
         raise OptionError(f"--epsilon must be more than 0, got {epsilon!r}")
-    check_replaced(output, force)
     model = load_model(file)
     if any(grammar.factors is not None for grammar in model.grammars):
         say(f"{file}: rules are of low rank already; try: a model of 'gramian train --full'")
     options: dict[str, Any] = {"gate": gate, "measure": measure, "signed": signed, "starts": starts}
     options |= {"random_state": seed, "n_jobs": jobs}
-    with locked(output), showing_progress(quiet=False):
+    with new_model(output, force), showing_progress(quiet=False):
         small = compress_model(model, products, shared=shared, half=not full, **options)
         save_model(small, output, half=not full)
     about = dict(small.report["low rank"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import typer
 
 from gramian.cli.console import counting, say, say_skipped
-from gramian.cli.options import PRESET, QUIET, SKIP_BROKEN, TEXT_OUTPUT
+from gramian.cli.options import FORCE, PRESET, QUIET, SKIP_BROKEN, TEXT_OUTPUT
 from gramian.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def convert(
     file: str = typer.Argument(help="Trees or CoNLL-U: a file, a folder, or - for stdin."),
     to: Form = typer.Option(help="What to write."),
     output: str = TEXT_OUTPUT,
+    force: bool = FORCE,
     skip_broken: bool = SKIP_BROKEN,
     spaces: Literal["join", "reject"] = typer.Option(
         "join", help="Tags over several words: join the words with '_', or take the tree as broken."
@@ -63,7 +64,7 @@ def convert(
 
     Trees are brought into normal form first: without empty elements, functions in labels and outer brackets.
     """
-    from gramian.io.files import writing
+    from gramian.io.output import writing
     from gramian.trees import HeadRules, read_conllu, read_trees
     from gramian.trees.formats import detect_format
     from gramian.trees.normalise import preset as named_preset

@@ -81,11 +81,12 @@ def parse_folder(
     shard_size: int,
     jobs: int,
     scheduler: str | None,
+    force: bool,
     quiet: bool,
     **settings: Any,
 ) -> bool:
     """Parse a corpus with the model of a name, and what else :class:`gramian.pipelines.shard_work.Settings` has; return whether all was."""
-    from gramian.io.files import check_folder
+    from gramian.io.output import check_folder
     from gramian.pipelines.corpus_run import parse_corpus
     from gramian.pipelines.inputs import find_inputs
     from gramian.pipelines.shard_work import Settings, file_sha256, model_file
@@ -103,7 +104,14 @@ def parse_folder(
     how = Settings(name, file_sha256(place), **settings)
     with showing_progress(quiet):
         report = parse_corpus(
-            inputs, output, how, kind=kind, shard_size=shard_size << 10, n_jobs=jobs, scheduler=scheduler
+            inputs,
+            output,
+            how,
+            kind=kind,
+            shard_size=shard_size << 10,
+            n_jobs=jobs,
+            scheduler=scheduler,
+            force=force,
         )
     if not quiet:
         _say(report)

@@ -143,6 +143,7 @@ def parse(
     words: str = typer.Argument("-", help="CoNLL-U with FORM, UPOS and XPOS; its arcs are not looked at."),
     model: str = _MODEL,
     output: str = TEXT_OUTPUT,
+    force: bool = FORCE,
     jobs: int = JOBS,
     decoder: Literal["mbr", "viterbi"] = typer.Option(
         "mbr", help="The most certain arcs, or the best tree with its best states."
@@ -162,7 +163,7 @@ def parse(
 
     from gramian.dependency.dependency_parser import DependencyParser
     from gramian.dependency.symbols import UNKNOWN
-    from gramian.io.files import writing
+    from gramian.io.output import writing
 
     parser = DependencyParser.load(model)
     began = time.perf_counter()
@@ -202,6 +203,7 @@ def draw(
         None, help="Trees whose sequences draw the picture; without them, the automaton's own random ones."
     ),
     output: str = TEXT_OUTPUT,
+    force: bool = FORCE,
     picture: Literal["svg", "dot"] = typer.Option("svg", "--format", help="SVG picture or DOT text."),
     clusters: int = typer.Option(10, min=1, help="States before those are merged that must be."),
     way: Literal["own", "published"] = typer.Option(
@@ -218,7 +220,7 @@ def draw(
     from gramian.dependency.dependency_parser import DependencyParser
     from gramian.dependency.modifiers import head_sequences, projective
     from gramian.dependency.shag import LEFT, RIGHT
-    from gramian.io.files import writing
+    from gramian.io.output import writing
 
     parser = DependencyParser.load(model)
     symbol, side = None if head == "ROOT" else head, LEFT if direction == "left" else RIGHT

@@ -43,7 +43,7 @@ def experiment(
     if data is None:
         raise OptionError(f"say what to run it on; try: gramian experiment {recipe} TREES")
     from gramian.experiments.plan import make_plan
-    from gramian.io.files import check_folder
+    from gramian.io.output import check_folder
 
     folder = Path(out or f"runs/{recipe}-{Path(data).resolve().name.split('.')[0]}{'-quick' * quick}")
     if not plan:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -11,31 +10,23 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from gramian.errors import OptionError
 
+def checked_output(context: typer.Context, path: str) -> str:
+    """Raise before work begins if the output cannot be written, or holds something and --force is not given."""
+    from gramian.io.output import check_output
 
-def checked_output(path: str) -> str:
-    """Say before work begins that the output could not be written after it."""
-    from gramian.io.files import check_output
-
-    if path != "-":
-        check_output(path)
+    check_output(path, force=context.params.get("force", False))
     return path
-
-
-def check_replaced(output: str, force: bool) -> None:
-    """Say before work begins that what a file holds would be lost."""
-    if os.path.isfile(output) and not force:
-        raise OptionError(f"{output}: this file exists and would be replaced; try: another name, or --force")
 
 
 @contextmanager
 def new_model(output: str, force: bool) -> Iterator[None]:
-    """Keep others from writing a model file meanwhile, and what it holds from being lost."""
+    """Keep other processes from writing a model file meanwhile, and what it holds from being lost."""
     from gramian.io.lock import locked
+    from gramian.io.output import check_output
 
-    check_replaced(output, force)
     with locked(output):
+        check_output(output, force=force)  # another process may have finished since the options were checked
         yield
 
 
@@ -119,7 +110,12 @@ PRESET: Any = typer.Option(
     "auto",
     help="Habits of the treebank: penn, icepahc, keyaki, ftb, cess, floresta, whole; auto tells them by its labels.",
 )
-FORCE: Any = typer.Option(False, "--force", help="Replace a file that exists.")
+FORCE: Any = typer.Option(
+    False,
+    "--force",
+    is_eager=True,  # before --output, whose check depends on it
+    help="Replace a file, or results in a folder, that exist.",
+)
 QUIET: Any = typer.Option(False, "--quiet", "-q", help="Say nothing but errors.")
 AS_JSON: Any = typer.Option(False, "--json", help="Print one JSON object.")
 SKIP_BROKEN: Any = typer.Option(False, "--skip-broken", help="Leave out broken trees, and report each.")

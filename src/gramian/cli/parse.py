@@ -15,7 +15,7 @@ import typer
 
 from gramian.cli import corpus
 from gramian.cli.console import counting, say
-from gramian.cli.options import MODEL, QUIET, checked_output, jobs_option
+from gramian.cli.options import FORCE, MODEL, QUIET, jobs_option
 from gramian.cli.sentence_input import expected_sentences, known_first, reading_faults
 from gramian.errors import OptionError, counted
 
@@ -70,6 +70,7 @@ def parse(
         help="File for the trees, there when all are, or folder for those of a corpus; after a stop, the same command goes on. "
         "- for stdout.",
     ),
+    force: bool = FORCE,
     as_json: bool = typer.Option(False, "--json", help="Write one JSON object a sentence."),
     pretty: bool = typer.Option(
         False, "--pretty", help="Write trees over several lines, an empty line after each."
@@ -137,6 +138,7 @@ def parse(
         raise OptionError("trees are written as --json or --pretty, not both")
     from gramian.io.files import open_text
     from gramian.io.machine import without_cycle_search
+    from gramian.io.output import check_output
     from gramian.io.resume import resumed
     from gramian.parsing.result import LOW_CONFIDENCE
 
@@ -164,6 +166,7 @@ def parse(
             shard_size=shard_size,
             jobs=jobs,
             scheduler=scheduler,
+            force=force,
             quiet=quiet,
             to=to or "jsonl",
             form=form,
@@ -175,7 +178,7 @@ def parse(
             options=options,
         )
         raise typer.Exit(1 if strict and not whole else 0)
-    checked_output(output)
+    check_output(output, force=force)
     [file] = files
     with without_cycle_search():
         from gramian.parsing.installed_models import model_path

@@ -7,7 +7,7 @@ from itertools import islice
 import typer
 
 from gramian.cli.console import counting, say
-from gramian.cli.options import MODEL, QUIET, SEED, TEXT_OUTPUT
+from gramian.cli.options import FORCE, MODEL, QUIET, SEED, TEXT_OUTPUT
 from gramian.errors import counted
 
 
@@ -17,11 +17,12 @@ def sample(
     seed: int = SEED,
     max_length: int = typer.Option(200, min=1, help="Draw trees with more words anew."),
     output: str = TEXT_OUTPUT,
+    force: bool = FORCE,
     quiet: bool = QUIET,
 ) -> None:
     """Draw trees at random from the distribution of a grammar, one a line."""
     from gramian.grammar.sample import TreeSampler
-    from gramian.io.files import writing
+    from gramian.io.output import writing
     from gramian.parsing.model_store import load_model
 
     sampler = TreeSampler(load_model(model).grammar, random_state=seed, max_length=max_length)

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import typer
 
 from gramian.cli.console import counting, say, say_skipped
-from gramian.cli.options import SKIP_BROKEN
-from gramian.errors import InputError, OptionError
+from gramian.cli.options import FORCE, SKIP_BROKEN
+from gramian.errors import OptionError
 
 
 def split(
@@ -25,11 +25,11 @@ def split(
         None, min=0, max=2**32 - 1, help="Draw at random with this seed; without it, cut in order."
     ),
     compress: bool = typer.Option(False, "--compress", help="Write .gz files."),
-    force: bool = typer.Option(False, "--force", help="Overwrite files that exist."),
+    force: bool = FORCE,
     skip_broken: bool = SKIP_BROKEN,
 ) -> None:
     """Cut a treebank into train, dev and test, in order or at random; within a part the order is kept."""
-    from gramian.io.files import check_folder, writing
+    from gramian.io.output import check_folder, check_output, writing
     from gramian.trees import read_conllu, read_trees
     from gramian.trees.formats import detect_format
 
@@ -41,9 +41,8 @@ def split(
     suffix = (".conllu" if kind == "conllu" else ".mrg") + (".gz" if compress else "")
     paths = {part: Path(output, part + suffix) for part, share in shares.items() if share > 0}
     for path in paths.values():
-        if path.exists() and not force:
-            hint = "name another folder, or overwrite with --force"
-            raise InputError("this file exists", str(path), hint=hint)
+        if path.exists():
+            check_output(path, force=force)
     broken: Literal["skip", "raise"] = "skip" if skip_broken else "raise"
     read: Any = read_conllu if kind == "conllu" else read_trees
     noun = "sentences" if kind == "conllu" else "trees"

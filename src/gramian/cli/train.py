@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import typer
 
 from gramian.cli.console import say, showing_progress, telling_warnings
-from gramian.cli.options import FORCE, QUIET, GroupedCommand, check_replaced, jobs_option
+from gramian.cli.options import FORCE, QUIET, GroupedCommand, jobs_option, new_model
 from gramian.errors import counted
 from gramian.training.option_rules import GROUPS
 from gramian.training.recipe import Recipe
@@ -47,15 +47,14 @@ def train(
     import time
 
     from gramian.interruption import kept_meanwhile
-    from gramian.io.files import check_output, is_written_through, writing
     from gramian.io.header import read_header
-    from gramian.io.lock import locked
+    from gramian.io.output import check_output, is_written_through, writing
     from gramian.parsing.model_store import save_model
     from gramian.training import TrainingData, TrainingRun
 
     began = time.perf_counter()
     if not dry_run:
-        check_output(output)
+        check_output(output, force=True)  # whether it may be replaced is known when the data are read
     beside = not is_written_through(output)  # whether there is a file, beside which other things can be kept
     recipe = _recipe(context, options, preset_paper)
     with showing_progress(quiet):
@@ -71,9 +70,8 @@ def train(
             print(json.dumps({"options": run.recipe.options(), "estimate": run.estimate()}, indent=2))
             return
         header = json.loads((read_header(output) or {}).get("gramian", "{}"))
-        check_replaced(output, force or run.would_make(header))
         with (
-            locked(output),
+            new_model(output, force or run.would_make(header)),
             kept_meanwhile(f"what is finished is kept beside {output}, and the same command goes on"),
         ):
             model = run.learn()

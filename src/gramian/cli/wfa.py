@@ -220,6 +220,7 @@ def sample(
 def draw(
     model: str = _MODEL,
     output: str = TEXT_OUTPUT,
+    force: bool = FORCE,
     picture: Literal["svg", "dot", "openfst"] = typer.Option(
         "svg", "--format", help="SVG picture, DOT text or OpenFST text."
     ),
@@ -245,8 +246,11 @@ def draw(
     from gramian.automata.dfa import dfa_approximation, typical_strings
     from gramian.automata.export import to_dot, to_openfst
     from gramian.automata.mixture import Mixture
-    from gramian.io.files import writing
+    from gramian.io.output import check_output, is_written_through, writing
 
+    beside = output != "-" and not is_written_through(output)
+    if picture == "openfst" and beside:
+        check_output(f"{output}.symbols", force=force)
     loaded = load_sequence_model(model)
     large = isinstance(loaded, Mixture) or getattr(loaded, "n_states", 0) > 40
     if clusters is None and large and picture != "openfst":
@@ -262,7 +266,7 @@ def draw(
         compiled = to_openfst(machine)
         with writing(output) as file:
             print(compiled.transitions, file=file)
-        if output != "-":
+        if beside:
             with writing(f"{output}.symbols") as file:
                 print(compiled.symbols, file=file)
         return

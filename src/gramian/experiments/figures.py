@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gramian.experiments.results import Figure, Line
-from gramian.io.files import write_bytes
+from gramian.io.output import write_bytes
 
 # Colours that people with colour blindness can tell apart (Okabe and Ito), and marks for those who print in grey.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f")

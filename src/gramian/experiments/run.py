@@ -19,8 +19,8 @@ from gramian.errors import MissingExtraError
 from gramian.experiments.plan import Options, Plan, Task, identity, make_plan
 from gramian.experiments.recipes import recipe
 from gramian.experiments.results import Entry, Results, Section
-from gramian.io.files import writing
 from gramian.io.machine import processor, versions
+from gramian.io.output import writing
 from gramian.progress import tell_progress
 from gramian.tasks.task_runner import Outcome, TaskFolder, run_tasks
 

@@ -1,33 +1,30 @@
-"""Text in and out: plain, ``.gz``, ``.xz`` and ``.zst`` told apart by content; files, folders and stdin; atomic writing.
+"""Text that is read: plain, ``.gz``, ``.xz`` and ``.zst`` told apart by content; files, folders and stdin.
 
 Every reader of gramian gets its lines from :func:`open_text`, so that a byte-order mark, Windows line ends, a truncated archive or a
-binary file mean the same everywhere; every writer goes through :func:`writing`.
+binary file mean the same everywhere; :mod:`gramian.io.output` is for what is written.
 """
 
 from __future__ import annotations
 
 import codecs
-import errno
 import gzip
 import io
 import lzma
 import os
 import re
 import sys
-import tempfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, TypeAlias, cast
 
-from gramian.errors import InputError, OptionError
+from gramian.errors import InputError
 from gramian.io import zstd
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[str] | IO[bytes]"
 
 _LONGEST_SEGMENT = 1 << 16
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
@@ -166,126 +163,3 @@ def decompressed(stream: BinaryIO) -> BinaryIO:
     if start.startswith(zstd.MAGIC):
         return zstd.reading(stream)
     return stream
-
-
-def is_written_through(path: str | os.PathLike[str]) -> bool:
-    """Whether something else than a file is of this name, a device or a pipe: it is written to, and never replaced."""
-    place = os.path.abspath(path)
-    if place.startswith(("/dev/", "/proc/")) and os.path.islink(place) and os.path.exists(place):
-        return True  # /dev/stdout may stand for a file, but its name is not that file's
-    return os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place)
-
-
-def no_links(path: str, flags: int) -> int:
-    """Open a file, as an ``opener``; one that a link of this name stands for is not followed, and a new one is this user's alone."""
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
-
-
-def check_output(path: str | os.PathLike[str]) -> None:
-    """Raise an OptionError now if a file could not be written at the end of work that may take hours."""
-    if is_written_through(path):
-        if not os.access(path, os.W_OK):
-            raise OptionError(f"{path}: cannot be written; try: another name or folder")
-        return
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise OptionError(f"{path}: there is no folder {folder}; try: mkdir -p {folder}")
-    if not os.access(folder, os.W_OK) or (Path(path).exists() and not Path(path).is_file()):
-        raise OptionError(f"{path}: cannot be written; try: another name or folder")
-
-
-def check_folder(path: str | os.PathLike[str]) -> None:
-    """Raise an OptionError now if a folder, which is made if it is not there, could not be written to at the end of work."""
-    place = Path(path).absolute()
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    if not place.is_dir() or not os.access(place, os.W_OK):
-        raise OptionError(f"{path}: this folder cannot be written to; try: another one")
-
-
-@contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[IO[str]]:
-    """Write UTF-8 text to `path` through a temporary file that is renamed at the end, or removed if anything fails.
-
-    A name ending in ``.gz``, ``.xz`` or ``.zst`` is compressed (without a time stamp, so that equal text gives equal bytes); ``"-"`` is
-    stdout. What is no file, such as ``/dev/null`` or a named pipe, is written to as it is.
-    """
-    if str(path) == "-":
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(encoding="utf-8", newline="\n")
-        yield sys.stdout
-        sys.stdout.flush()
-        return
-    target = Path(path)
-    if is_written_through(path):
-        with _saying_why(str(target)), open(path, "wb") as raw, as_text(raw, target.suffix) as text:
-            yield text
-        return
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror})", str(target), hint="check the folder and its permissions"
-        ) from None
-    try:
-        with _saying_why(str(target)):
-            with os.fdopen(handle, "wb") as raw, as_text(raw, target.suffix) as text:
-                yield text
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def as_text(raw: IO[bytes], suffix: str) -> io.TextIOWrapper:
-    """Return a stream of text that ends in `raw`, compressed as the end of the file's name says."""
-    if suffix == ".gz":
-        packed: IO[bytes] = cast("IO[bytes]", gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
-    elif suffix == ".xz":
-        packed = lzma.LZMAFile(raw, "wb")  # noqa: SIM115 - closed by the text layer
-    elif suffix == ".zst":
-        packed = zstd.packing(raw)
-    else:
-        packed = raw
-    return io.TextIOWrapper(packed, encoding="utf-8", newline="\n")
-
-
-def is_no_room(error: OSError) -> bool:
-    """Whether an error of the system says that there is no room for what is written."""
-    return error.errno in _NO_ROOM
-
-
-@contextmanager
-def _saying_why(name: str) -> Iterator[None]:
-    """Say in a sentence that there is no room for what is written meanwhile."""
-    try:
-        yield
-    except OSError as error:
-        if is_no_room(error):
-            raise InputError(
-                f"cannot be written ({error.strerror})", name, hint="making room, or another folder"
-            ) from None
-        raise
-
-
-def write_lines(items: Iterable[object], path: str | os.PathLike[str]) -> int:
-    """Write each item as text and a line end, as :func:`writing` does; return how many."""
-    count = 0
-    with writing(path) as out:
-        for item in items:
-            out.write(f"{item}\n")
-            count += 1
-    return count
-
-
-def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write `content` as :func:`writing` does: whole or not at all."""
-    with writing(path) as out:
-        cast(io.TextIOWrapper, out).buffer.write(content)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,114 +1,151 @@
-"""One process at a time writes an output: a file beside it says which."""
+"""One process at a time writes an output: it holds a lock of the system on a hidden file beside it.
+
+The system releases such a lock when its holder ends, however it ends, so there are no stale locks to recognise. The standard library's
+``fcntl.flock`` is enough for that; Windows has ``msvcrt.locking``, which does the same for one byte.
+"""
 
 from __future__ import annotations
 
 import os
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gramian.errors import InputError, OptionError
-from gramian.io.files import is_written_through
+from gramian.io.output import AnyPath, is_written_through, target_of
 
-_held: set[Path] = set()  # by this process
-_UNDECIDED = 0.05  # seconds within which another may have taken over the same lock
+_RETRIES = 3  # :func:`is_locked` of another process holds a lock for an instant
+_RETRY_SECONDS = 0.05
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(handle: int) -> bool:
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(handle: int) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    # A forked child shares the lock of its parent, and would hold it longer than the parent lives.
+    os.register_at_fork(after_in_child=lambda: _close_all())
+
+
+_held: set[int] = set()  # handles of this process
+
+
+def _close_all() -> None:
+    for handle in _held:
+        with suppress(OSError):
+            os.close(handle)
+    _held.clear()
+
+
+def lock_file(output: AnyPath) -> Path:
+    """Return the file that is locked while `output` is written."""
+    target = target_of(output).absolute()
+    return target.with_name(f".{target.name}.lock")
 
 
 @contextmanager
-def locked(output: str | os.PathLike[str]) -> Iterator[None]:
-    """Keep other processes from writing `output` meanwhile; an OptionError if one is doing so.
-
-    The lock is the hidden file ``.NAME.lock``, made by one process alone, with its number inside. That of a process that is gone
-    (killed, say) is taken over.
-    """
+def locked(output: AnyPath) -> Iterator[None]:
+    """Keep other processes and threads from writing `output` meanwhile; an OptionError if one is doing so."""
     if is_written_through(output):
         yield  # whoever opens a device or a pipe may write to it
         return
-    lock = Path(output).absolute()
-    lock = lock.with_name(f".{lock.name}.lock")
-    own = f"{socket.gethostname()} {os.getpid()} {_born(os.getpid())}"
-    if lock in _held or not (_made(lock, own) or _taken_over(lock, own)):
-        raise OptionError(
-            f"{output}: another process is writing it; try: another name, or wait (or remove {lock} if there is none)"
-        )
-    _held.add(lock)
+    path = lock_file(output)
+    handle = _acquire(path, output)
+    _held.add(handle)
     try:
+        os.truncate(handle, 0)
+        os.write(handle, f"{socket.gethostname()} {os.getpid()}\n".encode())  # for people who find it
         yield
     finally:
-        _held.discard(lock)
-        if _content(lock) == own:
-            lock.unlink(missing_ok=True)
+        if handle in _held:  # else this is a forked child, and the lock its parent's
+            _held.discard(handle)
+            _release(path, handle)
 
 
-def _made(lock: Path, own: str) -> bool:
-    """Whether there was no such file, and now there is."""
+def _release(path: Path, handle: int) -> None:
+    if sys.platform == "win32":
+        os.close(handle)  # a file that is open cannot be removed there
+    with suppress(OSError):
+        path.unlink(missing_ok=True)  # while it is locked: see _acquire
+    if sys.platform != "win32":
+        os.close(handle)
+
+
+def _acquire(path: Path, output: AnyPath) -> int:
+    """Return the handle of a file of this name that is locked.
+
+    Whoever releases a lock removes its file, so what was locked may have been removed between opening and locking, and another process
+    may hold a new file of the name: a lock counts only if the file still has its name.
+    """
+    for attempt in range(_RETRIES):
+        if attempt:
+            time.sleep(_RETRY_SECONDS)
+        while True:
+            handle = _open(path, os.O_RDWR | os.O_CREAT)
+            try:
+                if not _try_lock(handle):
+                    break
+                if os.path.samestat(os.fstat(handle), os.lstat(path)):
+                    return handle
+            except FileNotFoundError:
+                pass  # its file was removed
+            except OSError as error:
+                os.close(handle)
+                raise InputError(
+                    f"cannot be locked ({error.strerror})", str(path), hint="another folder, on a local disk"
+                ) from None
+            os.close(handle)
+        os.close(handle)
+    raise OptionError(
+        f"{output}: another process is writing it ({_holder(path)}); try: another name, or wait until it has ended"
+    )
+
+
+def is_locked(output: AnyPath) -> bool:
+    """Whether some process writes `output` now; nothing is created."""
+    path = lock_file(output)
     try:
-        handle = os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-    except FileExistsError:
+        handle = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
         return False
+    try:
+        return not _try_lock(handle)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+
+
+def _open(path: Path, flags: int) -> int:
+    try:
+        return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
     except OSError as error:
         raise InputError(
-            f"cannot be written ({error.strerror})", str(lock), hint="check the folder and its permissions"
+            f"cannot be written ({error.strerror})", str(path), hint="check the folder and its permissions"
         ) from None
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(own)
-    return True
 
 
-def _taken_over(lock: Path, own: str) -> bool:
-    """Whether the process of a lock is gone, and of those that notice it now, this one is the last."""
-    found = _content(lock)
-    if found == "":  # just made, or of a process killed just then
-        time.sleep(_UNDECIDED)
-        found = _content(lock)
-    if found is not None and _is_alive(found):
-        return False
-    fresh = lock.with_name(f"{lock.name}.{os.getpid()}")
-    with suppress(OSError):
-        fresh.unlink(missing_ok=True)  # of a process with this number, long ago
-        with open(fresh, "x", encoding="utf-8") as file:
-            file.write(own)
-        os.replace(fresh, lock)
-    time.sleep(_UNDECIDED)
-    return _content(lock) == own
-
-
-def _content(lock: Path) -> str | None:
+def _holder(path: Path) -> str:
+    """Return who says to hold a lock: a machine and the number of a process."""
     try:
-        return lock.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")[:200].strip()
     except (OSError, ValueError):
-        return None
-
-
-def _is_alive(owner: str) -> bool:
-    """Whether the process of a lock may still be there; of other machines nobody knows."""
-    host, _, rest = owner.partition(" ")
-    number, _, born = rest.partition(" ")
-    if not number.isdecimal() or host != socket.gethostname():
-        return bool(owner) and number.isdecimal()
-    if int(number) == os.getpid():
-        return False  # of another process with this number, long ago
-    if os.name != "posix":
-        return True  # there is no harmless question
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass  # it is someone else's
-    return _born(int(number)) == born  # numbers are given again
-
-
-def _born(process: int) -> str:
-    """Return when a process was started, as the system says it; empty where it does not."""
-    try:
-        return (
-            Path(f"/proc/{process}/stat")
-            .read_text(encoding="utf-8", errors="replace")
-            .rpartition(")")[2]
-            .split()[19]
-        )
-    except (OSError, IndexError):
-        return ""
+        text = ""
+    return text if text.isprintable() and text else "it holds its lock"

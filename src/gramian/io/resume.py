@@ -15,8 +15,8 @@ from typing import IO, cast
 
 from gramian import __version__
 from gramian.errors import InputError
-from gramian.io.files import is_written_through, no_links, writing
 from gramian.io.lock import locked
+from gramian.io.output import is_written_through, no_links, writing
 
 _HEAD = re.compile(rb"([0-9]{1,12}) ([0-9a-f]{8})\n")
 _LONGEST_HEAD = 24

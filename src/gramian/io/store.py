@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from gramian import __version__
 from gramian.errors import GramianError, ModelFileError, OptionError
-from gramian.io.files import write_bytes
 from gramian.io.header import kind_of_text
+from gramian.io.output import write_bytes
 from gramian.io.tensors import Tensors
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"

@@ -22,7 +22,7 @@ from gramian import __version__
 from gramian.base import Constraint, Function, InstanceOf, Number, Report, Whole, or_none
 from gramian.errors import GramianError
 from gramian.grammar import LPCFG
-from gramian.io.files import writing
+from gramian.io.output import writing
 from gramian.io.store import checksum
 from gramian.learn.cluster import Clustering, SpectralClustering
 from gramian.learn.counting import random_counts

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from gramian import __version__
 from gramian.errors import InputError
-from gramian.io.files import no_links
+from gramian.io.output import no_links
 from gramian.progress import tell_progress
 
 Assignment: TypeAlias = tuple[int, ...]

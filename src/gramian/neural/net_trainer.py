@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from gramian.io.files import write_bytes
+from gramian.io.output import write_bytes
 from gramian.io.store import checksum
 from gramian.neural.net import Batch, Sentences, SpanNet
 from gramian.neural.net_options import Learning, NetSize

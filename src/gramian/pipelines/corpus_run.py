@@ -7,11 +7,10 @@ on how many there are nor on how large they are.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
@@ -19,17 +18,27 @@ from typing import Any
 from gramian import __version__
 from gramian.errors import InputError, counted
 from gramian.interruption import kept_meanwhile
+from gramian.io.output import changed_options, check_results
 from gramian.pipelines.inputs import Input, Kind
-from gramian.pipelines.manifest import PLAN, manifest_name, new_manifest, why_again
+from gramian.pipelines.manifest import (
+    RUN,
+    Manifest,
+    RunRecord,
+    as_json,
+    manifest_name,
+    plan_name,
+    read_manifest,
+    read_plan,
+    why_again,
+)
 from gramian.pipelines.shard_plan import InputLayout, ShardPlan, make_plan
-from gramian.pipelines.shard_work import PARTIAL, Settings, ShardWork, parse_shard
+from gramian.pipelines.shard_work import PARTIAL, PARTIAL_NAME, Settings, ShardWork, parse_shard
 from gramian.pipelines.shard_writing import ending
 from gramian.pipelines.storage import storage_at
 from gramian.progress import tell_progress
 from gramian.tasks.task_runner import Outcome, stream_tasks
 
 _log = logging.getLogger("gramian.pipelines")
-RUN = "run.json"
 _TOLD_EVERY = 60.0  # seconds, where nobody sees a bar
 _LEAST_KNOWN = 0.5  # of the first words of a shard; text of the model's own language has 0.8 and more
 _MEGABYTE = 1 << 20
@@ -61,8 +70,12 @@ def parse_corpus(
     shard_size: int = _MEGABYTE,
     n_jobs: int = 1,
     scheduler: str | None = None,
+    force: bool = False,
 ) -> RunReport:
     """Parse all that is not done yet; another process that does so for the same `output` is an OptionError.
+
+    Results that were made with other options, another model or another version of gramian are an OptionError, too, which names what
+    differs, unless `force` says that they are to be replaced.
 
     Parameters
     ----------
@@ -81,9 +94,9 @@ def parse_corpus(
     with storage.locked(), kept_meanwhile("what is done is kept, and the same command goes on"):
         run = _Run(inputs, output, settings, kind, shard_size)
         try:
-            return run.go_through(n_jobs, scheduler)
+            return run.go_through(n_jobs, scheduler, force)
         finally:
-            storage.remove(PARTIAL)
+            storage.remove_written(PARTIAL, PARTIAL_NAME)
 
 
 class _Run:
@@ -100,20 +113,20 @@ class _Run:
         self._done = self._parsed = 0.0  # bytes of the inputs: in all, and in this run
         self._told = self._began = monotonic()
 
-    def go_through(self, n_jobs: int, scheduler: str | None) -> RunReport:
-        storage, report = self._storage, self._report
-        storage.remove(PARTIAL)  # of a run that was killed
-        about = {
-            "version": __version__,
-            "files": len(self._inputs),
-            "bytes": self._total,
-            "model": self._settings.model,
-            "model_sha256": self._settings.model_sha256,
-            "options": self._settings.as_options(),
-            "begun": _now(),
-        }
-        storage.write(RUN, (json.dumps(about, ensure_ascii=False) + "\n").encode())
-        self._tell_what_is_there()
+    def go_through(self, n_jobs: int, scheduler: str | None, force: bool) -> RunReport:
+        storage, report, settings = self._storage, self._report, self._settings
+        self._look_at_results(force)
+        storage.remove_written(PARTIAL, PARTIAL_NAME)  # of a run that was killed
+        record = RunRecord(
+            version=__version__,
+            files=len(self._inputs),
+            bytes=self._total,
+            model=settings.model,
+            model_sha256=settings.model_sha256,
+            options=settings.as_options(),
+            begun=_now(),
+        )
+        storage.write(RUN, as_json(asdict(record)))
         tell_progress(_log, "megabytes", 0, max(1, self._total // _MEGABYTE))
         for outcome in stream_tasks(parse_shard, self._tasks(), n_jobs=n_jobs, scheduler=scheduler):
             self._note(outcome)
@@ -130,28 +143,41 @@ class _Run:
             self._shard_size,
         )
 
-    def _known_plan(self, source: Input) -> ShardPlan | None:
-        """Return the plan that an earlier run has made, if it still holds."""
-        plan = ShardPlan.from_json(self._storage.read(f"{source.name}/{PLAN}"))
-        usable = plan is not None and (plan.stamp, plan.layout) == (source.stamp, self._layout(source))
-        return plan if plan is not None and usable and source.stamp and not plan.fault else None
+    def _stands(self, plan: ShardPlan | None, source: Input) -> bool:
+        """Whether the plan of an earlier run still holds."""
+        if plan is None or plan.fault or not source.stamp:
+            return False
+        return (plan.stamp, plan.layout) == (source.stamp, self._layout(source))
 
-    def _tell_what_is_there(self) -> None:
-        """Say what is kept of earlier runs, and what is done again."""
+    def _changes(self, plan: ShardPlan, source: Input) -> list[str]:
+        """Name what cuts a file otherwise than before; a file that was itself changed is to be parsed again, and no such thing."""
+        changes = changed_options(asdict(plan.layout), asdict(self._layout(source)))
+        if plan.address not in ("", source.address) and plan.stamp != source.stamp:
+            changes.append(f"{source.name} is {source.address!r}, was {plan.address!r}")
+        return changes
+
+    def _look_at_results(self, force: bool) -> None:
+        """Say what is kept of earlier runs, and what is done again; refuse to replace results of other options."""
         reasons: Counter[str] = Counter()
         kept = sentences = new = changed = 0
+        changes: dict[str, None] = {}
         for source in self._inputs:
-            if ShardPlan.from_json(self._storage.read(f"{source.name}/{PLAN}")) is None:
+            plan = read_plan(self._storage, source.name)
+            if plan is None:
                 new += 1
-            elif (plan := self._known_plan(source)) is None:
-                changed += 1
-            else:
-                for shard in plan.shards:
-                    reason, found = why_again(self._storage, source, shard, self._settings)
+                continue
+            stands, differences = self._stands(plan, source), self._changes(plan, source)
+            changed += not stands
+            for shard in plan.shards:
+                reason, found = why_again(self._storage, source, shard, self._settings)
+                if found is not None and found.has_result:
+                    changes |= dict.fromkeys([*differences, *found.differences(self._settings)])
+                if stands:
                     reasons[reason] += 1
-                    if not reason:
+                    if found is not None and not reason:
                         kept += 1
-                        sentences += found["sentences"]
+                        sentences += found.sentences
+        check_results(self._storage.address, changes, force=force)
         if new == len(self._inputs):
             return
         _log.info("kept from before: %s with %s", counted(kept, "shard"), counted(sentences, "sentence"))
@@ -171,11 +197,11 @@ class _Run:
     def _tasks(self) -> Iterator[ShardWork]:
         """Yield the shards that are to be done, file by file."""
         for source in self._inputs:
-            plan = self._known_plan(source)
-            if plan is None:
+            plan = before = read_plan(self._storage, source.name)
+            if plan is None or not self._stands(plan, source):
                 plan = make_plan(source, self._layout(source))
-                self._storage.write(f"{source.name}/{PLAN}", plan.as_json())
-                self._remove_beyond(source, len(plan.shards))
+                self._storage.write(plan_name(source.name), as_json(asdict(plan)))
+                self._remove_shards(source, len(plan.shards), 0 if before is None else len(before.shards))
             self._report.repaired += plan.repaired
             if plan.fault:
                 self._fail(plan.fault)
@@ -185,20 +211,22 @@ class _Run:
                 self._done += source.size
             for shard in plan.shards:
                 reason, found = why_again(self._storage, source, shard, self._settings)
-                if reason:
-                    place = self._storage.address
-                    yield ShardWork(source, plan.layout, shard, place, self._settings, plan.share(shard))
+                if reason or found is None:
+                    output = self._storage.address
+                    yield ShardWork(source, plan.layout, shard, output, self._settings, plan.share(shard))
                     continue
                 self._report.kept_shards += 1
-                self._report.kept_sentences += found["sentences"]
+                self._report.kept_sentences += found.sentences
                 self._done += plan.share(shard)
 
-    def _remove_beyond(self, source: Input, count: int) -> None:
+    def _remove_shards(self, source: Input, start: int, end: int) -> None:
         """Remove what an earlier run has written of shards that there are no longer."""
-        for entry in list(self._storage.entries(source.name)):
-            number = entry.name.removeprefix(f"{source.name}/").partition(".")[0]
-            if number.isdecimal() and int(number) >= count:
-                self._storage.remove(entry.name)
+        for number in range(start, end):
+            found = read_manifest(self._storage, source.name, number)
+            if found is not None:
+                if found.has_result:
+                    self._storage.remove(f"{source.name}/{found.output}")
+                self._storage.remove(manifest_name(source.name, number))
 
     def _note(self, outcome: Outcome) -> None:
         """Put what a worker has made in its place, with its manifest."""
@@ -208,20 +236,23 @@ class _Run:
         if "no room" in made:
             hint = "making room, or another folder; what is done is kept"
             raise InputError(f"cannot be written ({made['no room']})", storage.address, hint=hint)
-        manifest = new_manifest(source, shard, settings)
         name = manifest_name(source.name, shard.number)
         place = f"{source.name} (shard {shard.number})"
         if outcome.error:
             last = outcome.error.strip().splitlines()[-1] if "Traceback" in outcome.error else outcome.error
-            storage.write(name, _as_json({**manifest, "error": outcome.error, "finished": _now()}))
+            storage.write(
+                name, as_json(Manifest.of(source, shard, settings, _now(), error=outcome.error).as_dict())
+            )
             self._fail(last if source.name in last else f"{place}: {last}")
         else:
-            _, before = why_again(storage, source, shard, settings)
+            before = read_manifest(storage, source.name, shard.number)
             final = f"{shard.number:05}{self._ending}"
             storage.move(made.pop("partial"), f"{source.name}/{final}")
-            storage.write(name, _as_json({**manifest, "output": final, **made, "finished": _now()}))
-            if before.get("output") not in (None, final):
-                storage.remove(f"{source.name}/{before['output']}")
+            storage.write(
+                name, as_json(Manifest.of(source, shard, settings, _now(), output=final, **made).as_dict())
+            )
+            if before is not None and before.has_result and before.output != final:
+                storage.remove(f"{source.name}/{before.output}")
             self._count(made, place)
         self._done += task.share
         self._parsed += task.share
@@ -263,10 +294,6 @@ class _Run:
             report.sentences / seconds,
             left / 60,
         )
-
-
-def _as_json(value: dict[str, Any]) -> bytes:
-    return (json.dumps(value, ensure_ascii=False) + "\n").encode()
 
 
 def _now() -> str:

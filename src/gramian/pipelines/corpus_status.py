@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
 from gramian.errors import InputError, counted
-from gramian.pipelines.corpus_run import RUN
-from gramian.pipelines.manifest import PLAN, manifest_name, read_manifest
-from gramian.pipelines.shard_plan import ShardPlan
+from gramian.pipelines.manifest import Manifest, RunRecord, planned_input, read_manifest, read_plan, read_run
 from gramian.pipelines.storage import storage_at
 
 _LATELY = timedelta(minutes=10)
@@ -99,54 +95,57 @@ def corpus_status(output: str) -> CorpusStatus:
         A folder, or the URL of one.
     """
     storage = storage_at(output)
-    try:
-        about = json.loads(storage.read(RUN) or b"")
-    except ValueError:
+    run = read_run(storage)
+    if run is None:
         raise InputError(
             "no corpus was parsed into this folder", output, hint="the folder that was given to parse by -o"
-        ) from None
-    status = CorpusStatus(files=about["files"], bytes=about["bytes"], is_running=storage.is_locked())
+        )
+    status = CorpusStatus(files=run.files, bytes=run.bytes, is_running=storage.is_locked())
     finished: list[tuple[datetime, float]] = []
     for entry in storage.entries():
-        name, _, last = entry.name.rpartition("/")
-        plan = ShardPlan.from_json(storage.read(entry.name)) if last == PLAN else None
-        if plan is None:
+        name = planned_input(entry.name)
+        plan = None if name is None else read_plan(storage, name)
+        if name is None or plan is None:
             continue
         status.looked_at += 1
         status.shards += len(plan.shards)
         if plan.fault:
-            status.failures.append(plan.fault.splitlines()[0])
+            status.failures.append(_last_line(plan.fault.partition("\n")[0]))
         if plan.fault or not plan.shards:
             status.bytes_done += plan.size
         done = 0.0
         for shard in plan.shards:
-            found = read_manifest(storage, manifest_name(name, shard.number))
-            if found is None or not _is_of(found, about):
+            found = read_manifest(storage, name, shard.number)
+            if found is None or not _is_of(found, run):
                 continue
-            if "error" in found:
-                last_line = found["error"].strip().splitlines()[-1]
-                status.failures.append(f"{name} (shard {shard.number}): {last_line}")
+            if not found.has_result:
+                status.failures.append(f"{name} (shard {shard.number}): {_last_line(found.error)}")
                 continue
             status.done += 1
             done += plan.share(shard)
-            finished.append((datetime.fromisoformat(found["finished"]), plan.share(shard)))
+            finished.append((datetime.fromisoformat(found.finished), plan.share(shard)))
             _add(status, found)
         status.bytes_done += round(done)
     status.rate = _rate(finished)
     return status
 
 
-def _is_of(manifest: dict[str, Any], about: dict[str, Any]) -> bool:
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or [""])[-1]
+
+
+def _is_of(manifest: Manifest, run: RunRecord) -> bool:
     """Whether a manifest is of the command that was given last: with its model, options and version."""
-    return all(manifest.get(name) == about[name] for name in ("model_sha256", "options", "version"))
+    old = manifest.model_sha256, manifest.options, manifest.version
+    return old == (run.model_sha256, run.options, run.version)
 
 
-def _add(status: CorpusStatus, manifest: dict[str, Any]) -> None:
-    status.sentences += manifest["sentences"]
-    status.words += manifest["words"]
-    status.statuses.update(manifest["statuses"])
-    status.faults += manifest["fault_count"]
-    status.cpu_seconds += manifest["cpu_seconds"]
+def _add(status: CorpusStatus, manifest: Manifest) -> None:
+    status.sentences += manifest.sentences
+    status.words += manifest.words
+    status.statuses.update(manifest.statuses)
+    status.faults += manifest.fault_count
+    status.cpu_seconds += manifest.cpu_seconds
 
 
 def _rate(finished: list[tuple[datetime, float]]) -> float:

@@ -1,17 +1,111 @@
-"""What is kept of a shard that is done, and whether it still stands: for the same input, model, options and version."""
+"""What lies beside the results of a corpus: the record of the run, and a manifest for each shard; and whether a shard's result stands."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, TypeVar
 
 from gramian import __version__
+from gramian.errors import InputError
+from gramian.io.output import changed_options
+from gramian.io.schema import Count, DateTime, SchemaError, Seconds, Sha256, read_document
 from gramian.pipelines.inputs import Input
-from gramian.pipelines.shard_plan import Shard
+from gramian.pipelines.shard_plan import Shard, ShardPlan
 from gramian.pipelines.shard_work import Settings
+from gramian.pipelines.shard_writing import is_shard_name
 from gramian.pipelines.storage import Storage
 
-PLAN = "plan.json"
+RUN = "run.json"
+_PLAN = "plan.json"
+_SHOWN_DIGITS = 12  # of a hash in a message
+_Document = TypeVar("_Document")
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """The run that was begun last in an output."""
+
+    version: str
+    files: Count
+    bytes: Count
+    model: str
+    model_sha256: Sha256
+    options: dict[str, Any]
+    begun: DateTime
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a shard was made of, and what came out: an output, or an error."""
+
+    input: str
+    shard: Count
+    start: Count
+    end: Count
+    input_sha256: Sha256
+    model_sha256: Sha256
+    options: dict[str, Any]
+    version: str
+    finished: DateTime
+    error: str = ""
+    output: str = field(default="", metadata={"result": True})
+    bytes: Count = field(default=0, metadata={"result": True})
+    sha256: str = field(default="", metadata={"result": True})
+    sentences: Count = field(default=0, metadata={"result": True})
+    words: Count = field(default=0, metadata={"result": True})
+    statuses: dict[str, Count] = field(default_factory=dict, metadata={"result": True})
+    known: float | None = field(default=None, metadata={"result": True})
+    faults: list[str] = field(default_factory=list, metadata={"result": True})
+    fault_count: Count = field(default=0, metadata={"result": True})
+    seconds: Seconds = field(default=0.0, metadata={"result": True})
+    cpu_seconds: Seconds = field(default=0.0, metadata={"result": True})
+    worker: str = field(default="", metadata={"result": True})
+
+    @classmethod
+    def of(cls, source: Input, shard: Shard, settings: Settings, finished: str, **others: Any) -> Manifest:
+        """Return the manifest of a shard; `others` are the fields that say what came out."""
+        return cls(
+            source.name,
+            shard.number,
+            shard.start,
+            shard.end,
+            shard.sha256,
+            settings.model_sha256,
+            settings.as_options(),
+            __version__,
+            finished,
+            **others,
+        )
+
+    @property
+    def has_result(self) -> bool:
+        """Whether there is an output."""
+        return not self.error
+
+    def validate(self) -> None:
+        """Check that the output has the name of a shard with this number: it may be replaced."""
+        if not self.error.strip() and not is_shard_name(self.output, self.shard):
+            raise SchemaError("output", f"must be the name of an output of shard {self.shard}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what a file holds of it: the result, or the error."""
+        named = {own.name for own in fields(self) if "result" in own.metadata} if self.error else {"error"}
+        return {name: value for name, value in asdict(self).items() if name not in named}
+
+    def differences(self, settings: Settings) -> list[str]:
+        """Name what a run with these settings would do otherwise."""
+        old, new = self.model_sha256[:_SHOWN_DIGITS], settings.model_sha256[:_SHOWN_DIGITS]
+        return changed_options(
+            {"model": old, "version": self.version, **self.options},
+            {"model": new, "version": __version__, **settings.as_options()},
+        )
+
+
+def as_json(value: Mapping[str, Any]) -> bytes:
+    """Return a document as a file holds it."""
+    return (json.dumps(value, ensure_ascii=False) + "\n").encode()
 
 
 def manifest_name(name: str, number: int) -> str:
@@ -19,50 +113,70 @@ def manifest_name(name: str, number: int) -> str:
     return f"{name}/{number:05}.manifest.json"
 
 
-def new_manifest(source: Input, shard: Shard, settings: Settings) -> dict[str, Any]:
-    """Return what a manifest tells of what its shard was made of."""
-    return {
-        "input": source.name,
-        "shard": shard.number,
-        "start": shard.start,
-        "end": shard.end,
-        "input_sha256": shard.sha256,
-        "model_sha256": settings.model_sha256,
-        "options": json.loads(json.dumps(settings.as_options())),
-        "version": __version__,
-    }
+def plan_name(name: str) -> str:
+    """Return the name of an input's plan below the output."""
+    return f"{name}/{_PLAN}"
 
 
-def read_manifest(storage: Storage, name: str) -> dict[str, Any] | None:
-    """Return a manifest, None if there is none that can be read."""
-    try:
-        found = json.loads(storage.read(name) or b"")
-        return found if isinstance(found, dict) else None
-    except ValueError:
-        return None
+def planned_input(name: str) -> str | None:
+    """Return the input that the plan of this name is of; None if it is not the name of a plan."""
+    folder, _, last = name.rpartition("/")
+    return folder if last == _PLAN else None
+
+
+def read_run(storage: Storage) -> RunRecord | None:
+    """Return the record of the last run, None if there is none; an InputError if it is invalid."""
+    return _read(RunRecord, storage, RUN, "record of a run")
+
+
+def read_plan(storage: Storage, name: str) -> ShardPlan | None:
+    """Return the plan of an input, None if there is none; an InputError if it is invalid."""
+    return _read(ShardPlan, storage, plan_name(name), "plan")
+
+
+def read_manifest(storage: Storage, name: str, number: int) -> Manifest | None:
+    """Return the manifest of a shard, None if there is none; an InputError if it is invalid."""
+    manifest = _read(Manifest, storage, manifest_name(name, number), "manifest")
+    if manifest is not None and manifest.shard != number:
+        read = f"{storage.address}/{manifest_name(name, number)}"
+        raise InputError(
+            f"invalid manifest: field 'shard' must be {number}, not {manifest.shard}", read, hint=_HINT
+        )
+    return manifest
+
+
+_HINT = "removing it: what it stands for is parsed again"
+
+
+def _read(kind: type[_Document], storage: Storage, name: str, what: str) -> _Document | None:
+    data = storage.read(name)
+    return (
+        None
+        if data is None
+        else read_document(kind, data, f"{storage.address}/{name}", name=what, hint=_HINT)
+    )
 
 
 def why_again(
     storage: Storage, source: Input, shard: Shard, settings: Settings
-) -> tuple[str, dict[str, Any]]:
+) -> tuple[str, Manifest | None]:
     """Return why a shard is to be done, empty if it stands as it is; and its manifest, if there is one."""
-    found = read_manifest(storage, manifest_name(source.name, shard.number))
+    found = read_manifest(storage, source.name, shard.number)
     if found is None:
-        return "not begun", {}
-    wanted = new_manifest(source, shard, settings)
-    if any(found.get(name) != wanted[name] for name in ("start", "end", "input_sha256")):
+        return "not begun", None
+    if (found.start, found.end, found.input_sha256) != (shard.start, shard.end, shard.sha256):
         return "the input was changed", found
-    if found.get("model_sha256") != wanted["model_sha256"]:
+    if found.model_sha256 != settings.model_sha256:
         return "another model", found
-    if found.get("version") != wanted["version"]:
-        return f"done by version {found.get('version')}", found
-    if found.get("options") != wanted["options"]:
-        old, new = found.get("options") or {}, wanted["options"]
+    if found.version != __version__:
+        return f"done by version {found.version}", found
+    if found.options != settings.as_options():
+        old, new = found.options, settings.as_options()
         changed = [name for name in new if old.get(name) != new[name]]
         return f"changed: {', '.join(changed) or 'options'}", found
-    if "error" in found:
+    if not found.has_result:
         return "failed before", found
-    entry = storage.entry(f"{source.name}/{found.get('output')}")
-    if entry is None or entry.size != found.get("bytes"):
+    entry = storage.entry(f"{source.name}/{found.output}")
+    if entry is None or entry.size != found.bytes:
         return "its output is gone or damaged", found
     return "", found

@@ -10,11 +10,12 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
-from typing import Any, BinaryIO
+from dataclasses import dataclass, replace
+from typing import Annotated, BinaryIO
 
 from gramian.errors import InputError
 from gramian.io.files import TextLines, decompressed
+from gramian.io.schema import Count, Range, SchemaError, Sha256
 from gramian.parsing.sentence_forms import Form
 from gramian.pipelines.inputs import Input, Kind
 from gramian.pipelines.parquet_rows import ParquetRows
@@ -32,21 +33,21 @@ class InputLayout:
     form: Form
     text_field: str
     id_field: str
-    shard_size: int
+    shard_size: Annotated[int, Range(1, 2**53)]
 
 
 @dataclass(frozen=True)
 class Shard:
     """A part of a file: from where to where, a hash of what lies there, and what lies before it."""
 
-    number: int
-    start: int
-    end: int
-    sha256: str
-    line: int = 0  # lines before
-    character: int = 0  # characters before
+    number: Count
+    start: Count
+    end: Count
+    sha256: Sha256
+    line: Count = 0  # lines before
+    character: Count = 0  # characters before
     document: str = ""  # of CoNLL-U, that which goes on
-    sentence: int = 0  # sentences of it that lie before
+    sentence: Count = 0  # sentences of it that lie before
 
 
 @dataclass(frozen=True)
@@ -55,24 +56,19 @@ class ShardPlan:
 
     stamp: str
     layout: InputLayout
-    size: int
+    size: Count
     shards: tuple[Shard, ...] = ()
     fault: str = ""
-    repaired: int = 0
+    repaired: Count = 0
+    address: str = ""  # of the file
 
-    def as_json(self) -> bytes:
-        """Return it as a file holds it."""
-        return (json.dumps(asdict(self), ensure_ascii=False) + "\n").encode()
-
-    @classmethod
-    def from_json(cls, data: bytes | None) -> ShardPlan | None:
-        """Read it back; None if there is nothing, or nothing that can be read."""
-        try:
-            stored: dict[str, Any] = json.loads(data or b"")
-            shards = tuple(Shard(**shard) for shard in stored.pop("shards"))
-            return cls(layout=InputLayout(**stored.pop("layout")), shards=shards, **stored)
-        except (ValueError, TypeError, KeyError):
-            return None
+    def validate(self) -> None:
+        """Check that the shards lie one behind the other."""
+        end = 0
+        for number, shard in enumerate(self.shards):
+            if (shard.number, shard.start) != (number, end) or shard.end <= shard.start:
+                raise SchemaError(f"shards[{number}]", "must follow the shard before it")
+            end = shard.end
 
     def share(self, shard: Shard) -> float:
         """Return how many bytes of the file, as it lies there, a shard stands for."""
@@ -81,7 +77,7 @@ class ShardPlan:
 
 def make_plan(source: Input, layout: InputLayout) -> ShardPlan:
     """Read a file once and cut it; what cannot be read is the plan's fault."""
-    plan = ShardPlan(source.stamp, layout, source.size)
+    plan = ShardPlan(source.stamp, layout, source.size, address=source.address)
     storage, name = source.storage
     try:
         with closing(storage.open(name)) as file:

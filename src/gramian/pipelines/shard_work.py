@@ -7,7 +7,9 @@ wakes later, harms nothing. A parser is loaded once in every process.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 import socket
 from collections import Counter
 from contextlib import closing
@@ -20,7 +22,8 @@ from typing import Any
 
 from gramian.chart.forest import Pruning
 from gramian.errors import GramianError, InputError
-from gramian.io.files import is_no_room
+from gramian.io.output import is_no_room
+from gramian.io.schema import parse_json
 from gramian.parsing.installed_models import model_path
 from gramian.parsing.model_store import default_model_path
 from gramian.parsing.parser import Parser, load
@@ -33,6 +36,7 @@ from gramian.pipelines.storage import storage_at
 from gramian.trees import HeadRules
 
 PARTIAL = ".partial"
+PARTIAL_NAME = re.compile(r"[0-9]{5,}-[0-9a-f]{16}\.[a-z.]+")
 _MOST_FAULTS = 20  # of a shard that are told one by one
 _LOOKED_AT = 20  # sentences from which is told whether the model knows the language
 
@@ -59,7 +63,8 @@ class Settings:
             for name, value in asdict(self).items()
             if name not in ("model", "model_sha256", "options")
         }
-        return {**told, **self.options}
+        options: dict[str, Any] = parse_json(json.dumps({**told, **self.options}))
+        return options
 
 
 @dataclass(frozen=True)

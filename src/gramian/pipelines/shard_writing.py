@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import IO, Any, Literal, TypeAlias, cast, get_args
 
 from gramian.errors import OptionError
-from gramian.io.files import as_text
+from gramian.io.output import as_text
 from gramian.parsing.result import ParseResult
 from gramian.pipelines.parquet_rows import parquet
 from gramian.pipelines.shard_reading import CorpusSentence
@@ -20,6 +21,8 @@ from gramian.trees import HeadRules, to_dependencies
 OutputFormat: TypeAlias = Literal["brackets", "jsonl", "parquet", "conllu"]
 _ENDINGS = {"brackets": ".mrg", "jsonl": ".jsonl", "parquet": ".parquet", "conllu": ".conllu"}
 _PACKINGS = ("", "gz", "xz", "zst")
+_NAME = r"([0-9]{5,})\.(?:parquet|(?:mrg|jsonl|conllu)(?:\.(?:gz|xz|zst))?)"
+_SHARD_NAME = re.compile(_NAME)
 _ROWS = 2000  # that are held before they are written to a table
 
 
@@ -36,6 +39,18 @@ def ending(to: str) -> str:
         known = f"{', '.join(get_args(OutputFormat))}, those of text also with .gz, .xz or .zst"
         raise OptionError(f"to must be one of {known}, got {to!r}")
     return _ENDINGS[name] + (f".{packing}" if packing else "")
+
+
+def is_shard_name(name: str, number: int) -> bool:
+    """Whether the output of a shard may have this name.
+
+    Examples
+    --------
+    >>> is_shard_name("00012.jsonl.gz", 12), is_shard_name("../../00012.jsonl", 12)
+    (True, False)
+    """
+    match = _SHARD_NAME.fullmatch(name)
+    return match is not None and match[1] == f"{number:05}"
 
 
 class HashedFile(io.RawIOBase):

@@ -1,12 +1,14 @@
 """Where corpora lie: folders of this machine, or of whatever ``fsspec`` has an address for (``s3://``, ``gs://``, ``memory://``).
 
-Names are relative to a root, with slashes. What is written is there whole or not at all: locally by a rename, on object stores since an
-object appears when it is closed.
+Names are relative to a root, with slashes, and stay below it: one that leads elsewhere is an InputError, and nothing is written or
+removed behind a symbolic link that leaves the root. What is written is there whole or not at all: locally by a rename, on object
+stores since an object appears when it is closed.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -15,8 +17,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
 from gramian.errors import InputError, MissingExtraError, OptionError
-from gramian.io.files import write_bytes
-from gramian.io.lock import locked
+from gramian.io.lock import is_locked, locked
+from gramian.io.output import replace_file, write_bytes
 
 _LOCK = "run"  # what a run of parse holds: the file .run.lock
 
@@ -57,13 +59,24 @@ class Storage(Protocol):
         """Give a file another name; one that had it is replaced."""
 
     def remove(self, name: str) -> None:
-        """Remove a file or a folder with all that is in it, if it is there."""
+        """Remove a file, if it is there; a folder stays."""
+
+    def remove_written(self, folder: str, names: re.Pattern[str]) -> None:
+        """Remove the files right in a folder that have certain names, and the folder if nothing else lies in it."""
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep others from writing here meanwhile; an OptionError if somebody does."""
 
     def is_locked(self) -> bool:
         """Whether somebody writes here now."""
+
+
+def below(name: str) -> str:
+    """Return a name that stays below a root; an InputError if it leads elsewhere."""
+    parts = name.replace("\\", "/").split("/")
+    if ".." in parts or name.startswith(("/", "\\")) or "\0" in name or os.path.isabs(name):
+        raise InputError("this name leads out of the folder", name, hint="removing the file that holds it")
+    return name
 
 
 def storage_at(address: str) -> Storage:
@@ -80,7 +93,7 @@ class LocalStorage:
 
     def entry(self, name: str) -> Entry | None:  # noqa: D102
         try:
-            found = (self._root / name).stat()
+            found = (self._root / below(name)).stat()
         except OSError:
             return None
         return Entry(name, found.st_size, f"{found.st_size} {found.st_mtime_ns}")
@@ -95,7 +108,7 @@ class LocalStorage:
 
     def open(self, name: str) -> BinaryIO:  # noqa: D102
         try:
-            return open(self._root / name, "rb")
+            return open(self._root / below(name), "rb")
         except OSError as error:
             raise InputError(
                 f"cannot be opened ({error.strerror})", str(self._root / name), hint="check the path"
@@ -103,48 +116,56 @@ class LocalStorage:
 
     def read(self, name: str) -> bytes | None:  # noqa: D102
         try:
-            return (self._root / name).read_bytes()
+            return (self._root / below(name)).read_bytes()
         except OSError:
             return None
 
+    def _owned(self, name: str) -> Path:
+        """Return the path of what may be written or removed: it lies in the root, whatever links there are on the way."""
+        path = self._root / below(name)
+        folder, root = os.path.realpath(path.parent), os.path.realpath(self._root)
+        if os.path.commonpath([folder, root]) != root:
+            raise InputError(f"a symbolic link leads out of {root}", str(path), hint="removing the link")
+        return path
+
     def create(self, name: str) -> BinaryIO:  # noqa: D102
-        path = self._root / name
+        path = self._owned(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         return open(path, "xb")
 
     def write(self, name: str, content: bytes) -> None:  # noqa: D102
-        path = self._root / name
+        path = self._owned(name)
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_symlink():  # gramian makes none here, and none may lead out
+            path.unlink()
         write_bytes(path, content)
 
     def move(self, name: str, to: str) -> None:  # noqa: D102
-        path = self._root / to
+        path = self._owned(to)
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(self._root / name, path)
+        if path.is_symlink():
+            path.unlink()
+        replace_file(self._owned(name), path)
 
     def remove(self, name: str) -> None:  # noqa: D102
-        from shutil import rmtree
-
-        path = self._root / name
-        if path.is_dir():
-            rmtree(path, ignore_errors=True)
-        else:
+        path = self._owned(name)
+        if path.is_symlink() or not path.is_dir():
             path.unlink(missing_ok=True)
+
+    def remove_written(self, folder: str, names: re.Pattern[str]) -> None:  # noqa: D102
+        path = self._owned(f"{folder}/x").parent
+        with suppress(OSError):  # it may not be there, or not be empty
+            for name in os.listdir(path):
+                if names.fullmatch(name):
+                    (path / name).unlink(missing_ok=True)
+            path.rmdir()
 
     def locked(self) -> AbstractContextManager[None]:  # noqa: D102
         self._root.mkdir(parents=True, exist_ok=True)
         return locked(self._root / _LOCK)
 
     def is_locked(self) -> bool:  # noqa: D102
-        if not self._root.is_dir():
-            return False
-        try:
-            with locked(self._root / _LOCK):
-                return False
-        except OptionError:
-            return True
-        except InputError:
-            return False  # who may not write here cannot tell
+        return is_locked(self._root / _LOCK)
 
 
 class RemoteStorage:
@@ -163,7 +184,7 @@ class RemoteStorage:
         self._root = str(root).rstrip("/")
 
     def _path(self, name: str) -> str:
-        return f"{self._root}/{name}" if name else self._root
+        return f"{self._root}/{below(name)}" if name else self._root
 
     def _entry(self, name: str, about: dict[str, Any]) -> Entry:
         told = [
@@ -217,7 +238,15 @@ class RemoteStorage:
 
     def remove(self, name: str) -> None:  # noqa: D102
         with suppress(FileNotFoundError):
-            self._files.rm(self._path(name), recursive=True)
+            self._files.rm(self._path(name))
+
+    def remove_written(self, folder: str, names: re.Pattern[str]) -> None:  # noqa: D102
+        with suppress(OSError):  # it may not be there, or not be empty
+            for path in self._files.ls(self._path(folder), detail=False):
+                name = str(path).rstrip("/").rpartition("/")[2]
+                if names.fullmatch(name):
+                    self.remove(f"{folder}/{name}")
+            self._files.rmdir(self._path(folder))
 
     @contextmanager
     def locked(self) -> Iterator[None]:

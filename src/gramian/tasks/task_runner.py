@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
@@ -20,12 +22,13 @@ from typing import Any, Literal
 from gramian import __version__
 from gramian.errors import GramianError, InputError, OptionError
 from gramian.interruption import was_interrupted
-from gramian.io.files import writing
+from gramian.io.output import writing
 from gramian.tasks.dask_pool import DaskCrew
 from gramian.tasks.process_pool import ProcessCrew
 from gramian.tasks.worker_pool import run_on_pool
 
 _TRIES = 3  # how often a task may lose its worker
+_KEPT = re.compile(r"[0-9a-f]{24}\.(json|partial)|\.[0-9a-f]{24}\.(json|partial)\.[0-9a-f]{12}\.tmp")
 _STREAM_TRIES = 6  # of many small tasks on machines that come and go
 
 
@@ -100,6 +103,14 @@ class TaskFolder:
     def file(self, task: Any) -> Path:
         """Return where the result of a task is or would be."""
         return self.path / f"{task_key(self._key(task))}.json"
+
+    def remove(self) -> None:
+        """Remove the results and checkpoints that tasks have left, and the folder if nothing else lies in it."""
+        for path in self.path.iterdir():
+            if _KEPT.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+        with suppress(OSError):  # there may be something else
+            self.path.rmdir()
 
     def find(self, task: Any) -> Outcome | None:
         """Return the outcome of a task that was finished before; a damaged file counts as none."""

@@ -72,7 +72,7 @@ class SentenceSegmenter:
     ['I came.', 'I saw Mr. Fox!', 'Did you?']
     """
 
-    STORED_AS: ClassVar[str] = "SentenceSegmenter"
+    STORED_AS: ClassVar[str] = "SentenceSplitter"
 
     scores: FeatureScores | None = None
 

@@ -27,7 +27,7 @@ class TextProcessor:
         How words are cut; without it as the model's ``tokens`` say.
     """
 
-    STORED_AS: ClassVar[str] = "TextProcessor"
+    STORED_AS: ClassVar[str] = "TextHabits"
 
     language: str | None = None
     splitter: SentenceSegmenter = field(default_factory=SentenceSegmenter)

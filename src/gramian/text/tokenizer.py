@@ -58,7 +58,7 @@ class Tokenizer:
     ["l'", 'hiver']
     """
 
-    STORED_AS: ClassVar[str] = "Tokenizer"
+    STORED_AS: ClassVar[str] = "WordCutter"
 
     scores: FeatureScores
     tails: tuple[str, ...] = ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -215,8 +214,8 @@ class TrainingRun:
 
     def clean(self) -> None:
         """Remove what was kept for a training that is stopped."""
-        if self.place.folder is not None:
-            shutil.rmtree(self.place.folder, ignore_errors=True)
+        if self.place.folder is not None and self.place.folder.is_dir():
+            TaskFolder(self.place.folder).remove()
 
     def estimate(self) -> dict[str, float]:
         """Guess memory and time from the numbers of nodes and cells."""

@@ -16,7 +16,8 @@ from conllu.exceptions import ParseException
 from conllu.parser import parse_dict_value, parse_id_value
 
 from gramian.errors import InputError, OptionError
-from gramian.io.files import Source, TextLines, expand, open_text, source_name, write_lines
+from gramian.io.files import Source, TextLines, expand, open_text, source_name
+from gramian.io.output import write_lines
 from gramian.trees.projective import is_projective
 from gramian.trees.records import Tally
 

@@ -9,8 +9,9 @@ import sys
 
 import pytest
 
-from gramian.errors import InputError, OptionError
-from gramian.io.files import check_output, expand, open_text, peek_text, source_name, writing
+from gramian.errors import InputError
+from gramian.io.files import expand, open_text, peek_text, source_name
+from gramian.io.output import writing
 
 
 def lines_of(data: bytes) -> list[str]:
@@ -77,40 +78,9 @@ def test_peeking_takes_nothing_away(tmp_path, monkeypatch):
             assert list(lines) == ["start\n"]
 
 
-def test_writing_is_all_or_nothing(tmp_path):
-    path = tmp_path / "out.txt"
-    with pytest.raises(ValueError, match="surrogates"), writing(path) as out:
-        out.write("half \udc00")
-    assert list(tmp_path.iterdir()) == []
-    with writing(path) as out:
-        out.write("é\n")
-    assert path.read_bytes() == "é\n".encode()
-    with pytest.raises(InputError, match="cannot be written"), writing(tmp_path / "none" / "out.txt"):
-        pass
-
-
-def test_equal_text_gives_equal_bytes(tmp_path):
-    written = []
-    for name in ("a.gz", "b.gz"):
-        with writing(tmp_path / name) as out:
-            out.write("text\n")
-        written.append((tmp_path / name).read_bytes())
-    assert written[0] == written[1]
-    assert gzip.decompress(written[0]) == b"text\n"
-
-
 def test_names():
     assert source_name("-") == "<stdin>"
     assert source_name(io.BytesIO()) == "<stream>"
-
-
-def test_an_output_is_checked_before_work_begins(tmp_path):
-    check_output(tmp_path / "new")
-    assert not any(tmp_path.iterdir())
-    with pytest.raises(OptionError, match="mkdir -p"):
-        check_output(tmp_path / "no" / "where")
-    with pytest.raises(OptionError, match="cannot be written"):
-        check_output(tmp_path)
 
 
 def test_zstandard_text_with_several_frames(tmp_path):

@@ -7,18 +7,20 @@ import json
 import logging
 import lzma
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from tiny_grammar import FIXTURES
 
 from gramian.errors import InputError, OptionError
-from gramian.io.files import writing
+from gramian.io.output import writing
 from gramian.pipelines import corpus_run, shard_work
 from gramian.pipelines.corpus_run import parse_corpus
 from gramian.pipelines.corpus_status import corpus_status
 from gramian.pipelines.inputs import find_inputs
 from gramian.pipelines.shard_work import Settings, file_sha256
+from gramian.pipelines.storage import LocalStorage, RemoteStorage
 from gramian.trees import read_conllu
 
 MODEL = str(FIXTURES / "version-1.grammar")
@@ -30,11 +32,11 @@ def settings(**changes):
     return Settings(MODEL, file_sha256(MODEL), **changes)
 
 
-def parsed(corpus, output, *, shard_size=1 << 20, n_jobs=1, kind=None, **changes):
+def parsed(corpus, output, *, shard_size=1 << 20, n_jobs=1, kind=None, force=False, **changes):
     arguments = [str(corpus)] if isinstance(corpus, str | Path) else list(map(str, corpus))
     inputs = find_inputs(arguments, str(output))
     return parse_corpus(
-        inputs, str(output), settings(**changes), shard_size=shard_size, n_jobs=n_jobs, kind=kind
+        inputs, str(output), settings(**changes), shard_size=shard_size, n_jobs=n_jobs, kind=kind, force=force
     )
 
 
@@ -178,11 +180,13 @@ def test_what_is_done_is_kept_and_what_changed_is_done_again(corpus, tmp_path, c
         name: whole[name] for name in whole if not name.startswith("a.txt/00002")
     }
 
-    report = parsed(corpus, out, shard_size=30, options={"decoder": "viterbi"})
+    report = parsed(corpus, out, shard_size=30, options={"decoder": "viterbi"}, force=True)
     assert (report.shards, report.kept_shards) == (11, 0)
     assert "done again: 11 shards (changed: decoder)" in told(caplog)
     assert corpus_status(str(out)).done == 11
-    report = parsed(corpus, out, shard_size=1 << 20, to="brackets", options={"decoder": "viterbi"})
+    report = parsed(
+        corpus, out, shard_size=1 << 20, to="brackets", options={"decoder": "viterbi"}, force=True
+    )
     assert (report.shards, report.sentences) == (4, 20)
     assert {Path(name).suffix for name in outputs(out)} == {".mrg"}
 
@@ -191,7 +195,7 @@ def test_another_version_and_another_model_keep_nothing(corpus, tmp_path, monkey
     caplog.set_level("INFO", "gramian")
     parsed(corpus / "a.txt", tmp_path / "out")
     monkeypatch.setattr("gramian.pipelines.manifest.__version__", "99.0")
-    assert parsed(corpus / "a.txt", tmp_path / "out").shards == 1
+    assert parsed(corpus / "a.txt", tmp_path / "out", force=True).shards == 1
     assert "done again: 1 shard (done by version 0.1.0)" in told(caplog)
     copy = tmp_path / "other.grammar"
     shutil.copy(FIXTURES / "version-1.grammar", copy)
@@ -199,7 +203,7 @@ def test_another_version_and_another_model_keep_nothing(corpus, tmp_path, monkey
     with copy.open("ab") as file:
         file.write(b"")
     other = Settings(str(copy), "0" * 64)
-    report = parse_corpus(inputs, str(tmp_path / "out"), other)
+    report = parse_corpus(inputs, str(tmp_path / "out"), other, force=True)
     assert "is not the one that the command has" in report.failures[0]
     assert "done again: 1 shard (another model)" in told(caplog)
 
@@ -295,13 +299,12 @@ def test_a_process_loads_the_model_once(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(shard_work, "_loaded", {})
     assert parsed(corpus, tmp_path / "out", shard_size=30).shards == 9
     assert len(loaded) == 1
-    assert parsed(corpus, tmp_path / "out", shard_size=30, options={"decoder": "viterbi"}).shards == 9
+    other = {"options": {"decoder": "viterbi"}, "force": True}
+    assert parsed(corpus, tmp_path / "out", shard_size=30, **other).shards == 9
     assert len(loaded) == 2
 
 
 def test_an_output_has_one_writer(corpus, tmp_path):
-    from gramian.pipelines.storage import LocalStorage
-
     out = LocalStorage(str(tmp_path / "out"))
     with out.locked():
         with pytest.raises(OptionError, match="another process is writing it"):
@@ -330,7 +333,7 @@ def test_a_worker_that_comes_late_harms_nothing(tmp_path):
     parsed(tmp_path / "x.txt", tmp_path / "out")
     whole = outputs(tmp_path / "out")
     (tmp_path / "out/.partial").mkdir()
-    (tmp_path / "out/.partial/00000-late.jsonl").write_text("late")
+    (tmp_path / "out/.partial/00000-00000000000000aa.jsonl").write_text("late")
     assert corpus_status(str(tmp_path / "out")).sentences == 1
     parsed(tmp_path / "x.txt", tmp_path / "out")
     assert outputs(tmp_path / "out") == whole
@@ -412,7 +415,7 @@ def test_the_names_of_inputs(corpus, tmp_path, monkeypatch):
     assert names("corpus/*/*.gz") == ["deep/b.txt.gz"]
     assert names("corpus/**/*.xz", "corpus/a.txt") == ["a.txt", "deep/c.txt.xz"]
     assert names("corpus/a.txt", "corpus/a.txt") == ["a.txt"]
-    assert names("corpus", output="treebank/deep") == ["a.txt"]
+    assert names("corpus", output="corpus/deep") == ["a.txt"]
     (tmp_path / "other").mkdir()
     (tmp_path / "other/a.txt").write_text("x")
     assert names("other", "corpus/a.txt") == ["corpus/a.txt", "other/a.txt"]
@@ -421,3 +424,223 @@ def test_the_names_of_inputs(corpus, tmp_path, monkeypatch):
     (tmp_path / "empty").mkdir()
     with pytest.raises(OptionError, match="no file to parse"):
         names("empty")
+
+
+def contents(folder):
+    """Return the bytes of all files by name, hidden ones included."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(Path(folder).rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"to": "brackets"}, "to is 'brackets', was 'jsonl'"),
+        ({"options": {"decoder": "viterbi"}}, "decoder is 'viterbi', was None"),
+        ({"form": "lines"}, "form is 'lines', was 'text'"),
+        ({"kind": "jsonl"}, "kind is 'jsonl', was 'text'"),
+        ({"shard_size": 99}, "shard_size is 99, was 1048576"),
+        ({"min_confidence": 0.5}, "min_confidence is 0.5, was None"),
+        ({"text_field": "body"}, "text_field is 'body', was 'text'"),
+    ],
+)
+def test_results_of_other_options_are_not_replaced_without_force(corpus, tmp_path, changes, named):
+    out = tmp_path / "out"
+    parsed(corpus, out)
+    before = contents(out)
+    with pytest.raises(
+        OptionError, match=r"out: holds results that would be replaced.*try: another folder, or --force"
+    ) as caught:
+        parsed(corpus, out, **changes)
+    assert named in str(caught.value)
+    assert contents(out) == before
+    parsed(corpus, out, **changes, force=True)
+    parsed(corpus, out, **changes)
+    assert contents(out) != before
+
+
+def test_results_of_another_model_or_version_are_not_replaced_without_force(corpus, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    parsed(corpus / "a.txt", out)
+    before, inputs = contents(out), find_inputs([str(corpus / "a.txt")])
+    with pytest.raises(OptionError, match=r"\(model is '000000000000', was '[0-9a-f]{12}'\)"):
+        parse_corpus(inputs, str(out), Settings(MODEL, "0" * 64))
+    monkeypatch.setattr("gramian.pipelines.manifest.__version__", "99.0")
+    with pytest.raises(OptionError, match=r"\(version is '99.0', was '[^']*'\)"):
+        parsed(corpus / "a.txt", out)
+    assert contents(out) == before
+
+
+def test_results_of_another_file_of_the_same_name_are_not_replaced_without_force(corpus, tmp_path):
+    out, other = tmp_path / "out", tmp_path / "other" / "a.txt"
+    parsed(corpus / "a.txt", out)
+    before = contents(out)
+    other.parent.mkdir()
+    other.write_text("A dog barks.")
+    with pytest.raises(OptionError, match=r"a.txt is '.*/other/a.txt', was '.*/corpus/a.txt'"):
+        parsed(other, out)
+    assert contents(out) == before
+    assert parsed(other, out, force=True).sentences == 1
+
+
+def test_what_failed_may_be_tried_with_other_options(corpus, tmp_path):
+    """There is no result to lose."""
+    out = tmp_path / "out"
+    report = parse_corpus(find_inputs([str(corpus / "a.txt")]), str(out), Settings(MODEL, "0" * 64))
+    assert report.failures
+    assert parsed(corpus / "a.txt", out).sentences == 6
+
+
+def victim_of(tmp_path):
+    """Make a folder that a bad name leads to, as its name stands in a shard's folder OUT/a.txt."""
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "dear.jsonl").write_text("mine")
+    return victim
+
+
+def changed_document(path, **changes):
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../../victim", "../../victim/dear.jsonl", "/etc/passwd", "00000.jsonl/../../../victim", "00001.jsonl", "notes.txt", "", ".", "..",
+     "00000.jsonl.exe", "00000.jsonl\n", "C:\\victim"],
+)  # fmt: skip
+def test_a_manifest_names_no_other_file(corpus, tmp_path, name):
+    victim, out = victim_of(tmp_path), tmp_path / "out"
+    parsed(corpus / "a.txt", out)
+    manifest = out / "a.txt" / "00000.manifest.json"
+    changed_document(manifest, output=name)
+    with pytest.raises(
+        InputError,
+        match=r"00000.manifest.json: invalid manifest: field 'output' must be the name of an output of shard 0",
+    ):
+        parsed(corpus / "a.txt", out, to="brackets", force=True)
+    with pytest.raises(InputError, match="field 'output'"):
+        corpus_status(str(out))
+    assert (victim / "dear.jsonl").read_text() == "mine"
+    assert (out / "a.txt" / "00000.jsonl").exists()
+
+
+DOCUMENTS = ("run.json", "a.txt/plan.json", "a.txt/00000.manifest.json")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"null", b"3", b'"text"', b"{}", b"\xff", b"[" * 50_000, b'{"a": NaN}']
+)
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_an_invalid_document_is_an_error_of_one_line(corpus, tmp_path, document, content):
+    out = tmp_path / "out"
+    parsed(corpus / "a.txt", out)
+    before = contents(out)
+    (out / document).write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        corpus_status(str(out))
+    first, *rest = str(caught.value).splitlines()
+    assert first.startswith(f"{out}/{document}: invalid ")
+    assert rest == ["try: removing it: what it stands for is parsed again"]
+    if document != "run.json":  # which a run writes anew
+        with pytest.raises(InputError):
+            parsed(corpus / "a.txt", out)
+        (out / document).unlink()
+    report = parsed(corpus / "a.txt", out)
+    assert report.sentences + report.kept_sentences == 6
+    assert outputs(out) == {name: data for name, data in before.items() if not name.endswith(".json")}
+
+
+def invalid(out):
+    """Return why a document of an output is invalid; None if all are valid."""
+    try:
+        corpus_status(str(out))
+    except InputError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_field_of_a_document_is_checked(corpus, tmp_path, document):
+    """Each field, one after the other, gets values of other types."""
+    out = tmp_path / "out"
+    parsed(corpus / "a.txt", out)
+    path = out / document
+    whole = json.loads(path.read_text())
+    refused = 0
+    for name in whole:
+        for value in (None, -1, [], {}, "\ud800", [[]], {"a": []}, 10**30, True):
+            path.write_text(json.dumps(whole | {name: value}))
+            problem = invalid(out)
+            assert problem is None or f"field '{name}" in problem
+            refused += problem is not None
+    assert refused >= 6 * len(whole)
+
+
+def test_only_what_was_written_is_removed(corpus, tmp_path):
+    """Files of the user beside the results stay, whatever their names, when shards are fewer and results are replaced."""
+    out, folder = tmp_path / "out", tmp_path / "out" / "a.txt"
+    assert parsed(corpus / "a.txt", out, shard_size=30).shards == 3
+    mine = [
+        ".partial/notes",
+        "a.txt/00002.notes",
+        "a.txt/2024.data/x.jsonl",
+        "a.txt/00007.jsonl",
+        "a.txt/00000.mrg.old",
+    ]
+    for name in mine:
+        (out / name).parent.mkdir(exist_ok=True, parents=True)
+        (out / name).write_text("mine")
+    (out / ".partial" / "00000-0123456789abcdef.jsonl").write_text("of a run that was killed")
+    assert parsed(corpus / "a.txt", out, to="brackets", force=True).shards == 1
+    assert {name: (out / name).read_text() for name in mine} == dict.fromkeys(mine, "mine")
+    assert sorted(path.name for path in folder.glob("0*")) == [
+        "00000.manifest.json", "00000.mrg", "00000.mrg.old", "00002.notes", "00007.jsonl",
+    ]  # fmt: skip
+    assert [path.name for path in (out / ".partial").iterdir()] == ["notes"]
+
+
+@pytest.mark.parametrize("where", ["a.txt", ".partial"])
+def test_nothing_is_written_behind_a_link_that_leaves_the_output(corpus, tmp_path, where):
+    victim, out = victim_of(tmp_path), tmp_path / "out"
+    out.mkdir()
+    (out / where).symlink_to(victim)
+    (victim / "00000-0123456789abcdef.jsonl").write_text("mine")
+    with pytest.raises(InputError, match="a symbolic link leads out of"):
+        parsed(corpus / "a.txt", out)
+    assert sorted(path.name for path in victim.iterdir()) == ["00000-0123456789abcdef.jsonl", "dear.jsonl"]
+
+
+def test_documents_that_are_links_are_replaced_and_not_followed(corpus, tmp_path):
+    victim, out = victim_of(tmp_path) / "dear.jsonl", tmp_path / "out"
+    (out / "a.txt").mkdir(parents=True)
+    for name in ("run.json", "a.txt/00000.jsonl"):
+        (out / name).symlink_to(victim)
+    assert parsed(corpus / "a.txt", out).sentences == 6
+    assert victim.read_text() == "mine"
+    assert not (out / "a.txt" / "00000.jsonl").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "a\0b", "..", "a\\..\\..\\x"])
+def test_names_stay_below_the_root(tmp_path, name):
+    for storage in (
+        LocalStorage(str(tmp_path)),
+        *([RemoteStorage("memory://root")] if find_spec("fsspec") else []),
+    ):
+        for work in (storage.entry, storage.open, storage.read, storage.create, storage.remove):
+            with pytest.raises(InputError, match="leads out of the folder"):
+                work(name)
+        with pytest.raises(InputError, match="leads out of the folder"):
+            storage.write(name, b"")
+        with pytest.raises(InputError, match="leads out of the folder"):
+            storage.move("x", name)
+
+
+def test_a_result_that_is_replaced_keeps_its_mode(corpus, tmp_path):
+    parsed(corpus / "a.txt", tmp_path / "out")
+    result = tmp_path / "out" / "a.txt" / "00000.jsonl"
+    result.chmod(0o600)
+    parsed(corpus / "a.txt", tmp_path / "out", options={"decoder": "viterbi"}, force=True)
+    assert result.stat().st_mode & 0o777 == 0o600
