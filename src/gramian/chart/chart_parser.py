@@ -128,23 +128,31 @@ class ChartParser:
         """
         backends = [one for one in self._backends if isinstance(one, NumbaBackend)]
         pruning = self._pruning(pruning)
-        found = [backend.find(batch, pruning) for backend in backends]
+        free = [
+            sentence._replace(allowed=None) for sentence in batch
+        ]  # symbols are those of the first grammar
+        found = [
+            backend.find(batch if family[0].symbols == self.grammar.symbols else free, pruning)
+            for backend, family in zip(backends, self.families, strict=True)
+        ]
         coarse, fine = found[0]
         logs = np.array(
             [one.forest.log_probability + each.log_ratio for one, several in found for each in several]
         )
-        item, edge, root = (
-            mean_posteriors(
-                [getattr(one, name) for one in fine], np.full(len(fine), 1 / len(fine), np.float32), "product"
+        votes = self._votes(batch, found)
+        alike = [(one.item_posterior, one.edge_posterior, one.root_posterior) for one in fine]
+        item, edge, root = alike[0]
+        if len(votes.tables) > 1:
+            share = np.full(len(alike), 1 / len(alike), np.float32)
+            item, edge, root = (
+                mean_posteriors(list(one), share, "product") for one in zip(*alike, strict=True)
             )
-            for name in ("item_posterior", "edge_posterior", "root_posterior")
-        )
         log_prob = np.logaddexp.reduce(logs) - np.log(len(logs))
         log_prob[~np.isfinite(logs).all(axis=0)] = -np.inf
         c = coarse.forest
         return Posteriors(
             self.grammar.n_phrases, coarse.first_item, c.item_symbol, c.item_cell, c.edge_first, c.edge_left, c.edge_right,
-            item, edge, root, self.labels, self._votes(batch, found), log_prob,
+            item, edge, root, self.labels, votes, log_prob,
         )  # fmt: skip
 
     def _votes(self, batch: Sequence[ChartInput], found: list[FoundForests]) -> Votes:

@@ -131,8 +131,6 @@ def combined(
 
 def mean_posteriors(posteriors: list[Floats], weights: Floats, combination: str) -> Floats:
     """Return the posteriors of forests with the same items and edges in one."""
-    if len(posteriors) == 1:
-        return posteriors[0]
     table = np.array(posteriors)
     if combination != "product":
         return weights @ table
@@ -150,6 +148,8 @@ def _labels(
     if combination == "coverage-dynamic":
         tables = [_own_tree(base, table) for table in tables]
     if combination == "product":
+        if len(tables) == 1:
+            return np.clip(tables[0], LEAST_POSTERIOR, 1 - LEAST_POSTERIOR)
         table: Floats = product_posteriors(Votes(np.array(tables), weights[None]))
         return table
     result = np.zeros_like(tables[0])

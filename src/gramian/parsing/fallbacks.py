@@ -50,6 +50,22 @@ class FallbackParser:
         n_words = len(request.tokens)
         return n_words > 0 and request.limits.fit(self._pruning, n_words, self._n_rules) is self._pruning
 
+    def check(self, request: ReadRequest) -> None:
+        """Raise an OptionError if the constraints of a sentence, or of a part in which it will be parsed, cannot be met."""
+        bounds, n_words, grammar = request.constraints, len(request.tokens), self._pipeline.chart.grammar
+        if bounds is None or n_words == 0:
+            return
+        if request.limits.fit(self._pruning, n_words, self._n_rules) is not None:
+            bounds.check(grammar, n_words)
+            return
+        for part in self._slices(request):
+            bounds.within(part.start, part.stop).check(grammar, part.stop - part.start)
+
+    def _slices(self, request: ReadRequest) -> list[slice]:
+        """Return the parts in which a sentence is parsed that is too long."""
+        longest = request.limits.part_length(self._pruning, len(request.tokens), self._n_rules)
+        return cut(request.tokens, longest)
+
     def parse(self, requests: Sequence[ReadRequest]) -> list[ParseResult]:
         """Return the results of sentences, in their order."""
         results: list[ParseResult | None] = [None] * len(requests)
@@ -114,8 +130,7 @@ class FallbackParser:
 
     def _in_parts(self, request: ReadRequest) -> ParseResult:
         """Parse a sentence that is too long in parts, and join these under the root."""
-        tokens = request.tokens
-        slices = cut(tokens, request.limits.part_length(self._pruning, len(tokens), self._n_rules))
+        tokens, slices = request.tokens, self._slices(request)
         if len(slices) == 1:
             return self._flat(request)
         children: list[Tree] = []

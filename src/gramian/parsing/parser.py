@@ -246,9 +246,10 @@ class Parser:
         list of ParseResult
             In the order of `requests`; with ``"return"`` errors among them.
         """
+        raises = _checked(on_error) == "raise"
         read = [self._read(request, k, decoder) for request in requests]
         wrong = next((one for one in read if isinstance(one, GramianError)), None)
-        if wrong is not None and _checked(on_error) == "raise":
+        if wrong is not None and raises:
             raise wrong
         results = iter(self._fallbacks.parse([one for one in read if isinstance(one, ReadRequest)]))
         return [one if isinstance(one, GramianError) else next(results) for one in read]
@@ -436,13 +437,16 @@ class Parser:
             raise OptionError(f"k must be {bound}")
         decoder = request.decoder or decoder
         decoder = self.decoder if decoder is None else _known_decoder(decoder)
+        if k > 1 and decoder == "viterbi":
+            raise OptionError("decoder 'viterbi' has no list of best trees; try: max-rule-product")
         try:
-            read = read_sentence(request.sentence, self.model.cut)
-            if request.constraints is not None and read.tokens:
-                request.constraints.check(self.model.grammar, len(read.tokens))
+            sentence_read = read_sentence(request.sentence, self.model.cut)
+            deadline = Deadline.of(self.limits)
+            read = ReadRequest(sentence_read, self.limits, deadline, decoder, k, request.constraints)
+            self._fallbacks.check(read)
         except (InputError, OptionError) as error:
             return error
-        return ReadRequest(read, self.limits, Deadline.of(self.limits), decoder, k, request.constraints)
+        return read
 
 
 def _parser_of(model: Model, options: dict[str, Any]) -> Parser:

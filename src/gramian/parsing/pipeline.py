@@ -117,7 +117,7 @@ class Pipeline(NamedTuple):
         """Return the results of sentences that go together; `began` is when the first step did."""
         results: list[ParseResult | None] = [None] * len(batch.requests)
         first = batch.requests[0]
-        if not self._needs_forest(first):
+        if status == "parsed" and not self._needs_forest(first):  # else some grammar may well not derive it
             posteriors = self.chart.posteriors(batch.inputs, pruning)
             trees = decode_batch(posteriors, first.decoder, recall_penalty=self.recall_penalty)
             found = tree_arrays(posteriors, trees)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import multiprocessing
+import pickle
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count, islice
@@ -20,6 +24,7 @@ from gramian.chart.constraints import Constraints, Span
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.parsing.limits import expected_seconds
 from gramian.parsing.parser import Parser, load
+from gramian.parsing.result import ParseResult
 from gramian.parsing.sentences import ParseRequest
 from gramian.parsing.words import WordTable
 from gramian.text.rule_tokenizer import Token
@@ -70,7 +75,9 @@ def test_best_trees(parser):
     }
     assert len(set(trees)) == len(trees)
     total = np.logaddexp.reduce([alternative.log_prob_tree for alternative in result.alternatives])
-    assert total == pytest.approx(result.log_prob_words, abs=0.05)  # these few are nearly all of the probability
+    assert total == pytest.approx(
+        result.log_prob_words, abs=0.05
+    )  # these few are nearly all of the probability
 
 
 def test_samples(parser):
@@ -86,7 +93,7 @@ def test_samples(parser):
         assert share == pytest.approx(expected, abs=5 * (expected * (1 - expected) / size) ** 0.5 + 1e-3)
     by_tree = {one.tree: one.log_prob_tree for one in drawn}
     best = parser.parse(AMBIGUOUS, k=2).alternatives[0]
-    assert by_tree[best.tree] == pytest.approx(best.log_prob_words, abs=1e-3)
+    assert by_tree[best.tree] == pytest.approx(best.log_prob_tree, abs=1e-3)
     assert drawn == parser.sample(AMBIGUOUS, size, random_state=1)
     low = ParseRequest(AMBIGUOUS, Constraints(required=(Span(3, 8, "NP"),)))
     assert all(("NP", 3, 8) in list(one.tree.spans()) for one in parser.sample(low, 20, random_state=2))
@@ -127,7 +134,9 @@ def test_other_ways_to_write_a_known_word(parser, word, known):
     other = Parser(replace(grammar, lexicon=replace(grammar.lexicon, words=words)))
     result = other.parse([word, "dog", "barks"])
     assert result.tree.tags == ("DT", "NN", "VB")
-    assert result.log_prob_words == pytest.approx(parser.parse(["the", "dog", "barks"]).log_prob_words, rel=1e-6)
+    assert result.log_prob_words == pytest.approx(
+        parser.parse(["the", "dog", "barks"]).log_prob_words, rel=1e-6
+    )
 
 
 # -- tags from outside -----------------------------------------------------------------------------------------------
@@ -464,3 +473,76 @@ def test_brackets_cost_what_the_penalty_says(parser):
     assert counts == sorted(counts, reverse=True)
     with pytest.raises(OptionError, match=r"^recall_penalty must be at least 0, got -1"):
         Parser(parser.model, recall_penalty=-1)
+
+
+def test_errors_of_sentences_are_raised_or_stand_in_their_places():
+    shared = load(FIXTURE)
+    crossing = Constraints(required=(Span(0, 2), Span(1, 3)))
+    bad = [["two words"], 5, [("dog", "NN"), 7], ParseRequest(AMBIGUOUS, crossing)]
+    mixed = ["the dog barks .", bad[0], "", *bad[1:], ["a", "saw"]]
+    for found in (
+        shared.parse_batch(mixed, on_error="return"),
+        list(shared.parse_many(mixed, on_error="return")),
+        list(shared.parse_many(iter(mixed), on_error="return")),
+        list(shared.parse_many(mixed, n_jobs=2, on_error="return")),
+    ):
+        assert [type(one) for one in found] == [
+            ParseResult, InputError, ParseResult, InputError, InputError, OptionError, ParseResult,
+        ]  # fmt: skip
+        assert facts(found[-1]) == facts(shared.parse(["a", "saw"]))
+    with pytest.raises(InputError, match="int"):
+        shared.parse_batch(["the dog barks .", 5])
+    stream = shared.parse_many(mixed)
+    assert next(stream).status == "parsed"
+    with pytest.raises(InputError, match="white space"):
+        next(stream)
+    with pytest.raises(OptionError, match="on_error"):
+        shared.parse_batch([], on_error="ignore")
+
+
+def test_requests_of_a_batch_have_wishes_of_their_own():
+    shared = load(FIXTURE)
+    low = Constraints(required=(Span(3, 8, "NP"),))
+    wishes = [
+        ParseRequest(AMBIGUOUS, decoder="viterbi", k=1), AMBIGUOUS, ParseRequest(AMBIGUOUS, k=3), ParseRequest(AMBIGUOUS, low),
+    ]  # fmt: skip
+    alone = [
+        shared.parse(AMBIGUOUS, decoder="viterbi"), shared.parse(AMBIGUOUS, k=2), shared.parse(AMBIGUOUS, k=3),
+        shared.parse(AMBIGUOUS, k=2, constraints=low),
+    ]  # fmt: skip
+    found = shared.parse_batch(wishes, k=2)
+    assert [len(one.alternatives) for one in found[:3]] == [0, 2, 2]
+    assert found[3].tree != found[1].tree
+    assert list(map(facts, found)) == list(map(facts, alone))
+    with pytest.raises(OptionError, match="viterbi"):
+        shared.parse_batch(wishes, k=2, decoder="viterbi")
+
+
+def test_text_of_several_sentences_is_warned_of():
+    shared = load(FIXTURE)
+    with pytest.warns(UserWarning, match="parse_text"):
+        shared.parse("The dog barks. The cat saw a dog.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        shared.parse("The dog barks.")
+        shared.parse(["The", "dog", "barks", ".", "The", "cat", "barks", "."])
+        shared.parse_batch(["The dog barks. The cat saw a dog."])
+
+
+def test_parsers_are_copied_and_pickled():
+    one = load(FIXTURE, decoder="max-rule-product", max_length=8, max_seconds=3.0, recall_penalty=0.3)
+    expected = list(map(facts, one.parse_many(SENTENCES[:10])))
+    for other in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
+        assert (other.decoder, other.limits, other.recall_penalty) == (one.decoder, one.limits, 0.3)
+        assert list(map(facts, other.parse_many(SENTENCES[:10]))) == expected
+    assert copy.copy(one).model is one.model
+    assert len(pickle.dumps(one)) < 1.2 * len(
+        pickle.dumps(load(FIXTURE))
+    )  # nothing that was remembered goes along
+
+
+def test_parsers_go_to_processes_that_are_spawned():
+    one = load(FIXTURE)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found = pool.map(one.parse, SENTENCES[:3])
+    assert list(map(facts, found)) == [facts(one.parse(sentence)) for sentence in SENTENCES[:3]]
