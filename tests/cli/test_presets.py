@@ -10,7 +10,7 @@ import pytest
 
 import gramian
 from gramian.cli import main
-from gramian.trees import Tree, preset
+from gramian.trees import Tree, annotation_scheme
 
 # Labels in the manner of CESS, a phrase over the same phrase, an empty subject, and a tree without words.
 TREES = [
@@ -56,11 +56,11 @@ def test_every_command_finds_the_same_preset(bank, gramian_command):
     assert [str(tree) for tree in gramian.Treebank.read(bank).trees()] == out.splitlines()
     trees = map(Tree.parse, TREES)
     assert gramian.Treebank.from_trees(trees).symbols == gramian.Treebank.read(bank).symbols
-    penn = gramian.Treebank.read(bank, options=preset("penn"))
+    penn = gramian.Treebank.read(bank, options=annotation_scheme("penn").options)
     assert penn.symbols != gramian.Treebank.read(bank).symbols
 
 
-@pytest.mark.parametrize("learner", [["--method", "pcfg"], ["--states", "2", "--iterations", "1"]])
+@pytest.mark.parametrize("learner", [["--method", "pcfg"], ["--states", "2", "--set", "max_iter=1"]])
 def test_training_and_eval_give_the_same_figures(bank, tmp_path, gramian_command, learner):
     dev, model, parsed = (str(tmp_path / name) for name in ("dev.mrg", "my.grammar", "parsed.mrg"))
     other = (

@@ -8,18 +8,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Constraint, Estimator, InstanceOf, Report, number_of_jobs
+from gramian.base import Estimator, Report, number_of_jobs
 from gramian.errors import InputError
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_productions
 from gramian.learn.lexicon_counts import LEXICON, LexiconChoice, StateScores
-from gramian.learn.observations import Observations
+from gramian.learn.observations import Observations, head_rules
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing, estimate_rules, state_shares
 from gramian.learn.states import STATE_CONSTRAINTS
 from gramian.learn.tables import LatentTables, tables_of
 from gramian.learn.tree_inference import Expectation
 from gramian.treebank import Features, Shape, Treebank
 from gramian.trees import HeadRules, Tree
+from gramian.value_types import Constraint, InstanceOf
 
 
 class Maximisation:
@@ -134,7 +135,8 @@ class Learner(Estimator):
         y : ignored
         """
         if not isinstance(trees, Treebank | Observations):
-            heads = HeadRules.collins() if self.shape_.direction == "head" else None
+            rules = head_rules("auto", self.model_) or HeadRules.collins()
+            heads = rules if self.shape_.direction == "head" else None
             trees = Treebank.from_trees(trees, shape=self.shape_, heads=heads)
         return mean_log_likelihood(self.model_, Observations.of(trees), self._threads)
 

@@ -387,8 +387,9 @@ class Parser:
         """
         from gramian.evaluate import GoldBrackets
 
-        _, scheme, found = find_scheme(trees_of(trees), self.model.preset or "auto")
-        gold = [tree for tree in (normalise(one, scheme).tree for one in found) if not tree.is_empty]
+        scheme, read = find_scheme(trees_of(trees), self.model.preset or "auto")
+        normal = (normalise(tree, scheme.options).tree for tree in read)
+        gold = [tree for tree in normal if not tree.is_empty]
         results = self.parse_many([list(tree.words) for tree in gold], n_jobs=n_jobs)
         return GoldBrackets(gold).score([result.tree for result in results])
 
@@ -415,7 +416,7 @@ class Parser:
         ----------
         path : path
         half : bool
-            Whether real numbers are rounded to 16 bits, as ``gramian train`` does unless ``--full`` is given.
+            Whether real numbers are rounded to 16 bits, as ``gramian train`` does unless ``compress`` is false.
         """
         save_model(self.model, path, half=half)
 
