@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gramian.chart.coarse_kernels import grown
-from gramian.jit import helper_kernel, kernel
+from gramian.kernels import helper_kernel, kernel
 
 LEAST_POSTERIOR = 1e-4
 """The least posterior of a label or rule in a product."""
