@@ -7,7 +7,8 @@ from collections import defaultdict
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "gramian"
-CLASSES_TO_RENAME = {"Expert", "Recipe"}  # being replaced
+CLASSES_TO_RENAME = {"Expert"}  # temporary
+MODULES_TO_RENAME = {"store"}  # temporary: of io and kernels
 SAME_FOR_USERS = {"wfa"}  # the command and the experiment, which users call so
 
 
@@ -35,7 +36,9 @@ def test_no_two_public_classes_have_the_same_name():
 
 
 def test_no_two_modules_have_the_same_name():
-    assert not duplicates([(path.stem, path) for path in modules()]).keys() - SAME_FOR_USERS
+    assert (
+        not duplicates([(path.stem, path) for path in modules()]).keys() - SAME_FOR_USERS - MODULES_TO_RENAME
+    )
 
 
 def test_duplicates_are_found():

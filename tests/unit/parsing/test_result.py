@@ -19,7 +19,7 @@ def test_confidence_is_that_of_the_least_confident_phrase():
 
 def test_repr_is_short_and_rounded():
     assert repr(RESULT) == f"<ParseResult: {str(TREE)!r}, parsed, confidence 0.41>"
-    assert repr(RESULT.alternatives[0]) == f"<Alternative: {str(TREE)!r}, log_prob -11.99>"
+    assert repr(RESULT.alternatives[0]) == f"<Alternative: {str(TREE)!r}, log_prob_tree -11.99>"
     long = Tree("S", [TREE] * 50)
     sure = (1.0,) * len(list(long.subtrees()))
     assert len(repr(ParseResult(long, "parsed", 0.0, sure, long.words))) < 140
