@@ -16,7 +16,8 @@ from gramian.learn.lexicon_counts import LexicalModel, LexiconChoice, LexiconOpt
 from gramian.learn.state_allocation import Allocation, States, allocate_states
 from gramian.learn.tables import LatentTables
 from gramian.learn.tree_inference import Expectation, TreeInference
-from gramian.treebank import INSIDE, OUTSIDE, SETS, Features, NodeView, Treebank
+from gramian.treebank import INSIDE, OUTSIDE, Features, NodeView, Treebank
+from gramian.treebank.feature_templates import template_names
 from gramian.treebank.head_words import head_leaves
 from gramian.treebank.productions import Counts, Productions
 from gramian.treebank.tagged import TaggedWords
@@ -182,7 +183,7 @@ class Observations:
         key = features.templates, features.heads, features.rare_words, suffixes
         if key in self._columns:
             return self._columns[key]
-        inside, outside = SETS[features.templates]
+        inside, outside = template_names(features.templates)
         view = self.view(features.heads, suffixes, features.rare_words)
         columns = (
             [_narrow(INSIDE[name](view)) for name in inside],
