@@ -180,7 +180,7 @@ def _read(source: str) -> list[Tree]:
 
 def _read_parses(source: str) -> list[tuple[Tree, list[float]]]:
     from gramian.io.files import open_text
-    from gramian.parsing.sentence_records import read_parse
+    from gramian.parsing.json_sentences import read_parse
 
     with open_text(source) as lines:
         rows = "".join(lines).split("\n")

@@ -113,9 +113,9 @@ def parse(
     if status is not None:
         corpus.print_status(status, as_json)
         return
-    from gramian.parsing.sentence_forms import form_of, read_sentences
+    from gramian.parsing.sentence_formats import read_sentences, sentence_format
 
-    form = form_of(lines=lines, tokens=tokens, tagged=tagged, records=records)
+    form = sentence_format(lines=lines, tokens=tokens, tagged=tagged, records=records)
     if min_confidence is not None and k > 1:
         raise OptionError("--min-confidence goes without --k, since only the best tree has confidences")
     if as_json and pretty:

@@ -16,7 +16,7 @@ from typing import Annotated, BinaryIO
 from gramian.errors import InputError
 from gramian.io.files import TextLines, decompressed
 from gramian.io.schema import Count, Range, SchemaError, Sha256
-from gramian.parsing.sentence_forms import Form
+from gramian.parsing.sentence_formats import SentenceFormat
 from gramian.pipelines.inputs import Input, Kind
 from gramian.pipelines.parquet_rows import ParquetRows
 
@@ -30,7 +30,7 @@ class InputLayout:
     """What a file holds and how it is cut: all that its cuts depend on."""
 
     kind: Kind
-    form: Form
+    form: SentenceFormat
     text_field: str
     id_field: str
     shard_size: Annotated[int, Range(1, 2**53)]

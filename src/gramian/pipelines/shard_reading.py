@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from gramian.errors import InputError
 from gramian.io.files import TextLines, decompressed
 from gramian.parsing.parser import Parser
-from gramian.parsing.sentence_forms import read_line, whole_lines
+from gramian.parsing.sentence_formats import read_line, whole_lines
 from gramian.parsing.sentences import Sentence
 from gramian.pipelines.inputs import Input
 from gramian.pipelines.parquet_rows import ParquetRows

@@ -27,7 +27,7 @@ from gramian.io.schema import parse_json
 from gramian.parsing.installed_models import model_path
 from gramian.parsing.model_store import default_model_path
 from gramian.parsing.parser import Parser, load
-from gramian.parsing.sentence_forms import Form
+from gramian.parsing.sentence_formats import SentenceFormat
 from gramian.pipelines.inputs import Input
 from gramian.pipelines.shard_plan import InputLayout, Shard
 from gramian.pipelines.shard_reading import ShardReader
@@ -48,7 +48,7 @@ class Settings:
     model: str = ""  # a file or a language; empty for the model that comes with gramian
     model_sha256: str = ""
     to: str = "jsonl"
-    form: Form = "text"
+    form: SentenceFormat = "text"
     text_field: str = "text"
     id_field: str = "id"
     head_rules: str = "auto"

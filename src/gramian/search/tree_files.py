@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gramian.errors import InputError
 from gramian.io.files import TextLines, decompressed
-from gramian.parsing.sentence_forms import whole_lines
+from gramian.parsing.sentence_formats import whole_lines
 from gramian.pipelines.inputs import Input, find_inputs
 from gramian.pipelines.parquet_rows import parquet
 from gramian.trees.brackets import read_trees
