@@ -98,11 +98,11 @@ def parse_folder(
     if "://" not in output:
         check_folder(output)
         output = os.path.abspath(output)
-    inputs = find_inputs(files, output)
     place = model_file(model)
     name = os.path.abspath(model) if os.path.exists(model) else model  # workers may be elsewhere
     how = Settings(name, file_sha256(place), **settings)
     with showing_progress(quiet):
+        inputs = find_inputs(files, output)
         report = parse_corpus(
             inputs,
             output,

@@ -21,7 +21,7 @@ from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
     from gramian.chart.forest import Pruning
-    from gramian.io.files import TextLines
+    from gramian.io.reading import TextLines
     from gramian.parsing.result import ParseResult
 
 Combination: TypeAlias = Literal["product", "sum", "coverage", "coverage-dynamic", "hierarchical"]
@@ -136,9 +136,9 @@ def parse(
         raise OptionError("--min-confidence goes without --k, since only the best tree has confidences")
     if as_json and pretty:
         raise OptionError("trees are written as --json or --pretty, not both")
-    from gramian.io.files import open_text
     from gramian.io.machine import without_cycle_search
     from gramian.io.output import check_output
+    from gramian.io.reading import open_text
     from gramian.io.resume import resumed
     from gramian.parsing.result import LOW_CONFIDENCE
 

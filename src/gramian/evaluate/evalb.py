@@ -15,7 +15,7 @@ from gramian.errors import OptionError, ScoreError
 from gramian.evaluate.parameters import COLLINS, TRACE, Parameters
 from gramian.evaluate.scored_trees import Brackets, LabelTable, Outline, Remains, pairs, restore_quotes
 from gramian.evaluate.scores import BracketScores, LabelScore, SentenceScore, Status
-from gramian.io.files import Source
+from gramian.io.reading import Source
 from gramian.trees.brackets import trees_of
 from gramian.trees.normalise import unescape_penn
 from gramian.trees.tree import Tree, escape_word

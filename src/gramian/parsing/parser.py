@@ -24,7 +24,7 @@ from gramian.chart.readout import Decoded, to_tree
 from gramian.errors import OptionError
 from gramian.grammar.lexicon import joined
 from gramian.grammar.lpcfg import LPCFG
-from gramian.io.files import Source
+from gramian.io.reading import Source
 from gramian.parsing.calibration import Calibration
 from gramian.parsing.fallbacks import Attempts, Request
 from gramian.parsing.limits import Deadline, Limits

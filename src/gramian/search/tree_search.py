@@ -59,7 +59,7 @@ class SearchCount:
 
     def note(self, error: InputError) -> None:
         """Count what was left out."""
-        self.faults.append(f"{error.source}:{error.line}: {error.what}")
+        self.faults.append(str(error).partition("\n")[0])
 
     def add(self, other: SearchCount) -> None:
         """Count what another has counted."""
@@ -111,7 +111,10 @@ def _searched(
     source: str, pattern: str, n_jobs: int, tally: SearchCount, counted_only: bool
 ) -> Iterator[Found]:
     parse_pattern(pattern)  # what cannot be read is told before anything is opened
-    tasks = [_SearchTask(place, file, pattern, counted_only) for place, file in enumerate(tree_files(source))]
+    files = tree_files(source)
+    tasks = [
+        _SearchTask(place, file, pattern, counted_only, len(files) == 1) for place, file in enumerate(files)
+    ]
     if n_jobs == 1 or len(tasks) == 1:
         for task in tasks:
             yield from task.found(tally)
@@ -140,6 +143,15 @@ class _SearchTask:
     file: Input
     pattern: str
     counted_only: bool
+    is_alone: bool  # of several files, one that cannot be read is left out
+
+    def _trees(self, tally: SearchCount) -> Iterator[StoredTree]:
+        try:
+            yield from stored_trees(self.file, tally.note)
+        except InputError as error:
+            if self.is_alone:
+                raise
+            tally.note(error)
 
     def found(self, tally: SearchCount) -> Iterator[Found]:
         """Yield what is found in one file."""
@@ -151,7 +163,7 @@ class _SearchTask:
             for names in needed_names(pattern)
             if not any(_UNSAFE & set(name) for name in names)
         ]
-        trees = stored_trees(self.file, tally.note)
+        trees = self._trees(tally)
         while batch := list(islice(trees, _BATCH)):
             tally.trees += len(batch)
             hopeful = [

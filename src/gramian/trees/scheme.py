@@ -10,7 +10,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from gramian.errors import InputError
-from gramian.io.files import Source
+from gramian.io.reading import Source
 from gramian.trees.brackets import read_trees
 from gramian.trees.normalise import NormaliseOptions, preset
 from gramian.trees.tree import Tree
