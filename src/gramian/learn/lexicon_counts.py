@@ -22,6 +22,7 @@ from gramian.treebank.productions import Productions
 from gramian.treebank.tagged import TaggedWords
 from gramian.treebank.vocab import suffix_chain, word_features
 from gramian.trees.labels import split_chain, unescape_label
+from gramian.trees.scheme import language_of_labels
 
 LexiconName: TypeAlias = Literal["auto", "suffix", "tag", "pos"]
 Doubles = npt.NDArray[np.float64]
@@ -30,11 +31,6 @@ Integers = npt.NDArray[np.int64]
 _OPEN_WORD = 100  # words seen up to so often may have tags they were not seen with
 _LEAST = 1e-3  # ... if their form makes the tag at least so probable
 _FURTHER = 0.2  # the most that tagged text adds to the counts of more frequent words, as a share of these
-
-
-def is_penn_english(symbols: Sequence[str]) -> bool:
-    """Tell whether symbols are the labels and tags of the Penn Treebank."""
-    return {"NP", "VP", "PP", "NN", "IN", "DT", "VBZ"} <= set(symbols)
 
 
 @options
@@ -79,7 +75,11 @@ class LexiconOptions:
     def named(cls, lexicon: LexiconChoice, bank: Treebank) -> LexiconOptions:
         """Return the options that a choice stands for, given the labels of a treebank."""
         found = lexicon if isinstance(lexicon, LexiconOptions) else cls.called(lexicon)
-        return found if found.suffixes is not None else replace(found, suffixes=is_penn_english(bank.symbols))
+        return (
+            found
+            if found.suffixes is not None
+            else replace(found, suffixes=language_of_labels(bank.symbols) is not None)
+        )
 
 
 LexiconChoice: TypeAlias = LexiconName | LexiconOptions

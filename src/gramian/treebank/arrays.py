@@ -40,8 +40,8 @@ from gramian.trees.labels import (
     is_intermediate,
     split_chain,
 )
-from gramian.trees.normalise import ROOT_LABELS, bare_label, preset
-from gramian.trees.scheme import find_scheme, preset_of
+from gramian.trees.normalise import ROOT_LABELS, bare_label
+from gramian.trees.scheme import find_scheme, scheme_of
 from gramian.trees.tree import phrase, preterminal
 
 Ints = npt.NDArray[np.int32]
@@ -180,7 +180,7 @@ class Treebank:
         """
         source = rereadable(source)
         if options is None:
-            options = preset(preset_of(source))
+            options = scheme_of(source).options
         # What the compiled binariser and normaliser know:
         if (
             shape.is_plain
@@ -218,7 +218,8 @@ class Treebank:
     ) -> Treebank:
         """Normalise and binarise tree objects into arrays; parameters as for :meth:`read`."""
         if options is None:
-            _, options, trees = find_scheme(trees)
+            scheme, trees = find_scheme(trees)
+            options = scheme.options
         codes = TokenCodes()
         removed = Removed()
         tokens = [np.empty(0, np.int32)]
