@@ -21,6 +21,7 @@ from gramian.errors import InputError, OptionError
 from gramian.io.decompression import decompressed
 
 Source: TypeAlias = "str | os.PathLike[str] | IO[str] | IO[bytes]"
+Rereadable: TypeAlias = "str | os.PathLike[str] | io.StringIO"
 
 LINE_LIMIT = "GRAMIAN_MAX_LINE"  # environment variable: bytes, or with a unit as in 64M
 _DEFAULT_LINE_LIMIT = 16 << 20
@@ -66,10 +67,10 @@ def reads_once(source: Source) -> bool:
     return os.path.exists(source) and not os.path.isfile(source) and not os.path.isdir(source)
 
 
-def rereadable(source: Source) -> Source:
+def rereadable(source: Source) -> Rereadable:
     """Return `source`, or all of its text in memory if it can be read only once."""
     if not reads_once(source) or isinstance(source, io.StringIO):
-        return source
+        return cast(Rereadable, source)
     with open_text(source) as lines:
         text = io.StringIO("".join(lines))
     text.name = lines.name

@@ -19,7 +19,7 @@ import numpy as np
 from gramian import learn
 from gramian.errors import InputError, OptionError
 from gramian.io.machine import give_back_memory
-from gramian.io.reading import Source, rereadable, source_name
+from gramian.io.reading import Rereadable, rereadable, source_name
 from gramian.learn.observations import head_rules, treebank_digest
 from gramian.training.recipe import Recipe
 from gramian.training.selftraining.silver_trees import SilverTrees
@@ -187,9 +187,7 @@ class TrainingData:
         return bank.weighted(weights)
 
 
-def _binarisation_heads(
-    recipe: Recipe, scheme: AnnotationScheme, source: str | os.PathLike[str] | io.StringIO
-) -> HeadRules:
+def _binarisation_heads(recipe: Recipe, scheme: AnnotationScheme, source: Rereadable) -> HeadRules:
     """Return the head rules that trees are binarised by."""
     if recipe.heads != "auto":
         return HeadRules.named(recipe.heads)
@@ -221,7 +219,7 @@ def normal_trees(trees: TreeSource, preset: str) -> list[Tree]:
     return [tree for tree in found if not tree.is_empty]
 
 
-def _text(trees: Any) -> Source:
+def _text(trees: Any) -> Rereadable:
     """Return a path, or the text of what can be read only once, or of trees: whence they come, they are read in the same way."""
     if isinstance(trees, str | os.PathLike) or _is_stream(trees):
         return rereadable(trees)
