@@ -19,7 +19,7 @@ import numpy as np
 from gramian import learn
 from gramian.errors import InputError, OptionError
 from gramian.io.machine import give_back_memory
-from gramian.io.reading import Rereadable, rereadable, source_name
+from gramian.io.reading import Rereadable, Source, rereadable, source_name
 from gramian.learn.observations import head_rules, treebank_digest
 from gramian.training.recipe import Recipe
 from gramian.training.selftraining.silver_trees import SilverTrees
