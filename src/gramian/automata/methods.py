@@ -89,15 +89,15 @@ class MethodOptions:
             return "{penalty} goes with {complete}, or with {method} convex"
         return None
 
-    def chosen_basis(self, own: BasisOptions) -> BasisOptions:
+    def chosen_basis(self, default: BasisOptions) -> BasisOptions:
         """Return a method's own basis as these options change it."""
-        given = {
+        changes = {
             "kind": self.basis,
             "size": self.basis_size,
             "max_length": self.basis_length,
             "empty": self.empty,
         }
-        return replace(own, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        return replace(default, **{name: value for name, value in changes.items() if value is not None})  # type: ignore[arg-type]
 
     @property
     def completion(self) -> Completion | None:
@@ -163,15 +163,15 @@ def _spectral(
 ) -> WFA:
     raw = method == "spectral" or options.repair == "none"
     learner = SpectralWFA(n_states, repair=None if raw else "em", n_jobs=n_jobs, random_state=random_state)
-    given: dict[str, object] = {"statistic": options.statistic, "scaled": options.scaled}
-    given |= {"minimum_mass": options.mass, "completion": options.completion}
-    given |= {"repair": None if raw else options.repair}
-    learner.set_params(basis=options.chosen_basis(BasisOptions()), **_given(given))
+    parameters: dict[str, object] = {"statistic": options.statistic, "scaled": options.scaled}
+    parameters |= {"minimum_mass": options.mass, "completion": options.completion}
+    parameters |= {"repair": None if raw else options.repair}
+    learner.set_params(basis=options.chosen_basis(BasisOptions()), **_given(parameters))
     fitted = learner.fit(sample)
     if raw:
-        found = fitted.diagnostics_
-        _log.info("%d states; total mass %.4f", found.n_states, found.total_mass)
-        _log.info("%.1f %% of the training strings score below zero", 100 * found.negative_share)
+        diagnostics = fitted.diagnostics_
+        _log.info("%d states; total mass %.4f", diagnostics.n_states, diagnostics.total_mass)
+        _log.info("%.1f %% of the training strings score below zero", 100 * diagnostics.negative_share)
     return fitted.model_
 
 
@@ -185,11 +185,13 @@ def _em(
     restarts, steps = options.restarts or 2, options.max_iter or 100
     estimator = PNFAEM(n_restarts=restarts, pseudo_count=1e-3, n_jobs=n_jobs, random_state=random_state)
     if n_states == "auto":
-        kept, judges = sample.split(0.1, seed=random_state)
+        training, held_out = sample.split(0.1, seed=random_state)
         values: list[float] = []
         for n in _LADDER:
             tell_progress(_log, "numbers of states tried", len(values), len(_LADDER))
-            values.append(estimator.set_params(n_states=n, max_iter=min(50, steps)).fit(kept).score(judges))
+            values.append(
+                estimator.set_params(n_states=n, max_iter=min(50, steps)).fit(training).score(held_out)
+            )
             _log.info("EM with %d states: held-out log-probability %.4f", n, values[-1])
         tell_progress(_log, "numbers of states tried", len(values), len(_LADDER))
         n_states = _LADDER[int(np.argmax(values))]

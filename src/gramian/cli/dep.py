@@ -235,13 +235,13 @@ def draw(
     elif automaton.is_probabilistic(1e-6):
         sample = automaton.sample(5000)
     else:
-        what = f"the automaton of {head!r} is not a distribution"
-        raise OptionError(f"{what}; try: --treebank, to draw by its trees")
+        problem = f"the automaton of {head!r} is not a distribution"
+        raise OptionError(f"{problem}; try: --treebank, to draw by its trees")
     # Modifier sequences are short: few prefixes are frequent, and rare ones would merge all states into one.
-    found = dfa_approximation(automaton, sample, clusters, way=way, n_prefixes=prefixes)
+    approximation = dfa_approximation(automaton, sample, clusters, way=way, n_prefixes=prefixes)
     with writing(output) as file:
-        print((to_dot if picture == "dot" else layered_svg)(found.machine, threshold), file=file)
-    say(f"{head} {direction}: {automaton.n_states} states, drawn as {found}")
+        print((to_dot if picture == "dot" else layered_svg)(approximation.machine, threshold), file=file)
+    say(f"{head} {direction}: {automaton.n_states} states, drawn as {approximation}")
 
 
 @app.command("eval")

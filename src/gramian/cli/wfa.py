@@ -258,9 +258,9 @@ def draw(
         say("a large model: drawing a deterministic approximation of 10 clusters (see --clusters)")
     if clusters is not None:
         drawn = typical_strings(loaded) if strings is None else _read(strings, "auto", tags)
-        found = dfa_approximation(loaded, drawn, clusters, way=way)
-        say(f"approximation: {found}")
-        loaded = found.machine
+        approximation = dfa_approximation(loaded, drawn, clusters, way=way)
+        say(f"approximation: {approximation}")
+        loaded = approximation.machine
     machine: Any = loaded
     if picture == "openfst":
         compiled = to_openfst(machine)

@@ -253,12 +253,12 @@ class SpanCRF(Estimator):
             examples,
             drop_words=drop_words,
             gradient=gradient,
-            climb=climb,
+            update=climb,
             max_iter=self.max_iter,
             random_state=self.random_state,
             batch=self.batch,
             n_jobs=number_of_jobs(self.n_jobs),
-            told=told,
+            details=told,
         )
 
 
