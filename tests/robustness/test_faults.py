@@ -101,7 +101,7 @@ def test_a_disk_that_is_small(bank, tmp_path):
     for arguments in (
         ("convert", bank, "--to", "tokens"),
         ("parse", tmp_path / "sentences", "-m", MODEL),
-        ("train", bank, "--method", "pcfg", "--attribution", "someone " * 3000),
+        ("train", bank, "--method", "pcfg", "--set", "attribution=" + "someone " * 3000),
     ):
         done = on_a_small_disk(disk, [sys.executable, "-m", "gramian", *arguments, "-o", disk / "out", "-q"])
         told(done, "out: cannot be written (No space left on device)")
@@ -137,7 +137,7 @@ tempfile.TemporaryFile = refuse
 
 
 def place_for_kernels(code: str, **environment: str) -> Path:
-    code += "\nfrom gramian.compiled import own_folder; print(own_folder())"
+    code += "\nfrom gramian.kernels.store import private_root; print(private_root())"
     usual = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     done = subprocess.run(
         [sys.executable, "-c", code], env=usual | environment, capture_output=True, text=True, check=True

@@ -116,8 +116,8 @@ def test_search_leaves_out_what_it_cannot_read_of_several_files(gramian, tmp_pat
     for jobs in (1, 2):
         code, out, err = gramian("search", tmp_path, "NP", "--jobs", jobs)
         assert (code, out.count("(NP")) == (0, 2)
-        assert "left out: b.mrg.gz:1: the line is longer than 16 MB" in err
-        assert "left out: c.parquet: the column 'tree' holds values of type binary, not text" in err
+        assert "skipped: b.mrg.gz:1: the line is longer than 16 MB" in err
+        assert "skipped: c.parquet: the column 'tree' holds values of type binary, not text" in err
 
 
 def test_a_list_that_contains_itself_is_refused(gramian, tmp_path):
@@ -148,7 +148,7 @@ def packed(pack, size):
     "arguments",
     [
         ["train", "{file}", "-o", "{out}"],
-        ["train", "{good}", "-o", "{out}", "--tagged", "{file}"],
+        ["train", "{good}", "-o", "{out}", "--tagged-corpus", "{file}"],
         ["parse", "{file}", "-m", MODEL, "-o", "{out}"],
         ["parse", "{file}", "-m", MODEL, "--tokens"],
         ["search", "{file}", "NP"],

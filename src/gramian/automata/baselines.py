@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.strings import Array, Sequences, Symbol
-from gramian.base import Constraint, OneOf, Whole
+from gramian.value_types import Constraint, OneOf, Whole
 
 Ints = npt.NDArray[np.int64]
 

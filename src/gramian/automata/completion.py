@@ -16,7 +16,7 @@ from scipy import sparse
 
 from gramian.automata.hankel import HankelBlocks
 from gramian.automata.strings import Array, Sequences
-from gramian.base import Number, Whole, option, options
+from gramian.value_types import Number, Whole, option, options
 
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 

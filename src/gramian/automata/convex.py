@@ -18,8 +18,8 @@ from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.spectral import held_out_likelihood
 from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.wfa import WFA, Statistic
-from gramian.base import Constraint, Either, InstanceOf, Number, OneOf, Whole
 from gramian.errors import OptionError
+from gramian.value_types import Constraint, Either, InstanceOf, Number, OneOf, Whole
 
 _PENALTIES = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 

@@ -24,8 +24,8 @@ from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_model import SequenceModel
 from gramian.automata.strings import Array, Sequences
 from gramian.automata.wfa import WFA
-from gramian.base import OneOf, check_value
 from gramian.errors import OptionError
+from gramian.value_types import OneOf, check_value
 
 Ints = npt.NDArray[np.int64]
 Way = Literal["own", "published"]

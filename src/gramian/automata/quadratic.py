@@ -17,7 +17,7 @@ from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.spectral import SpectralFactors, spectral_factors
 from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.wfa import WFA
-from gramian.base import Constraint, InstanceOf
+from gramian.value_types import Constraint, InstanceOf
 
 _RANKS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22)
 _LARGEST_RADIUS = 0.995  # of the summed transitions, so that sums over all strings converge

@@ -21,7 +21,7 @@ from gramian.automata.hankel import HankelBlocks, hankel_blocks, hankel_blocks_o
 from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.wfa import WFA, DivergenceError, Statistic
-from gramian.base import Boolean, Constraint, Either, InstanceOf, Number, OneOf, or_none
+from gramian.value_types import Boolean, Constraint, Either, InstanceOf, Number, OneOf, or_none
 
 Solver = Literal["auto", "dense", "sparse", "randomised"]
 

@@ -13,6 +13,7 @@ from gramian.chart import decode_kernels
 from gramian.chart.grammar_arrays import GrammarArrays
 from gramian.chart.label_table import LabelTable
 from gramian.grammar import LPCFG
+from gramian.value_types import Number, option, options
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -40,7 +41,7 @@ _LONGEST_KEPT = 150  # words, so that what is kept is never more than some megab
 _kept_spans = lru_cache(maxsize=64)(_spans)
 
 
-@dataclass(frozen=True)
+@options
 class Pruning:
     """What the chart leaves out.
 
@@ -61,12 +62,35 @@ class Pruning:
         pass; where experts have a say, a twentieth of it counts. 0 goes without. Of grammars with probabilities only.
     """
 
-    beam: float = 1e-3
-    item: float = 1e-4
-    edge: float = 2e-5
-    fine: float = 1e-6
-    guess: float = 2e-7
-    split: float = 5e-5
+    beam: float = option(Number(0), default=1e-3)
+    item: float = option(Number(0), default=1e-4)
+    edge: float = option(Number(0), default=2e-5)
+    fine: float = option(Number(0), default=1e-6)
+    guess: float = option(Number(0), default=2e-7)
+    split: float = option(Number(0), default=5e-5)
+
+
+class Posteriors(NamedTuple):
+    """The items and edges of some sentences with their posteriors under all grammars and experts: what decoders need.
+
+    Items and edges of the sentences follow each other and are numbered through, children before parents; so are spans.
+    """
+
+    n_phrases: int
+    first_item: Longs  # (n_sentences + 1,): where the items of a sentence begin
+    item_symbol: Ints
+    item_cell: Ints  # the row of the tables of `votes`
+    edge_first: Ints  # (n_items + 1,): an item's edges
+    edge_left: Ints
+    edge_right: Ints  # -1 for a phrase over a tag
+    item: Floats
+    edge: Floats
+    root: Floats
+    labels: LabelTable
+    votes: decode_kernels.Votes
+    log_prob: npt.NDArray[
+        np.float64
+    ]  # (n_sentences,): log-probability, less the words' own; -inf if a grammar has none
 
 
 class Allowed(NamedTuple):
@@ -118,6 +142,15 @@ class Forest:
     def item_end(self) -> Ints:
         """Position after the last word of each item."""
         return cell_spans(self.n_words)[1][self.item_cell]
+
+    @cached_property
+    def posteriors(self) -> Posteriors:
+        """The same for decoders, as those of a batch of one sentence."""
+        return Posteriors(
+            self.grammar.n_phrases, np.array([0, len(self.item_symbol)]), self.item_symbol, self.item_cell, self.edge_first,
+            self.edge_left, self.edge_right, self.item_posterior, self.edge_posterior, self.root_posterior, self.labels,
+            decode_kernels.Votes(self.label_posterior[None], np.ones((1, 1), np.float32)), np.array([self.log_ratio]),
+        )  # fmt: skip
 
     @cached_property
     def label_posterior(self) -> Floats:

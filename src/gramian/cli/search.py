@@ -38,9 +38,10 @@ def search(
     ),
     quiet: bool = QUIET,
 ) -> None:
-    """Print every node that a pattern fits: document, place, and the node in brackets, with tabs between.
+    """Search trees for a pattern.
 
-    The place is the character at which the sentence begins, or its line. How many trees were looked at is said at the end.
+    Every match is printed with its document, its place and the node in brackets, with tabs between. The place is the character at
+    which the sentence begins, or its line. How many trees were looked at is said at the end.
     """
     from gramian.search import tree_search
 

@@ -9,18 +9,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from gramian.base import (
-    Boolean,
-    Constraint,
-    Either,
-    Estimator,
-    Function,
-    InstanceOf,
-    Number,
-    OneOf,
-    Whole,
-    number_of_jobs,
-)
+from gramian.base import Estimator, number_of_jobs
 from gramian.dependency.arc_models import fit_arc_scorer, fit_labeller
 from gramian.dependency.arc_tokens import TokenTable
 from gramian.dependency.dependency_parser import DependencyParse, DependencyParser
@@ -36,6 +25,7 @@ from gramian.dependency.shag import SHAG
 from gramian.dependency.symbols import SymbolChoice, SymbolMap
 from gramian.errors import OptionError
 from gramian.trees import Sentence
+from gramian.value_types import Boolean, Constraint, Either, Function, InstanceOf, Number, OneOf, Whole
 
 Method = Literal["conditional", "em", "spectral", "det", "det+f"]
 
@@ -100,6 +90,7 @@ class SHAGParser(Estimator):
     verbose : bool
         Show progress.
     random_state : int
+        The same number gives the same parser.
 
     Attributes
     ----------

@@ -181,7 +181,7 @@ class _Cutter:
 
 def text_rows(file: BinaryIO, name: str, layout: InputLayout) -> ParquetRows:
     """Return the rows of a table: the text, which may be a list of words, and the id of each document."""
-    hint = "name the columns by --text-field and --id-field"
+    hint = "name the columns by --set corpus.text_field=NAME and corpus.id_field=NAME"
     return ParquetRows(file, name, layout.text_field, [layout.id_field], lists=True, hint=hint)
 
 
