@@ -189,7 +189,7 @@ def parse(
             ahead = max(0, (expected_sentences(file, form, parser) or 0) - done) or None
             for result in results if out.isatty() else counting(results, "sentences", ahead):
                 statuses[result.status] += 1
-                statuses["doubt"] += result.least_confident < LOW_CONFIDENCE
+                statuses["doubt"] += result.confidence < LOW_CONFIDENCE
                 result = result if min_confidence is None else result.trusted(min_confidence)
                 out.write(_text(result, as_json, pretty, k))
                 out.flush()  # who reads line by line, or interrupts, has all that is done

@@ -72,13 +72,13 @@ def _train_settings() -> Mapping[str, Setting]:
     return {one.name: one for one in own} | declared_settings(MethodOptions)
 
 
-class TrainCommand(SettingsCommand):
+class SequenceTrainCommand(SettingsCommand):
     """Learns a sequence model."""
 
     settings = staticmethod(_train_settings)
 
 
-@app.command(cls=TrainCommand)
+@app.command(cls=SequenceTrainCommand)
 def train(
     file: str = _FILE,
     output: str = MODEL_OUTPUT,

@@ -166,6 +166,9 @@ class Parser:
         """Pickle and copy the model and the options; what a parser computes from them is made anew."""
         return _parser_of, (self.model, self._options)
 
+    def __repr__(self) -> str:
+        return f"<Parser: {self.model!r}>"
+
     def parse(
         self,
         sentence: Sentence,
