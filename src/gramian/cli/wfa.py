@@ -302,7 +302,7 @@ def _read(file: str, layout: Layout, tags: Tags) -> Sequences:
     from gramian.automata import Sequences
     from gramian.automata.string_formats import read_strings
     from gramian.automata.tagset import universal_tag
-    from gramian.io.files import peek_text
+    from gramian.io.reading import peek_text
     from gramian.trees import read_conllu, read_trees
 
     source, start = peek_text(file)

@@ -22,7 +22,7 @@ from gramian.evaluate.scored_trees import (
     restore_quotes,
 )
 from gramian.evaluate.scores import BracketScores, LabelScore, SentenceScore, Status
-from gramian.io.files import Source
+from gramian.io.reading import Source
 from gramian.trees.brackets import trees_of
 from gramian.trees.normalise import unescape_penn
 from gramian.trees.tree import Tree, escape_word

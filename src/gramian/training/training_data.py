@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from gramian import learn
 from gramian.errors import InputError, OptionError
-from gramian.io.files import Source, open_text, source_name
 from gramian.io.machine import give_back_memory
+from gramian.io.reading import Rereadable, Source, rereadable, source_name
 from gramian.learn.observations import head_rules, treebank_digest
 from gramian.training.selftraining.silver_trees import SilverTrees
 from gramian.training.training_settings import TrainingSettings
@@ -190,7 +190,7 @@ class TrainingData:
 
 
 def _binarisation_heads(
-    settings: TrainingSettings, scheme: AnnotationScheme, source: str | os.PathLike[str] | io.StringIO
+    settings: TrainingSettings, scheme: AnnotationScheme, source: Rereadable
 ) -> HeadRules:
     """Return the head rules that trees are binarised by."""
     if settings.heads != "auto":
@@ -223,16 +223,12 @@ def normal_trees(trees: TreeSource, preset: str) -> list[Tree]:
     return [tree for tree in found if not tree.is_empty]
 
 
-def _text(trees: Any) -> str | os.PathLike[str] | io.StringIO:
+def _text(trees: Any) -> Rereadable:
     """Return a path, or the text of what can be read only once, or of trees: whence they come, they are read in the same way."""
-    if isinstance(trees, str | os.PathLike) and str(trees) != "-":
-        return trees
     if isinstance(trees, str | os.PathLike) or _is_stream(trees):
-        with open_text(trees) as lines:
-            text = io.StringIO("".join(lines))
-    else:
-        text = io.StringIO("\n".join(trees.brackets() if isinstance(trees, Treebank) else map(str, trees)))
-    text.name = source_name(trees) if isinstance(trees, str) else tree_source_name(trees)
+        return rereadable(trees)
+    text = io.StringIO("\n".join(trees.brackets() if isinstance(trees, Treebank) else map(str, trees)))
+    text.name = tree_source_name(trees)
     return text
 
 

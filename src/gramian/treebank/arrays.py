@@ -7,7 +7,6 @@ phrases first and tags after them, so that ``symbol >= n_phrases`` tells a prete
 from __future__ import annotations
 
 import io
-import os
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import InputError, OptionError, counted
-from gramian.io.files import Source, open_text, source_name
+from gramian.io.reading import Source, rereadable, source_name
 from gramian.treebank import array_kernels as kernels
 from gramian.treebank.encode import TokenCodes
 from gramian.trees import (
@@ -179,11 +178,7 @@ class Treebank:
         broken : {"raise", "skip"}
             What happens to broken trees.
         """
-        if not isinstance(source, str | os.PathLike) or str(source) == "-":
-            with open_text(source) as lines:  # a stream can be read only once
-                text = io.StringIO("".join(lines))
-                text.name = source_name(source)
-                source = text
+        source = rereadable(source)
         if options is None:
             options = scheme_of(source).options
         # What the compiled binariser and normaliser know:

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from gramian.errors import InputError, OptionError
-from gramian.io.files import Source, expand, open_text, source_name
 from gramian.io.output import write_lines
+from gramian.io.reading import Source, expand, open_text, source_name
 from gramian.trees.records import Tally, whole_trees
 from gramian.trees.tree import SPACE, Tree, phrase, preterminal, unescape_word, with_line
 
