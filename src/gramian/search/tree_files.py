@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from typing import NamedTuple
+from contextlib import closing, suppress
+from typing import NamedTuple, TypedDict
 
 from gramian.errors import InputError
 from gramian.io.files import TextLines, decompressed
+from gramian.io.schema import SchemaError, parse_document
 from gramian.parsing.sentence_forms import whole_lines
 from gramian.pipelines.inputs import Input, find_inputs
 from gramian.pipelines.parquet_rows import parquet
@@ -27,6 +27,14 @@ _BATCH = 4096  # rows
 Note = Callable[[InputError], None]
 
 
+class _Record(TypedDict, total=False):
+    """What is read of a line of JSON."""
+
+    tree: str
+    document: str | int | float
+    sentence: int
+
+
 class StoredTree(NamedTuple):
     """A tree as text, of one line of a file; where it is from is read when it is asked for."""
 
@@ -37,10 +45,11 @@ class StoredTree(NamedTuple):
 
     def place(self) -> tuple[str, int]:
         """Return its document, and where it is there."""
+        found: _Record = {}
         if self.line:
-            record = json.loads(self.line)
-            return str(record.get("document", self.document)), record.get("sentence", self.sentence)
-        return self.document, self.sentence
+            with suppress(SchemaError):  # of a line of which only the tree could be read
+                found = parse_document(_Record, self.line)
+        return str(found.get("document", self.document)), found.get("sentence", self.sentence)
 
 
 def tree_files(source: str) -> list[Input]:
@@ -80,8 +89,8 @@ def _json_lines(lines: TextLines, document: str, note: Note) -> Iterator[StoredT
         text = line[start:end]
         if start < len(_TREE) or end < 0 or "\\" in text:
             try:
-                text = json.loads(line)["tree"]
-            except (ValueError, LookupError, TypeError):
+                text = parse_document(_Record, line)["tree"]
+            except (SchemaError, KeyError):
                 if line.strip():
                     note(InputError("no JSON object with a 'tree'", lines.name, number))
                 continue
