@@ -69,10 +69,13 @@ def main() -> None:
     from gramian import Parser
     from gramian.evaluate import GoldBrackets
     from gramian.training import Recipe, TrainingData, train
-    from gramian.trees import normalise, preset, read_trees
+    from gramian.trees import annotation_scheme, normalise, read_trees
 
     data = TrainingData.read(options.train, Recipe(preset=options.preset))
-    gold = [(tree, normalise(tree, preset(options.preset)).tree) for tree in read_trees(options.dev)]
+    gold = [
+        (tree, normalise(tree, annotation_scheme(options.preset).options).tree)
+        for tree in read_trees(options.dev)
+    ]
     gold = [pair for pair in gold if not pair[1].is_empty][: options.most]
     # Penn trees are scored as they stand in the file, as EVALB has them; other schemes in their normal form.
     brackets = GoldBrackets([pair[options.preset != "penn"] for pair in gold])

@@ -58,10 +58,10 @@ def main() -> None:
     from gramian import Parser
     from gramian.evaluate import GoldBrackets, judged, reliability
     from gramian.parsing.model_store import load_model
-    from gramian.trees import normalise, preset, read_trees
+    from gramian.trees import annotation_scheme, normalise, read_trees
 
     model = load_model(options.model)
-    scheme = preset(str(model.preset or "penn"))
+    scheme = annotation_scheme(model.preset).options
     trees = [
         tree
         for tree in (normalise(tree, scheme).tree for tree in read_trees(options.dev))

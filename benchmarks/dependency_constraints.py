@@ -119,7 +119,7 @@ def main() -> None:
     from gramian.evaluate import GoldBrackets
     from gramian.parsing.dependency_constraints import RelationTable, dependency_constraints
     from gramian.parsing.sentences import Constrained
-    from gramian.trees import normalise, preset, read_conllu
+    from gramian.trees import annotation_scheme, normalise, read_conllu
 
     parser = gramian.load(chosen.model)
     name = chosen.table or ("universal" if chosen.dependencies else "phrases")
@@ -127,7 +127,7 @@ def main() -> None:
     report: dict[str, Any] = {"benchmark": "dependencies as constraints", "table": name}
     gold = []
     if chosen.trees:
-        scheme = preset(parser.model.preset or "penn")
+        scheme = annotation_scheme(parser.model.preset).options
         trees = [normalise(tree, scheme).tree for tree in gramian.read_trees(chosen.trees)]
         both = list(pairs([tree for tree in trees if not tree.is_empty], chosen.dependencies, table))
         both = [one for one in both if len(one[1]) <= chosen.max_length][:: chosen.every]

@@ -49,10 +49,13 @@ def main() -> None:
     from gramian.learn import SpectralEM
     from gramian.parsing.words import WordTable
     from gramian.treebank import Treebank
-    from gramian.trees import normalise, preset, read_trees
+    from gramian.trees import annotation_scheme, normalise, read_trees
 
-    bank = Treebank.read(options.train, options=preset(options.preset))
-    gold = [(tree, normalise(tree, preset(options.preset)).tree) for tree in read_trees(options.dev)]
+    bank = Treebank.read(options.train, options=annotation_scheme(options.preset).options)
+    gold = [
+        (tree, normalise(tree, annotation_scheme(options.preset).options).tree)
+        for tree in read_trees(options.dev)
+    ]
     gold = [pair for pair in gold if not pair[1].is_empty][: options.most]
     brackets = GoldBrackets([pair[options.preset != "penn"] for pair in gold])
     sentences = [list(tree.words) for _, tree in gold]

@@ -306,8 +306,8 @@ def main() -> None:
     arguments.add_argument("--batches", type=int, nargs="+", default=[64, 256, 1024])
     options = arguments.parse_args()
     device = Device(options.device)
-    _, scheme, found = find_scheme(trees_of(options.dev), "auto")
-    gold = [tree for tree in (normalise(one, scheme).tree for one in found) if not tree.is_empty]
+    scheme, trees = find_scheme(trees_of(options.dev))
+    gold = [tree for tree in (normalise(tree, scheme.options).tree for tree in trees) if not tree.is_empty]
     gold = [tree for tree in gold if len(tree.words) <= options.longest][: options.limit]
     model = load_model(options.model)
     variants = {"one grammar": Model(model.grammar)}

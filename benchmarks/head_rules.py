@@ -72,12 +72,12 @@ def main() -> None:
         letters(written.text): (sentence, written)
         for sentence, written in zip(sentences, written_sentences(sentences), strict=True)
     }
-    scheme = find_scheme(read_trees(options.trees))
-    trees = list(scheme.trees)
-    result: dict[str, Any] = {"preset": scheme.preset}
+    scheme, read = find_scheme(read_trees(options.trees))
+    trees = list(read)
+    result: dict[str, Any] = {"preset": scheme.name}
     for name in options.head_rules:
-        rules = HeadRules.of_preset(scheme.preset, trees) if name == "auto" else HeadRules.named(name)
-        form = rules.normal_form(scheme.options)
+        rules = HeadRules.of_scheme(scheme, trees=trees) if name == "auto" else HeadRules.named(name)
+        form = rules.keep_functions(scheme.options)
         normal = [normalise(tree, form).tree for tree in trees]
         right = total = right_words = total_words = matched = 0
         for tree in normal:

@@ -53,9 +53,9 @@ def constituents(path: str, n: int, repeats: int) -> dict[str, Any]:
     from gramian.experts.rerank_candidates import candidates
     from gramian.experts.rerank_scored import scored
     from gramian.treebank import Treebank
-    from gramian.trees import HeadRules, normalise, preset, read_trees
+    from gramian.trees import HeadRules, annotation_scheme, normalise, read_trees
 
-    trees = [normalise(tree, preset("penn")).tree for tree in read_trees(path)]
+    trees = [normalise(tree, annotation_scheme("penn").options).tree for tree in read_trees(path)]
     trees = [tree for tree in trees if not tree.is_empty][:n]
     bank = Treebank.from_trees(trees)
     SpanCRF(**passes(SpanCRF, 1)).fit(Treebank.from_trees(trees[:5]))  # compiles

@@ -31,7 +31,7 @@ from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
 from gramian.treebank import Treebank
-from gramian.trees import Tree, normalise, preset, read_trees
+from gramian.trees import Tree, annotation_scheme, normalise, read_trees
 
 ARGUMENTS = ("train.mrg", "dev.mrg")
 
@@ -62,7 +62,7 @@ def learnt(options: argparse.Namespace, states: int) -> LPCFG:
     path = None if options.keep is None else Path(options.keep, f"m{states}.model")
     if path is not None and path.exists():
         return load_model(path).grammar
-    bank = Treebank.read(options.train, options=preset(options.preset))
+    bank = Treebank.read(options.train, options=annotation_scheme(options.preset).options)
     grammar = SpectralEM(n_states=states, max_iter=options.iterations).fit(bank).model_
     if path is not None:
         save_model(Model(grammar), path)
@@ -123,7 +123,9 @@ def main() -> None:
     arguments.add_argument("--keep", metavar="FOLDER", help="keep the grammars there, and use those that are")
     options = arguments.parse_args()
 
-    trees = [normalise(tree, preset(options.preset)).tree for tree in read_trees(options.dev)]
+    trees = [
+        normalise(tree, annotation_scheme(options.preset).options).tree for tree in read_trees(options.dev)
+    ]
     gold = [tree for tree in trees if not tree.is_empty and len(tree.words) <= options.max_words]
     gold = gold[: options.limit]
     scorer = GoldBrackets(gold)

@@ -29,8 +29,8 @@ def main() -> None:
     from gramian.trees.scheme import find_scheme
 
     loaded = gramian.load(options.model)
-    _, form, trees = find_scheme(read_trees(options.dev), loaded.model.preset or "auto")
-    gold = [tree for tree in (normalise(one, form).tree for one in trees) if not tree.is_empty]
+    scheme, trees = find_scheme(read_trees(options.dev), loaded.model.preset or "auto")
+    gold = [tree for tree in (normalise(tree, scheme.options).tree for tree in trees) if not tree.is_empty]
     results = list(loaded.parse_many([list(tree.words) for tree in gold]))
     brackets = GoldBrackets(gold)
     rows = []

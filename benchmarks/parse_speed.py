@@ -35,7 +35,7 @@ from gramian.experts.label_expert import LabelExpert
 from gramian.parsing.batch_results import BatchResults
 from gramian.parsing.parser import Parser, load
 from gramian.parsing.words import WordTable
-from gramian.trees import Tree, normalise, preset, read_trees
+from gramian.trees import Tree, annotation_scheme, normalise, read_trees
 from gramian.trees.tree import escape_word
 
 ARGUMENTS = ("model.grammar", "dev.mrg")
@@ -216,7 +216,9 @@ def main() -> None:
     if bool(options.berkeley) != bool(options.berkeley_grammar):
         arguments.error("--berkeley and --berkeley-grammar go together")
 
-    gold = [normalise(tree, preset(options.preset)).tree for tree in read_trees(options.dev)]
+    gold = [
+        normalise(tree, annotation_scheme(options.preset).options).tree for tree in read_trees(options.dev)
+    ]
     gold = [tree for tree in gold if not tree.is_empty][: options.limit]
     sentences = [list(tree.words) for tree in gold]
     parser = load(options.model, decoder=options.decoder, pruning=Pruning(split=options.split))

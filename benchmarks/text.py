@@ -31,14 +31,15 @@ Document = list[Any]  # of Written
 def documents(path: str, language: str) -> list[Document]:
     """Return the texts of a file."""
     from gramian.text.detokenized_trees import WRITINGS, Writing, written_sentences, written_words
-    from gramian.text.text_training import LANGUAGES
-    from gramian.trees import normalise, preset, read_conllu, read_trees
-    from gramian.trees.scheme import detect_preset
+    from gramian.trees import normalise, read_conllu, read_trees
+    from gramian.trees.scheme import detect_scheme
 
     if ".mrg" in path:
-        scheme = detect_preset(read_trees(path))
-        writing = WRITINGS.get(LANGUAGES.get(scheme, language), Writing())
-        normal = (normalise(tree, preset(scheme)).tree for tree in read_trees(path))
+        scheme = detect_scheme(read_trees(path))
+        if len(scheme.languages) == 1:
+            language = scheme.languages[0].code
+        writing = WRITINGS.get(language, Writing())
+        normal = (normalise(tree, scheme.options).tree for tree in read_trees(path))
         return [[written_words(tree.words, tree.tags, writing) for tree in normal if not tree.is_empty]]
     found: list[Document] = []
     sentences = list(read_conllu(path))
@@ -123,15 +124,16 @@ def _spacy(language: str) -> Callable[[str], Iterable[int]]:
 def as_trees_cut(train: str, dev: str, language: str, written: Document) -> dict[str, Any]:
     """Return how well words are cut as in trees, on the real text of the same sentences."""
     from gramian.text.detokenized_trees import WRITINGS, Writing
-    from gramian.text.text_training import LANGUAGES
     from gramian.text.tokenizer_training import Written, learn_cutter, share_right
     from gramian.trees import read_trees
-    from gramian.trees.scheme import detect_preset
+    from gramian.trees.scheme import detect_scheme
 
     def key(text: str) -> str:
         return text.replace(" ", "").replace("_", "")
 
-    language = LANGUAGES.get(detect_preset(read_trees(train)), language)
+    scheme = detect_scheme(read_trees(train))
+    if len(scheme.languages) == 1:
+        language = scheme.languages[0].code
     (learn_from,) = documents(train, language)
     (held_out,) = documents(dev, language)
     cutter = learn_cutter(learn_from, WRITINGS.get(language, Writing()).mark)

@@ -22,7 +22,7 @@ from gramian.evaluate import GoldBrackets
 from gramian.parsing.parser import Parser
 from gramian.training import Recipe, TrainingData, TrainingRun
 from gramian.treebank import Shape
-from gramian.trees import Tree, normalise, preset, read_trees
+from gramian.trees import Tree, annotation_scheme, normalise, read_trees
 
 ARGUMENTS = ("train.mrg", "dev.mrg", "--quick")
 
@@ -92,7 +92,7 @@ def main() -> None:
     options = parser.parse_args()
     states = options.states or (8 if options.quick else 16)
     seeds = range(options.seeds or (1 if options.quick else 3))
-    normal = preset(options.preset)
+    normal = annotation_scheme(options.preset).options
     gold = [normalise(tree, normal).tree for tree in read_trees(options.dev)]
     gold = [tree for tree in gold if 1 <= len(tree.words) <= options.longest][
         : 200 if options.quick else None

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gramian.trees import SCHEMES
 from gramian.trees.glossary import entries
 
-TITLES = {
-    "penn": "Penn Treebank",
-    "icon": "ICON (Indonesian)",
-    "ud": "Universal Dependencies",
-    "icepahc": "IcePaHC (Icelandic)",
-    "keyaki": "Keyaki (Japanese)",
-    "ftb": "French Treebank, Sequoia",
-    "cess": "CESS, AnCora (Spanish, Catalan)",
-    "floresta": "Floresta (Portuguese)",
+TITLES = {"ud": "Universal Dependencies"}
+TITLES |= {scheme.name: scheme.treebanks for scheme in SCHEMES.values()}
+TITLES |= {
+    language.glossary: language.treebank for scheme in SCHEMES.values() for language in scheme.languages
 }
 KINDS = {"phrase": "Phrases", "tag": "Tags", "relation": "Relations", "part": "Behind a label"}
 

@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
+import gramian
 from gramian.cli import main
+from gramian.parsing.model_store import save_model
+from gramian.training import Recipe, train
 
 MODEL = str(Path(__file__).parents[1] / "unit" / "grammar" / "fixtures" / "version-1.grammar")
 
@@ -109,3 +112,17 @@ def test_failures_count_under_strict(corpus, tmp_path, parse):
     code, _, said = parse(*command)
     assert (code, "1 failed, of 1 file:\n  bad.gz: the compressed file" in said) == (0, True)
     assert parse(*command, "--strict")[0] == 1
+
+
+def test_conllu_has_the_heads_of_the_models_language(tmp_path, parse):
+    """Indonesian treebanks follow Penn's scheme, but not Collins' head rules, by which the last word would be head of "kucing besar"."""
+    tree = gramian.Tree.parse("(S (NP (NNO kucing) (ADJ besar)) (VP (VBI tidur)))")
+    model = train([tree] * 20, Recipe(method="pcfg", language="id"))
+    save_model(model, tmp_path / "id.model")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("kucing besar tidur\n")
+    assert (
+        parse(tmp_path / "in", "-m", tmp_path / "id.model", "-o", tmp_path / "out", "--to", "conllu")[0] == 0
+    )
+    (sentence,) = gramian.read_conllu(next((tmp_path / "out").rglob("0*.conllu")))
+    assert sentence.heads == (3, 1, 0)

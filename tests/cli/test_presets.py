@@ -10,7 +10,7 @@ import pytest
 
 import gramian
 from gramian.cli import main
-from gramian.trees import Tree, preset
+from gramian.trees import Tree, annotation_scheme
 
 # Labels in the manner of CESS, a phrase over the same phrase, an empty subject, and a tree without words.
 TREES = [
@@ -56,7 +56,7 @@ def test_every_command_finds_the_same_preset(bank, gramian_command):
     assert [str(tree) for tree in gramian.Treebank.read(bank).trees()] == out.splitlines()
     trees = map(Tree.parse, TREES)
     assert gramian.Treebank.from_trees(trees).symbols == gramian.Treebank.read(bank).symbols
-    penn = gramian.Treebank.read(bank, options=preset("penn"))
+    penn = gramian.Treebank.read(bank, options=annotation_scheme("penn").options)
     assert penn.symbols != gramian.Treebank.read(bank).symbols
 
 

@@ -143,12 +143,12 @@ def from_seeds(seeds: Sequence[str | Callable[[Random], str]], tokens: Sequence[
 
 
 def brackets() -> tuple[Make, Read]:
-    from gramian.trees import binarise, debinarise, normalise, preset, read_trees
+    from gramian.trees import annotation_scheme, binarise, debinarise, normalise, read_trees
 
     def read(data: bytes) -> None:
         settings: Any = {"broken": "skip"} if len(data) % 3 == 0 else {}
         settings |= {"spaces": "reject"} if len(data) % 5 == 0 else {}
-        penn = preset("penn")
+        penn = annotation_scheme("penn").options
         for number, tree in enumerate(read_trees(io.BytesIO(data), **settings)):
             if number >= 20:
                 continue

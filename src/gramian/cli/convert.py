@@ -14,7 +14,7 @@ from gramian.cli.options import FORCE, PRESET, QUIET, SKIP_BROKEN, TEXT_OUTPUT
 from gramian.errors import InputError, OptionError
 
 if TYPE_CHECKING:
-    from gramian.trees import HeadRules, NormaliseOptions, Sentence, Tree
+    from gramian.trees import AnnotationScheme, HeadRules, NormaliseOptions, Sentence, Tree
 
 _LOOKED_AT = 300  # trees from which is told whether head rules fit
 _LEAST_FIT = 0.8  # rules of another treebank with some of the same labels find less
@@ -67,8 +67,7 @@ def convert(
     from gramian.io.output import writing
     from gramian.trees import HeadRules, read_conllu, read_trees
     from gramian.trees.formats import detect_format
-    from gramian.trees.normalise import preset as named_preset
-    from gramian.trees.scheme import find_scheme
+    from gramian.trees.scheme import DEFAULT_SCHEME, annotation_scheme, find_scheme
 
     report = _Report(quiet)
     changes: dict[str, Any] = {
@@ -82,7 +81,7 @@ def convert(
     }
     given = {name: value for name, value in changes.items() if value is not None}
     if preset != "auto":
-        named_preset(preset)  # is told before anything is read
+        annotation_scheme(preset)  # an unknown one is refused before anything is read
     source, kind = detect_format(file)
     broken: Literal["skip", "raise"] = "skip" if skip_broken else "raise"
     if kind == "conllu":
@@ -95,13 +94,13 @@ def convert(
         trees: Iterator[Tree] = counting(found, "trees")
         rules = HeadRules()
         if to != "debinarised":
-            name, scheme, trees = find_scheme(trees, preset)
-            if (name, preset) not in (("penn", "auto"), (name, name)) and not quiet:
-                say(f"its labels look like those of preset {name}")
+            scheme, trees = find_scheme(trees, preset)
+            if preset == "auto" and scheme is not DEFAULT_SCHEME and not quiet:
+                say(f"its labels look like those of preset {scheme.name}")
             if to == "dependencies" or direction == "head":
-                rules, trees = _rules(trees, head_rules, name, replace(scheme, **given), report)
-            form = rules.normal_form(scheme) if to == "dependencies" else scheme
-            trees = report.normalised(trees, replace(form, **given), empty=to != "dependencies")
+                rules, trees = _rules(trees, head_rules, scheme, given, report)
+            cuts = rules.keep_functions(scheme.options) if to == "dependencies" else scheme.options
+            trees = report.normalised(trees, replace(cuts, **given), empty=to != "dependencies")
         shape = {"direction": direction, "horizontal": _order(horizontal), "vertical": vertical}
         lines = map(_form(to, file, rules, shape | {"collapse_tags": collapse_tags}), trees)
     with writing(output) as out:
@@ -162,14 +161,15 @@ class _Report:
 
 
 def _rules(
-    trees: Iterator[Tree], name: str, scheme: str, options: NormaliseOptions, report: _Report
+    trees: Iterator[Tree], name: str, scheme: AnnotationScheme, given: dict[str, Any], report: _Report
 ) -> tuple[HeadRules, Iterator[Tree]]:
     """Return the head rules that are wanted, and all the trees; say so if they do not fit."""
     from gramian.trees import HeadRules, normalise
 
     first = list(islice(trees, _LOOKED_AT))
+    options = replace(scheme.options, **given)
     sample = [normalise(tree, options).tree for tree in first]
-    rules = HeadRules.of_preset(scheme, sample) if name == "auto" else HeadRules.named(name)
+    rules = HeadRules.of_scheme(scheme, trees=sample) if name == "auto" else HeadRules.named(name)
     fit = rules.fit(sample) if rules.searches else 1.0
     if fit < _LEAST_FIT and not report.quiet:
         hint = "a file of rules, or left or right" if name == "auto" else "auto"

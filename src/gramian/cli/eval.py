@@ -70,7 +70,7 @@ def evaluate(
     built_in = {one.name: one for one in (COLLINS, SPMRL)}
     parameters = built_in[prm] if prm in built_in else Parameters.from_file(prm)
     with without_cycle_search():
-        form = _normal_form(_read(gold), preset, model)
+        form = _gold_trees(_read(gold), preset, model)
         prepared = GoldBrackets(form.gold, parameters)
         parses = form.kept(_read_parses(pred)) if calibration else []
         trees = form.fitted([tree for tree, _ in parses] if calibration else _read(pred))
@@ -118,7 +118,7 @@ def evaluate(
         print("\n\n".join([*sections, f"signature {scores.signature()}"]))
 
 
-class _NormalForm(NamedTuple):
+class _GoldTrees(NamedTuple):
     """Gold trees in the normal form of a preset, those without words left out; as they stand if there is no preset."""
 
     gold: list[Tree]
@@ -127,12 +127,12 @@ class _NormalForm(NamedTuple):
 
     def fitted(self, trees: list[Tree]) -> list[Tree]:
         """Return predicted trees in the same form, and without those of sentences that were left out."""
-        from gramian.trees import normalise
-        from gramian.trees.normalise import preset
+        from gramian.trees import annotation_scheme, normalise
 
         if self.preset is None:
             return trees
-        return [normalise(tree, preset(self.preset)).tree for tree in self.kept(trees)]
+        options = annotation_scheme(self.preset).options
+        return [normalise(tree, options).tree for tree in self.kept(trees)]
 
     def kept(self, things: list[_Thing]) -> list[_Thing]:
         """Leave out what belongs to gold trees that were left out, if it is there."""
@@ -141,24 +141,25 @@ class _NormalForm(NamedTuple):
         return [thing for place, thing in enumerate(things) if place not in self.wordless]
 
 
-def _normal_form(trees: list[Tree], preset: str | None, model: str | None) -> _NormalForm:
+def _gold_trees(trees: list[Tree], preset: str | None, model: str | None) -> _GoldTrees:
     from gramian.parsing.model_store import load_model
     from gramian.trees import normalise
-    from gramian.trees.scheme import find_scheme
+    from gramian.trees.scheme import DEFAULT_SCHEME, annotation_scheme, find_scheme
 
     if preset is not None and model is not None:
         raise OptionError("--model says which preset it is; try: without --preset")
-    wanted = load_model(model).preset or "penn" if model is not None else preset
-    name, options, _ = find_scheme(trees, wanted or "auto")
-    if wanted is None and name == "penn":
-        return _NormalForm(trees)
+    wanted = annotation_scheme(load_model(model).preset).name if model is not None else preset
+    scheme = find_scheme(trees, wanted or "auto").scheme
+    if wanted is None and scheme is DEFAULT_SCHEME:
+        return _GoldTrees(trees)
     if wanted is None:
         say(
-            f"gramian: gold's labels look like those of preset {name}, and are cut so; --preset takes another"
+            f"gramian: gold's labels look like those of preset {scheme.name}, and are cut so;"
+            " --preset takes another"
         )
-    normal = [normalise(tree, options).tree for tree in trees]
+    normal = [normalise(tree, scheme.options).tree for tree in trees]
     empty = frozenset(place for place, tree in enumerate(normal) if tree.is_empty)
-    return _NormalForm([tree for tree in normal if not tree.is_empty], name, empty)
+    return _GoldTrees([tree for tree in normal if not tree.is_empty], scheme.name, empty)
 
 
 def _read(source: str) -> list[Tree]:

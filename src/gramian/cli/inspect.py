@@ -58,24 +58,25 @@ def inspect(
     source, kind = detect_format(file)
     broken: list[InputError] = []
     joined: list[InputError] = []
-    scheme = ""
+    preset = ""
     survey: TreebankSurvey | DependencySurvey
     if kind == "brackets":
         trees = read_trees(source, broken="skip", on_skip=broken.append, on_join=joined.append)
-        scheme, _, trees = find_scheme(trees)
-        survey = survey_trees(counting(trees, "trees"))
+        scheme, trees = find_scheme(trees)
+        preset = scheme.name
+        survey = survey_trees(counting(trees, "trees"), scheme.options)
     else:
         sentences = read_conllu(source, broken="skip", on_skip=broken.append)
         survey = survey_dependencies(counting(sentences, "sentences"))
     if as_json:
         faults = {"broken": _listed(broken), "joined": _listed(joined)}
-        print_json({"format": kind, **({"preset": scheme} if scheme else {}), **asdict(survey), **faults})
+        print_json({"format": kind, **({"preset": preset} if preset else {}), **asdict(survey), **faults})
     elif isinstance(survey, DependencySurvey):
         _print_dependencies(source_name(file), survey, top)
         _print_faults("broken sentence", broken, top)
     else:
         _print_trees(source_name(file), survey, top)
-        _row("preset", f"{scheme}, by its labels")
+        _row("preset", f"{preset}, by its labels")
         _print_faults("broken tree", broken, top)
         _print_faults("word", joined, top, " with a space inside, joined with '_'")
         if survey.trees and max(survey.separators.values(), default=0) > 10:

@@ -108,7 +108,7 @@ ALL_JOBS: Any = typer.Option(
 )
 PRESET: Any = typer.Option(
     "auto",
-    help="Habits of the treebank: penn, icepahc, keyaki, ftb, cess, floresta, whole; auto tells them by its labels.",
+    help="Annotation scheme of the treebank, such as penn or ftb; auto detects it by its labels.",
 )
 FORCE: Any = typer.Option(
     False,

@@ -57,7 +57,9 @@ def reading_faults(parser: Parser, form: Form) -> str | None:
         return None
     cutter = None if model.text is None else model.text.cutter
     if cutter is None:
-        if model.tokens != "penn" or model.preset in (None, "penn"):
+        from gramian.trees.scheme import DEFAULT_SCHEME, annotation_scheme
+
+        if model.tokens != "penn" or annotation_scheme(model.preset) is DEFAULT_SCHEME:
             return None
         return "the model has not learnt to read text, which is cut as in English; --tokens takes words as they are"
     if cutter.right >= _LEAST_RIGHT:

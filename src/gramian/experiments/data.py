@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from gramian.errors import InputError
 from gramian.experiments.plan import Options, Task
-from gramian.trees import Tree, normalise, preset, read_trees
-from gramian.trees.scheme import detect_preset
+from gramian.trees import Tree, annotation_scheme, normalise, read_trees
+from gramian.trees.scheme import detect_scheme
 
 _SUFFIXES = (".mrg", ".ptb", ".txt", ".mrg.gz", ".mrg.xz")
 
@@ -80,8 +80,8 @@ def _parts(folder: Path, suffixes: Sequence[str]) -> dict[str, Path]:
 
 @cache
 def preset_of(path: str) -> str:
-    """Return the habits (see :func:`gramian.trees.preset`) of the treebank in a file, by its labels."""
-    return detect_preset(read_trees(path))
+    """Return the preset of the treebank in a file, by its labels."""
+    return detect_scheme(read_trees(path)).name
 
 
 class GoldTree(NamedTuple):
@@ -99,9 +99,12 @@ class GoldTree(NamedTuple):
 @lru_cache(maxsize=4)
 def gold_trees(path: str, scheme: str) -> tuple[GoldTree, ...]:
     """Return the trees of a file, those without words left out."""
-    found = ((normalise(tree, preset(scheme)).tree, tree) for tree in read_trees(path))
-    penn = scheme == "penn"
-    return tuple(GoldTree(normal, tree if penn else normal) for normal, tree in found if not normal.is_empty)
+    record = annotation_scheme(scheme)
+    as_read = record.scoring == "collins"
+    pairs = ((normalise(tree, record.options).tree, tree) for tree in read_trees(path))
+    return tuple(
+        GoldTree(normal, tree if as_read else normal) for normal, tree in pairs if not normal.is_empty
+    )
 
 
 Parts = tuple[list[GoldTree], list[GoldTree]]

@@ -19,7 +19,7 @@ from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.training import Recipe, TrainingData, TrainingRun, train
 from gramian.training.papers import PAPERS, paper_recipe
-from gramian.trees import Tree
+from gramian.trees import Tree, annotation_scheme
 from gramian.trees.tree import phrase, preterminal
 
 METRICS = ("f1", "mean_unlabelled_f1", "mean_f1")
@@ -171,8 +171,8 @@ def score_trees(found: Sequence[Tree], test: Sequence[GoldTree], scheme: str = "
 
 
 def scoring(scheme: str) -> Parameters:
-    """Return how trees of a treebank with some habits are scored."""
-    return COLLINS if scheme == "penn" else SPMRL
+    """Return how trees of an annotation scheme are scored."""
+    return COLLINS if annotation_scheme(scheme).scoring == "collins" else SPMRL
 
 
 def transferred(found: FoundStates, source: ClusterCache, target: ClusterCache) -> tuple[int, ...]:

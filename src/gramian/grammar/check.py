@@ -44,13 +44,13 @@ def check(grammar: LPCFG, tolerance: float = 1e-3) -> None:
 def _arrays(grammar: LPCFG) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays of a grammar by the names of :data:`gramian.io.array_table.TABLE`."""
     parts: dict[str, object] = {"": grammar, "lexicon.": grammar.lexicon, "factors.": grammar.factors}
-    found = {
+    values = {
         f"{prefix}{part.name}": getattr(owner, part.name)
         for prefix, owner in parts.items()
         if is_dataclass(owner)
         for part in fields(owner)
     }
-    arrays = {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
+    arrays = {name: array for name, array in values.items() if isinstance(array, np.ndarray)}
     return arrays | {"lexicon.classes": _class_tags(grammar.lexicon)}
 
 

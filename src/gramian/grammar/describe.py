@@ -71,11 +71,13 @@ def symbols_named(grammar: LPCFG, label: str) -> list[int]:
     """Return the numbers of the symbols that `label` names: a phrase, a tag, or both; if there is none, an OptionError names others."""
     names = [unescape_label(symbol) for symbol in grammar.symbols]
     symbols = enumerate(zip(grammar.symbols, names, strict=True))
-    found = [number for number, spellings in symbols if label in spellings]
-    if not found:
-        near = get_close_matches(label, names, 5, 0.5) or [name for name in names if name[0] != "@"][:20]
-        raise OptionError(f"the grammar has no label {label!r}; try: {', '.join(dict.fromkeys(near))}")
-    return found
+    numbers = [number for number, spellings in symbols if label in spellings]
+    if not numbers:
+        suggestions = (
+            get_close_matches(label, names, 5, 0.5) or [name for name in names if name[0] != "@"][:20]
+        )
+        raise OptionError(f"the grammar has no label {label!r}; try: {', '.join(dict.fromkeys(suggestions))}")
+    return numbers
 
 
 def describe(
@@ -139,7 +141,7 @@ class Describer:
         first, end = self._grammar.state_start[symbol : symbol + 2]
         root = self._view.roots * self._grammar.root[first:end].astype(np.float64)
         return np.column_stack(
-            [root, *(self._view.mass(rule, place) for rule, place in self._view.uses[symbol])]
+            [root, *(self._view.mass(rule, position) for rule, position in self._view.uses[symbol])]
         )
 
     @cached_property
@@ -200,11 +202,11 @@ def _largest(
         with np.errstate(divide="ignore", invalid="ignore"):
             excess = share * np.log(share / (usual / usual.sum()))
         rank = np.where(share > 0, np.nan_to_num(excess) + 1e-9 * share, -np.inf)
-    found = np.arange(len(rank))
+    candidates = np.arange(len(rank))
     if 0 < top < len(rank):  # there may be many words: sort the largest alone
-        found = np.flatnonzero(rank >= np.partition(rank, -top)[-top])
-    order = found[np.argsort(-rank[found], kind="stable")][:top]
-    return tuple(Share(names[place], float(share[place])) for place in order.tolist() if share[place] > 0)
+        candidates = np.flatnonzero(rank >= np.partition(rank, -top)[-top])
+    order = candidates[np.argsort(-rank[candidates], kind="stable")][:top]
+    return tuple(Share(names[index], float(share[index])) for index in order.tolist() if share[index] > 0)
 
 
 @dataclass(frozen=True)
@@ -244,23 +246,23 @@ class _View:
         tie = count()
         waiting: list[tuple[float, int, tuple[str, ...], int, Doubles, tuple[str, ...]]]
         waiting = [(-1.0, next(tie), (), symbol, states, ())]
-        found: list[Share] = []
-        while waiting and len(found) < top:
+        complete: list[Share] = []
+        while waiting and len(complete) < top:
             mass, _, left, middle, vector, right = heappop(waiting)
             if middle < 0:
-                found.append(Share(" ".join((*left, *right)), -mass))
+                complete.append(Share(" ".join((*left, *right)), -mass))
                 continue
             table, starts, expansions = self._expansions[middle]
             if not expansions:
                 continue
             outcomes = vector @ table
             totals = np.add.reduceat(outcomes, starts[:-1])
-            for place in np.flatnonzero(totals >= _LEAST).tolist():
-                before, inner, after = expansions[place]
-                outcome = outcomes[starts[place] : starts[place + 1]]
-                mass = -float(totals[place])
+            for index in np.flatnonzero(totals >= _LEAST).tolist():
+                before, inner, after = expansions[index]
+                outcome = outcomes[starts[index] : starts[index + 1]]
+                mass = -float(totals[index])
                 heappush(waiting, (mass, next(tie), (*left, *before), inner, outcome, (*after, *right)))
-        return found
+        return complete
 
     @cached_property
     def _expansions(self) -> list[tuple[Doubles, list[int], list[_Expansion]]]:
@@ -274,13 +276,15 @@ class _View:
             for rule in rules:
                 children = rule.children
                 names = [self.names[child] for child in children]
-                place = next((at for at, child in enumerate(children) if self.inner[child]), None)
-                if place is None:
+                position = next((index for index, child in enumerate(children) if self.inner[child]), None)
+                if position is None:
                     blocks.append(rule.towards[0].astype(np.float64).sum(axis=1, keepdims=True))
                     expansions.append((tuple(names), -1, ()))
                 else:
-                    blocks.append(rule.towards[place].astype(np.float64))
-                    expansions.append((tuple(names[:place]), children[place], tuple(names[place + 1 :])))
+                    blocks.append(rule.towards[position].astype(np.float64))
+                    expansions.append(
+                        (tuple(names[:position]), children[position], tuple(names[position + 1 :]))
+                    )
             starts = [0, *accumulate(block.shape[1] for block in blocks)]
             tables.append((np.hstack(blocks) if blocks else np.zeros((0, 0)), starts, expansions))
         return tables
@@ -291,8 +295,8 @@ class _View:
         for tag, expected in self._tags_below(symbol).items():
             words, emission = self._emission(tag)
             mass[words] += emission @ expected.T
-        found = np.flatnonzero(mass.any(axis=1))
-        return found, np.ascontiguousarray(mass[found].T)
+        words_seen = np.flatnonzero(mass.any(axis=1))
+        return words_seen, np.ascontiguousarray(mass[words_seen].T)
 
     def _emission(self, tag: int) -> tuple[npt.NDArray[np.int64], Doubles]:
         """Return the words of a tag, and the probability of each in each state, shape (words, states)."""
@@ -312,49 +316,51 @@ class _View:
             inner += below - {*inner}
         sizes = self.grammar.n_states[inner]
         ends = np.cumsum(sizes)
-        states = {one: slice(end - size, end) for one, size, end in zip(inner, sizes, ends, strict=True)}
+        states = {
+            member: slice(end - size, end) for member, size, end in zip(inner, sizes, ends, strict=True)
+        }
         onward = np.zeros((ends[-1], ends[-1]))
         emitted: dict[int, Doubles] = {}
         for parent in inner:
             for rule in self.rules_of[parent]:
-                for place, child in enumerate(rule.children):
+                for position, child in enumerate(rule.children):
                     if self.inner[child]:
-                        onward[states[parent], states[child]] += rule.towards[place]
+                        onward[states[parent], states[child]] += rule.towards[position]
                     elif child >= self.grammar.n_phrases:
                         nothing = np.zeros((len(onward), int(self.grammar.n_states[child])))
-                        emitted.setdefault(child, nothing)[states[parent]] += rule.towards[place]
+                        emitted.setdefault(child, nothing)[states[parent]] += rule.towards[position]
         visits = np.linalg.inv(np.eye(len(onward)) - onward)[states[symbol]]
         return {tag: visits @ table for tag, table in emitted.items()}
 
     def contexts(self, symbol: int) -> dict[str, Doubles]:
         """Return how often each state stands in each place."""
         grammar = self.grammar
-        found: dict[str, Doubles] = {}
+        mass_of_context: dict[str, Doubles] = {}
 
         def add(name: str, mass: Doubles) -> None:
-            found[name] = found.get(name, np.zeros(len(mass))) + mass
+            mass_of_context[name] = mass_of_context.get(name, np.zeros(len(mass))) + mass
 
-        for rule, place in self.uses[symbol]:
-            add(self._place(rule, place), self.mass(rule, place))
+        for rule, position in self.uses[symbol]:
+            add(self._context_name(rule, position), self.mass(rule, position))
         root = grammar.root[grammar.state_start[symbol] : grammar.state_start[symbol + 1]]
         if root.any():
             add("root", self.roots * root.astype(np.float64))
-        return found
+        return mass_of_context
 
-    def mass(self, rule: _Rule, place: int) -> Doubles:
+    def mass(self, rule: _Rule, position: int) -> Doubles:
         """Return how often each state stands at a place of a rule, among all nodes."""
         weight = self.use[rule.parent] * self.grammar.prior(rule.parent).astype(np.float64)
-        return np.asarray(weight @ rule.towards[place], np.float64)
+        return np.asarray(weight @ rule.towards[position], np.float64)
 
     @cached_property
     def uses(self) -> list[list[tuple[_Rule, int]]]:
         """For each symbol the rules that have it as a child, and where."""
-        found: list[list[tuple[_Rule, int]]] = [[] for _ in self.rules_of]
+        uses: list[list[tuple[_Rule, int]]] = [[] for _ in self.rules_of]
         for rules in self.rules_of:
             for rule in rules:
-                for place, child in enumerate(rule.children):
-                    found[child].append((rule, place))
-        return found
+                for position, child in enumerate(rule.children):
+                    uses[child].append((rule, position))
+        return uses
 
     @cached_property
     def roots(self) -> float:
@@ -364,10 +370,10 @@ class _View:
         unary = self.use[grammar.unary_rules[:, 0]] @ grammar.coarse.unary
         return max(0.0, 1 - 2 * float(binary) - float(unary))
 
-    def _place(self, rule: _Rule, place: int) -> str:
-        """Return how a place in a rule is written."""
+    def _context_name(self, rule: _Rule, position: int) -> str:
+        """Return the name of a context: a rule with `·` for the child at `position`."""
         parts = ["…" if self.inner[child] else self.names[child] for child in rule.children]
-        parts[place] = "·"
+        parts[position] = "·"
         parent = self.names[rule.parent]
         if self.inner[rule.parent]:
             before, after = self._open_sides[rule.parent]
@@ -381,8 +387,8 @@ class _View:
         sides: dict[int, tuple[bool, bool]] = {}
         for rules in self.rules_of:
             for rule in rules:
-                for place, child in enumerate(rule.children):
+                for position, child in enumerate(rule.children):
                     if self.inner[child]:
                         before, after = sides.get(child, (False, False))
-                        sides[child] = (before or place > 0, after or place == 0)
+                        sides[child] = (before or position > 0, after or position == 0)
         return sides

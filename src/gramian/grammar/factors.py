@@ -67,8 +67,8 @@ class Factors:
         owner = np.repeat(np.arange(len(rank)), rank)  # the rule of each product
         number = np.arange(len(owner)) - np.repeat(np.cumsum(rank) - rank, rank)
         mass = self.weight[owner].astype(np.float64)
-        for place, sizes in ((1, lefts), (2, rights)):
-            first = self.start[owner, place] + number * sizes[owner]
+        for side, sizes in ((1, lefts), (2, rights)):
+            first = self.start[owner, side] + number * sizes[owner]
             ends = np.stack([first, first + sizes[owner]], axis=1).ravel()
             mass *= np.add.reduceat(padded, ends, dtype=np.float64)[::2] if len(ends) else 1.0
         width = parents[owner]

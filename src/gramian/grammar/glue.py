@@ -28,15 +28,15 @@ _PRICE = 1e-3  # probability of one more part
 def root_label(grammar: LPCFG) -> str:
     """Return the label that most often stands at the root."""
     order = np.argsort(-grammar.coarse.root, kind="stable").tolist()
-    symbols = (grammar.symbols[place] for place in order)
+    symbols = (grammar.symbols[number] for number in order)
     return next((split_chain(symbol)[0] for symbol in symbols if not is_intermediate(symbol)), "S")
 
 
 def end_scores(grammar: LPCFG) -> WordScores:
     """Return the scores of the closing word, for the glued form of `grammar`."""
     n_tags = len(grammar.symbols) - grammar.n_phrases
-    one = np.ones(1, np.float32)
-    return WordScores(np.array([n_tags], np.int32), one, one)
+    certain = np.ones(1, np.float32)
+    return WordScores(np.array([n_tags], np.int32), certain, certain)
 
 
 def glued(grammar: LPCFG) -> LPCFG:
@@ -52,7 +52,7 @@ def glued(grammar: LPCFG) -> LPCFG:
     moved[n_phrases:] += 2
 
     share = grammar.before.sum(axis=1, dtype=np.float64)
-    share[[place for place, symbol in enumerate(grammar.symbols) if is_intermediate(symbol)]] = 0
+    share[[number for number, symbol in enumerate(grammar.symbols) if is_intermediate(symbol)]] = 0
     parts = np.flatnonzero(share)
     weight = _PRICE * share[parts] / share[parts].sum()
     # top -> part rest | part END, rest -> part rest | part END
@@ -95,15 +95,15 @@ def _with_whole(factors: Factors, n_rules: int) -> Factors:
     """Return the factors of rules to which some are added whose blocks are whole."""
     more = Factors.none(n_rules)
     fields = ("rank", "weight", "start")
-    both = {name: np.concatenate([getattr(factors, name), getattr(more, name)]) for name in fields}
-    return replace(factors, **both)
+    combined = {name: np.concatenate([getattr(factors, name), getattr(more, name)]) for name in fields}
+    return replace(factors, **combined)
 
 
 def _with_new(
-    values: npt.NDArray[_Number], place: int, phrases: list[int], tags: list[int]
+    values: npt.NDArray[_Number], index: int, phrases: list[int], tags: list[int]
 ) -> npt.NDArray[_Number]:
     """Return values of symbols or states with those of the new phrases and the new tag put in."""
-    return np.concatenate([values[:place], phrases, values[place:], tags]).astype(values.dtype)
+    return np.concatenate([values[:index], phrases, values[index:], tags]).astype(values.dtype)
 
 
 def _neighbours(table: npt.NDArray[np.float32], n_phrases: int, end_column: float) -> npt.NDArray[np.float32]:

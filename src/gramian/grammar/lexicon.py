@@ -151,8 +151,8 @@ class Lexicon:
     def states_of(self, tag: int, word: str, initial: bool = False) -> Floats:
         """Return the state scores of the finest known class of `word` under `tag`."""
         numbers, names = self._class_number, reversed(suffix_chain(word, initial))
-        found = (numbers.get(name) for name in (*(f"{tag} {name}" for name in names), str(tag)))
-        number = next((one for one in found if one is not None), None)
+        candidates = (numbers.get(name) for name in (*(f"{tag} {name}" for name in names), str(tag)))
+        number = next((candidate for candidate in candidates if candidate is not None), None)
         if number is None:
             return np.ones(self.n_states[tag], np.float32)
         return self.class_states[self._class_start[number] : self._class_start[number + 1]]
@@ -162,9 +162,9 @@ class Lexicon:
         number = self._word_number.get(word)
         if number is not None:
             first, last = self.entry_start[number], self.entry_start[number + 1]
-            place = np.flatnonzero(self.entry_tag[first:last] == tag)
-            if len(place):
-                return self._states_of_entry(first + place[0], word, initial)
+            matches = np.flatnonzero(self.entry_tag[first:last] == tag)
+            if len(matches):
+                return self._states_of_entry(first + matches[0], word, initial)
         return self.states_of(tag, word, initial)
 
     def _states_of_entry(self, entry: int, word: str, initial: bool = False) -> Floats:
@@ -235,7 +235,7 @@ def joined(lexicons: Sequence[Lexicon]) -> Lexicon | JoinedLexicon:
     first = lexicons[0]
     for other in lexicons[1:]:
         same_names = (other.tags, other.words, other.classes) == (first.tags, first.words, first.classes)
-        entries = ((one.entry_start, one.entry_tag) for one in (first, other))
+        entries = ((lexicon.entry_start, lexicon.entry_tag) for lexicon in (first, other))
         if not (same_names and all(map(np.array_equal, *entries))):
             raise OptionError(
                 "grammars with different words or tags do not go together; try: the same treebank"

@@ -185,10 +185,10 @@ class LPCFG:
         size = np.repeat(np.diff(table_start) // counts, counts)  # of a row; none of a rule that factors hold
         first = np.repeat(table_start[:-1], counts) + number * size
         values = np.zeros(start[-1])
-        held = np.flatnonzero(size)
-        ends = np.append(first[held][1:], len(table)) if len(held) else held
-        for part in range(0, len(held), _ROWS):  # in parts, since each is made double precision first
-            rows = held[part : part + _ROWS]
+        stored = np.flatnonzero(size)
+        ends = np.append(first[stored][1:], len(table)) if len(stored) else stored
+        for part in range(0, len(stored), _ROWS):  # in parts, since each is made double precision first
+            rows = stored[part : part + _ROWS]
             begin, end = first[rows[0]], ends[part : part + _ROWS][-1]
             values[rows] = np.add.reduceat(table[begin:end], first[rows] - begin, dtype=np.float64)
         return RowSums(values, start, np.repeat(self.state_start[rules[:, 0]], counts) + number)

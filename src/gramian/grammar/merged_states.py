@@ -36,8 +36,8 @@ def halves(grammar: LPCFG) -> Ints:
     for symbol, columns in enumerate(features):
         if grammar.n_states[symbol] > 1 and columns:
             points = np.sqrt(np.maximum(np.stack(columns, axis=1), 0))
-            place = slice(grammar.state_start[symbol], grammar.state_start[symbol + 1])
-            group[place] = _two_means(points, grammar.prior(symbol).astype(np.float64))
+            states = slice(grammar.state_start[symbol], grammar.state_start[symbol + 1])
+            group[states] = _two_means(points, grammar.prior(symbol).astype(np.float64))
     return group
 
 
@@ -47,13 +47,13 @@ def merged(grammar: LPCFG, group: Ints) -> LPCFG:
     `group` is that of each state within its symbol, from 0 and without gaps, laid out as `state_prior`.
     """
     of_symbol = np.split(group, grammar.state_start[1:-1])
-    counts = np.array([one.max() + 1 for one in of_symbol], np.int32)
+    counts = np.array([groups.max() + 1 for groups in of_symbol], np.int32)
     shares = np.split(shares_in_groups(grammar, group), grammar.state_start[1:-1])
     averages = []  # (groups, states): a parent's parameters are averaged by these, a child's summed
     sums = []  # (states, groups)
-    for one, share, count in zip(of_symbol, shares, counts, strict=True):
-        member = np.zeros((len(one), count))
-        member[np.arange(len(one)), one] = 1
+    for groups, share, count in zip(of_symbol, shares, counts, strict=True):
+        member = np.zeros((len(groups), count))
+        member[np.arange(len(groups)), groups] = 1
         sums.append(member)
         averages.append((member * share[:, None]).T)
     blocks: list[Array] = []
@@ -91,10 +91,12 @@ def merged(grammar: LPCFG, group: Ints) -> LPCFG:
 def shares_in_groups(grammar: LPCFG, group: Ints) -> Array:
     """Return the share of each state within its group, laid out as `state_prior`; equal shares where a group has none."""
     number = 2 * np.repeat(np.arange(grammar.n_symbols), grammar.n_states) * len(group) + group
-    _, place = np.unique(number, return_inverse=True)
+    _, group_number = np.unique(number, return_inverse=True)
     prior = grammar.state_prior.astype(np.float64)
-    total, size = np.bincount(place, prior), np.bincount(place)
-    return np.where(total[place] > 0, prior / np.maximum(total[place], 1e-300), 1 / size[place])
+    total, size = np.bincount(group_number, prior), np.bincount(group_number)
+    return np.where(
+        total[group_number] > 0, prior / np.maximum(total[group_number], 1e-300), 1 / size[group_number]
+    )
 
 
 def _two_means(points: Array, weight: Array, rounds: int = 20) -> Ints:
@@ -107,7 +109,9 @@ def _two_means(points: Array, weight: Array, rounds: int = 20) -> Ints:
         if side.min() == side.max():
             break
         sides = (side == 0, side == 1)
-        centres = np.stack([np.average(points[one], axis=0, weights=positive[one]) for one in sides])
+        centres = np.stack(
+            [np.average(points[members], axis=0, weights=positive[members]) for members in sides]
+        )
         nearer = ((points[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1).astype(np.int32)
         if np.array_equal(nearer, side):
             break

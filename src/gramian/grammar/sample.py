@@ -118,9 +118,9 @@ def _uniform(random_state: int) -> Iterator[float]:
         yield from generator.random(1 << 12).tolist()
 
 
-def _place(cumulative: list[float], uniform: Iterator[float]) -> int:
-    place = bisect_right(cumulative, next(uniform) * cumulative[-1])
-    return min(place, len(cumulative) - 1)
+def _draw_index(cumulative: list[float], uniform: Iterator[float]) -> int:
+    index = bisect_right(cumulative, next(uniform) * cumulative[-1])
+    return min(index, len(cumulative) - 1)
 
 
 class _Tables:
@@ -145,20 +145,20 @@ class _Tables:
 
     def root(self, uniform: Iterator[float]) -> tuple[int, int, int]:
         """Draw the root as (symbol, state, 0)."""
-        return (*self._roots[_place(self._root_sums, uniform)], 0)
+        return (*self._roots[_draw_index(self._root_sums, uniform)], 0)
 
     def expand(self, symbol: int, state: int, uniform: Iterator[float]) -> list[tuple[int, int, int]]:
         """Draw the children of a phrase, the last one first, as (symbol, state, 0)."""
         choice = self._choices.get((symbol, state))
         if choice is None:
             choice = self._choices[symbol, state] = self._choice(symbol, state)
-        rule = choice[1][_place(choice[0], uniform)]
+        rule = choice[1][_draw_index(choice[0], uniform)]
         children = self._rules[rule][1:]
         cells = self._cells.get((state, rule))
         if cells is None:
             cells = np.cumsum(self._row(rule, state), dtype=np.float64).tolist()
             self._cells[state, rule] = cells
-        cell = _place(cells, uniform)
+        cell = _draw_index(cells, uniform)
         if len(children) == 1:
             return [(children[0], cell, 0)]
         left, right = divmod(cell, self._n_states[children[1]])
@@ -171,7 +171,7 @@ class _Tables:
             self._weights[symbol] = np.column_stack([self._sums(rule) for rule in rules])
         weights = self._weights[symbol][state]
         possible = np.flatnonzero(weights).tolist()
-        return np.cumsum(weights[possible]).tolist(), [rules[place] for place in possible]
+        return np.cumsum(weights[possible]).tolist(), [rules[index] for index in possible]
 
     def _sums(self, rule: int) -> npt.NDArray[np.float64]:
         """Return the probability of a rule for each state of the phrase."""
@@ -196,8 +196,8 @@ class _Tables:
         lexicon, (sums, numbers) = self._grammar.lexicon, words
         if not sums.size:
             return lexicon.tags[tag]
-        place = int(np.searchsorted(sums, next(uniform) * sums[-1], side="right"))
-        return lexicon.words[numbers[min(place, len(sums) - 1)]]
+        index = int(np.searchsorted(sums, next(uniform) * sums[-1], side="right"))
+        return lexicon.words[numbers[min(index, len(sums) - 1)]]
 
     def _word_table(self, tag: int, state: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
         if tag not in self._emissions:

@@ -37,24 +37,24 @@ def state_name(state: StateDescription, label: str, kind: str, scheme: str = "pe
     >>> state_name(StateDescription(0, 0.2, words, rules, (Share("S → · VP …", 0.8),), ()), "NP", "phrase")
     'subject personal pronouns: he, it'
     """
-    said = [part.name for part in state.words if part.share >= _LEAST]
-    words = ", ".join(([word for word in said if any(map(str.isalnum, word))] or said)[:_WORDS])
-    place = _place(state, label, scheme)
+    frequent = [part.name for part in state.words if part.share >= _LEAST]
+    words = ", ".join(([word for word in frequent if any(map(str.isalnum, word))] or frequent)[:_WORDS])
+    position = _typical_position(state, label, scheme)
     if kind == "tag":
-        return ": ".join(part for part in (words, place) if part) or label
+        return ": ".join(part for part in (words, position) if part) or label
     typical = state.rules[0] if state.rules else None
-    what = _plural(_short(label, scheme, "phrase"))
+    noun = _plural(_short(label, scheme, "phrase"))
     if typical is not None and typical.share >= _TYPICAL:
         below = typical.name.split(" ")
         if len(below) == 1:
-            what = _plural(_short(below[0], scheme, "tag"))
+            noun = _plural(_short(below[0], scheme, "tag"))
         else:
-            what = f"{what} ({typical.name})"
-    name = f"{place} {what}" if place in ("subject", "object") else f"{what} {place}".strip()
+            noun = f"{noun} ({typical.name})"
+    name = f"{position} {noun}" if position in ("subject", "object") else f"{noun} {position}".strip()
     return f"{name}: {words}" if words else name
 
 
-def _place(state: StateDescription, label: str, scheme: str) -> str:
+def _typical_position(state: StateDescription, label: str, scheme: str) -> str:
     """Return what the most frequent place makes of a state, in words; nothing if no place is frequent."""
     if not state.contexts or state.contexts[0].share < _ENOUGH:
         return ""
@@ -65,10 +65,10 @@ def _place(state: StateDescription, label: str, scheme: str) -> str:
     parts = sisters.split(" ")
     if "·" not in parts:
         return ""
-    here = parts.index("·")
-    before, after = parts[:here], parts[here + 1 :]
+    index = parts.index("·")
+    before, after = parts[:index], parts[index + 1 :]
     if _NOUN_PHRASE.match(label):
-        if _CLAUSE.match(parent) and any(_VERBAL.match(one) for one in after):
+        if _CLAUSE.match(parent) and any(_VERBAL.match(sibling) for sibling in after):
             return "subject"
         if _VERBAL.match(parent) and before:
             return "object"
@@ -93,6 +93,6 @@ def _plural(noun: str) -> str:
     first, comma, rest = noun.partition(",")
     if first.isupper() or first.endswith("s"):
         return noun
-    first, of, further = first.partition(" of ")
+    first, preposition, further = first.partition(" of ")
     first = f"{first[:-1]}ies" if re.search("[^aeiou]y$", first) else f"{first}s"
-    return first.replace(" or clauses", "s or clauses") + of + further + comma + rest
+    return first.replace(" or clauses", "s or clauses") + preposition + further + comma + rest

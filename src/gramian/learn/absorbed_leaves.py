@@ -40,18 +40,18 @@ class AbsorbedLeaves:
             over = np.flatnonzero(bank.word[child] >= 0)
             pair = productions.node_production[child[over]]
             key[side, over] = (2 * rule[over] + side) * n_pairs + pair
-            _, place, count = np.unique(key[side, over], return_inverse=True, return_counts=True)
-            times[side, over] = count[place]
+            _, kind, count = np.unique(key[side, over], return_inverse=True, return_counts=True)
+            times[side, over] = count[kind]
         is_left = times[1] > times[0]
         used = np.flatnonzero(times.max(axis=0) >= _OFTEN)
         chosen = is_left[used].astype(np.int64)
         kinds, number = np.unique(key[chosen, used], return_inverse=True)
         children = np.stack([bank.right[nodes[used]], bank.left[nodes[used]]]).astype(np.int64)
-        places = np.arange(len(used))
+        columns = np.arange(len(used))
         return cls(
             node=nodes[used],
-            leaf=children[chosen, places],
-            other=children[1 - chosen, places],
+            leaf=children[chosen, columns],
+            other=children[1 - chosen, columns],
             number=number.astype(np.int64),
             rule=kinds // n_pairs // 2,
             pair=kinds % n_pairs,

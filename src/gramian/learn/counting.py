@@ -29,8 +29,8 @@ def count_states(bank: Treebank, layout: Layout, state: npt.NDArray[np.int32]) -
         for child in children:
             cell = cell * layout.n_states[label[child[nodes]]] + states[child[nodes]]
         weight = None if bank.node_weight is None else bank.node_weight[nodes]
-        seen, place = np.unique(start[production[nodes]] + cell, return_inverse=True)
-        table[seen] = np.bincount(place, weight)
+        seen, index = np.unique(start[production[nodes]] + cell, return_inverse=True)
+        table[seen] = np.bincount(index, weight)
     roots = bank.tree_start[1:] - 1
     counts.root[:] = np.bincount(
         layout.root_start[label[roots]] + states[roots], bank.weight, len(counts.root)
@@ -82,8 +82,8 @@ def count_soft_states(
     offset = node_offsets(seen, [weight.shape[1] for weight in weights])
     flat = heavy = np.concatenate([weight.ravel() for weight in weights])
     if node_weight is not None:
-        each = node_weight.astype(flat.dtype)
-        weights = [one * each[seen.nodes(symbol), None] for symbol, one in enumerate(weights)]
+        weight_of_node = node_weight.astype(flat.dtype)
+        weights = [weight * weight_of_node[seen.nodes(symbol), None] for symbol, weight in enumerate(weights)]
         heavy = np.concatenate([weight.ravel() for weight in weights])
     counts = seen.trees.outer_counts(layout, offset, flat, heavy, n_jobs)
     for symbol in range(bank.n_phrases, bank.n_symbols):
@@ -98,11 +98,11 @@ def count_soft_states(
 def node_offsets(seen: Observations, sizes: Sequence[int]) -> npt.NDArray[np.int64]:
     """Return where each node's vector begins, when those of a symbol's nodes lie one after the other, symbol after symbol."""
     offset = np.empty(len(seen.bank.label), np.int64)
-    place = 0
+    first = 0
     for symbol, size in enumerate(sizes):
         nodes = seen.nodes(symbol)
-        offset[nodes] = place + np.arange(len(nodes)) * size
-        place += len(nodes) * size
+        offset[nodes] = first + np.arange(len(nodes)) * size
+        first += len(nodes) * size
     return offset
 
 

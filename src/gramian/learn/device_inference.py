@@ -90,18 +90,18 @@ class DeviceInference:
         tiles = -(-count // _TILE)
         tile_start = np.cumsum(tiles) - tiles
         flat = np.full(int(tiles.sum()) * _TILE, none)
-        place = np.arange(len(nodes)) - np.repeat(first, count) + np.repeat(tile_start * _TILE, count)
-        flat[place] = nodes
+        position = np.arange(len(nodes)) - np.repeat(first, count) + np.repeat(tile_start * _TILE, count)
+        flat[position] = nodes
         table = flat.reshape(-1, _TILE)
-        left, right = (np.append(one, -1)[table] for one in (bank.left, bank.right))
+        left, right = (np.append(column, -1)[table] for column in (bank.left, bank.right))
         columns = (
             np.repeat(rules, tiles),
             table,
             np.where(left < 0, none, left),
             np.where(right < 0, none, right),
         )
-        own = [self._tensor(one.astype(np.int64)) for one in columns]
-        return _Tiles(own[0], own[1], own[2], own[3] if is_binary else None)
+        tensors = [self._tensor(column.astype(np.int64)) for column in columns]
+        return _Tiles(tensors[0], tensors[1], tensors[2], tensors[3] if is_binary else None)
 
     def expect(self, tables: LatentTables, n_jobs: int = 1) -> Expectation:
         """Return expected counts of all productions and states under `tables`; threads have no part in it."""
@@ -121,8 +121,8 @@ class DeviceInference:
         for level in self._levels:
             for tiles, table in zip(level, (binary, unary), strict=True):
                 for part in self._parts(tiles, table):
-                    found = _below(inside, part) @ table[part.rule].transpose(1, 2)
-                    self._scaled(inside, scale, part.node.flatten(), found.flatten(0, 1))
+                    vectors = _below(inside, part) @ table[part.rule].transpose(1, 2)
+                    self._scaled(inside, scale, part.node.flatten(), vectors.flatten(0, 1))
                     inside[none], scale[none] = 0, 1
         outside = torch.zeros_like(inside)
         root, symbol, first_root = self._roots
@@ -220,22 +220,25 @@ class DeviceInference:
         by_state = [*(table.sum(2, dtype=torch.float64) for table in tables), lexical]
         symbols = np.arange(len(layout.n_states))
         sums = [
-            _summed(own, self._tensor(np.searchsorted(rows[:, 0], symbols)))
-            for own, rows in zip(by_state, rules, strict=True)
+            _summed(own_states, self._tensor(np.searchsorted(rows[:, 0], symbols)))
+            for own_states, rows in zip(by_state, rules, strict=True)
         ]
-        held = torch.arange(padded.width, device=self._device) < self._tensor(layout.n_states)[:, None]
+        is_state = torch.arange(padded.width, device=self._device) < self._tensor(layout.n_states)[:, None]
         mass = sums[0] + sums[1]
         shares = mass + sums[2]
         total = shares.sum(1, keepdim=True)
-        shares = torch.where(total > 0, shares / total.clamp(min=1e-300), held / held.sum(1, keepdim=True))
-        found = []
-        for table, own, rows, cells in zip(
+        shares = torch.where(
+            total > 0, shares / total.clamp(min=1e-300), is_state / is_state.sum(1, keepdim=True)
+        )
+        tables_of_rules = []
+        for table, own_states, rows, cells in zip(
             tables, by_state, rules, (padded.binary_cells, padded.unary_cells), strict=False
         ):
-            given = table, own, self._tensor(rows.astype(np.int64)), mass, shares, held
-            found.append(self._kept(_smoothed(*given, smoothing), cells, counts.binary.dtype))
+            numbers = self._tensor(rows.astype(np.int64))
+            smoothed = _smoothed(table, own_states, numbers, mass, shares, is_state, smoothing)
+            tables_of_rules.append(self._kept(smoothed, cells, counts.binary.dtype))
         root = counts.root / max(counts.root.sum(), TINY)
-        binary, unary = found
+        binary, unary = tables_of_rules
         return LatentTables(layout, binary, unary, np.zeros_like(counts.lexical), root)
 
 
@@ -246,7 +249,7 @@ def _summed(rows: torch.Tensor, first: torch.Tensor) -> torch.Tensor:
 
 def _smoothed(
     count: torch.Tensor, by_state: torch.Tensor, rules: torch.Tensor, mass: torch.Tensor, shares: torch.Tensor,
-    held: torch.Tensor, smoothing: Smoothing,
+    is_state: torch.Tensor, smoothing: Smoothing,
 ) -> torch.Tensor:  # fmt: skip
     """Return rule probabilities; the steps are those of :func:`gramian.learn.smoothing_kernels.estimate_rules`."""
     k, of_rule, sister = max(smoothing.state, TINY), max(smoothing.rule, TINY), float(smoothing.sister_share)
@@ -260,13 +263,13 @@ def _smoothed(
             (pairs.sum(3 - side) + k * shares[rules[:, side]]) / (total + k) for side in (1, 2)
         )  # fmt: skip
         below = (below + k * (left.unsqueeze(2) * right.unsqueeze(1)).flatten(1)) / (total + k)
-    own = mass[rules[:, 0]]
-    overall = total / own.sum(1, keepdim=True).clamp(min=1e-200)
-    factor = (by_state + of_rule * overall) / (own + of_rule) / (by_state + k)
-    factor = torch.where(held[rules[:, 0]], factor, 0)
+    parent_mass = mass[rules[:, 0]]
+    overall = total / parent_mass.sum(1, keepdim=True).clamp(min=1e-200)
+    factor = (by_state + of_rule * overall) / (parent_mass + of_rule) / (by_state + k)
+    factor = torch.where(is_state[rules[:, 0]], factor, 0)
     of_count, of_below = torch.where(by_state > 0, factor, 0).to(count.dtype), (k * factor).to(count.dtype)
     block = count * of_count.unsqueeze(2) + of_below.unsqueeze(2) * below.to(count.dtype).unsqueeze(1)
-    states = held[rules[:, 0]].sum(1)[:, None]
+    states = is_state[rules[:, 0]].sum(1)[:, None]
     mean = sister * (block.sum(1, dtype=torch.float64) / states)
     return (1 - sister) * block + mean.to(count.dtype).unsqueeze(1)
 
@@ -294,13 +297,13 @@ class _Padding:
         size = states.prod(1)
         rule = torch.repeat_interleave(torch.arange(len(states), device=self._device), size)
         rest = torch.arange(len(rule), device=self._device) - (size.cumsum(0) - size)[rule]
-        place, factor = torch.zeros_like(rest), 1
+        cell, factor = torch.zeros_like(rest), 1
         for side in range(rules.shape[1] - 1, -1, -1):
-            here = states[:, side][rule]
-            place += rest % here * factor
-            rest //= here
+            n_states = states[:, side][rule]
+            cell += rest % n_states * factor
+            rest //= n_states
             factor *= self.width
-        return place + rule * factor
+        return cell + rule * factor
 
     def binary(self, flat: npt.NDArray[np.floating]) -> torch.Tensor:
         """Return a flat table of binary rules as (n_rules, width, width * width)."""

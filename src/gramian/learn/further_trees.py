@@ -43,7 +43,7 @@ class FurtherTrees:
         self._folder = TemporaryDirectory(prefix="gramian-")
         self._files: list[Path] = []
         words = {word: number for number, word in enumerate(bank.words)}
-        symbol = {(place < bank.n_phrases, name): place for place, name in enumerate(bank.symbols)}
+        symbol = {(number < bank.n_phrases, name): number for number, name in enumerate(bank.symbols)}
         parts = [Productions.of(bank)]
         self.root_count = np.zeros(bank.n_symbols)
         self.n_trees = self.left_out = 0
@@ -78,10 +78,10 @@ def _numbered(shard: Treebank, symbol: dict[tuple[bool, str], int], words: dict[
     New words get the next numbers in `words`.
     """
     named = enumerate(shard.symbols)
-    number = np.array([symbol.get((place < shard.n_phrases, name), -1) for place, name in named], np.int32)
+    number = np.array([symbol.get((index < shard.n_phrases, name), -1) for index, name in named], np.int32)
     if (number < 0).any():
         strange = np.add.reduceat(number[shard.label] < 0, shard.tree_start[:-1])
         shard = shard.subset(np.flatnonzero(strange == 0))
-    word = np.array([words.setdefault(one, len(words)) for one in shard.words], np.int32)
-    found: npt.NDArray[np.int32] = np.where(shard.word >= 0, word[shard.word], -1).astype(np.int32)
-    return replace(shard, label=number[shard.label], word=found)
+    word = np.array([words.setdefault(form, len(words)) for form in shard.words], np.int32)
+    words_of_nodes: npt.NDArray[np.int32] = np.where(shard.word >= 0, word[shard.word], -1).astype(np.int32)
+    return replace(shard, label=number[shard.label], word=words_of_nodes)

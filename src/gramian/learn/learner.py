@@ -13,7 +13,7 @@ from gramian.errors import InputError
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_productions
 from gramian.learn.lexicon_counts import LEXICON, LexiconChoice, StateScores
-from gramian.learn.observations import Observations
+from gramian.learn.observations import Observations, head_rules
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing, estimate_rules, state_shares
 from gramian.learn.states import STATE_CONSTRAINTS
 from gramian.learn.tables import LatentTables, tables_of
@@ -134,7 +134,8 @@ class Learner(Estimator):
         y : ignored
         """
         if not isinstance(trees, Treebank | Observations):
-            heads = HeadRules.collins() if self.shape_.direction == "head" else None
+            rules = head_rules("auto", self.model_) or HeadRules.collins()
+            heads = rules if self.shape_.direction == "head" else None
             trees = Treebank.from_trees(trees, shape=self.shape_, heads=heads)
         return mean_log_likelihood(self.model_, Observations.of(trees), self._threads)
 

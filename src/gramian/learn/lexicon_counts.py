@@ -22,6 +22,7 @@ from gramian.treebank.productions import Productions
 from gramian.treebank.tagged import TaggedWords
 from gramian.treebank.vocab import suffix_chain, word_features
 from gramian.trees.labels import split_chain, unescape_label
+from gramian.trees.scheme import language_of_labels
 
 LexiconName: TypeAlias = Literal["auto", "suffix", "tag", "pos"]
 Doubles = npt.NDArray[np.float64]
@@ -30,11 +31,6 @@ Integers = npt.NDArray[np.int64]
 _OPEN_WORD = 100  # words seen up to so often may have tags they were not seen with
 _LEAST = 1e-3  # ... if their form makes the tag at least so probable
 _FURTHER = 0.2  # the most that tagged text adds to the counts of more frequent words, as a share of these
-
-
-def is_penn_english(symbols: Sequence[str]) -> bool:
-    """Tell whether symbols are the labels and tags of the Penn Treebank."""
-    return {"NP", "VP", "PP", "NN", "IN", "DT", "VBZ"} <= set(symbols)
 
 
 @options
@@ -78,8 +74,12 @@ class LexiconOptions:
     @classmethod
     def named(cls, lexicon: LexiconChoice, bank: Treebank) -> LexiconOptions:
         """Return the options that a choice stands for, given the labels of a treebank."""
-        found = lexicon if isinstance(lexicon, LexiconOptions) else cls.called(lexicon)
-        return found if found.suffixes is not None else replace(found, suffixes=is_penn_english(bank.symbols))
+        options = lexicon if isinstance(lexicon, LexiconOptions) else cls.called(lexicon)
+        return (
+            options
+            if options.suffixes is not None
+            else replace(options, suffixes=language_of_labels(bank.symbols) is not None)
+        )
 
 
 LexiconChoice: TypeAlias = LexiconName | LexiconOptions
@@ -140,17 +140,19 @@ class LexicalModel:
     @cached_property
     def _tag_pairs(self) -> list[_TagPairs]:
         of_tag = [np.flatnonzero(self._tag == tag) for tag in range(self.n_tags)]
-        found = [_TagPairs(pairs, self._is_rare[pairs], []) for pairs in of_tag]
+        tag_pairs = [_TagPairs(pairs, self._is_rare[pairs], []) for pairs in of_tag]
         if not self.options.suffixes:
-            return found
+            return tag_pairs
         chains = [suffix_chain(word) for word in self.bank.words]
         for level in range(max(map(len, chains), default=0)):
             suffixes = [chain[min(level, len(chain) - 1)] for chain in chains]
-            for tag, (pairs, _, levels) in enumerate(found):
+            for tag, (pairs, _, levels) in enumerate(tag_pairs):
                 number: dict[str, int] = {}
-                place = [number.setdefault(suffixes[word], len(number)) for word in self._word[pairs]]
-                levels.append(([f"{tag} {suffix}" for suffix in number], np.array(place, np.int64)))
-        return found
+                suffix_numbers = [
+                    number.setdefault(suffixes[word], len(number)) for word in self._word[pairs]
+                ]
+                levels.append(([f"{tag} {suffix}" for suffix in number], np.array(suffix_numbers, np.int64)))
+        return tag_pairs
 
     def state_scores(self, counts: LatentTables) -> StateScores:
         """Smooth the states of words and word classes, given how often each pair was seen with each state."""
@@ -193,21 +195,21 @@ class LexicalModel:
         everything = self._shrink(total[rare].sum(axis=0), mass[rare].sum(), base)
         scores.classes[str(tag)] = (everything * ratio).astype(np.float32)
         coarser = np.broadcast_to(everything, total.shape)
-        for names, place in levels:
+        for names, class_of_pair in levels:
             class_total, above = (np.zeros((len(names), total.shape[1])) for _ in range(2))
-            add_rows(place[rare], total[rare], class_total)
-            class_mass = np.bincount(place[rare], mass[rare], len(names))
-            above[place] = coarser
+            add_rows(class_of_pair[rare], total[rare], class_total)
+            class_mass = np.bincount(class_of_pair[rare], mass[rare], len(names))
+            above[class_of_pair] = coarser
             level = self._shrink(class_total, class_mass, above)
-            coarser = level[place]
+            coarser = level[class_of_pair]
             # Expected counts add up to whole numbers, but for rounding: classes of two words or more are kept.
             kept = np.flatnonzero(class_mass > 1.5)
             rows = (level[kept] * ratio).astype(np.float32)
             scores.classes |= dict(zip([names[row] for row in kept], rows, strict=True))
-        own = self._shrink(total, mass, coarser)
+        smoothed = self._shrink(total, mass, coarser)
         if not self.options.suffixes:
-            own[rare] = everything
-        scores.pairs[cells] = own * ratio
+            smoothed[rare] = everything
+        scores.pairs[cells] = smoothed * ratio
 
     def _shrink(self, total: Doubles, mass: npt.NDArray[np.number] | np.number, towards: Doubles) -> Doubles:
         weight = max(self.options.shrinkage, TINY)
@@ -261,7 +263,7 @@ class LexicalModel:
             shares.setdefault(split_chain(symbol)[-1], np.zeros(self.n_tags))[tag] = self.tag_count[tag]
         sources = ({}, {}) if self.tagged is None else (self.tagged.count, self.tagged.initial)
         words = dict.fromkeys((*bank.words, *(word for word, tag in sources[0] if tag in shares)))
-        number = {word: place for place, word in enumerate(words)}
+        number = {word: index for index, word in enumerate(words)}
         tables = []
         for counts in sources:
             table = np.zeros((len(words), self.n_tags))
@@ -288,7 +290,7 @@ class LexicalModel:
     def form_probabilities(self, words: Sequence[str]) -> Doubles:
         """Guess P(tag | form) of many words; shape (n_words, n_tags)."""
         features, weights = self._form_model
-        number = {feature: place for place, feature in enumerate(features)}
+        number = {feature: index for index, feature in enumerate(features)}
         matrix = _indicators([word_features(word, False, self.top_tag) for word in words], number)
         logits = matrix @ weights[:-1].astype(np.float64) + weights[-1]
         logits -= logits.max(axis=1, keepdims=True)
@@ -335,7 +337,7 @@ def _learn_forms(
     examples, targets, weights = zip(*found, strict=True)
     frequency = Counter(feature for features in examples for feature in features)
     number = {
-        feature: place for place, feature in enumerate(f for f, count in frequency.items() if count > 1)
+        feature: index for index, feature in enumerate(f for f, count in frequency.items() if count > 1)
     }
     fitted = np.zeros((len(number) + 1, n_tags), np.float32)
     fitted[-1] = -20.0  # tags that no rare word has
@@ -357,6 +359,11 @@ def _learn_forms(
 
 def _indicators(examples: Sequence[Sequence[str]], number: Mapping[str, int]) -> sparse.csr_matrix:
     """Return the matrix that has a one where the example of a row has the feature of a column."""
-    found = [(row, number[one]) for row, features in enumerate(examples) for one in features if one in number]
-    rows, columns = np.array(found, np.int64).reshape(-1, 2).T
-    return sparse.csr_matrix((np.ones(len(found)), (rows, columns)), shape=(len(examples), len(number)))
+    cells = [
+        (row, number[feature])
+        for row, features in enumerate(examples)
+        for feature in features
+        if feature in number
+    ]
+    rows, columns = np.array(cells, np.int64).reshape(-1, 2).T
+    return sparse.csr_matrix((np.ones(len(cells)), (rows, columns)), shape=(len(examples), len(number)))

@@ -24,23 +24,26 @@ def merge_losses(
     """
     shares = state_shares(counts)
     layout, weight = tables.layout, seen.bank.node_weight
-    found = seen.trees.posteriors(tables, n_jobs)
+    posteriors = seen.trees.posteriors(tables, n_jobs)
     losses = []
     for symbol, symbol_pairs in enumerate(pairs):
         loss = np.zeros(len(symbol_pairs))
         if len(symbol_pairs):
             nodes = seen.nodes(symbol)
-            cells = found.offset[nodes][:, None] + np.arange(layout.n_states[symbol])
-            below, above = found.inside[cells].astype(np.float64), found.outside[cells].astype(np.float64)
+            cells = posteriors.offset[nodes][:, None] + np.arange(layout.n_states[symbol])
+            below, above = (
+                posteriors.inside[cells].astype(np.float64),
+                posteriors.outside[cells].astype(np.float64),
+            )
             product = below * above
             total = product.sum(axis=1)
             share = shares[layout.root_start[symbol] : layout.root_start[symbol + 1]]
-            for place, (i, j) in enumerate(symbol_pairs):
+            for index, (i, j) in enumerate(symbol_pairs):
                 mean = (share[i] * below[:, i] + share[j] * below[:, j]) / max(share[i] + share[j], 1e-300)
                 after = total - product[:, i] - product[:, j] + mean * (above[:, i] + above[:, j])
                 fine = (total > 0) & (after > 0)
                 lost = np.log(total[fine] / after[fine])
-                loss[place] = lost.sum() if weight is None else lost @ weight[nodes[fine]]
+                loss[index] = lost.sum() if weight is None else lost @ weight[nodes[fine]]
         losses.append(loss)
     return losses
 

@@ -208,10 +208,10 @@ def _moment(vectors: Sequence[Doubles], means: Sequence[Doubles], backoff: float
     first, *rest = vectors
     n = len(first)
     pairs = rest[0] if len(rest) == 1 else rest[0][:, :, None] * rest[1][:, None, :]
-    own = (first.T @ pairs.reshape(n, -1) / n).reshape([one.shape[1] for one in vectors])
+    full_moment = (first.T @ pairs.reshape(n, -1) / n).reshape([vector.shape[1] for vector in vectors])
     if backoff == 0:
-        return own
-    single = [one.mean(axis=0) for one in vectors]
+        return full_moment
+    single = [vector.mean(axis=0) for vector in vectors]
     chain = [reduce(np.multiply.outer, single)]
     if len(rest) == 2:
         (z, y, x), (z1, y1, x1) = vectors, single
@@ -221,8 +221,8 @@ def _moment(vectors: Sequence[Doubles], means: Sequence[Doubles], backoff: float
             + np.einsum("jk,i->ijk", y.T @ x / n, z1)
         )
         chain.append(two / 3)
-    found = reduce(np.multiply.outer, means)
+    estimate = reduce(np.multiply.outer, means)
     keep = float(np.sqrt(n)) / (backoff + float(np.sqrt(n)))
-    for moment in [*chain, own]:
-        found = keep * moment + (1 - keep) * found
-    return found
+    for moment in [*chain, full_moment]:
+        estimate = keep * moment + (1 - keep) * estimate
+    return estimate

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gramian.grammar import LPCFG
 from gramian.learn.further_trees import FurtherTrees
-from gramian.learn.lexicon_counts import LexicalModel, LexiconChoice, LexiconOptions, is_penn_english
+from gramian.learn.lexicon_counts import LexicalModel, LexiconChoice, LexiconOptions
 from gramian.learn.states import Allocation, States, allocate_states
 from gramian.learn.tables import LatentTables
 from gramian.learn.tree_inference import Expectation, TreeInference
@@ -22,6 +22,7 @@ from gramian.treebank.productions import Counts, Productions
 from gramian.treebank.tagged import TaggedWords
 from gramian.treebank.vocab import Vocabulary, suffix_chain
 from gramian.trees import HeadRules, Tree
+from gramian.trees.scheme import language_of_labels
 
 if TYPE_CHECKING:
     from gramian.learn.device_inference import DeviceInference
@@ -30,9 +31,10 @@ Columns = list[npt.NDArray[np.signedinteger]]
 
 
 def head_rules(heads: str | None, bank: Treebank | LPCFG) -> HeadRules | None:
-    """Return the head rules that an option `heads` stands for, given the labels of a treebank or grammar."""
+    """Return the head rules that an option `heads` stands for; ``"auto"``: those of the language whose labels the treebank has, if any."""
     if heads == "auto":
-        return HeadRules.collins() if is_penn_english(bank.symbols) else None
+        language = language_of_labels(bank.symbols)
+        heads = None if language is None else language.head_rules
     return None if heads in (None, "none") else HeadRules.named(str(heads))
 
 

@@ -49,8 +49,8 @@ def _sum(x):
         return _sum(x[:half]) + _sum(x[half:])
     a, b, c, d = np.float64(x[0]), np.float64(x[1]), np.float64(x[2]), np.float64(x[3])
     e, f, g, h = np.float64(x[4]), np.float64(x[5]), np.float64(x[6]), np.float64(x[7])
-    whole = n - n % 8
-    for i in range(8, whole, 8):
+    n_blocked = n - n % 8
+    for i in range(8, n_blocked, 8):
         a += x[i]
         b += x[i + 1]
         c += x[i + 2]
@@ -60,7 +60,7 @@ def _sum(x):
         g += x[i + 6]
         h += x[i + 7]
     total = ((a + b) + (c + d)) + ((e + f) + (g + h))
-    for i in range(whole, n):
+    for i in range(n_blocked, n):
         total += x[i]
     return total
 
@@ -87,11 +87,11 @@ def _shrink(count, towards, weight):
 
 
 @kernel
-def add_rows(place, rows, out):
+def add_rows(target, rows, out):
     """Add each row to that row of `out` which is its place."""
-    for row in range(place.shape[0]):
+    for row in range(target.shape[0]):
         for column in range(out.shape[1]):
-            out[place[row], column] += rows[row, column]
+            out[target[row], column] += rows[row, column]
 
 
 @kernel
@@ -129,9 +129,9 @@ def estimate_rules(first, last, counts, mass, shares, weights, result):
         total = _sum(by_state)
         # What the children's states are, whatever the parent's: shrunk towards independence, and towards each child's own shares.
         _sum_rows(count, states, below)
-        at = counts.state_start[child]
+        first_state = counts.state_start[child]
         if counts.rules.shape[1] == 2:
-            _shrink(below, shares[at : at + width], k)
+            _shrink(below, shares[first_state : first_state + width], k)
         else:
             n_left = counts.n_states[child]
             n_right = width // n_left
@@ -139,17 +139,17 @@ def estimate_rules(first, last, counts, mass, shares, weights, result):
             for i in range(n_left):
                 left[i] = _sum(below[i * n_right : (i + 1) * n_right])
             _sum_rows(below, n_left, right)
-            _shrink(left, shares[at : at + n_left], k)
-            at = counts.state_start[counts.rules[rule, 2]]
-            _shrink(right, shares[at : at + n_right], k)
+            _shrink(left, shares[first_state : first_state + n_left], k)
+            first_state = counts.state_start[counts.rules[rule, 2]]
+            _shrink(right, shares[first_state : first_state + n_right], k)
             for i in range(n_left):
                 row, share = below[i * n_right : (i + 1) * n_right], left[i]
                 for j in range(n_right):
                     row[j] = (row[j] + k * (share * right[j])) / (total + k)
-        own = mass[counts.state_start[parent] : counts.state_start[parent] + states]
-        overall = total / max(_sum(own), 1e-200)
+        state_mass = mass[counts.state_start[parent] : counts.state_start[parent] + states]
+        overall = total / max(_sum(state_mass), 1e-200)
         for state in range(states):
-            of_rule = (by_state[state] + weights.rule * overall) / (own[state] + weights.rule)
+            of_rule = (by_state[state] + weights.rule * overall) / (state_mass[state] + weights.rule)
             factor = of_rule / (by_state[state] + k)
             seen = count[state * width : (state + 1) * width]
             target = block[state * width : (state + 1) * width]

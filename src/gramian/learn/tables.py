@@ -70,8 +70,8 @@ class LatentTables:
         return _part(self.lexical, self.layout.lexical_start, pair)
 
 
-def _part(table: Floats, start: npt.NDArray[np.int64], place: int) -> Floats:
-    return table[start[place] : start[place + 1]]
+def _part(table: Floats, start: npt.NDArray[np.int64], index: int) -> Floats:
+    return table[start[index] : start[index + 1]]
 
 
 def tables_of(grammar: LPCFG, bank: Treebank, productions: Productions) -> LatentTables:
@@ -80,9 +80,9 @@ def tables_of(grammar: LPCFG, bank: Treebank, productions: Productions) -> Laten
     Symbols are matched by name, and one that the grammar lacks gets one state; a production that the grammar lacks gets the shares
     of its symbols' states, at the weight of the rarest rule. Negative parameters (observable operators) count as zero.
     """
-    number = {(place < grammar.n_phrases, name): place for place, name in enumerate(grammar.symbols)}
+    number = {(index < grammar.n_phrases, name): index for index, name in enumerate(grammar.symbols)}
     match = np.array(
-        [number.get((place < bank.n_phrases, name), -1) for place, name in enumerate(bank.symbols)]
+        [number.get((index < bank.n_phrases, name), -1) for index, name in enumerate(bank.symbols)]
     )
     n_states = np.where(match >= 0, grammar.n_states[match], 1).astype(np.int32)
     tables = Layout.of(productions, n_states).zeros(np.float32)
@@ -94,13 +94,13 @@ def tables_of(grammar: LPCFG, bank: Treebank, productions: Productions) -> Laten
         (productions.binary, tables.binary_block, grammar.binary_rules, grammar.binary_block),
         (productions.unary, tables.unary_block, grammar.unary_rules, grammar.unary_block),
     ):
-        known = {tuple(rule): place for place, rule in enumerate(theirs.tolist())}
-        for place, rule in enumerate(rules.tolist()):
-            found = known.get(tuple(int(match[symbol]) for symbol in rule))
-            if found is not None:
-                block(place)[:] = np.maximum(their_block(found), 0)
+        known = {tuple(rule): index for index, rule in enumerate(theirs.tolist())}
+        for index, rule in enumerate(rules.tolist()):
+            rule_number = known.get(tuple(int(match[symbol]) for symbol in rule))
+            if rule_number is not None:
+                block(index)[:] = np.maximum(their_block(rule_number), 0)
             else:
-                block(place)[:] = 1e-6 * reduce(np.multiply.outer, map(shares, rule[1:]))
+                block(index)[:] = 1e-6 * reduce(np.multiply.outer, map(shares, rule[1:]))
     for pair, (tag, word) in enumerate(productions.lexical.tolist()):
         states: Any = 1
         if match[tag] >= 0:

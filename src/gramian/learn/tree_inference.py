@@ -93,8 +93,10 @@ class TreeInference:
         """Visits of all nodes, for vectors of each."""
         bank = self.bank
         everything = np.arange(len(bank.label))
-        given = self._kind, self.productions.node_production, bank.left, bank.right
-        return _visits(everything, heights(bank), *given, AbsorbedLeaves.none())
+        production = self.productions.node_production
+        return _visits(
+            everything, heights(bank), self._kind, production, bank.left, bank.right, AbsorbedLeaves.none()
+        )
 
     @cached_property
     def _but_absorbed(self) -> _Visits:
@@ -160,14 +162,14 @@ class TreeInference:
         kernels.absorb_leaves(layout.n_states[self.productions.binary], absorbed.leaves, rules)
         scale = np.zeros(len(self.bank.label), tables.binary.dtype)
         scale[visits.absorbed.leaf] = absorbed.scale[visits.absorbed.number]
-        found = self._vectors(tables, visits, rules, scale, n_jobs)
+        vectors = self._vectors(tables, visits, rules, scale, n_jobs)
         counts = tables if spent else layout.zeros(tables.binary.dtype)
-        self._count(visits, tables, found, absorbed, counts, n_jobs)
+        self._count(visits, tables, vectors, absorbed, counts, n_jobs)
         absorbed.count_words(counts)
         for symbol, (_, roots) in self._trees_by_root.items():
-            cells = found.offset[roots][:, None] + np.arange(layout.n_states[symbol])
-            counts.root_block(symbol)[:] = (found.inside[cells] * found.outside[cells]).sum(axis=0)
-        return Expectation(counts, found.log_likelihood, self.bank.weight)
+            cells = vectors.offset[roots][:, None] + np.arange(layout.n_states[symbol])
+            counts.root_block(symbol)[:] = (vectors.inside[cells] * vectors.outside[cells]).sum(axis=0)
+        return Expectation(counts, vectors.log_likelihood, self.bank.weight)
 
     def outer_counts(
         self,
@@ -205,7 +207,7 @@ class TreeInference:
         groups = _laid_out(visits.by_rule, tables.layout, vectors.offset, visits.absorbed)
         work, n_groups = _work(groups), len(groups.kind)
         binary = int(np.searchsorted(groups.kind, kernels.BINARY))  # these need what the others count
-        given = (
+        arguments = (
             groups,
             absorbed.leaves,
             _rules(tables, absorbed),
@@ -216,7 +218,7 @@ class TreeInference:
         for first, last in ((0, binary), (binary, n_groups)):
             if first < last:
                 slices = _balanced(work, first, last, n_jobs)
-                _in_threads(kernels.count_groups, slices, *given, _rules(counts, absorbed))
+                _in_threads(kernels.count_groups, slices, *arguments, _rules(counts, absorbed))
 
 
 def _rules(tables: LatentTables, absorbed: LaidOutLeaves) -> kernels.Rules:

@@ -102,27 +102,27 @@ def _rooms(first, last, shape, dtype):
 def _fill_pairs(nodes, left, right, offset, shape, inside, pairs):
     """Set the row of each node to the outer product of its children's inside vectors; of a single child, to that one's."""
     left_states, right_states = shape[1], shape[2]
-    for place in range(nodes.shape[0]):
-        node = nodes[place]
+    for row in range(nodes.shape[0]):
+        node = nodes[row]
         below = offset[left[node]]
         first_child = inside[below : below + left_states]
         if right[node] < 0:
-            pairs[place, :] = first_child
+            pairs[row, :] = first_child
         else:
             below = offset[right[node]]
-            _outer(first_child, inside[below : below + right_states], pairs[place])
+            _outer(first_child, inside[below : below + right_states], pairs[row])
 
 
 @order_free_kernel
 def _fill_weights(nodes, offset, scale, outside, weights):
     """Set the row of each node to its outside vector over its scale; to zeros where it has no mass."""
     states = weights.shape[1]
-    for place in range(nodes.shape[0]):
-        node = nodes[place]
+    for row in range(nodes.shape[0]):
+        node = nodes[row]
         inverse = 1 / scale[node] if scale[node] > 0 else scale.dtype.type(0)
-        here = outside[offset[node] : offset[node] + states]
+        vector = outside[offset[node] : offset[node] + states]
         for state in range(states):
-            weights[place, state] = here[state] * inverse
+            weights[row, state] = vector[state] * inverse
 
 
 @kernel
@@ -180,21 +180,21 @@ def _count_absorbed(rule, shape, leaves, rules, block, total):
     while middle < last and not leaves.is_left[middle]:
         middle += 1
     if first < middle:
-        size, place = middle - first, slice(leaves.start[first], leaves.start[middle])
+        size, cells = middle - first, slice(leaves.start[first], leaves.start[middle])
         matrices = rules.absorbed[rules.absorbed_start[first] : rules.absorbed_start[middle]].reshape(
             size, -1
         )
-        outside = leaves.outside[place].reshape(size, right_states)
+        outside = leaves.outside[cells].reshape(size, right_states)
         np.dot(matrices, table.reshape(-1, right_states), outside)
-        inside = leaves.inside[place].reshape(size, right_states)
+        inside = leaves.inside[cells].reshape(size, right_states)
         np.dot(matrices.T, inside, block.reshape(-1, right_states))
         for cell in range(total.shape[0]):
             total[cell] += block[cell]
     if middle < last:
-        size, place = last - middle, slice(leaves.start[middle], leaves.start[last])
+        size, cells = last - middle, slice(leaves.start[middle], leaves.start[last])
         matrices = rules.absorbed[rules.absorbed_start[middle] : rules.absorbed_start[last]]
-        outside = leaves.outside[place].reshape(size, left_states)
-        inside = leaves.inside[place].reshape(size, left_states)
+        outside = leaves.outside[cells].reshape(size, left_states)
+        inside = leaves.inside[cells].reshape(size, left_states)
         weights = np.empty((size, right_states), total.dtype)
         mixed = np.empty((size, left_states), total.dtype)
         outside[:] = 0
@@ -232,16 +232,16 @@ def inside_groups(first, last, groups, rules, inside, scale):
                 pairs = pair_room[: count * size].reshape(count, size)
                 _fill_pairs(nodes, left, right, offset, shape[group], inside, pairs)
                 np.dot(pairs, table[base : base + states * size].reshape(states, size).T, values)
-            for place in range(count):
-                node = nodes[place]
-                here = inside[offset[node] : offset[node] + states]
+            for row in range(count):
+                node = nodes[row]
+                vector = inside[offset[node] : offset[node] + states]
                 total = inside.dtype.type(0)
                 for state in range(states):
-                    total += values[place, state]
+                    total += values[row, state]
                 scale[node] = total
                 inverse = 1 / total if total > 0 else inside.dtype.type(1)
                 for state in range(states):
-                    here[state] = values[place, state] * inverse
+                    vector[state] = values[row, state] * inverse
 
 
 @order_free_kernel
@@ -263,11 +263,11 @@ def outside_groups(first, last, groups, rules, inside, scale, outside):
             mixed = pair_room[: count * size].reshape(count, size)
             _fill_weights(nodes, offset, scale, outside, weights)
             np.dot(weights, table[base : base + states * size].reshape(states, size), mixed)
-            for place in range(count):
-                node = nodes[place]
+            for index in range(count):
+                node = nodes[index]
                 below = offset[left[node]]
                 if kind[group] < BINARY:
-                    outside[below : below + left_states] = mixed[place]
+                    outside[below : below + left_states] = mixed[index]
                     continue
                 first_out, first_in = (
                     outside[below : below + left_states],
@@ -278,7 +278,7 @@ def outside_groups(first, last, groups, rules, inside, scale, outside):
                 second_in = inside[below : below + right_states]
                 second_out[:] = 0
                 for i in range(left_states):
-                    row = mixed[place, i * right_states : (i + 1) * right_states]
+                    row = mixed[index, i * right_states : (i + 1) * right_states]
                     first_out[i] = _dot(row, second_in)
                     _add_scaled(first_in[i], row, second_out)
 
@@ -300,9 +300,9 @@ def count_groups(first, last, groups, leaves, rules, inside, scale, outside, cou
             base = counts.lexical_start[rule]
             total = counts.lexical[base : base + states]
             for position in range(start[group], start[group + 1]):
-                here = offset[order[position]]
+                first_cell = offset[order[position]]
                 for state in range(states):
-                    total[state] += inside[here + state] * outside[here + state]
+                    total[state] += inside[first_cell + state] * outside[first_cell + state]
             continue
         table, table_start = _tables(kind[group], rules)
         target, _ = _tables(kind[group], counts)

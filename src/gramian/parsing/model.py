@@ -12,7 +12,7 @@ from gramian.parsing.calibration import Calibration
 from gramian.text.rule_tokenizer import Style, Token, tokenise
 from gramian.text.text_processor import TextProcessor
 from gramian.trees.labels import treebank_labels
-from gramian.trees.normalise import PRESETS
+from gramian.trees.scheme import SCHEMES
 
 if TYPE_CHECKING:
     from gramian.experts import RerankModel, SpanModel
@@ -56,7 +56,7 @@ class Model:
     tokens : str
         How text is cut into words, where `text` does not say so: ``"penn"`` or ``"spaces"``.
     preset : str, optional
-        The treebank's scheme, if it is known: one of :data:`gramian.trees.PRESETS`.
+        The treebank's scheme, if it is known: one of :data:`gramian.trees.SCHEMES`.
     text : TextProcessor, optional
         The treebank's language, and how text in it becomes sentences and words.
     """
@@ -86,8 +86,8 @@ class Model:
             raise OptionError(f"kinds must name each of {len(self.grammars)} grammars, got {self.kinds!r}")
         if self.tokens not in get_args(Style):
             raise OptionError(f"tokens must be one of {', '.join(get_args(Style))}, got {self.tokens!r}")
-        if self.preset not in (None, *PRESETS):
-            raise OptionError(f"preset must be one of {', '.join(PRESETS)}, got {self.preset!r}")
+        if self.preset not in (None, *SCHEMES):
+            raise OptionError(f"preset must be one of {', '.join(SCHEMES)}, got {self.preset!r}")
         for name in ("expert_weight", "neural_weight"):
             weight = getattr(self, name)
             if weight is not None and not (type(weight) in (int, float) and 0 <= weight <= 1):

@@ -320,8 +320,9 @@ class Parser:
         """
         from gramian.evaluate import GoldBrackets
 
-        _, scheme, found = find_scheme(trees_of(trees), self.model.preset or "auto")
-        gold = [tree for tree in (normalise(one, scheme).tree for one in found) if not tree.is_empty]
+        scheme, read = find_scheme(trees_of(trees), self.model.preset or "auto")
+        normal = (normalise(tree, scheme.options).tree for tree in read)
+        gold = [tree for tree in normal if not tree.is_empty]
         results = self.parse_many([list(tree.words) for tree in gold], n_jobs=n_jobs)
         return GoldBrackets(gold).score([result.tree for result in results])
 

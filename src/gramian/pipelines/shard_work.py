@@ -32,7 +32,7 @@ from gramian.pipelines.shard_plan import InputLayout, Shard
 from gramian.pipelines.shard_reading import ShardReader
 from gramian.pipelines.shard_writing import HashedFile, ShardWriter, ending
 from gramian.pipelines.storage import storage_at
-from gramian.trees import HeadRules
+from gramian.trees import HeadRules, annotation_scheme
 
 PARTIAL = ".partial"
 PARTIAL_NAME = re.compile(r"[0-9]{5,}-[0-9a-f]{16}\.[a-z.]+")
@@ -109,9 +109,11 @@ def _parser(settings: Settings) -> tuple[Parser, HeadRules]:
                     hint="the same version of gramian everywhere, or a model file that all machines see",
                 )
             parser = load(path, pruning=settings.pruning, **settings.options)
-            preset = parser.model.preset or "penn"
-            auto = settings.head_rules == "auto"
-            rules = HeadRules.of_preset(preset) if auto else HeadRules.named(settings.head_rules)
+            if settings.head_rules == "auto":
+                scheme = annotation_scheme(parser.model.preset)
+                rules = HeadRules.of_scheme(scheme, parser.model.language)
+            else:
+                rules = HeadRules.named(settings.head_rules)
             _loaded.clear()  # a process works for one command at a time
             _loaded[key] = parser, rules
         return _loaded[key]

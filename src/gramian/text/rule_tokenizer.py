@@ -2,7 +2,7 @@
 
 Contractions are split (``do n't``, ``dog 's``), punctuation stands apart, a straight double quote becomes two
 backquotes or two apostrophes, and a period is cut off where it ends the text. One call takes one sentence;
-finding sentences is not done here.
+finding sentences is not done here. All of it takes time linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _CLOSING = r"\])}>\"'»”’"
 _APART = r"\"“”„«»()\[\]{}<>?!;@#$%*…—`"  # characters that never stand inside a word
 _EMOJI = r"[\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff]\ufe0f?[\U0001f3fb-\U0001f3ff]?"
 WHOLE = rf"""
-      (?:https?://|www\.)[^\s\0<>\"“”]*[\w/] | [\w.+-]+@[\w-]+(?:\.[\w-]+)+    # addresses
+      (?:https?://|www\.)[^\s\0<>\"“”]*[\w/]                           # addresses
+    | (?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]+)+   # only from the first of these characters on: a search that starts at each is quadratic
     | (?<![\w@])@\w+(?:\.\w+)* | (?<![\w\#])\#[^\W\d]\w*                               # @names and #tags
     | [\U0001f1e6-\U0001f1ff]{{2}} | {_EMOJI}(?:\u200d{_EMOJI})*
     | (?<!\S)(?:[:;=8]['^o-]?[()\[\]|/\\DPpOo*]+ | <3+)(?!\S)                   # :-) and <3
@@ -48,7 +49,8 @@ _SPLIT = re.compile(
     """,
     re.VERBOSE,
 )
-_SUFFIX = re.compile(r"(?<=.)(?:n['’]t|['’](?:s|m|d|ll|re|ve)?)\Z", re.IGNORECASE)
+_SUFFIX = re.compile(r"(?:n['’]t|['’](?:s|m|d|ll|re|ve)?)\Z", re.IGNORECASE)
+_LONGEST_SUFFIX = 3  # characters
 _ELISION = re.compile(r"['’](?:\d|(?:em|cause|cos|til|till|round|bout|n|s|m|d|ll|re|ve)\b)", re.IGNORECASE)
 _JOINED = {
     "cannot": 3, "gimme": 3, "gonna": 3, "gotta": 3, "lemme": 3, "wanna": 3, "d'ye": 2, "more'n": 4,
@@ -79,15 +81,16 @@ def tokenise(text: str, style: Style = "penn") -> list[Token]:
         if match["word"] is not None:
             tokens += _parts(text, start, end)
         elif match[0] == '"':
-            tokens.append(Token(penn_quote(text[:start]), start, end))
+            tokens.append(Token(penn_quote(text, start), start, end))
         elif match[0] != "\0":
             tokens.append(Token(match[0], start, end))
     return tokens
 
 
-def penn_quote(before: str) -> str:
-    """Return what the Penn Treebank makes of a double quote behind some text: two backquotes where it opens, else two apostrophes."""
-    return "``" if not before or before[-1].isspace() or before[-1] in "([{<" else "''"
+def penn_quote(text: str, start: int) -> str:
+    """Return what the Penn Treebank makes of the double quote at ``text[start]``: two backquotes if it opens, else two apostrophes."""
+    before = text[start - 1] if start else " "
+    return "``" if before.isspace() or before in "([{<" else "''"
 
 
 def _parts(text: str, start: int, end: int) -> Iterator[Token]:
@@ -101,16 +104,24 @@ def _parts(text: str, start: int, end: int) -> Iterator[Token]:
     if "'" not in plain:
         yield Token(word, start, end)
         return
-    while plain.startswith("''"):  # a quotation mark made of two
-        yield Token(word[:2], start, start + 2)
-        start, word, plain = start + 2, word[2:], plain[2:]
-    if len(word) > 1 and plain[0] == "'" and not _ELISION.match(word):
-        yield Token(word[0], start, start + 1)
-        start, word = start + 1, word[1:]
-    ends: list[Token] = []
-    while len(word) > 1 and (suffix := re.search(r"(?<=.)''\Z", word) or _SUFFIX.search(word)):
-        ends.append(Token(suffix[0], start + suffix.start(), start + len(word)))
-        word = word[: suffix.start()]
-    if word:
-        yield Token(word, start, start + len(word))
-    yield from reversed(ends)
+    offset = start
+    while plain.startswith("''", start - offset):  # a quotation mark made of two
+        yield Token(text[start : start + 2], start, start + 2)
+        start += 2
+    if end - start > 1 and plain[start - offset] == "'" and not _ELISION.match(text, start, end):
+        yield Token(text[start], start, start + 1)
+        start += 1
+    suffixes: list[Token] = []
+    while end - start > 1:
+        first = max(start + 1, end - _LONGEST_SUFFIX)
+        if text.endswith("''", first, end):
+            first = end - 2
+        elif (suffix := _SUFFIX.search(text, first, end)) is not None:
+            first = suffix.start()
+        else:
+            break
+        suffixes.append(Token(text[first:end], first, end))
+        end = first
+    if start < end:
+        yield Token(text[start:end], start, end)
+    yield from reversed(suffixes)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
+from gramian.io.bounded_cache import BoundedCache
 from gramian.text.feature_scores import FeatureScores
 
 _CHUNK = re.compile(r"[^\s。！？]*[。！？]+[」』）”’\"')]*|\S+")
@@ -22,7 +22,7 @@ _BREAK = re.compile(r"\n[^\S\n]*\n|\f")
 _CLOSING = "\"'”’»)]}*_」』）"
 _OPENING = "\"'“‘«([{*_¿¡「『（"
 _ENDING = re.compile(rf"[.!?…。！？][{re.escape(_CLOSING)}]*\Z")
-_PUNCTUATION = re.compile(r"[^\w\s]+\Z")
+_PUNCTUATION = re.compile(r"[^\w\s]+")
 _MARK = re.compile(r"\(?(?:\d{1,3}|[A-Za-z])[.)]|[-–—•*·▪‣]")
 _NUMBER = re.compile(r"[\d.,:/%-]+")
 _FIRST_WORD = re.compile(r"[\w'’]+")
@@ -160,13 +160,13 @@ def _distances(ends: Sequence[bool]) -> list[int]:
 
 def _gap(place: int, words: tuple[str, str, str, str], since: int, ahead: int) -> Gap:
     before, left, right, after = words
-    mark, closed, stem = _ending(left)
-    begins, opened, word = _beginning(right)
+    mark, closed, stem = _endings[left]
+    begins, opened, word = _beginnings[right]
     form, low = _form(stem), stem.lower()
     end = mark + "c" * closed
     begin = begins + "o" * opened
-    previous = _form(_ending(before)[2]) if before else "^"
-    following = _beginning(after)[0] if after else "$"
+    previous = _form(_endings[before][2]) if before else "^"
+    following = _beginnings[after][0] if after else "$"
     far, near = min(since, _FAR) // 4, min(ahead, 30) // 4
     features = [
         "bias",
@@ -189,19 +189,20 @@ def _gap(place: int, words: tuple[str, str, str, str], since: int, ahead: int) -
     return Gap(place, mark, low, begins, tuple(features))
 
 
-@lru_cache(maxsize=1 << 14)
 def _ending(word: str) -> tuple[str, bool, str]:
     """Return the last marks of a word, whether a bracket or quotation closes after them, and the word without them."""
     core = word.rstrip(_CLOSING)
-    match = _PUNCTUATION.search(core)
+    match = _PUNCTUATION.match(
+        core[::-1]
+    )  # from the end: a search would begin anew at each mark before a letter
     if match is None:
         return "", len(core) < len(word), core
-    marks = re.sub(r"\.{2,}", "…", match[0])
+    end = len(core) - match.end()
+    marks = re.sub(r"\.{2,}", "…", core[end:])
     marks = re.sub(r"([!?])[!?]+", r"\1\1", marks)
-    return marks[-2:], len(core) < len(word), core[: match.start()]
+    return marks[-2:], len(core) < len(word), core[:end]
 
 
-@lru_cache(maxsize=1 << 14)
 def _beginning(word: str) -> tuple[str, bool, str]:
     """Return the kind of a word by its first letters, whether something opens before it, and the word in lower case."""
     core = word.lstrip(_OPENING)
@@ -226,6 +227,10 @@ def _beginning(word: str) -> tuple[str, bool, str]:
         kind += " item"
     match = _FIRST_WORD.match(core)
     return kind, len(core) < len(word), (match[0] if match else first).lower()
+
+
+_endings = BoundedCache(_ending, most=1 << 14)
+_beginnings = BoundedCache(_beginning, most=1 << 14)
 
 
 def _form(stem: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from itertools import islice
 
 from gramian.errors import InputError
 from gramian.text.detokenized_trees import WRITINGS, Writing, written_sentences, written_words
@@ -13,32 +12,6 @@ from gramian.text.text_processor import TextProcessor
 from gramian.text.tokenizer_training import learn_cutter
 from gramian.treebank.arrays import TaggedSentence
 from gramian.trees import Tree, read_conllu
-
-LANGUAGES = {"cess": "es", "floresta": "pt", "ftb": "fr", "icepahc": "is", "keyaki": "ja"}
-"""The language of treebanks whose preset has but one."""
-
-_FREQUENT = {"en": {"the", "of", "and", "to", "in"}, "id": {"yang", "dan", "di", "dengan", "untuk"}}
-_LOOKED_AT = 2000  # trees
-_SHARE = 0.08  # of all words are frequent ones
-
-
-def find_language(trees: Iterable[Tree | TaggedSentence], preset: str) -> str | None:
-    """Return the language of a treebank, by its preset or, of Penn-style ones, by its most frequent words.
-
-    Examples
-    --------
-    >>> find_language([Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")], "penn")
-    'en'
-    """
-    if preset in LANGUAGES:
-        return LANGUAGES[preset]
-    words = [word.lower() for tree in islice(trees, _LOOKED_AT) for word in tree.words]
-    shares = {
-        language: sum(word in frequent for word in words) / max(1, len(words))
-        for language, frequent in _FREQUENT.items()
-    }
-    best = max(shares, key=lambda language: shares[language])
-    return best if shares[best] >= _SHARE else None
 
 
 def learn_habits(

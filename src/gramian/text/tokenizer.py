@@ -3,7 +3,7 @@
 White space always cuts. Inside what stands between two white spaces, every place beside a mark, and every place where the treebank
 has cut words before, gets a score from its features: above zero the text is cut there (``l'|eau``, ``Mr.``, ``do|n't``, ``行っ|た``).
 Then contractions become the words they stand for (``da``: ``de a``), and words that the treebank writes as one are joined
-(``parce_que``). Addresses, ``@names``, ``#tags`` and emoji stay whole.
+(``parce_que``). Addresses, ``@names``, ``#tags`` and emoji stay whole. All of it takes time linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from gramian.text.rule_tokenizer import WHOLE, Token, penn_quote
 JOINT = "_"
 CHUNK = re.compile(r"[^\s\0]+")
 _WHOLE = re.compile(WHOLE, re.VERBOSE)
-_REACH = 3  # characters to either side of a place that are looked at
+_REACH = 3  # characters to either side of a place that are looked at one by one
+_CONTEXT = 64  # characters to either side of a place that are looked at in all
 _NOT_IN_MARK = re.compile(r"[\s()\0\ud800-\udfff]")
 
 
@@ -107,7 +108,7 @@ class Tokenizer:
                 for word in _as_written(words, piece):
                     yield Token(word, at + start, at + end)
             elif self.quotes and piece == '"':
-                yield Token(penn_quote(chunk[:start]), at + start, at + end)
+                yield Token(penn_quote(chunk, start), at + start, at + end)
             else:
                 before, behind = self.mark if opened else "", self.mark if inside else ""
                 yield Token(f"{before}{piece}{behind}", at + start, at + end)
@@ -193,12 +194,13 @@ def places(chunk: str, tails: frozenset[str], dense: bool) -> list[int]:
     if dense:
         return list(range(1, len(chunk)))
     low = plain(chunk)
+    end = word_end(low)
     return [
         place
         for place in range(1, len(chunk))
         if not (chunk[place - 1].isalnum() and chunk[place].isalnum())
         or chunk[place - 1].isdigit() != chunk[place].isdigit()
-        or tail(low, place) in tails
+        or tail(low, place, end) in tails
     ]
 
 
@@ -207,12 +209,17 @@ def plain(text: str) -> str:
     return text.lower().replace("’", "'")
 
 
-def tail(low: str, place: int) -> str:
-    """Return what follows a place in a chunk of small letters, without marks at its end."""
+def word_end(low: str) -> int:
+    """Return where the marks at the end of a chunk begin."""
     end = len(low)
-    while end > place and not low[end - 1].isalnum():
+    while end and not low[end - 1].isalnum():
         end -= 1
-    return low[place:end]
+    return end
+
+
+def tail(low: str, place: int, end: int) -> str:
+    """Return what lies between a place and the end of a chunk of small letters; nothing where that is too long to be a word's tail."""
+    return low[place:end] if end - place <= _CONTEXT else ""
 
 
 def features(chunk: str, place: int, last: bool, dense: bool) -> list[str]:
@@ -221,6 +228,8 @@ def features(chunk: str, place: int, last: bool, dense: bool) -> list[str]:
 
 
 def _of_word(chunk: str, place: int, last: bool) -> list[str]:
+    start = max(0, place - _CONTEXT)
+    chunk, place = chunk[start : place + _CONTEXT], place - start
     low = plain(chunk)
     left, right = low[:place], low[place:]
     before, behind = left[-1], right[0]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gramian.text.feature_scores import FeatureScores
 from gramian.text.feature_training import learn_scores
 from gramian.text.rule_tokenizer import Token
-from gramian.text.tokenizer import CHUNK, JOINT, Tokenizer, features, places, plain, tail
+from gramian.text.tokenizer import CHUNK, JOINT, Tokenizer, features, places, plain, tail, word_end
 
 _DENSE = 0.1  # share of places between two letters where words are cut, from which spaces say little
 _HELD_OUT = 10  # one part in ten is, to see how well words are cut
@@ -110,17 +110,20 @@ def _learnt(seen: _Seen, mark: str) -> Tokenizer:
     inside = 0
     for (text, _, cuts), times in seen.chunks.items():
         inside += times * sum([_is_inside(text, place) for place in range(1, len(text))])
+        low = plain(text)
+        end = word_end(low)
         for place in cuts:
             if _is_inside(text, place):
-                tails[tail(plain(text), place)] += times
+                tails[tail(low, place, end)] += times
     dense = tails.total() > _DENSE * max(1, inside)
     known = () if dense else tuple(sorted(one for one, times in tails.items() if times > 1 and one))
     known_tails = frozenset(known)
 
     def examples() -> Iterator[tuple[list[str], bool, int]]:
         for (text, last, cuts), times in seen.chunks.items():
+            is_cut = frozenset(cuts).__contains__
             for place in places(text, known_tails, dense):
-                yield features(text, place, last, dense), place in cuts, times
+                yield features(text, place, last, dense), is_cut(place), times
 
     scores = learn_scores(examples())
     if scores is None:  # words are cut everywhere, or nowhere

@@ -240,7 +240,7 @@ class Recipe:
     )
     preset: str = option(
         "auto",
-        "Habits of the treebank: penn, icepahc, keyaki, ftb, cess, floresta, whole; auto tells them by its labels.",
+        "Annotation scheme of the treebank, such as penn or ftb; auto detects it by its labels.",
     )
     language: str = option(
         "auto",

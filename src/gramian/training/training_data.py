@@ -25,10 +25,9 @@ from gramian.training.recipe import Recipe
 from gramian.training.selftraining.silver_trees import SilverTrees
 from gramian.treebank import Shape, Treebank
 from gramian.treebank.tagged import TaggedWords
-from gramian.trees import HeadRules, Tree, normalise, read_trees
-from gramian.trees import preset as named_preset
+from gramian.trees import HeadRules, Tree, annotation_scheme, normalise, read_trees
 from gramian.trees.labels import split_chain
-from gramian.trees.scheme import preset_of
+from gramian.trees.scheme import DEFAULT_SCHEME, AnnotationScheme, scheme_of
 
 TreeSource: TypeAlias = "Source | Iterable[Tree] | Treebank"
 """A file, a folder, ``"-"``, a stream, a treebank, or the trees themselves."""
@@ -110,14 +109,14 @@ class TrainingData:
         """Read a treebank as a recipe wants it, and tagged text if it names some."""
         source, text, preset = tree_source_name(trees), _text(trees), recipe.preset
         if preset == "auto":
-            preset = preset_of(text)
-            if preset != "penn":
+            preset = scheme_of(text).name
+            if preset != DEFAULT_SCHEME.name:
                 _log.info("its labels look like those of preset %s", preset)
-        collins = "collins" if recipe.heads == "auto" else recipe.heads
-        heads = HeadRules.named(collins) if "head" in recipe.directions else None
+        scheme = annotation_scheme(preset)
+        heads = _binarisation_heads(recipe, scheme, text) if "head" in recipe.directions else None
         bank = Treebank.read(
             text,
-            options=named_preset(preset),
+            options=scheme.options,
             shape=Shape(recipe.directions[0], recipe.horizontal, recipe.vertical, recipe.collapse_tags),
             heads=heads,
             broken="skip" if recipe.skip_broken else "raise",
@@ -157,7 +156,7 @@ class TrainingData:
         if fold is None and direction == bank.shape.direction:
             return bank
         options: dict[str, Any] = {
-            "options": named_preset("whole"),
+            "options": annotation_scheme("whole").options,
             "shape": replace(bank.shape, direction=direction),
             "heads": self.heads if direction == "head" else None,
         }
@@ -180,9 +179,29 @@ class TrainingData:
         weights, lines = zip(*trees, strict=True)
         heads = self.heads if shape.direction == "head" else None
         bank = Treebank.read(
-            io.StringIO("\n".join(lines)), options=named_preset("whole"), shape=shape, heads=heads
+            io.StringIO("\n".join(lines)),
+            options=annotation_scheme("whole").options,
+            shape=shape,
+            heads=heads,
         )
         return bank.weighted(weights)
+
+
+def _binarisation_heads(
+    recipe: Recipe, scheme: AnnotationScheme, source: str | os.PathLike[str] | io.StringIO
+) -> HeadRules:
+    """Return the head rules that trees are binarised by."""
+    if recipe.heads != "auto":
+        return HeadRules.named(recipe.heads)
+    language = None if recipe.language in ("auto", "none") else recipe.language
+    sample = (
+        normalise(tree, scheme.options).tree
+        for tree in read_trees(source, broken="skip", on_skip=lambda _: None, on_join=lambda _: None)
+    )
+    rules = HeadRules.of_scheme(scheme, language, sample)
+    if isinstance(source, io.StringIO):
+        source.seek(0)
+    return rules
 
 
 def tree_source_name(trees: Any) -> str:
@@ -198,7 +217,7 @@ def _is_stream(trees: object) -> bool:
 
 def normal_trees(trees: TreeSource, preset: str) -> list[Tree]:
     """Return trees in their normal form, those without words left out."""
-    found = (normalise(tree, named_preset(preset)).tree for tree in read_trees(_text(trees)))
+    found = (normalise(tree, annotation_scheme(preset).options).tree for tree in read_trees(_text(trees)))
     return [tree for tree in found if not tree.is_empty]
 
 

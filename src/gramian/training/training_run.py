@@ -36,7 +36,7 @@ from gramian.parsing.parser import Parser
 from gramian.progress import tell_progress
 from gramian.tasks.task_runner import Outcome, TaskFolder
 from gramian.text.text_processor import TextProcessor
-from gramian.text.text_training import find_language, learn_habits
+from gramian.text.text_training import learn_habits
 from gramian.training.calibrate import calibrate
 from gramian.training.members import (
     Member,
@@ -54,7 +54,8 @@ from gramian.training.search_by_f1 import StateSearch
 from gramian.training.selftraining.self_training import seconds_for_text, text_of, with_silver
 from gramian.training.training_data import IN_MEMORY, TrainingData, TreeSource, normal_trees, tree_source_name
 from gramian.treebank.productions import Productions
-from gramian.trees import Tree
+from gramian.trees import Tree, annotation_scheme
+from gramian.trees.scheme import detect_language
 
 _log = logging.getLogger(__name__)
 
@@ -213,7 +214,8 @@ class TrainingRun:
         """The language that is learnt to be read, if it is known."""
         language = self.recipe.language
         if language == "auto":
-            return find_language(self.data.bank.sentences(), self.recipe.preset)
+            sentences = (sentence.words for sentence in self.data.bank.sentences())
+            return detect_language(sentences, annotation_scheme(self.recipe.preset))
         return None if language == "none" else language
 
     def _habits(self) -> TextProcessor | None:

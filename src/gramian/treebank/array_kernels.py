@@ -187,7 +187,7 @@ def binarise_nodes(new_label, word, kept_parent, tree_start, n_labels, lean_left
     first_child = np.empty(longest, np.int32)
     next_sibling = np.empty(longest, np.int32)
     chain = np.empty(longest, np.int32)  # chain number of a processed phrase
-    made = np.empty(longest, np.int32)  # its output node
+    output_node = np.empty(longest, np.int32)  # its output node
     sons = np.empty(longest, np.int32)
     for tree in range(n_trees):
         base, stop = tree_start[tree], tree_start[tree + 1]
@@ -203,15 +203,15 @@ def binarise_nodes(new_label, word, kept_parent, tree_start, n_labels, lean_left
                 start[n_out] = position
                 position += 1
                 end[n_out] = position
-                made[node - base] = n_out
+                output_node[node - base] = n_out
                 n_out += 1
         for node in range(stop - 1, base - 1, -1):
             if new_label[node] < 0:
                 continue
-            here = node - base
+            index = node - base
             if word[node] < 0:
                 count = 0
-                son = first_child[here]
+                son = first_child[index]
                 while son >= 0:
                     sons[count] = son
                     count += 1
@@ -226,31 +226,31 @@ def binarise_nodes(new_label, word, kept_parent, tree_start, n_labels, lean_left
                         chain_head[n_chains] = new_label[node]
                         chain_tail[n_chains] = chain[only]
                         n_chains += 1
-                    chain[here] = value
-                    made[here] = made[only]
-                    key[made[here]] = np.int64(value) << 2
+                    chain[index] = value
+                    output_node[index] = output_node[only]
+                    key[output_node[index]] = np.int64(value) << 2
                 else:
-                    chain[here] = new_label[node]
+                    chain[index] = new_label[node]
                     if count == 1:
                         top = n_out
-                        left[top] = made[only]
+                        left[top] = output_node[only]
                         right[top] = -1
                         n_out += 1
                     else:
                         if not lean_left:
                             sons[:count] = sons[:count][::-1].copy()
-                        accumulated = made[sons[0]]
+                        accumulated = output_node[sons[0]]
                         top = -1
                         for step in range(1, count):
-                            other = made[sons[step]]
+                            other = output_node[sons[step]]
                             top = n_out
                             n_out += 1
                             left[top] = accumulated if lean_left else other
                             right[top] = other if lean_left else accumulated
                             key[top] = (np.int64(new_label[node]) << 2) | KIND_INTERMEDIATE
-                            for back in range(min(horizontal, count - 1 - step)):
-                                sibling = new_label[base + sons[step + 1 + back]]
-                                key[top] |= np.int64(sibling + 1) << (22 + 20 * back)
+                            for offset in range(min(horizontal, count - 1 - step)):
+                                sibling = new_label[base + sons[step + 1 + offset]]
+                                key[top] |= np.int64(sibling + 1) << (22 + 20 * offset)
                             accumulated = top
                             start[top] = start[left[top]]
                             end[top] = end[right[top]]
@@ -259,18 +259,18 @@ def binarise_nodes(new_label, word, kept_parent, tree_start, n_labels, lean_left
                     start[top] = start[left[top]]
                     end[top] = end[left[top] if right[top] < 0 else right[top]]
                     out_word[top] = -1
-                    made[here] = top
+                    output_node[index] = top
             above = kept_parent[node]
             if above < 0:
                 roots += 1
-                root = here
+                root = index
             else:
-                next_sibling[here] = first_child[above - base]
-                first_child[above - base] = here
+                next_sibling[index] = first_child[above - base]
+                first_child[above - base] = index
         if roots != 1:  # nothing left
             n_out = tree_first
             continue
-        out_parent[made[root]] = -1
+        out_parent[output_node[root]] = -1
         for node in range(tree_first, n_out):
             if left[node] >= 0:
                 out_parent[left[node]] = node

@@ -41,8 +41,8 @@ from gramian.trees.labels import (
     is_intermediate,
     split_chain,
 )
-from gramian.trees.normalise import ROOT_LABELS, bare_label, preset
-from gramian.trees.scheme import find_scheme, preset_of
+from gramian.trees.normalise import ROOT_LABELS, bare_label
+from gramian.trees.scheme import find_scheme, scheme_of
 from gramian.trees.tree import phrase, preterminal
 
 Ints = npt.NDArray[np.int32]
@@ -185,7 +185,7 @@ class Treebank:
                 text.name = source_name(source)
                 source = text
         if options is None:
-            options = preset(preset_of(source))
+            options = scheme_of(source).options
         # What the compiled binariser and normaliser know:
         if (
             shape.is_plain
@@ -223,7 +223,8 @@ class Treebank:
     ) -> Treebank:
         """Normalise and binarise tree objects into arrays; parameters as for :meth:`read`."""
         if options is None:
-            _, options, trees = find_scheme(trees)
+            scheme, trees = find_scheme(trees)
+            options = scheme.options
         codes = TokenCodes()
         removed = Removed()
         tokens = [np.empty(0, np.int32)]
@@ -358,7 +359,9 @@ class Treebank:
         around = [_brackets_around(symbol) for symbol in self.symbols]
         words = [escape_word(word) for word in self.words]
         for first, last in pairwise(self.tree_start.tolist()):
-            columns = (one[first:last].tolist() for one in (self.label, self.word, self.left, self.right))
+            columns = (
+                column[first:last].tolist() for column in (self.label, self.word, self.left, self.right)
+            )
             built: list[str] = []
             for label, word, left, right in zip(*columns, strict=True):
                 before, after = around[label]
@@ -386,8 +389,10 @@ class Treebank:
         leaves = leaves[np.lexsort((self.start[leaves], tree[leaves]))]
         ends = np.cumsum(self.lengths).tolist()
         for first, last in pairwise([0, *ends]):
-            own = leaves[first:last]
-            yield TaggedSentence(tuple(words[self.word[own]]), tuple(tags[self.label[own]]))
+            leaves_of_tree = leaves[first:last]
+            yield TaggedSentence(
+                tuple(words[self.word[leaves_of_tree]]), tuple(tags[self.label[leaves_of_tree]])
+            )
 
     def weighted(self, weight: npt.ArrayLike) -> Treebank:
         """Return the same trees, each of which counts so often.
@@ -399,10 +404,10 @@ class Treebank:
         >>> Productions.of(bank.weighted([2, 0.5])).binary_count
         array([2.5])
         """
-        found = np.asarray(weight, np.float64)
-        if found.shape != (self.n_trees,) or not np.isfinite(found).all() or (found < 0).any():
+        weights = np.asarray(weight, np.float64)
+        if weights.shape != (self.n_trees,) or not np.isfinite(weights).all() or (weights < 0).any():
             raise OptionError(f"weight must be {self.n_trees:,} finite numbers, none below 0")
-        return replace(self, weight=found)
+        return replace(self, weight=weights)
 
     def subset(self, trees: npt.ArrayLike) -> Treebank:
         """Return a treebank of some of the trees, with the same symbols; of the words, those that occur in them.
@@ -479,6 +484,6 @@ class _Names:
             else:
                 named.append((kind == kernels.KIND_TAG, chains[label]))
         order = sorted(set(named))
-        rank = {name: place for place, name in enumerate(order)}
+        rank = {name: number for number, name in enumerate(order)}
         symbol = np.array([rank[name] for name in named], np.int32)[number]
         return tuple(name for _, name in order), sum(not is_tag for is_tag, _ in order), symbol

@@ -54,24 +54,24 @@ def feature_matrix(
     `columns` have one value per node and template, -1 where it says nothing; `weight` says how often a node counts, by default once.
     """
     n_rows = len(columns[0]) if columns else 0
-    place = np.full((n_rows, len(columns)), -1, np.int32)  # of each node's features among all
+    feature = np.full((n_rows, len(columns)), -1, np.int32)  # of each node's features among all
     values = [np.empty(0)]
     width = 0
     for template, column in enumerate(columns):
-        said = np.flatnonzero(column >= 0)
-        if not len(said):
+        nodes = np.flatnonzero(column >= 0)
+        if not len(nodes):
             continue
-        number = _numbered(column[said])
-        count = np.bincount(number, None if weight is None else weight[said])
+        number = _numbered(column[nodes])
+        count = np.bincount(number, None if weight is None else weight[nodes])
         rare = count < features.min_count
         if rare.any():
             number = np.where(rare, 0, np.cumsum(~rare))[number]
             count = np.concatenate([[count[rare].sum()], count[~rare]])
-        place[said, template] = number + width
+        feature[nodes, template] = number + width
         values.append(1 / np.sqrt(count + features.kappa) if features.scaling else np.ones(len(count)))
         width += len(count)
-    is_there = place >= 0
-    indices = place[is_there]
+    is_there = feature >= 0
+    indices = feature[is_there]
     starts = np.concatenate([[0], np.cumsum(is_there.sum(axis=1))]).astype(np.int32)
     data = np.concatenate(values).astype(np.float32)[indices]
     return sparse.csr_array((data, indices, starts), shape=(n_rows, width))
@@ -110,9 +110,9 @@ class NodeMatrices(NamedTuple):
             times = np.bincount(kind, weight).astype(np.float64)
             matrices.append(feature_matrix([column[first] for column in values], features, times))
             kinds.append(kind)
-        each = np.ones(len(nodes)) if weight is None else weight
+        node_weight = np.ones(len(nodes)) if weight is None else weight
         size = tuple(int(kind.max(initial=-1)) + 1 for kind in kinds)
-        pairs = sparse.csr_array((each.astype(np.float32), tuple(kinds)), size)
+        pairs = sparse.csr_array((node_weight.astype(np.float32), tuple(kinds)), size)
         return cls((matrices[0], matrices[1]), (kinds[0], kinds[1]), pairs)
 
 

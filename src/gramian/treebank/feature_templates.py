@@ -97,13 +97,13 @@ class NodeView:
         if self._head is None:
             return self.none
         outer = self.none.copy()
-        own = self.head
+        head = self.head
         pending = np.flatnonzero(self.parent >= 0)
         ancestor = self.parent[pending]
         while len(pending):
-            found = own[ancestor] != own[pending]
-            outer[pending[found]] = own[ancestor[found]]
-            pending, ancestor = pending[~found], self.parent[ancestor[~found]]
+            differs = head[ancestor] != head[pending]
+            outer[pending[differs]] = head[ancestor[differs]]
+            pending, ancestor = pending[~differs], self.parent[ancestor[~differs]]
             alive = ancestor >= 0
             pending, ancestor = pending[alive], ancestor[alive]
         return outer

@@ -40,15 +40,15 @@ def follow_heads(label, left, right, inner, length, index, head):
         if left[node] < 0:
             head[node] = node
             continue
-        wanted, here = index[node], node
+        remaining, phrase = index[node], node
         while True:
-            child = left[here]
+            child = left[phrase]
             size = length[child] if inner[label[child]] else 1
-            if wanted >= size:
-                wanted -= size
-                child = right[here]
+            if remaining >= size:
+                remaining -= size
+                child = right[phrase]
             if inner[label[child]]:
-                here = child
+                phrase = child
             else:
                 head[node] = head[child]
                 break

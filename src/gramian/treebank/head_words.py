@@ -27,9 +27,9 @@ def head_leaves(bank: Treebank, rules: HeadRules) -> npt.NDArray[np.int32]:
     )
     top, bottom = zip(*map(_ends, bank.symbols), strict=True)
     chosen = np.zeros(len(representative), np.int32)
-    for place, node in enumerate(phrases[representative]):
+    for row, node in enumerate(phrases[representative]):
         children = [top[bank.label[child]] for child in _children(bank, inner, int(node))]
-        chosen[place] = rules.find(bottom[bank.label[node]], children)
+        chosen[row] = rules.find(bottom[bank.label[node]], children)
     index = np.zeros(len(bank.label), np.int32)
     index[phrases] = chosen[number]
     head = np.empty(len(bank.label), np.int32)
@@ -45,12 +45,12 @@ def _ends(name: str) -> tuple[str, str]:
 
 def _children(bank: Treebank, inner: npt.NDArray[np.bool_], node: int) -> list[int]:
     """Return the children that `node` had before binarisation, or has so far."""
-    found: list[int] = []
+    children: list[int] = []
     stack = [int(child) for child in (bank.right[node], bank.left[node]) if child >= 0]
     while stack:
         child = stack.pop()
         if inner[bank.label[child]]:
             stack += [int(bank.right[child]), int(bank.left[child])]
         else:
-            found.append(child)
-    return found
+            children.append(child)
+    return children

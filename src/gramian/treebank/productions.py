@@ -65,8 +65,8 @@ class Productions:
         sides = zip(*(part.tables for part in parts), strict=True)
         for side, (nodes, columns) in zip(sides, _by_kind(bank), strict=True):
             keys = np.concatenate([_key(rows.T) for rows, _ in side])
-            distinct, place = np.unique(keys, return_inverse=True)
-            counts.append(np.bincount(place, np.concatenate([count for _, count in side]), len(distinct)))
+            distinct, row = np.unique(keys, return_inverse=True)
+            counts.append(np.bincount(row, np.concatenate([count for _, count in side]), len(distinct)))
             tables.append(_rows(distinct, len(columns)))
             production[nodes] = np.searchsorted(distinct, _key(columns))
         return cls(tables[0], tables[1], tables[2], counts[0], counts[1], counts[2], production)

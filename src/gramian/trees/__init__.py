@@ -4,12 +4,14 @@ from gramian.trees.binarise import binarise, debinarise
 from gramian.trees.brackets import BracketError, parse_bracketed, read_trees, write_trees
 from gramian.trees.conllu import ConlluError, Sentence, Token, read_conllu, write_conllu
 from gramian.trees.heads import HeadRules, head_positions, to_dependencies
-from gramian.trees.normalise import PRESETS, Normalised, NormaliseOptions, Removed, normalise, preset
+from gramian.trees.normalise import Normalised, NormaliseOptions, Removed, normalise
 from gramian.trees.projective import is_projective, lift
+from gramian.trees.scheme import SCHEMES, AnnotationScheme, annotation_scheme
 from gramian.trees.tree import Tree, escape_word, unescape_word
 
 __all__ = [
-    "PRESETS",
+    "SCHEMES",
+    "AnnotationScheme",
     "BracketError",
     "ConlluError",
     "HeadRules",
@@ -19,6 +21,7 @@ __all__ = [
     "Sentence",
     "Token",
     "Tree",
+    "annotation_scheme",
     "binarise",
     "debinarise",
     "escape_word",
@@ -27,7 +30,6 @@ __all__ = [
     "lift",
     "normalise",
     "parse_bracketed",
-    "preset",
     "read_conllu",
     "read_trees",
     "to_dependencies",

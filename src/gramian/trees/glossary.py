@@ -10,9 +10,9 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from gramian.trees.labels import unescape_label
+from gramian.trees.labels import SEPARATORS, unescape_label
 
-_PARTS = re.compile(r"(?<=.)[-=;]")
+_PARTS = re.compile(rf"(?<=.)[{re.escape(SEPARATORS)}]")
 _LINE = re.compile(r"(\S+)\s+(.+)")
 
 

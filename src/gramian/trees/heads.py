@@ -1,13 +1,12 @@
 """Head rules: which child of a phrase carries its head word, and the dependency tree that follows from it.
 
-The rules for Penn-style English are those of Collins (1999, appendix A), where function words are heads; those of the other
-treebanks that gramian has presets for follow Universal Dependencies, where content words are. All are tables in one format
-(described in ``collins.heads``, beside this file), and a file may hold another.
+The rules for Penn-style English are those of Collins (1999, appendix A), where function words are heads; those of the other annotation
+schemes follow Universal Dependencies, where content words are. All are tables in one format (described in ``collins.heads``, beside this
+file); :mod:`gramian.trees.scheme` says which belongs to which scheme, and a file may hold another.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -17,28 +16,22 @@ from typing import Literal, TypeAlias, cast
 from gramian.errors import InputError
 from gramian.io.files import Source, open_text
 from gramian.trees.conllu import Sentence, Token
+from gramian.trees.labels import FUNCTION_SEPARATOR, category
 from gramian.trees.normalise import NormaliseOptions
+from gramian.trees.scheme import SCHEMES, AnnotationScheme
 from gramian.trees.tree import Tree, bottom_up
 
 Side: TypeAlias = Literal["left", "right"]
 
-_CATEGORY = re.compile(r"(?<=.)[-=|^].*")
 _SEARCHES = ("left", "right", "left-any", "right-any", "last")
 _MOST_KNOWN = 1 << 16  # rules whose heads are kept
 _DIRECTIVES = ("default", "never", "coordination")
 
-TABLES = ("collins", "french", "icelandic", "indonesian", "japanese", "portuguese", "spanish")
+TABLES = tuple(
+    dict.fromkeys(language.head_rules for scheme in SCHEMES.values() for language in scheme.languages)
+)
 """Names of the tables that come with gramian."""
-
-_OF_PRESET = {
-    "cess": ("spanish",),
-    "floresta": ("portuguese",),
-    "ftb": ("french",),
-    "icepahc": ("icelandic",),
-    "keyaki": ("japanese",),
-    "penn": ("collins", "indonesian"),
-}
-_LOOKED_AT = 300  # trees from which is told which rules fit
+_SAMPLE_SIZE = 300  # trees that show which rules fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +92,25 @@ class HeadRules:
         return cls.read(name)
 
     @classmethod
-    def of_preset(cls, preset: str, trees: Iterable[Tree] = ()) -> HeadRules:
-        """Return the rules for treebanks of a scheme; where there are several, those that fit some trees best."""
-        tables = [cls.named(name) for name in _OF_PRESET.get(preset, ("collins",))]
-        sample = list(islice(trees, _LOOKED_AT)) if len(tables) > 1 else []
+    def of_scheme(
+        cls, scheme: AnnotationScheme, language: str | None = None, trees: Iterable[Tree] = ()
+    ) -> HeadRules:
+        """Return the automatic head rules (``--head-rules auto``) of trees in a scheme.
+
+        They are those of the language's record in the scheme. If the language is not given and the scheme has several, they are those that
+        fit the trees best; without trees, those of the first. A scheme without languages has Collins' rules.
+        """
+        languages = [other for other in scheme.languages if other.code == language] or scheme.languages
+        tables = [cls.named(other.head_rules) for other in languages] or [cls.collins()]
+        sample = list(islice(trees, _SAMPLE_SIZE)) if len(tables) > 1 else []
         return max(tables, key=lambda rules: rules.fit(sample))
 
-    def normal_form(self, options: NormaliseOptions) -> NormaliseOptions:
-        """Return options that leave phrases their functions (``NP-ATS``) if these rules ask for some."""
-        asked = any(
-            "-" in label for found in self.searches.values() for _, wanted in found for label in wanted
-        )
-        return replace(options, phrase_cut=options.phrase_cut.replace("-", "")) if asked else options
+    def keep_functions(self, options: NormaliseOptions) -> NormaliseOptions:
+        """Return options that leave phrases their functions (``NP-ATS``) if these rules look for some."""
+        wanted = {label for rows in self.searches.values() for _, labels in rows for label in labels}
+        if not any(FUNCTION_SEPARATOR in label for label in wanted):
+            return options
+        return replace(options, phrase_cut=options.phrase_cut.replace(FUNCTION_SEPARATOR, ""))
 
     def fit(self, trees: Iterable[Tree]) -> float:
         """Return in which share of the phrases with several children a search finds what it looks for; 1 if there are none.
@@ -122,8 +122,10 @@ class HeadRules:
         (1.0, 0.0)
         """
         phrases = [node for tree in trees for node in tree.subtrees() if len(node.children) > 1]
-        found = sum(self._place(node.label, [child.label for child in node.children])[1] for node in phrases)
-        return found / len(phrases) if phrases else 1.0
+        successes = sum(
+            self._find(node.label, [child.label for child in node.children])[1] for node in phrases
+        )
+        return successes / len(phrases) if phrases else 1.0
 
     @classmethod
     def read(cls, source: Source) -> HeadRules:
@@ -184,37 +186,35 @@ class HeadRules:
 
     def find(self, label: str, labels: Sequence[str]) -> int:
         """Return the index of the head among children labelled `labels` of a phrase labelled `label`."""
-        return self._place(label, labels)[0]
+        return self._find(label, labels)[0]
 
-    def _place(self, label: str, labels: Sequence[str]) -> tuple[int, bool]:
-        """Return the index of the head, and whether a search has found it."""
-        bare = [_CATEGORY.sub("", child) for child in labels]
-        allowed = [
-            place
-            for place in range(len(labels))
-            if labels[place] not in self.never and bare[place] not in self.never
-        ] or list(range(len(labels)))
-        names = [{labels[place], bare[place]} for place in range(len(labels))]
-        head, found = self._search(label, names, allowed)
-        if head >= 2 and bare[head - 1] in self.coordination and head - 2 in allowed:
-            return head - 2, found
-        return head, found
+    def _find(self, label: str, labels: Sequence[str]) -> tuple[int, bool]:
+        """Return the index of the head, and whether a search succeeded."""
+        categories = [category(child) for child in labels]
+        names = [{child, bare} for child, bare in zip(labels, categories, strict=True)]
+        allowed = [index for index, both in enumerate(names) if both.isdisjoint(self.never)]
+        allowed = allowed or list(range(len(labels)))
+        head, succeeded = self._search(label, names, allowed)
+        if head >= 2 and categories[head - 1] in self.coordination and head - 2 in allowed:
+            return head - 2, succeeded
+        return head, succeeded
 
     def _search(self, label: str, names: list[set[str]], allowed: list[int]) -> tuple[int, bool]:
-        searches = self.searches.get(label) or self.searches.get(_CATEGORY.sub("", label), ())
+        """Return the index of the first child that a search of `label` accepts, else the outermost one, and whether a search succeeded."""
+        searches = self.searches.get(label) or self.searches.get(category(label), ())
         from_left = self.default == "left"
         for how, wanted in searches:
             from_left = how.startswith("left")
-            order = allowed if from_left else allowed[::-1]
+            candidates = allowed if from_left else allowed[::-1]
             if how == "last":
-                order = allowed[-1:]
-            groups = [[one] for one in wanted] if how in ("left", "right") else [list(wanted)]
+                candidates = allowed[-1:]
+            groups = [[name] for name in wanted] if how in ("left", "right") else [list(wanted)]
             for group in groups:
-                for place in order:
-                    if not names[place].isdisjoint(group):
-                        return place, True
-        named = any(not wanted for _, wanted in searches)  # a side is all that the label's lines ask for
-        return (allowed[0] if from_left else allowed[-1]), named
+                for index in candidates:
+                    if not names[index].isdisjoint(group):
+                        return index, True
+        only_side = any(not wanted for _, wanted in searches)  # the label's lines ask for nothing but a side
+        return (allowed[0] if from_left else allowed[-1]), only_side
 
 
 def head_positions(tree: Tree, rules: HeadRules) -> list[int]:

@@ -18,6 +18,13 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+SEPARATORS = "-=;"
+"""Characters that separate the category in a treebank's label from functions and indices (``NP-SBJ-1``)."""
+
+FUNCTION_SEPARATOR = "-"
+"""The one before a function."""
+
+_BEHIND_CATEGORY = re.compile(rf"(?<=.)[{re.escape(SEPARATORS)}|^].*")
 _MARK = re.compile(r"[@|^\[\],%]")
 _ESCAPED = re.compile(r"%([0-9A-F]{2})")
 _NOT_IN_LABEL = re.compile(r"[\s()\x00-\x1f\x7f\ud800-\udfff]")
@@ -49,6 +56,17 @@ def unescape_label(label: str) -> str:
 def intermediate_label(parent: str, siblings: Sequence[str] = ()) -> str:
     """Return the label of an intermediate node of `parent`, the last of a chain, that remembers `siblings`, nearest last; all escaped."""
     return f"@{parent}[{','.join(siblings)}]" if siblings else f"@{parent}"
+
+
+def category(label: str) -> str:
+    """Return the category in a label of a treebank, or in the first label of a binarised one.
+
+    Examples
+    --------
+    >>> [category(label) for label in ("NP-SBJ-1", "PP;*SBJ*", "-LRB-", "S|VP")]
+    ['NP', 'PP', '-LRB', 'S']
+    """
+    return _BEHIND_CATEGORY.sub("", label)
 
 
 def is_intermediate(label: str) -> bool:

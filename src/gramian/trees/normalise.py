@@ -2,7 +2,7 @@
 
 In this order: empty elements (traces) and the phrases they leave empty go; labels are cut to their
 category; a phrase over one phrase of the same label is merged with it; the outer bracket or ROOT goes. What
-is cut depends on the treebank's habits, and :data:`PRESETS` names those of the well-known ones.
+is cut depends on the annotation scheme of the treebank (:mod:`gramian.trees.scheme`).
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Literal
 
 from gramian.errors import OptionError
@@ -80,47 +78,6 @@ class NormaliseOptions:
             ) from None
 
 
-_PENN_PUNCTUATION = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})
-
-PRESETS: Mapping[str, NormaliseOptions] = MappingProxyType(
-    {
-        # Penn Treebank and those after its guidelines (CRAFT, OntoNotes, ICON).
-        "penn": NormaliseOptions(punctuation_tags=_PENN_PUNCTUATION),
-        # Penn-Helsinki schemes; case stands in the tag (N-A, PRO-D) and is kept.
-        "icepahc": NormaliseOptions(),
-        # Keyaki: what a phrase does for its verb may follow a ';' (PP;*SBJ*).
-        "keyaki": NormaliseOptions(phrase_cut="-=;{", tag_cut="-;"),
-        # French Treebank; clitics carry functions in their tags (CLO-A_OBJ).
-        "ftb": NormaliseOptions(tag_cut="-", punctuation_tags=frozenset({"PONCT"})),
-        # CESS and AnCora: number, gender, coordination and the like follow a '.' (grup.nom.ms -> grup.nom).
-        "cess": NormaliseOptions(phrase_strip=r"\*|\.(?:[mfc]?[spn]|[mf]|co|e|j|x|\d[cn])(?=[-.*]|$)"),
-        # Floresta: functions on phrases and tags (n-H); np_ and np- are parts of a broken np.
-        "floresta": NormaliseOptions(
-            phrase_cut="-_=",
-            phrase_strip=r"^\d\]\+",
-            tag_cut="-",
-            punctuation_tags=frozenset({"PU", "-LRB-", "-RRB-"}),
-        ),
-        # Labels are taken as they stand.
-        "whole": NormaliseOptions(phrase_cut="", indices=False),
-    }
-)
-"""Options for well-known treebanks, by the name of their scheme."""
-
-
-def preset(name: str) -> NormaliseOptions:
-    """Return the options of a treebank scheme, by name.
-
-    Examples
-    --------
-    >>> preset("ftb").tag_cut
-    '-'
-    """
-    if name not in PRESETS:
-        raise OptionError(f"there is no preset {name!r}; try one of: {', '.join(PRESETS)}")
-    return PRESETS[name]
-
-
 @dataclass(frozen=True, slots=True)
 class Removed:
     """Counts of what :func:`normalise` changed; counts of several trees can be added up.
@@ -164,14 +121,14 @@ class Normalised:
     removed: Removed
 
 
-def normalise(tree: Tree, options: NormaliseOptions = PRESETS["penn"]) -> Normalised:
+def normalise(tree: Tree, options: NormaliseOptions = NormaliseOptions()) -> Normalised:
     """Return `tree` without what `options` say; ``Tree("")`` if no word is left.
 
     Parameters
     ----------
     tree : Tree
     options : NormaliseOptions
-        By default those of the Penn Treebank; see :data:`PRESETS`.
+        By default those of the Penn Treebank; see :data:`gramian.trees.SCHEMES`.
 
     Examples
     --------

@@ -1,80 +1,307 @@
-"""Which scheme a treebank follows, told by its labels, so that the right preset is found without being named."""
+"""Annotation schemes: one record for everything that gramian knows about a kind of treebank, and their detection.
+
+To add a scheme, add a record to :data:`SCHEMES`. Data that belong to it are files beside this one: a table of head rules
+(``NAME.heads``) and sections of ``labels.glossary`` named after the scheme.
+"""
 
 from __future__ import annotations
 
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain, islice
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
-from gramian.errors import InputError
+from gramian.errors import InputError, OptionError
 from gramian.io.files import Source
 from gramian.trees.brackets import read_trees
-from gramian.trees.normalise import NormaliseOptions, preset
+from gramian.trees.normalise import NormaliseOptions
 from gramian.trees.tree import Tree
 
-_ENOUGH = 300  # trees that are looked at
-_SHARE = 0.3  # of them have one of a scheme's labels
-_PHRASES = {
-    "cess": re.compile(r"grup\.|espec\b|s[np]\b"),
-    "floresta": re.compile(r"(fcl|icl|np|pp|cu)-"),
-    "ftb": re.compile(r"(VN|VPinf|VPpart|Ssub|Srel)\b"),
-    "icepahc": re.compile(r"IP-(MAT|SUB|INF|IMP|REL|ADV|EMB)\b"),
-}
-_KEYAKI_TAGS = frozenset({"AX", "AXD", "VB2", "ADJI", "PU"})
+_SAMPLE_SIZE = 300  # trees that a scheme is detected from
+_MIN_SHARE = 0.3  # of them have labels of the scheme
+_LANGUAGE_SAMPLE_SIZE = 2000  # sentences that a language is detected from
+_MIN_FREQUENT_SHARE = 0.08  # of their words are frequent words of the language
 
 
-def detect_preset(trees: Iterable[Tree]) -> str:
-    """Return the preset (see :func:`gramian.trees.preset`) that the labels of trees, as read, call for; else ``"penn"``."""
-    found: Counter[str] = Counter()
-    number = keyaki = 0
-    for tree in islice(trees, _ENOUGH):
-        number += 1
-        labels = {node.label for node in tree.subtrees() if node.word is None}
-        keyaki += any(node.label in _KEYAKI_TAGS for node in tree.subtrees() if node.word is not None)
-        found.update(
-            scheme for scheme, form in _PHRASES.items() if any(form.match(label) for label in labels)
-        )
-    scheme, times = found.most_common(1)[0] if found else ("penn", 0)
-    if times < max(1, _SHARE * number):
-        return "penn"
-    return "keyaki" if scheme == "icepahc" and keyaki >= _SHARE * number else scheme
+@dataclass(frozen=True, slots=True)
+class SchemeLanguage:
+    """A language whose treebanks follow an annotation scheme.
+
+    Attributes
+    ----------
+    code : str
+        ISO 639 code.
+    head_rules : str
+        Table of head rules (:meth:`gramian.trees.HeadRules.named`).
+    treebank : str
+        Title of a glossary section of its own; needed with `glossary`.
+    glossary : str
+        Section of ``labels.glossary`` for labels that the scheme has in this language only.
+    frequent_words : frozenset of str
+        Function words, to detect the language where a scheme has several.
+    labels : frozenset of str
+        Labels that every grammar of this language and scheme has. Learners, which see labels only, use head rules and suffixes of rare
+        words where they find all of these labels; no labels if neither helps.
+    """
+
+    code: str
+    head_rules: str
+    treebank: str = ""
+    glossary: str = ""
+    frequent_words: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
 
 
-class FoundScheme(NamedTuple):
-    """The preset of some trees, what it stands for, and all of the trees."""
+@dataclass(frozen=True, slots=True)
+class AnnotationScheme:
+    """How a family of treebanks is annotated; ``--preset`` on the command line.
 
-    preset: str
+    Attributes
+    ----------
+    name : str
+        The preset; also the section of its labels in ``labels.glossary``.
+    treebanks : str
+        Treebanks that follow it.
+    options : NormaliseOptions
+        Conventions of its labels: separators of functions, indices and features, empty elements, punctuation.
+    languages : tuple of SchemeLanguage
+        The first is assumed where nothing says which it is.
+    phrase_pattern : str
+        Regular expression that matches the start of phrase labels that only this scheme has.
+    tags : frozenset of str
+        Tags that only this scheme has, if another scheme shares its `phrase_pattern`.
+    scoring : {"spmrl", "collins"}
+        How published scores are computed (:mod:`gramian.evaluate`); with ``"collins"``, from trees as in the file.
+    """
+
+    name: str
+    treebanks: str
     options: NormaliseOptions
-    trees: Iterator[Tree]
+    languages: tuple[SchemeLanguage, ...] = ()
+    phrase_pattern: str = ""
+    tags: frozenset[str] = frozenset()
+    scoring: Literal["spmrl", "collins"] = "spmrl"
+
+    def language(self, code: str | None = None) -> SchemeLanguage | None:
+        """Return the language with this ISO 639 code, else the first one; None if the scheme has no language."""
+        return next((language for language in self.languages if language.code == code), None) or next(
+            iter(self.languages), None
+        )
 
 
-def find_scheme(trees: Iterable[Tree], name: str = "auto") -> FoundScheme:
-    """Return the scheme called `name`; with ``"auto"``, the one that the labels of the trees call for.
+_PENN_HELSINKI = r"IP-(MAT|SUB|INF|IMP|REL|ADV|EMB)\b"
+
+SCHEMES: Mapping[str, AnnotationScheme] = MappingProxyType(
+    {
+        scheme.name: scheme
+        for scheme in (
+            AnnotationScheme(
+                name="penn",
+                treebanks="Penn Treebank",
+                options=NormaliseOptions(
+                    punctuation_tags=frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})
+                ),
+                languages=(
+                    SchemeLanguage(
+                        "en",
+                        "collins",
+                        frequent_words=frozenset({"the", "of", "and", "to", "in"}),
+                        labels=frozenset({"NP", "VP", "PP", "NN", "IN", "DT", "VBZ"}),
+                    ),
+                    SchemeLanguage(
+                        "id",
+                        "indonesian",
+                        treebank="ICON (Indonesian)",
+                        glossary="icon",
+                        frequent_words=frozenset({"yang", "dan", "di", "dengan", "untuk"}),
+                    ),
+                ),
+                scoring="collins",
+            ),
+            # Case stands in the tag (N-A, PRO-D) and is kept.
+            AnnotationScheme(
+                name="icepahc",
+                treebanks="IcePaHC (Icelandic)",
+                options=NormaliseOptions(),
+                languages=(SchemeLanguage("is", "icelandic"),),
+                phrase_pattern=_PENN_HELSINKI,
+            ),
+            # What a phrase does for its verb may follow a ';' (PP;*SBJ*).
+            AnnotationScheme(
+                name="keyaki",
+                treebanks="Keyaki (Japanese)",
+                options=NormaliseOptions(phrase_cut="-=;{", tag_cut="-;"),
+                languages=(SchemeLanguage("ja", "japanese"),),
+                phrase_pattern=_PENN_HELSINKI,
+                tags=frozenset({"AX", "AXD", "VB2", "ADJI", "PU"}),
+            ),
+            # Clitics carry functions in their tags (CLO-A_OBJ).
+            AnnotationScheme(
+                name="ftb",
+                treebanks="French Treebank, Sequoia",
+                options=NormaliseOptions(tag_cut="-", punctuation_tags=frozenset({"PONCT"})),
+                languages=(SchemeLanguage("fr", "french"),),
+                phrase_pattern=r"(VN|VPinf|VPpart|Ssub|Srel)\b",
+            ),
+            # Number, gender, coordination and the like follow a '.' (grup.nom.ms -> grup.nom).
+            AnnotationScheme(
+                name="cess",
+                treebanks="CESS, AnCora (Spanish, Catalan)",
+                options=NormaliseOptions(
+                    phrase_strip=r"\*|\.(?:[mfc]?[spn]|[mf]|co|e|j|x|\d[cn])(?=[-.*]|$)"
+                ),
+                languages=(SchemeLanguage("es", "spanish"),),
+                phrase_pattern=r"grup\.|espec\b|s[np]\b",
+            ),
+            # Functions on phrases and tags (n-H); np_ and np- are parts of a broken np.
+            AnnotationScheme(
+                name="floresta",
+                treebanks="Floresta (Portuguese)",
+                options=NormaliseOptions(
+                    phrase_cut="-_=",
+                    phrase_strip=r"^\d\]\+",
+                    tag_cut="-",
+                    punctuation_tags=frozenset({"PU", "-LRB-", "-RRB-"}),
+                ),
+                languages=(SchemeLanguage("pt", "portuguese"),),
+                phrase_pattern=r"(fcl|icl|np|pp|cu)-",
+            ),
+            AnnotationScheme(
+                name="whole",
+                treebanks="any; labels are taken as they stand",
+                options=NormaliseOptions(phrase_cut="", indices=False),
+            ),
+        )
+    }
+)
+"""All annotation schemes, by name."""
+
+DEFAULT_SCHEME = SCHEMES["penn"]
+"""The scheme of trees that look like those of no other."""
+
+
+def annotation_scheme(name: str | None) -> AnnotationScheme:
+    """Return a scheme by name; the default one for None.
 
     Examples
     --------
-    >>> find_scheme([Tree.parse("(SENT (VN (CLS-SUJ il) (V dort)))")]).preset
+    >>> annotation_scheme("ftb").options.tag_cut
+    '-'
+    """
+    if name is None:
+        return DEFAULT_SCHEME
+    if name not in SCHEMES:
+        raise OptionError(f"there is no preset {name!r}; try one of: {', '.join(SCHEMES)}")
+    return SCHEMES[name]
+
+
+def detect_scheme(trees: Iterable[Tree]) -> AnnotationScheme:
+    """Return the scheme that the labels of trees, as read, belong to; else the default one.
+
+    Of schemes that share phrase labels, the one that also recognises tags goes first.
+    """
+    counts: Counter[str] = Counter()
+    n_trees = 0
+    for tree in islice(trees, _SAMPLE_SIZE):
+        n_trees += 1
+        phrases = {node.label for node in tree.subtrees() if node.word is None}
+        tags = {node.label for node in tree.subtrees() if node.word is not None}
+        counts.update(
+            scheme.name
+            for scheme in SCHEMES.values()
+            if scheme.phrase_pattern
+            and any(re.match(scheme.phrase_pattern, label) for label in phrases)
+            and (not scheme.tags or not scheme.tags.isdisjoint(tags))
+        )
+    likely = [name for name, count in counts.items() if count >= max(1, _MIN_SHARE * n_trees)]
+    if not likely:
+        return DEFAULT_SCHEME
+    return SCHEMES[max(likely, key=lambda name: (bool(SCHEMES[name].tags), counts[name]))]
+
+
+class SchemeOfTrees(NamedTuple):
+    """The scheme of some trees, and all of the trees."""
+
+    scheme: AnnotationScheme
+    trees: Iterator[Tree]
+
+
+def find_scheme(trees: Iterable[Tree], name: str = "auto") -> SchemeOfTrees:
+    """Return the scheme called `name`; with ``"auto"``, the one that the labels of the trees belong to.
+
+    Examples
+    --------
+    >>> find_scheme([Tree.parse("(SENT (VN (CLS-SUJ il) (V dort)))")]).scheme.name
     'ftb'
     """
     if name != "auto":
-        return FoundScheme(name, preset(name), iter(trees))
+        return SchemeOfTrees(annotation_scheme(name), iter(trees))
     trees = iter(trees)
-    first = list(islice(trees, _ENOUGH))
-    name = detect_preset(first)
-    return FoundScheme(name, preset(name), chain(first, trees))
+    sample = list(islice(trees, _SAMPLE_SIZE))
+    return SchemeOfTrees(detect_scheme(sample), chain(sample, trees))
 
 
-def preset_of(source: Source) -> str:
-    """Return the preset that the trees of a file, a folder or a seekable text call for; faults are left to who reads all of them."""
+def scheme_of(source: Source) -> AnnotationScheme:
+    """Return the scheme of the trees in a file, a folder or a seekable text; broken trees are left to whoever reads all of them."""
     try:
-        return detect_preset(
+        return detect_scheme(
             read_trees(source, broken="skip", on_skip=lambda _: None, on_join=lambda _: None)
         )
     except InputError:
-        return "penn"
+        return DEFAULT_SCHEME
     finally:
         if isinstance(source, io.StringIO):
             source.seek(0)
+
+
+def detect_language(sentences: Iterable[Iterable[str]], scheme: AnnotationScheme) -> str | None:
+    """Return the language of sentences: that of the scheme, or the one whose frequent words they have; None if it is unknown.
+
+    Parameters
+    ----------
+    sentences : iterable of iterable of str
+        Their words.
+    scheme : AnnotationScheme
+
+    Examples
+    --------
+    >>> detect_language([["the", "dog", "barks"]], annotation_scheme("penn"))
+    'en'
+    """
+    if len(scheme.languages) == 1:
+        return scheme.languages[0].code
+    words = [word.lower() for sentence in islice(sentences, _LANGUAGE_SAMPLE_SIZE) for word in sentence]
+    shares = {
+        language.code: sum(word in language.frequent_words for word in words) / max(1, len(words))
+        for other in SCHEMES.values()
+        for language in other.languages
+        if language.frequent_words
+    }
+    best = max(shares, key=lambda code: shares[code])
+    return best if shares[best] >= _MIN_FREQUENT_SHARE else None
+
+
+def language_of_labels(labels: Iterable[str]) -> SchemeLanguage | None:
+    """Return the language, of all schemes, whose characteristic labels all occur; None if there is none.
+
+    Examples
+    --------
+    >>> language_of_labels(["S", "NP", "VP", "PP", "NN", "IN", "DT", "VBZ"]).head_rules
+    'collins'
+    >>> language_of_labels(["SENT", "VN"]) is None
+    True
+    """
+    known = set(labels)
+    return next(
+        (
+            language
+            for scheme in SCHEMES.values()
+            for language in scheme.languages
+            if language.labels and language.labels <= known
+        ),
+        None,
+    )

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from gramian.trees.conllu import Sentence
-from gramian.trees.normalise import ROOT_LABELS
+from gramian.trees.normalise import ROOT_LABELS, NormaliseOptions, bare_label
 from gramian.trees.projective import is_projective
 from gramian.trees.tree import Tree
 
@@ -18,7 +18,6 @@ _EMPTY_TAG = "-NONE-"
 _SEPARATOR = re.compile(r"(?<=\w)[^\w\s](?=.)")
 _UNUSUAL = re.compile(r"[\[\](){}\"\\^@%|,]")
 _LETTER = re.compile(r"[^\W\d_]")
-_CATEGORY = re.compile(r"(?<=.)[-=.;|].*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +89,8 @@ class DependencySurvey:
     repeated: int
 
 
-def survey_trees(trees: Iterable[Tree]) -> TreebankSurvey:
-    """Count what is in a stream of trees."""
+def survey_trees(trees: Iterable[Tree], options: NormaliseOptions = NormaliseOptions()) -> TreebankSurvey:
+    """Count what is in a stream of trees; `options` are the conventions of their labels."""
     phrase_labels: Counter[str] = Counter()
     tags: Counter[str] = Counter()
     roots: Counter[str] = Counter()
@@ -147,7 +146,7 @@ def survey_trees(trees: Iterable[Tree]) -> TreebankSurvey:
         same_unaries=same_unaries,
         widest=widest,
         highest=highest,
-        odd_labels=tuple(_odd_labels(phrase_labels, tags, first_line)),
+        odd_labels=tuple(_odd_labels(phrase_labels, tags, first_line, options)),
     )
 
 
@@ -239,13 +238,17 @@ def _separators(labels: Iterable[str]) -> dict[str, int]:
 
 
 def _odd_labels(
-    phrase_labels: Counter[str], tags: Counter[str], first_line: dict[str, int | None]
+    phrase_labels: Counter[str],
+    tags: Counter[str],
+    first_line: dict[str, int | None],
+    options: NormaliseOptions,
 ) -> Iterable[OddLabel]:
     """List labels that may be slips, phrases before tags."""
     for labels, kind in ((phrase_labels, "phrase"), (tags, "tag")):
         categories: Counter[str] = Counter()
+        bare = {label: bare_label(label, options, phrase=kind == "phrase") for label in labels}
         for label, count in labels.items():
-            categories[_CATEGORY.sub("", label)] += count
+            categories[bare[label]] += count
         for label, count in labels.most_common():
             if label in ROOT_LABELS or label == _EMPTY_TAG:
                 continue
@@ -255,7 +258,7 @@ def _odd_labels(
                 why = "a phrase without a letter in its label"
             elif kind == "phrase" and _UNUSUAL.search(label):
                 why = "unusual characters"
-            elif categories[_CATEGORY.sub("", label)] == 1:
+            elif categories[bare[label]] == 1:
                 why = f"a {kind} seen nowhere else"
             else:
                 continue

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-LANGUAGES = {"penn": "en", "icepahc": "is", "keyaki": "ja", "ftb": "fr", "cess": "es", "floresta": "pt"}
-"""The language of the best-known treebank of a scheme."""
-
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "en": (
         ("two readings", "The old man saw the boat with a telescope."),

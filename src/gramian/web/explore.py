@@ -18,10 +18,11 @@ from gramian.grammar.lexicon import joined
 from gramian.parsing.limits import expected_seconds
 from gramian.parsing.parser import Parser, load
 from gramian.parsing.words import WordTable
-from gramian.trees import HeadRules, Tree, to_dependencies, unescape_word
+from gramian.trees import AnnotationScheme, HeadRules, Tree, annotation_scheme, to_dependencies, unescape_word
 from gramian.trees.glossary import entries, meaning
-from gramian.trees.labels import is_intermediate, split_chain, unescape_label
-from gramian.web.example_sentences import EXAMPLES, LANGUAGES
+from gramian.trees.labels import SEPARATORS, is_intermediate, split_chain, unescape_label
+from gramian.trees.scheme import DEFAULT_SCHEME
+from gramian.web.example_sentences import EXAMPLES
 from gramian.web.state_views import StateViews
 
 _LEAST = 5e-4  # labels and rules of a smaller posterior are not listed
@@ -48,11 +49,8 @@ class Explorer:
         self._chart = ChartParser(model.grammars, kinds=model.kinds or None)
         self._labels = label_table(self.grammar.symbols, self.grammar.n_phrases)
         self._look = lru_cache(maxsize=_KEPT)(self._new_look)
-        is_indonesian = self.language == "id"  # its treebank follows Penn's scheme, but for the tags
-        self._head_rules = (
-            HeadRules.named("indonesian") if is_indonesian else HeadRules.of_preset(self.normal_form)
-        )
-        self.views = StateViews(self.grammar, self.normal_form)
+        self._head_rules = HeadRules.of_scheme(self.scheme, self.language)
+        self.views = StateViews(self.grammar, self.scheme.name)
 
     def expected_seconds(self, n_words: int) -> float:
         """Return about how long a sentence takes; see :mod:`gramian.parsing.limits`."""
@@ -62,9 +60,9 @@ class Explorer:
         return min(whole, most) * (len(model.grammars) + bool(model.expert) + bool(model.neural))
 
     @property
-    def normal_form(self) -> str:
-        """The preset of the trees that the model was learnt from."""
-        return self.parser.model.preset or "penn"
+    def scheme(self) -> AnnotationScheme:
+        """The annotation scheme of the trees that the model was learnt from."""
+        return annotation_scheme(self.parser.model.preset)
 
     def about(self) -> dict[str, Any]:
         """Return what the page tells about the model."""
@@ -83,7 +81,8 @@ class Explorer:
         ]
         return {
             "name": self.name,
-            "scheme": self.normal_form,
+            "scheme": self.scheme.name,
+            "separators": SEPARATORS,
             "language": self.language,
             "examples": [list(one) for one in EXAMPLES.get(self.language, ())],
             "glossary": self._glossary(symbols),
@@ -96,14 +95,18 @@ class Explorer:
 
     @property
     def language(self) -> str:
-        """The language of the model's text, as an ISO 639 code; told by its treebank's scheme where the model does not say."""
-        return self.parser.model.language or LANGUAGES.get(self.normal_form, "en")
+        """The language of the model's text, as an ISO 639 code; the first of its scheme where the model does not say."""
+        language = self.scheme.language() or DEFAULT_SCHEME.languages[0]
+        return self.parser.model.language or language.code
 
     def _glossary(self, symbols: Sequence[dict[str, Any]]) -> dict[str, str]:
         """Return what labels mean: those of the grammar, and all of its scheme and of dependencies."""
-        scheme = self.normal_form
+        scheme, language = self.scheme.name, self.scheme.language(self.language)
+        sections = {"ud", scheme, language.glossary if language else ""}
         found = {
-            one.label: one.words for one in entries() if one.scheme in ("ud", scheme) and one.kind != "part"
+            entry.label: entry.words
+            for entry in entries()
+            if entry.scheme in sections and entry.kind != "part"
         }
         for symbol in symbols:
             for label in split_chain(symbol["symbol"]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gramian.errors import InputError
-from gramian.trees import Tree, normalise, parse_bracketed, preset
+from gramian.trees import Tree, normalise, parse_bracketed
 from gramian.web.explore import Explorer
 from gramian.web.tree_json import compare, nodes
 from gramian.web.typed_sentences import DEEPEST, check_length
@@ -63,7 +63,7 @@ def judged_bank(explorer: Explorer, text: str) -> dict[str, Any]:
 
 
 def _trees(explorer: Explorer, text: str) -> list[Tree]:
-    options = preset(explorer.normal_form)
+    options = explorer.scheme.options
     trees = [normalise(tree, options).tree for tree in parse_bracketed(text) if tree.height <= DEEPEST]
     for tree in trees:
         check_length(len(tree.words))

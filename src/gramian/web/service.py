@@ -161,7 +161,7 @@ class Service:
         model = self._asked(fields)
         explorer = self._explorer(model)
         one, two = (
-            read_typed(fields.text(name), "brackets", explorer.normal_form).gold for name in ("one", "two")
+            read_typed(fields.text(name), "brackets", explorer.scheme).gold for name in ("one", "two")
         )
         assert one is not None
         assert two is not None
@@ -265,7 +265,7 @@ class Service:
         if not self._explorers:
             return read_typed(*given)
         explorer = self._explorers[model]
-        return read_typed(*given, explorer.normal_form, explorer.parser.model.cut)
+        return read_typed(*given, explorer.scheme, explorer.parser.model.cut)
 
     def _dependency_view(self) -> DependencyView:
         if self._dependency is None:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from gramian.errors import InputError, OptionError
 from gramian.text.rule_tokenizer import Token, tokenise
-from gramian.trees import Tree, normalise, parse_bracketed, preset
+from gramian.trees import AnnotationScheme, Tree, normalise, parse_bracketed
+from gramian.trees.scheme import DEFAULT_SCHEME
 from gramian.trees.token_lines import split_pairs, split_tokens
 
 INPUTS = ("auto", "text", "tokens", "tagged", "brackets")
@@ -37,13 +38,13 @@ class Typed(NamedTuple):
 def read_typed(
     text: str,
     kind: str = "auto",
-    normal_form: str = "penn",
+    scheme: AnnotationScheme = DEFAULT_SCHEME,
     cut: Callable[[str], Sequence[Token]] = tokenise,
 ) -> Typed:
     """Read what was typed.
 
     `kind` is one of :data:`INPUTS`; ``"auto"`` takes what begins with a bracket and can be read as a tree for one, all else for
-    text. `normal_form` is the preset that brings a tree into the form of the model's trees; `cut` is how text is cut into words.
+    text. The conventions of `scheme` bring a tree into the form of the model's trees; `cut` is how text is cut into words.
 
     Examples
     --------
@@ -54,7 +55,7 @@ def read_typed(
     """
     if kind not in INPUTS:
         raise OptionError(f"input is one of {', '.join(INPUTS)}, not {kind!r}")
-    typed = _read(text, kind, normal_form)
+    typed = _read(text, kind, scheme)
     count = len(typed.words if typed.text is None else cut(typed.text))
     check_length(count)
     return typed
@@ -67,14 +68,14 @@ def check_length(count: int) -> None:
         raise InputError(what, "sentence", hint=f"type up to {MOST_WORDS:,}")
 
 
-def _read(text: str, kind: str, normal_form: str) -> Typed:
+def _read(text: str, kind: str, scheme: AnnotationScheme) -> Typed:
     if kind == "auto":
         try:
-            return _tree(text, normal_form) if text.lstrip().startswith("(") else Typed(text)
+            return _tree(text, scheme) if text.lstrip().startswith("(") else Typed(text)
         except InputError:
             return Typed(text)
     if kind == "brackets":
-        return _tree(text, normal_form)
+        return _tree(text, scheme)
     if kind == "text":
         return Typed(text)
     if kind == "tokens":
@@ -95,8 +96,8 @@ def read_tree(text: str) -> Tree:
     return trees[0]
 
 
-def _tree(text: str, normal_form: str) -> Typed:
-    gold = normalise(read_tree(text), preset(normal_form)).tree
+def _tree(text: str, scheme: AnnotationScheme) -> Typed:
+    gold = normalise(read_tree(text), scheme.options).tree
     if gold.is_empty:
         raise InputError("the tree has no words", "sentence", hint="type a tree over words")
     return Typed(words=gold.words, tags=gold.tags, gold=gold)

@@ -9,7 +9,7 @@ import gramian
 from gramian.errors import InputError, OptionError
 from gramian.parsing.model_store import load_model, save_model
 from gramian.text.feature_training import learn_scores
-from gramian.text.text_training import find_language, learn_habits
+from gramian.text.text_training import learn_habits
 from gramian.training import Recipe, train
 from gramian.trees import Tree
 
@@ -50,16 +50,6 @@ def test_nothing_is_learnt_where_nothing_is_wanted():
         Recipe(language="none", spacing="x.conllu").check()
     with pytest.raises(OptionError, match="language must be a code"):
         learn_habits(TREES, "English")
-
-
-def test_language_by_preset_and_by_words():
-    assert find_language(TREES, "ftb") == "fr"
-    assert find_language(TREES, "penn") is None or find_language(TREES, "penn") == "en"
-    indonesian = Tree.parse(
-        "(S (NP (NN orang)) (SBAR (SC yang) (VP (VB datang) (PP (IN di) (NP (NN kota))))))"
-    )
-    assert find_language([indonesian], "penn") == "id"
-    assert find_language([Tree.parse("(X (Y a) (Y b))")], "penn") is None
 
 
 def test_text_with_spaces_as_they_were(tmp_path):

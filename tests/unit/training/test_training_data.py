@@ -11,7 +11,7 @@ import pytest
 from gramian.errors import InputError, OptionError
 from gramian.training import Recipe, TrainingData
 from gramian.treebank import Shape, Treebank
-from gramian.trees import HeadRules, Tree, preset
+from gramian.trees import HeadRules, Tree, annotation_scheme
 
 TEXT = """
 ( (S (NP-SBJ (DT the) (NN cat) (-NONE- *)) (VP (VBZ sees) (NP (DT a) (JJ big) (NN dog)) (PP (IN in) (NP (NN town)))) (. .)) )
@@ -49,7 +49,7 @@ def test_a_stream_a_file_and_trees_are_one(tmp_path):
     same(read.bank, TrainingData.read(iter(trees), recipe).bank)
     same(read.bank, TrainingData.read(read.bank, dataclasses.replace(recipe, preset="whole")).bank)
     assert (read.source, read.preset, TrainingData.read(trees, recipe).source) == (str(path), "penn", "trees")
-    same(read.bank, Treebank.read(path, options=preset("penn")))
+    same(read.bank, Treebank.read(path, options=annotation_scheme("penn").options))
 
 
 def test_tagged_text_has_tags_of_the_treebank(tmp_path, caplog):

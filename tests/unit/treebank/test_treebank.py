@@ -17,7 +17,7 @@ from tree_strategies import trees as odd_trees
 from gramian.errors import InputError
 from gramian.treebank import Shape, Treebank
 from gramian.treebank.productions import Productions
-from gramian.trees import PRESETS, HeadRules, NormaliseOptions, Tree, binarise, normalise, read_trees
+from gramian.trees import SCHEMES, HeadRules, NormaliseOptions, Tree, binarise, normalise, read_trees
 from gramian.trees.brackets import BracketError
 
 COLUMNS = ("label", "left", "right", "parent", "word", "start", "end", "tree_start")
@@ -43,7 +43,9 @@ wrapped = st.builds(
 )
 any_trees = st.lists(st.one_of(few_labels, wrapped, odd_trees, st.just(Tree(""))), min_size=1, max_size=4)
 shapes = st.builds(Shape, st.sampled_from(["right", "left"]), st.sampled_from([0, 1, 2]))
-options = st.sampled_from([*PRESETS.values(), NormaliseOptions(same_unaries=False)])
+options = st.sampled_from(
+    [*(scheme.options for scheme in SCHEMES.values()), NormaliseOptions(same_unaries=False)]
+)
 
 
 def text_of(trees: list[Tree], between: str = "\n") -> io.StringIO:
@@ -90,8 +92,8 @@ def assert_consistent(bank: Treebank) -> None:
 
 @settings(max_examples=150)
 @given(any_trees, options, shapes, st.sampled_from(["\n", " ", "\n\n"]))
-@example([Tree("ROOT", [Tree("ROOT", [Tree("N", word="a")])])], PRESETS["penn"], Shape(), "\n")
-@example([Tree("", [Tree("S", [Tree("N", word="a")]), Tree("")])], PRESETS["penn"], Shape(), "\n")
+@example([Tree("ROOT", [Tree("ROOT", [Tree("N", word="a")])])], SCHEMES["penn"].options, Shape(), "\n")
+@example([Tree("", [Tree("S", [Tree("N", word="a")]), Tree("")])], SCHEMES["penn"].options, Shape(), "\n")
 def test_arrays_equal_objects(trees, options, shape, between):
     bank = Treebank.read(text_of(trees, between), options=options, shape=shape)
     # Intermediate nodes that lean to the right are made in another order; trees are compared below.
@@ -367,7 +369,7 @@ def test_a_subset_knows_only_its_own_words() -> None:
 @settings(max_examples=30)
 @given(st.lists(odd_trees, max_size=5))
 def test_sentences_are_those_of_the_trees(shape, trees):
-    bank = Treebank.from_trees(trees, options=PRESETS["whole"], shape=shape)
+    bank = Treebank.from_trees(trees, options=SCHEMES["whole"].options, shape=shape)
     assert [tuple(one) for one in bank.sentences()] == [
         (tuple(tree.words), tuple(tree.tags)) for tree in bank.trees()
     ]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gramian.trees import PRESETS
+from gramian.trees import SCHEMES
 from gramian.trees.glossary import entries, explain, meaning
 
 
 def test_every_preset_and_universal_dependencies_have_words():
     schemes = {one.scheme for one in entries()}
-    assert {*PRESETS, "ud"} - {"whole"} <= schemes
+    assert {*SCHEMES, "ud"} - {"whole"} <= schemes
     assert {one.kind for one in entries()} == {"phrase", "tag", "relation", "part"}
 
 

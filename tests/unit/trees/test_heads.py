@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tree_strategies import trees
 
 from gramian.errors import InputError
-from gramian.trees import HeadRules, Tree, head_positions, preset, to_dependencies
+from gramian.trees import SCHEMES, HeadRules, Tree, head_positions, to_dependencies
 
 COLLINS = HeadRules.collins()
 
@@ -35,14 +35,14 @@ def test_content_words_are_heads_outside_english(table, tree, heads):
 
 def test_rules_are_found_by_scheme_and_by_fit():
     french, indonesian = Tree.parse("(NP (DET le) (NC chat))"), Tree.parse("(NP (NNO kucing) (ADJ besar))")
-    assert HeadRules.of_preset("ftb") == HeadRules.named("french")
-    assert HeadRules.of_preset("penn", [Tree.parse("(NP (DT the) (NN cat))")]) == COLLINS
-    assert HeadRules.of_preset("penn", [indonesian]) == HeadRules.named("indonesian")
+    assert HeadRules.of_scheme(SCHEMES["ftb"]) == HeadRules.named("french")
+    assert HeadRules.of_scheme(SCHEMES["penn"], trees=[Tree.parse("(NP (DT the) (NN cat))")]) == COLLINS
+    assert HeadRules.of_scheme(SCHEMES["penn"], trees=[indonesian]) == HeadRules.named("indonesian")
     assert COLLINS.fit([french]) == 0.0
     assert COLLINS.fit([]) == 1.0
-    assert "-" in preset("ftb").phrase_cut
-    assert HeadRules.named("french").normal_form(preset("ftb")).phrase_cut == "="
-    assert COLLINS.normal_form(preset("penn")) == preset("penn")
+    assert "-" in SCHEMES["ftb"].options.phrase_cut
+    assert HeadRules.named("french").keep_functions(SCHEMES["ftb"].options).phrase_cut == "="
+    assert COLLINS.keep_functions(SCHEMES["penn"].options) == SCHEMES["penn"].options
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from tree_strategies import trees
 
 from gramian.errors import OptionError
-from gramian.trees import PRESETS, NormaliseOptions, Removed, Tree, normalise, preset
+from gramian.trees import SCHEMES, NormaliseOptions, Removed, Tree, annotation_scheme, normalise
 
 
 def normal(text: str, options: NormaliseOptions | None = None) -> str:
-    return str(normalise(Tree.parse(text), options or preset("penn")).tree)
+    return str(normalise(Tree.parse(text), options or annotation_scheme("penn").options).tree)
 
 
 def removed(text: str, options: NormaliseOptions | None = None) -> dict[str, int]:
-    counts = asdict(normalise(Tree.parse(text), options or preset("penn")).removed)
+    counts = asdict(normalise(Tree.parse(text), options or annotation_scheme("penn").options).removed)
     return {name: count for name, count in counts.items() if count}
 
 
@@ -65,7 +65,7 @@ def test_penn():
 )
 def test_labels_by_scheme(scheme, label, tag, expected_label, expected_tag):
     tree = Tree("Q", [Tree(label, [Tree(tag, word="x"), Tree(tag, word="y")]), Tree("Z", word="z")])
-    result = normalise(tree, preset(scheme)).tree
+    result = normalise(tree, annotation_scheme(scheme).options).tree
     assert result.children[0].label == expected_label
     assert result.tags == (expected_tag, expected_tag, "Z")
 
@@ -139,9 +139,9 @@ def test_depth_has_no_limit():
     assert normalise(tree).removed.labels_cut == 10_000
 
 
-@given(trees, st.sampled_from(sorted(PRESETS)), st.sampled_from(["drop", "keep", "add"]))
+@given(trees, st.sampled_from(sorted(SCHEMES)), st.sampled_from(["drop", "keep", "add"]))
 def test_normal_form_is_stable_and_keeps_words(tree, name, root):
-    options = replace(PRESETS[name], root=root)
+    options = replace(SCHEMES[name].options, root=root)
     once = normalise(tree, options).tree
     assert normalise(once, options).tree == once
     kept = [leaf.word for leaf in tree.leaves() if leaf.label != "-NONE-"]
@@ -150,7 +150,7 @@ def test_normal_form_is_stable_and_keeps_words(tree, name, root):
 
 def test_wrong_options_are_named():
     with pytest.raises(OptionError, match="no preset 'x'; try one of: penn"):
-        preset("x")
+        annotation_scheme("x")
     with pytest.raises(OptionError, match="root is"):
         NormaliseOptions(root="up")
     with pytest.raises(OptionError, match="punctuation is"):

@@ -1,7 +1,7 @@
 """Every treebank of a folder, for every learner: tables 2 and 4 of Narayan and Cohen (2016), on what treebanks you have.
 
 Each folder with a train and a dev file is a treebank; its labels tell its habits (case in tags, functions in labels), see
-:func:`gramian.trees.scheme.detect_preset`. Penn-style treebanks are scored as COLLINS.prm says, others as the SPMRL shared tasks do.
+:func:`gramian.trees.scheme.detect_scheme`. Penn-style treebanks are scored as COLLINS.prm says, others as the SPMRL shared tasks do.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from gramian.learn.state_search import (
 )
 from gramian.training.search_by_f1 import StateSearch, clustering
 from gramian.treebank import Treebank
-from gramian.trees import preset
+from gramian.trees import annotation_scheme
 from gramian.trees.labels import unescape_label
 
 WAYS = {
@@ -102,7 +102,7 @@ def measure(task: Task) -> dict[str, Any]:
         limits |= {name: settings[name] for name in ("beam", "step")}
         search = StateSearch(data, recipe, largest=largest, parameters=scoring(scheme))
         if way == "likelihood":
-            judges = Treebank.from_trees(search.judges, options=preset("whole"))
+            judges = Treebank.from_trees(search.judges, options=annotation_scheme("whole").options)
             trials = search_states(search.cache, held_out_score(Observations(judges)), **limits)
         else:
             how: dict[str, Any] = {"method": "greedy", "together": False} if way == "greedy" else {}

@@ -81,15 +81,15 @@ def heavy_cells(joint, share):
     flat = joint.reshape(a * b * c)
     bucket = flat.view(np.int32)  # exponent and first bit of the fraction order the numbers by size
     histogram = np.zeros(512)
-    for place in range(flat.shape[0]):
-        histogram[bucket[place] >> 22] += flat[place]
+    for cell in range(flat.shape[0]):
+        histogram[bucket[cell] >> 22] += flat[cell]
     least, below = 0, histogram[0]
     while least < 510 and below + histogram[least + 1] <= share:
         least += 1
         below += histogram[least]
     n = 0
-    for place in range(flat.shape[0]):
-        n += (bucket[place] >> 22) > least
+    for cell in range(flat.shape[0]):
+        n += (bucket[cell] >> 22) > least
     parent, left = np.empty(min(n, a * b), np.int32), np.empty(min(n, a * b), np.int32)
     first = np.zeros(min(n, a * b) + 1, np.int32)
     right, mass = np.empty(n, np.int32), np.empty(n, np.float32)
@@ -136,12 +136,12 @@ def _step(cells, u, v, w):
     parent, left, first, right, mass = cells.parent, cells.left, cells.first, cells.right, cells.mass
     divergence = cells.rest_entropy
     divergence -= _cross(cells.rest_parent, u) + _cross(cells.rest_left, v) + _cross(cells.rest_right, w)
-    for place in range(parent.shape[0]):
-        i, j = np.uintp(parent[place]), np.uintp(left[place])
+    for pair_index in range(parent.shape[0]):
+        i, j = np.uintp(parent[pair_index]), np.uintp(left[pair_index])
         for q in range(rank):
             pair[q] = u[i, q] * v[j, q]
             drawn[q] = 0
-        for cell in range(first[place], first[place + 1]):
+        for cell in range(first[pair_index], first[pair_index + 1]):
             k = np.uintp(right[cell])
             total = _TINY
             for q in range(rank):
@@ -201,9 +201,9 @@ def grown(joint, cells, u, v, w, rank):
     """
     n_cells, old = cells.mass.shape[0], u.shape[1]
     loss, states = np.empty(n_cells), np.empty((n_cells, 3), np.int32)
-    for place in range(cells.parent.shape[0]):
-        for cell in range(cells.first[place], cells.first[place + 1]):
-            i, j, k = cells.parent[place], cells.left[place], cells.right[cell]
+    for index in range(cells.parent.shape[0]):
+        for cell in range(cells.first[index], cells.first[index + 1]):
+            i, j, k = cells.parent[index], cells.left[index], cells.right[cell]
             states[cell, 0], states[cell, 1], states[cell, 2] = i, j, k
             total = _TINY
             for q in range(old):
@@ -228,9 +228,9 @@ def grown(joint, cells, u, v, w, rank):
         new_u[:, :old] *= np.float32(0.9)
     pairs = joint.sum(axis=2)
     parent, left, right = pairs.sum(axis=1), pairs.sum(axis=0), joint.sum(axis=1).sum(axis=0)
-    for place in range(n):
-        i, j, k = states[chosen[place]]
-        q = old + place
+    for index in range(n):
+        i, j, k = states[chosen[index]]
+        q = old + index
         new_u[:, q] = np.float32(0.1 / n) * _blend(joint[:, j, k], parent)
         new_v[:, q] = _blend(joint[i, :, k], left)
         new_w[:, q] = _blend(joint[i, j, :], right)

@@ -65,15 +65,17 @@ class Compression:
     def parameters(self) -> tuple[int, int]:
         """How many numbers the binary rules are, before and after."""
         before, after = (
-            one.binary.size + (0 if one.factors is None else one.factors.values.size)
-            for one in (self.source, self.grammar)
+            grammar.binary.size + (0 if grammar.factors is None else grammar.factors.values.size)
+            for grammar in (self.source, self.grammar)
         )
         return before, after
 
     @property
     def speed(self) -> float:
         """How many times faster state vectors are computed, as far as counting multiplications can tell."""
-        before, after = (float(self.uses @ (_work(one) + _OVERHEAD)) for one in (self.source, self.grammar))
+        before, after = (
+            float(self.uses @ (_work(grammar) + _OVERHEAD)) for grammar in (self.source, self.grammar)
+        )
         return before / after if after > 0 else 1.0
 
     def error(self, measure: Measure = "relative") -> Reals:
@@ -86,8 +88,8 @@ class Compression:
         n_rules, factors = len(beyond), self.grammar.factors
         if factors is None or not beyond.any():
             return self
-        held = (factors.rank > 0) & ~beyond
-        fitted = [_triple(self.grammar, rule) if held[rule] else None for rule in range(n_rules)]
+        is_factored = (factors.rank > 0) & ~beyond
+        fitted = [_triple(self.grammar, rule) if is_factored[rule] else None for rule in range(n_rules)]
         errors = np.stack([self.divergence, self.frobenius], axis=1)
         errors[beyond] = 0
         return _assembled(self.source, fitted, self.uses, errors, signed=not self.grammar.is_probabilistic)
@@ -222,9 +224,9 @@ class _Plan:
     def fit(self, rule: int) -> tuple[Triple | None, float, float]:
         """Return the factors of a rule, divergence and Frobenius norm of their error; None if its block is to be kept."""
         block, weight = _block(self.grammar, rule)
-        own = 0 if self.grammar.factors is None else int(self.grammar.factors.rank[rule])
-        most = min(block.size, own * sum(block.shape)) if own else block.size
-        ranks = [rank for rank in self.ladder if rank * sum(block.shape) < most]
+        own_rank = 0 if self.grammar.factors is None else int(self.grammar.factors.rank[rule])
+        max_parameters = min(block.size, own_rank * sum(block.shape)) if own_rank else block.size
+        ranks = [rank for rank in self.ladder if rank * sum(block.shape) < max_parameters]
         all_fit = len(ranks) == len(self.ladder)
         if not ranks or not (all_fit or self.automatic):
             return _WHOLE
@@ -241,17 +243,17 @@ class _Plan:
 
         if self.signed:
             random = np.random.default_rng([self.random_state, rule])
-            found = fit_signed(block, ranks if self.automatic else ranks[-1:], enough, self.starts, random)
+            factors = fit_signed(block, ranks if self.automatic else ranks[-1:], enough, self.starts, random)
         else:
-            found = fit_probabilities(block, weight, ranks, enough)
-        if found is None:
+            factors = fit_probabilities(block, weight, ranks, enough)
+        if factors is None:
             return _WHOLE
-        errors = compare(block, weight, found, self.signed)
+        errors = compare(block, weight, factors, self.signed)
         # Without a gate of one's own, "auto" keeps a rule only if a larger rank would take as many numbers as its block.
         is_bound = self.gate is not None and (self.is_strict or not (self.automatic and all_fit))
         if is_bound and self.gate is not None and error(*errors) > self.gate:
             return _WHOLE
-        return found, *errors
+        return factors, *errors
 
 
 def _block(grammar: LPCFG, rule: int) -> tuple[Floats, Floats]:
@@ -289,14 +291,14 @@ def _assembled(
     rank, start = np.zeros(n_rules, np.int32), np.zeros((n_rules, 3), np.int64)
     pieces, blocks, used = [np.empty(0, np.float32)], [np.empty(0, np.float32)], 0
     low = None if grammar.factors is None else grammar.factors.rank
-    for rule, found in enumerate(fitted):
-        if found is None and low is not None and low[rule] > 0:
-            found = _triple(grammar, rule)  # what stays as it was
-        if found is None:
+    for rule, factors_of_rule in enumerate(fitted):
+        if factors_of_rule is None and low is not None and low[rule] > 0:
+            factors_of_rule = _triple(grammar, rule)  # what stays as it was
+        if factors_of_rule is None:
             blocks.append(grammar.binary_block(rule).ravel())
             continue
-        rank[rule] = len(found[0])
-        for side, factor in enumerate(found):
+        rank[rule] = len(factors_of_rule[0])
+        for side, factor in enumerate(factors_of_rule):
             start[rule, side] = used
             used += factor.size
             pieces.append(factor.ravel())
@@ -326,7 +328,7 @@ def _work(grammar: LPCFG) -> npt.NDArray[np.int64]:
         return states.prod(axis=1)
     rank = grammar.factors.rank
     # A matrix that several rules share is multiplied by an item's vector once for all of them.
-    _, place, count = np.unique(grammar.factors.start, return_inverse=True, return_counts=True)
-    is_shared = (count[place] > 1).reshape(states.shape)
+    _, matrix, count = np.unique(grammar.factors.start, return_inverse=True, return_counts=True)
+    is_shared = (count[matrix] > 1).reshape(states.shape)
     projections = np.where(is_shared, states // _EDGES_PER_ITEM, states).sum(axis=1)
     return np.where(rank > 0, rank * (projections + 1), states.prod(axis=1))

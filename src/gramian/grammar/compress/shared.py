@@ -73,17 +73,17 @@ class _Fit:
         for rule, symbols in enumerate(grammar.binary_rules.tolist()):
             block = grammar.binary_block(rule) * grammar.prior(symbols[0])[:, None, None]
             mass = block * (self.uses[rule] / max(float(block.sum(dtype=np.float64)), 1e-300))
-            places = np.nonzero(mass > _LIGHT * self.uses.sum())
-            numbers = [self.start[s] + p for s, p in zip(symbols, places, strict=True)]
-            cells.append((np.full(len(places[0]), rule), *numbers))
-            masses.append(mass[places])
+            indices = np.nonzero(mass > _LIGHT * self.uses.sum())
+            numbers = [self.start[s] + p for s, p in zip(symbols, indices, strict=True)]
+            cells.append((np.full(len(indices[0]), rule), *numbers))
+            masses.append(mass[indices])
         self.rule, *self.states = (
             np.concatenate(column).astype(np.int32) for column in zip(*cells, strict=True)
         )
         self.mass = np.concatenate(masses).astype(np.float32)
         marginals = [np.bincount(states, self.mass, len(self.owner)) for states in self.states]
         least = 1e-6 * grammar.state_prior
-        self.matrices = [(one + least)[:, None].astype(np.float32) for one in marginals]
+        self.matrices = [(marginal + least)[:, None].astype(np.float32) for marginal in marginals]
         self.weight = np.empty(len(self.uses), np.float32)
         self._normalise()
 
@@ -102,7 +102,7 @@ class _Fit:
             kernels.shared_counts(cells, self.weight, tuple(self.matrices), counts)
             for side in range(3):
                 # What a matrix is multiplied by in each rule, added up over the rules of its symbol.
-                first, second = (self._sums(place)[rules[:, place]] for place in range(3) if place != side)
+                first, second = (self._sums(other)[rules[:, other]] for other in range(3) if other != side)
                 total = np.zeros((self.grammar.n_symbols, self.rank))
                 np.add.at(total, rules[:, side], self.weight[:, None] * first * second)
                 self.matrices[side][:] = counts[side] / np.maximum(total[self.owner], 1e-30)
@@ -125,9 +125,9 @@ class _Fit:
         for q in range(rank - self.rank):
             worst = loss.argmax()
             same = [states == states[worst] for states in self.states]
-            here = self.rule == self.rule[worst]
+            in_rule = self.rule == self.rule[worst]
             for side in range(3):
-                line = here & same[side - 1] & same[side - 2]
+                line = in_rule & same[side - 1] & same[side - 2]
                 share = 3 * self.mass[line] / self.mass[line].sum()
                 np.add.at(new[side][:, q], self.states[side][line], share)
                 loss[line] = 0
@@ -154,12 +154,12 @@ class _Fit:
         ]
         smooth[0] /= np.maximum(prior, 1e-7)
         left, right = (np.add.reduceat(matrix, self.start, axis=0) for matrix in smooth[1:])
-        wanted, given = np.zeros(len(self.owner)), np.zeros(len(self.owner))
+        target, fitted = np.zeros(len(self.owner)), np.zeros(len(self.owner))
         for rule, (a, b, c) in enumerate(grammar.binary_rules.tolist()):
-            place = slice(grammar.state_start[a], grammar.state_start[a + 1])
-            wanted[place] += grammar.rule_sums(rule)
-            given[place] += self.weight[rule] * (smooth[0][place] @ (left[b] * right[c]))
-        smooth[0] *= (wanted / np.maximum(given, 1e-30))[:, None]
+            states = slice(grammar.state_start[a], grammar.state_start[a + 1])
+            target[states] += grammar.rule_sums(rule)
+            fitted[states] += self.weight[rule] * (smooth[0][states] @ (left[b] * right[c]))
+        smooth[0] *= (target / np.maximum(fitted, 1e-30))[:, None]
         values = [
             np.concatenate([part.T.ravel() for part in np.split(matrix, self.start[1:])]) for matrix in smooth
         ]

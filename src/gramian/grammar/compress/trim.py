@@ -25,10 +25,10 @@ def trimmed(grammar: LPCFG, share: float = 0.01) -> LPCFG:
         return grammar
     table = grammar.binary.copy()
     for rule, parent in enumerate(grammar.binary_rules[:, 0].tolist()):
-        place = slice(grammar.binary_start[rule], grammar.binary_start[rule + 1])
-        if place.start == place.stop:  # held by factors
+        cells = slice(grammar.binary_start[rule], grammar.binary_start[rule + 1])
+        if cells.start == cells.stop:  # held by factors
             continue
-        rows = table[place].reshape(grammar.n_states[parent], -1)
+        rows = table[cells].reshape(grammar.n_states[parent], -1)
         ascending = np.sort(rows, axis=1)
         below = np.cumsum(ascending, axis=1, dtype=np.float64)
         total = below[:, -1:]
@@ -36,5 +36,5 @@ def trimmed(grammar: LPCFG, share: float = 0.01) -> LPCFG:
         rows = np.where(rows < np.take_along_axis(ascending, first_kept, axis=1), 0, rows)
         kept = rows.sum(axis=1, keepdims=True, dtype=np.float64)
         rows *= np.divide(total, kept, out=np.ones_like(kept), where=kept > 0)
-        table[place] = rows.ravel()
+        table[cells] = rows.ravel()
     return replace(grammar, binary=table)

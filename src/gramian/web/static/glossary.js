@@ -2,14 +2,15 @@
 
 import { clear, el } from "./dom.js";
 
-let words = {};
+let words = {}, separators = "-=;";
 
-export function setGlossary(glossary) { words = glossary; }
+export function setGlossary(glossary, given) { words = glossary; separators = given ?? separators; }
 
 /** What a label means; of a label with parts (NP-SBJ) or of a chain (S|VP), what its first part means. */
 export function meaning(label) {
   if (Object.hasOwn(words, label)) return words[label];
-  const bare = label?.split(/(?<=.)[-=|]/)[0] ?? "";
+  const end = label ? [...label].findIndex((c, i) => i > 0 && (c === "|" || separators.includes(c))) : -1;
+  const bare = end < 0 ? label ?? "" : label.slice(0, end);
   const sub = label?.split(":")[0] ?? "";
   return Object.hasOwn(words, bare) ? words[bare] : Object.hasOwn(words, sub) ? words[sub] : null;
 }

@@ -238,7 +238,7 @@ async function show() {
     at(`tab-${tab}`).tabIndex = tab === view.tab ? 0 : -1;
   }
   at("ask").hidden = !["trees", "dependencies"].includes(view.tab);
-  setGlossary(about.models[view.m[0]]?.glossary ?? {});
+  setGlossary(about.models[view.m[0]]?.glossary ?? {}, about.models[view.m[0]]?.separators);
   writeLink();
   if (view.tab !== "trees") say("");
   if (view.tab === "trees") await parse();

@@ -1,0 +1,205 @@
+"""Reading text takes time linear in its length, whatever the text: checked by ratios of processor time within one run."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import gramian
+from gramian.parsing.parser import load
+from gramian.text.rule_tokenizer import Token, tokenise
+from gramian.text.sentence_segmenter import SentenceSegmenter
+from gramian.text.tokenizer_training import Written, learn_cutter
+
+SOURCE = Path(gramian.__file__).parent
+GROWTH = 8  # of the text
+LIMIT = 3 * GROWTH  # of the time; quadratic would be 64
+
+UNITS = (
+    "_", "a", "a..", "a--", "'", "''", "'s", "n't", '"', ".", ".)", "a.)", "a@", "a@b", "a@b.", "www.", "http://", "#", "@a",
+    "!", "!a", "。", "a。", ":)", "😀\u200d", "a ", "a\t", "1,", "a_", "\n", "a\n", "A. ", "x.\n", "((", "<3", "İ",
+)  # fmt: skip
+SLOW_UNITS = ("_", "a", "a..", "'s", '"', ".)", "a@b.", "www.", "。", "a\t")
+"""A smaller choice for the learned tokenizer, which takes some microseconds a character."""
+
+
+def cpu_seconds(function: Callable[[Any], object], text: Any, repeats: int = 2) -> float:
+    times = []
+    for repeat in range(repeats):
+        again = text + text[:0].join([text[:1]] * repeat)  # not one that a cache knows
+        began = time.process_time()
+        function(again)
+        times.append(time.process_time() - began)
+    return max(min(times), 1e-4)
+
+
+def assert_linear(function: Callable[[str], object], unit: str, largest: int) -> None:
+    """Compare a text with one of an eighth of its length."""
+    small, large = (unit * (size // len(unit)) + "a!" for size in (largest // GROWTH, largest))
+    ratio = cpu_seconds(function, large) / cpu_seconds(function, small)
+    assert ratio < LIMIT, f"{unit!r}: {GROWTH} times the text takes {ratio:.0f} times as long"
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_rule_based_tokenizer_is_linear(unit: str) -> None:
+    assert_linear(tokenise, unit, 1 << 15)
+
+
+@pytest.mark.parametrize("unit", SLOW_UNITS)
+def test_learned_tokenizer_is_linear(unit: str) -> None:
+    assert_linear(load().model.cut, unit, 1 << 14)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("kind", ["learned", "by rule"])
+def test_sentence_segmentation_is_linear(unit: str, kind: str) -> None:
+    splitter = load().splitter if kind == "learned" else SentenceSegmenter()
+    assert_linear(splitter.split, unit, 1 << 15)
+
+
+@pytest.mark.parametrize("unit", ["a", "'"])
+def test_a_megabyte_is_read_in_linear_time(unit: str) -> None:
+    for function in (tokenise, SentenceSegmenter().split):
+        assert_linear(function, unit, 1 << 20)
+    if unit == "a":
+        assert_linear(load().model.cut, unit, 1 << 20)
+
+
+def test_learning_a_tokenizer_is_linear_in_the_longest_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_all(examples: Iterable[object]) -> None:
+        """Stand in for the regression, whose steps depend on more than the length."""
+        for _ in examples:
+            pass
+
+    def learn(text: str) -> object:
+        starts = range(0, len(text), 2)
+        pieces = [Token(text[start : start + 2], start, min(start + 2, len(text))) for start in starts]
+        return learn_cutter([Written(text, pieces)])
+
+    monkeypatch.setattr("gramian.text.tokenizer_training.learn_scores", read_all)
+    for unit in ("a'", "ab"):
+        assert_linear(learn, unit, 1 << 14)
+
+
+# -- every regular expression of the package ---------------------------------------------------------------------------
+
+
+class BuiltIn(NamedTuple):
+    where: str
+    pattern: re.Pattern[Any]
+    whole: bool  # applied at one place only (match, fullmatch), not searched for
+
+
+DYNAMIC = {
+    "cli/wfa.py": "an alternation of the option names of wfa",
+    "experiments/figures.py": "attributes of figures that matplotlib has just drawn",
+    "search/pattern.py": "the user's own pattern, see test_search_limits.py",
+    "pipelines/inputs.py": "the user's own file pattern, see test_search_limits.py",
+    "trees/normalise.py": "the annotation scheme's own expression",
+}
+"""Files with expressions that are put together when they are used, and what from."""
+
+
+def built_in() -> Iterator[BuiltIn]:
+    """Yield every regular expression of the package, found in its source."""
+    sources = {path: path.read_text() for path in sorted(SOURCE.rglob("*.py"))}
+    everything = "\n".join(sources.values())
+    for path, source in sources.items():
+        name = path.relative_to(SOURCE).as_posix()
+        tree = ast.parse(source)
+        if not re.search(r"^\s*import re$", source, re.MULTILINE):
+            continue
+        module = importlib.import_module(
+            "gramian." + name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        )
+        at_top = {
+            id(call)
+            for statement in tree.body
+            if isinstance(statement, ast.Assign | ast.AnnAssign)
+            for call in ast.walk(statement)
+        }
+        for variable, value in vars(module).items():
+            values = value.values() if isinstance(value, dict) else [value]
+            patterns = [pattern for pattern in values if isinstance(pattern, re.Pattern)]
+            if patterns:
+                read = source if variable.startswith("_") else everything
+                used = set(re.findall(rf"\b{re.escape(variable)}(?:\[\w+\])?\.(\w+)\b", read))
+                whole = bool(used) and used <= {"match", "fullmatch", "pattern"}
+                yield from (BuiltIn(f"{name}: {variable}", pattern, whole) for pattern in patterns)
+        for call in ast.walk(tree):
+            if (
+                not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute))
+                or id(call) in at_top
+            ):
+                continue
+            if not (
+                isinstance(call.func.value, ast.Name) and call.func.value.id == "re"
+            ) or call.func.attr in ("escape", "error"):
+                continue
+            if isinstance(call.args[0], ast.Constant):
+                yield BuiltIn(
+                    f"{name}:{call.lineno}",
+                    re.compile(call.args[0].value),
+                    call.func.attr in ("match", "fullmatch"),
+                )
+            else:
+                assert name in DYNAMIC, (
+                    f"{name}:{call.lineno} builds a regular expression: say in DYNAMIC what bounds its time"
+                )
+
+
+def apply(one: BuiltIn, text: Any) -> None:
+    if one.whole:
+        one.pattern.match(text)
+        one.pattern.fullmatch(text)
+    else:
+        for _ in one.pattern.finditer(text):
+            pass
+
+
+def units_for(pattern: str) -> list[str]:
+    """Return what to repeat: common characters, those that the expression names, and pairs of these."""
+    named = list(
+        dict.fromkeys(
+            character for character in pattern if not character.isspace() and character not in "\\[]^?*+|"
+        )
+    )[:8]
+    return [
+        *dict.fromkeys(
+            [*"aA1_-.'@!()/ \n,:=#<。\"%", *named, *(one + other for one in named for other in named)]
+        )
+    ]
+
+
+EXPRESSIONS = list(built_in())
+
+
+def test_all_expressions_are_found() -> None:
+    calls = sum(len(re.findall(r"\bre\.compile\(", path.read_text())) for path in SOURCE.rglob("*.py"))
+    assert len(EXPRESSIONS) > 0.8 * calls > 40
+
+
+@pytest.mark.parametrize("one", EXPRESSIONS, ids=[one.where for one in EXPRESSIONS])
+def test_built_in_expressions_are_linear(one: BuiltIn) -> None:
+    source = one.pattern.pattern
+    is_bytes = isinstance(source, bytes)
+    reference = re.compile(b"(?s)." if is_bytes else "(?s).")
+    for unit in units_for(source.decode("latin-1") if is_bytes else source):
+        for tail in ("", "\0!"):
+            texts: list[Any] = [unit * (size // len(unit)) + tail for size in (1 << 11, 1 << 13)]
+            if is_bytes:
+                texts = [text.encode("utf-8") for text in texts]
+            began = time.process_time()
+            apply(one, texts[0])
+            if time.process_time() - began < 20 * cpu_seconds(reference.findall, texts[0], repeats=1):
+                continue  # some operations a character
+            small, large = (cpu_seconds(partial(apply, one), text) for text in texts)
+            assert large / small < 8, f"{unit!r}: 4 times the text takes {large / small:.0f} times as long"
