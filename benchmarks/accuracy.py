@@ -2,8 +2,9 @@
 
 python -m benchmarks.accuracy TRAIN DEV [--methods pcfg spectral-cluster spectral-moments single best] [--seeds 3] [--preset penn]
 
-``best`` is what ``gramian train`` does without options: two grammars, one a binarisation. ``single`` is one of these (``--models 1``),
-``many`` is ``--models 8``, ``expert`` is ``--expert``; ``rerank`` and ``expert-rerank`` are ``best`` and ``expert`` with ``--rerank``.
+``best`` is what ``gramian train`` does without options: two grammars, one a binarisation. ``single`` is one of these
+(``--ensemble-size 1``), ``many`` is ``--ensemble-size 8``, ``expert`` is ``--expert``;
+``rerank`` and ``expert-rerank`` are ``best`` and ``expert`` with ``--rerank``.
 Times are CPU seconds of this process, reading apart.
 """
 
@@ -19,30 +20,32 @@ import numpy as np
 from benchmarks import machine
 
 if TYPE_CHECKING:
-    from gramian.training import Recipe
+    from gramian.training import TrainingSettings
 
 ARGUMENTS = ("train.mrg", "dev.mrg")
 
 PLAIN = ("pcfg", "spectral-cluster", "spectral-moments", "split-merge", "spectral-em")
 BUNDLES: dict[str, dict[str, Any]] = {
-    "single": {"models": 1},
+    "single": {"ensemble_size": 1},
     "best": {},
-    "many": {"models": 8},
+    "many": {"ensemble_size": 8},
     "expert": {"expert": True},
     "rerank": {"rerank": True},
     "expert-rerank": {"expert": True, "rerank": True},
 }
 
 
-def recipe(method: str, options: argparse.Namespace, seed: int) -> Recipe:
+def settings_of(method: str, options: argparse.Namespace, seed: int) -> TrainingSettings:
     """Return what is to be trained; seeds of two grammars do not overlap."""
-    from gramian.training import Recipe
+    from gramian.training import TrainingSettings
 
     common = {"preset": options.preset, "n_states": options.states}
     if method in BUNDLES:
-        return Recipe(lexicon=options.lexicon, random_state=2 * seed, **common, **BUNDLES[method])
+        return TrainingSettings.of(
+            lexicon=options.lexicon, random_state=2 * seed, **common, **BUNDLES[method]
+        )
     lexicon = {"lexicon": options.lexicon} if method in ("spectral-cluster", "spectral-em") else {}
-    return Recipe(method=method, random_state=seed, full=True, **common, **lexicon)
+    return TrainingSettings.of(method=method, random_state=seed, compress=False, **common, **lexicon)
 
 
 def main() -> None:
@@ -68,10 +71,10 @@ def main() -> None:
 
     from gramian import Parser
     from gramian.evaluate import GoldBrackets
-    from gramian.training import Recipe, TrainingData, train
+    from gramian.training import TrainingData, TrainingSettings, train
     from gramian.trees import annotation_scheme, normalise, read_trees
 
-    data = TrainingData.read(options.train, Recipe(preset=options.preset))
+    data = TrainingData.read(options.train, TrainingSettings.of(preset=options.preset))
     gold = [
         (tree, normalise(tree, annotation_scheme(options.preset).options).tree)
         for tree in read_trees(options.dev)
@@ -84,7 +87,7 @@ def main() -> None:
         runs = []
         for seed in range(1 if method in ("pcfg", "spectral-moments", "many") else options.seeds):
             began = time.process_time()
-            model = train(data, recipe(method, options, seed))
+            model = train(data, settings_of(method, options, seed))
             learnt = time.process_time() - began
             parse = Parser(model)
             parse.parse(list(gold[0][1].words))

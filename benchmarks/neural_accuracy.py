@@ -46,20 +46,22 @@ def main() -> None:
     from gramian.neural import load
     from gramian.parsing.model_store import load_model, save_model
     from gramian.parsing.parser import Parser
-    from gramian.training import Recipe, TrainingData
+    from gramian.training import TrainingData, TrainingSettings
     from gramian.training.calibrate import WEIGHTS, WeightsTask
     from gramian.training.members import member_tasks, whole_model
     from gramian.training.training_data import Fold, normal_trees
 
     fold = Fold(19, 20, spread=True)
-    data = TrainingData.read(options.train, Recipe(preset=options.preset))
+    data = TrainingData.read(options.train, TrainingSettings.of(preset=options.preset))
     spent: dict[str, float] = {}
 
     def grammars(file: str | None, without: Fold | None) -> Any:
         if file and Path(file).exists():
             return load_model(file)
         expert = "crf" if options.crf and without is None else "none"
-        tasks = [replace(task, fold=without) for task in member_tasks(Recipe(expert=expert), data)]
+        tasks = [
+            replace(task, fold=without) for task in member_tasks(TrainingSettings.of(expert=expert), data)
+        ]
         results = [task.run(data) for task in tasks]
         if without is None:
             spent.update({"span CRF" if "expert" in one else "grammars": one["processor"] for one in results})

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from dataclasses import replace
 from typing import Any
 
 from benchmarks import machine
@@ -66,7 +65,7 @@ def main() -> None:
     import numpy as np
 
     from gramian.experiments.data import gold_trees, preset_of
-    from gramian.experiments.measure import parse_and_score, recipe_of, trained, training_data
+    from gramian.experiments.measure import parse_and_score, settings_of, trained, training_data
 
     scheme = preset_of(options.train)
     trees = gold_trees(options.train, scheme)
@@ -79,8 +78,12 @@ def main() -> None:
     count = dict(zip(bank.words, number, strict=True))
     rows: dict[str, Any] = {}
     for name in options.lexicons:
-        settings = {"method": options.method, "states": options.states, "options": {"lexicon": name}}
-        model, seconds = trained(data, replace(recipe_of(settings, 0), full=True))
+        settings = {
+            "method": options.method,
+            "states": options.states,
+            "settings": {"lexicon": name, "compress": False},
+        }
+        model, seconds = trained(data, settings_of(settings, 0))
         grammar = model.grammar
         rows[name] = {"learning cpu seconds": round(seconds, 1)}
         given = [situations(tree.normal, count, grammar.lexicon) for tree in test]

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks import machine
-from gramian.training import Recipe, TrainingData, TrainingRun, training_data
+from gramian.training import TrainingData, TrainingRun, TrainingSettings, training_data
 from gramian.training.members import Workplace
 from gramian.training.selftraining.raw_text import kind_of
 from gramian.training.selftraining.self_training import with_silver
@@ -26,15 +26,19 @@ from gramian.training.selftraining.self_training import with_silver
 
 def learn_once(options: argparse.Namespace) -> dict[str, object]:
     training_data.IN_MEMORY = options.in_memory
-    recipe = Recipe(models=1, text=options.text, teacher=options.teacher, known=options.known)
-    data = TrainingData.read(options.trees, recipe)
-    TrainingRun(data, Recipe(models=1, max_iter=1)).run()  # loads compiled kernels
+    settings = TrainingSettings.of(
+        {"silver.teacher": options.teacher, "silver.constraints": options.known},
+        ensemble_size=1,
+        text=options.text,
+    )
+    data = TrainingData.read(options.trees, settings)
+    TrainingRun(data, TrainingSettings.of(ensemble_size=1, max_iter=1)).run()  # loads compiled kernels
     idle = machine.peak_megabytes()
     began = time.process_time()
-    taught = with_silver(data, recipe, Workplace(data))
+    taught = with_silver(data, settings, Workplace(data))
     parsed = time.process_time()
     assert taught.silver is not None
-    model = TrainingRun(taught, Recipe(models=1)).run()
+    model = TrainingRun(taught, TrainingSettings.of(ensemble_size=1)).run()
     return {
         "silver trees": len(taught.silver),
         "bytes a silver tree": round(sum(map(len, taught.silver.shards)) / len(taught.silver)),

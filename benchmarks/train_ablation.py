@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks import machine
 from gramian.evaluate import GoldBrackets
 from gramian.parsing.parser import Parser
-from gramian.training import Recipe, TrainingData, TrainingRun
+from gramian.training import TrainingData, TrainingRun, TrainingSettings
 from gramian.treebank import Shape
 from gramian.trees import Tree, annotation_scheme, normalise, read_trees
 
@@ -41,29 +41,29 @@ class Change:
 
 def changes(states: int) -> Iterator[Change]:
     yield Change("usual", "usual settings")
-    yield Change("features", "paper (8 + 8 templates)", {"features__templates": "paper"})
-    yield Change("features", "plain (4 + 4 templates)", {"features__templates": "plain"})
-    yield Change("features", "no head rules", {"features__heads": "none"})
-    yield Change("scaling", "features not scaled", {"features__scaling": False})
-    yield Change("scaling", "projections raw, as in the paper", {"clustering__projection": "raw"})
-    none = {"smoothing__rule": 0.0, "smoothing__state": 0.0, "smoothing__sister_share": 0.0}
+    yield Change("features", "paper (8 + 8 templates)", {"features.templates": "paper"})
+    yield Change("features", "plain (4 + 4 templates)", {"features.templates": "plain"})
+    yield Change("features", "no head rules", {"heads": "none"})
+    yield Change("scaling", "features not scaled", {"features.scaling": False})
+    yield Change("scaling", "projections raw, as in the paper", {"clustering.projection": "raw"})
+    none = {"smoothing.rule": 0.0, "smoothing.state": 0.0, "smoothing.sister_share": 0.0}
     yield Change("smoothing", "none", none)
-    yield Change("smoothing", "no share of sisters", {"smoothing__sister_share": 0.0})
-    yield Change("smoothing", "share of sisters only", none | {"smoothing__sister_share": 0.02})
+    yield Change("smoothing", "no share of sisters", {"smoothing.sister_share": 0.0})
+    yield Change("smoothing", "share of sisters only", none | {"smoothing.sister_share": 0.02})
     yield Change("states", "by frequency", {"allocation": "frequency"})
     yield Change("states", "the same for all labels", {"allocation": "all"})
     yield Change("states", f"half as many ({states // 2})", {"n_states": states // 2})
     yield Change("states", f"twice as many ({states * 2})", {"n_states": states * 2})
-    yield Change("states", "soft", {"clustering__soft": 4.0})
+    yield Change("states", "soft", {"clustering.soft": 4.0})
     yield Change("binarisation", "left", shape=Shape("left"))
     yield Change("binarisation", "head outward", shape=Shape("head"))
     yield Change("binarisation", "one sibling remembered", shape=Shape("right", 1))
     yield Change("binarisation", "parent remembered", shape=Shape("right", 0, 2))
     yield Change("tags", "gold tags given", gold_tags=True)
     plain = {
-        "features__templates": "plain",
-        "features__scaling": False,
-        "clustering__projection": "raw",
+        "features.templates": "plain",
+        "features.scaling": False,
+        "clustering.projection": "raw",
         "allocation": "all",
     }
     yield Change(
@@ -127,8 +127,9 @@ def main() -> None:
 
 
 def training_data(path: str, shape: Shape, preset: str, limit: int | None) -> TrainingData:
-    recipe = Recipe(preset=preset, models=1, heads="collins", **asdict(shape))
-    return TrainingData.read(islice(read_trees(path), limit) if limit else path, recipe)
+    binarisation = {f"binarisation.{name}": value for name, value in asdict(shape).items()}
+    settings = TrainingSettings.of(preset=preset, ensemble_size=1, heads="collins", **binarisation)
+    return TrainingData.read(islice(read_trees(path), limit) if limit else path, settings)
 
 
 def measured(
@@ -141,16 +142,15 @@ def measured(
 ) -> dict[str, Any]:
     found, seconds = [], []
     for seed in seeds:
-        recipe = Recipe(
+        settings = TrainingSettings.of(
+            {"heads": "collins", **change.options},
             method=change.method,
             n_states=states,
-            heads="collins",
             language="none",
             random_state=seed,
-            full=True,
-            parameters=change.options,
+            compress=False,
         )
-        run = TrainingRun(data, recipe)
+        run = TrainingRun(data, settings)
         model = run.run()
         seconds.append(run.costs["seconds"]["processor"])
         sentences = [

@@ -27,20 +27,22 @@ ARGUMENTS = ("train.mrg",)
 
 def train_once(path: str, method: str, states: int) -> dict[str, object]:
     from gramian import base
-    from gramian.training import Recipe, TrainingData, TrainingRun
+    from gramian.training import TrainingData, TrainingRun, TrainingSettings
 
     base.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[assignment]  # stages by processor time
 
-    recipe = Recipe(method=method, n_states=states, preset="penn", language="none", full=True)
+    settings = TrainingSettings.of(
+        method=method, n_states=states, preset="penn", language="none", compress=False
+    )
     with open(path, encoding="utf-8") as trees, tempfile.NamedTemporaryFile("w", suffix=".mrg") as few:
         few.writelines(islice(trees, 300))
         few.flush()
-        TrainingRun(TrainingData.read(few.name, recipe), recipe).run()  # loads compiled kernels
+        TrainingRun(TrainingData.read(few.name, settings), settings).run()  # loads compiled kernels
     idle = machine.peak_megabytes()
     began, cpu = time.perf_counter(), time.process_time()
-    data = TrainingData.read(path, recipe)
+    data = TrainingData.read(path, settings)
     reading = time.process_time() - cpu
-    run = TrainingRun(data, recipe)
+    run = TrainingRun(data, settings)
     run.run()
     wall, cpu = time.perf_counter() - began, time.process_time() - cpu
     bank = data.bank

@@ -28,7 +28,7 @@ TOPICS = {
         (
             "gramian.pipelines.corpus_run.parse_corpus", "gramian.pipelines.corpus_status.corpus_status",
             "gramian.pipelines.corpus_status.CorpusStatus", "gramian.search.pattern.parse_pattern", "gramian.search.tree_match.matches",
-            "gramian.search.tree_search.Found", "gramian.search.tree_search.count",
+            "gramian.search.tree_search.SearchMatch", "gramian.search.tree_search.count",
         ),
     ),
     "scores": ("Scores", ("evaluate",), ()),

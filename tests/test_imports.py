@@ -12,11 +12,13 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "gramian"
 
 # Each package and the packages it may import. Everything may import `errors`; nothing imports cli, web, interop or experiments.
-BASE = {"errors", "interruption", "io", "jit", "lazy_names", "progress", "threads"}
+BASE = {"errors", "interruption", "io", "jit", "lazy_names", "progress", "settings", "threads", "value_types"}
 GRAMMARS = BASE | {"trees", "treebank", "grammar", "chart"}
 MAY_IMPORT = {
     "errors": set(),
-    "base": {"errors", "io", "progress"},
+    "base": {"errors", "io", "progress", "value_types"},
+    "settings": {"errors", "value_types"},
+    "value_types": {"errors"},
     "interruption": set(),
     "compiled": set(),
     "jit": {"compiled", "linking"},

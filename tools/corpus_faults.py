@@ -77,7 +77,7 @@ class Faults:
             f"{output}/",
             "--lines",
         ]
-        command += ["--shard-size", str(self.options.shard_size), *arguments]
+        command += ["--set", f"corpus.shard_size={self.options.shard_size!s}", *arguments]
         command += ["--model", self.options.model] if self.options.model else []
         return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 

@@ -30,20 +30,20 @@ parse dev.txt --quiet -o text.mrg
 parse dev.txt --tokens --quiet -o parsed.mrg
 parse dev.txt --tokens --quiet --k 3 -o best.mrg
 eval dev.mrg parsed.mrg
-train train.mrg --quiet --iterations 1 -o two.grammar
-train train.mrg --quiet --iterations 1 --states 4 --models 1 --expert crf --rerank --folds 2 --calibrate --dev dev.mrg -o all.grammar
+train train.mrg --quiet --set max_iter=1 -o two.grammar
+train train.mrg -q --set max_iter=1 --states 4 --ensemble-size 1 --expert --rerank --calibrate --set folds=2 --dev dev.mrg -o all.grammar
 train train.mrg --quiet --method spectral-moments --states 4 -o moments.grammar
-train train.mrg --quiet --method split-merge --cycles 1 --full -o split.grammar
-train train.mrg --quiet --method pcfg --full -o pcfg.grammar
+train train.mrg --quiet --method split-merge --set cycles=1 --set compress=false -o split.grammar
+train train.mrg --quiet --method pcfg --set compress=false -o pcfg.grammar
 compress split.grammar -o small.grammar
 parse dev.txt --tokens --quiet -m two.grammar -o parsed.mrg
 parse dev.txt --tokens --quiet -m all.grammar -o parsed.mrg
 parse dev.txt --tokens --quiet -m moments.grammar -o parsed.mrg
-parse dev.txt --tokens --quiet -m split.grammar --decoder max-rule-product -o parsed.mrg
-parse dev.txt --tokens --quiet -m split.grammar --decoder viterbi -o parsed.mrg
+parse dev.txt --tokens --quiet -m split.grammar --set decoder=max-rule-product -o parsed.mrg
+parse dev.txt --tokens --quiet -m split.grammar --set decoder=viterbi -o parsed.mrg
 parse dev.txt --tokens --quiet -m pcfg.grammar -o parsed.mrg
-parse dev.txt --tokens --quiet -m small.grammar --decoder viterbi -o parsed.mrg
-dep train train.conllu --quiet --jobs 1 --iterations 2 --epochs 1 -o conditional.dep
+parse dev.txt --tokens --quiet -m small.grammar --set decoder=viterbi -o parsed.mrg
+dep train train.conllu --quiet --jobs 1 --set max_iter=2 --set epochs=1 -o conditional.dep
 dep train train.conllu --quiet --jobs 1 --method spectral -o spectral.dep
 dep parse train.conllu -m conditional.dep -o parsed.conllu
 dep parse train.conllu -m spectral.dep -o parsed.conllu

@@ -68,19 +68,40 @@ def commands(folder: Path, trees: int) -> dict[str, tuple[Command, Callable[[Pat
     planned = ("--config", str(folder / "settings.toml"), "--out", "{}/run", "--seeds", "2", "-q")
     return {
         "train": (
-            command_line("train", bank, "--method", "spectral-em", "--iterations", "20", *learnt),
+            command_line("train", bank, "--method", "spectral-em", "--set", "max_iter=20", *learnt),
             small,
         ),
         "search": (
             command_line(
-                "train", bank, "--search", "greedy", "--budget", "12", "--models", "1", *clusters, *learnt
+                "train",
+                bank,
+                "--set",
+                "search.method=greedy",
+                "--set",
+                "search.budget=12",
+                "--ensemble-size",
+                "1",
+                *clusters,
+                *learnt,
             ),
             small,
         ),
-        "ensemble": (command_line("train", bank, "--models", "4", *clusters, "--expert", *learnt), small),
+        "ensemble": (
+            command_line("train", bank, "--ensemble-size", "4", *clusters, "--expert", *learnt),
+            small,
+        ),
         "rerank": (
             command_line(
-                "train", bank, "--rerank", "--folds", "2", "--calibrate", "--models", "1", *clusters, *learnt
+                "train",
+                bank,
+                "--rerank",
+                "--set",
+                "folds=2",
+                "--calibrate",
+                "--ensemble-size",
+                "1",
+                *clusters,
+                *learnt,
             ),
             small,
         ),

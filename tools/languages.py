@@ -3,7 +3,7 @@
     python -m tools.languages DATA [LANGUAGE ...] [--models FOLDER] [--jobs 2]
 
 DATA holds the treebanks under the names below, each with train.mrg and dev.mrg. A package is found by its entry point:
-``pip install models/gramian-fr``, then ``gramian parse --language fr`` and ``gramian.load("fr")``. The same data and the same version
+``pip install models/gramian-fr``, then ``gramian parse -m fr`` and ``gramian.load("fr")``. The same data and the same version
 of gramian give the same bytes. Prints one JSON object: sizes and scores.
 """
 
@@ -58,7 +58,7 @@ LANGUAGES = {
         "CC-BY-4.0",
         "https://creativecommons.org/licenses/by/4.0/",
         "Trees: IcePaHC, Icelandic Parsed Historical Corpus, texts of 1830 to 2008, Wallenberg et al. (CC BY 4.0).",
-        {"models": 1},
+        {"ensemble_size": 1},
     ),
     "ja": Language(
         "Japanese",
@@ -66,7 +66,7 @@ LANGUAGES = {
         "CC-BY-4.0",
         "https://creativecommons.org/licenses/by/4.0/",
         "Trees: Keyaki Treebank 1.1, Butler et al. (annotation CC BY 4.0); texts in the public domain or under Creative Commons licences.",
-        {"models": 1},
+        {"ensemble_size": 1},
     ),
 }
 
@@ -105,7 +105,7 @@ licence. Whoever passes it on keeps this notice.
 _README = """\
 # gramian-{code}
 
-A model of {name} for gramian: `gramian parse --language {code}`, `gramian.load("{code}")`.
+A model of {name} for gramian: `gramian parse -m {code}`, `gramian.load("{code}")`.
 
 {attribution}
 
@@ -117,17 +117,17 @@ The model is under {licence}, apart from gramian's own licence. It was made by `
 def build(code: str, data: Path, models: Path, jobs: int) -> dict[str, object]:
     """Train the model of a language, and write its package."""
     from gramian.parsing.model_store import save_model
-    from gramian.training import Recipe, train
+    from gramian.training import TrainingSettings, train
 
     language = LANGUAGES[code]
     package = models / f"gramian-{code}"
     module = package / f"gramian_{code}"
     module.mkdir(parents=True, exist_ok=True)
     path = module / "model.grammar"
-    recipe = Recipe(attribution=language.attribution, language=code, **language.options)
+    settings = TrainingSettings.of(language.options, attribution=language.attribution, language=code)
     folder = data / language.treebank
     model = train(
-        str(folder / "train.mrg"), recipe, dev=str(folder / "dev.mrg"), n_jobs=jobs, checkpoint=path
+        str(folder / "train.mrg"), settings, dev=str(folder / "dev.mrg"), n_jobs=jobs, checkpoint=path
     )
     # A model says nothing of where a machine keeps its data.
     about = dict(model.data) | {"source": f"{language.treebank}/train.mrg"}

@@ -2,36 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from gramian.base import progress_shown
 from gramian.parsing.parser import Parser
-from gramian.training.recipe import Recipe
 from gramian.training.training_data import TreeSource
 from gramian.training.training_run import train as train_model
+from gramian.training.training_settings import ExpertChoice, Method, TrainingSettings
+
+
+class OtherSettings(TypedDict, total=False):
+    """The settings of :func:`train` that are rarely needed and have no dot in their names."""
+
+    allocation: str
+    attribution: str | None
+    backoff: float
+    compress: bool
+    cycles: int
+    device: str | None
+    folds: int
+    growth: float
+    heads: str
+    keep_best: bool
+    least: float
+    lexicon: str
+    max_iter: int
+    merge: float
+    merge_steps: int
+    paper: str | None
+    skip_broken: bool
+    smooth_steps: int
+    spacing_conllu: str | Path | None
+    split_steps: int
+    start: Any
+    tagged_corpus: str | Path | None
+    unsmoothed: int
 
 
 def train(
     trees: TreeSource,
     *,
     dev: TreeSource | None = None,
-    method: str = "best",
-    n_states: int | None = None,
-    expert: str | bool = False,
+    method: Method | None = None,
+    n_states: int | Mapping[str, int] | None = None,
+    ensemble_size: int | None = None,
+    expert: ExpertChoice | None = None,
     rerank: bool = False,
     calibrate: bool = False,
-    models: int | None = None,
-    text: str | Sequence[str] = (),
+    text: str | Path | Sequence[str | Path] = (),
+    preset: str | None = None,
+    language: str | None = None,
     random_state: int = 0,
+    settings: Mapping[str, Any] | None = None,
     n_jobs: int = 1,
     scheduler: str | None = None,
     checkpoint: str | Path | None = None,
     verbose: bool = False,
-    **options: Any,
+    **others: Unpack[OtherSettings],
 ) -> Parser:
-    """Learn to parse from trees; the same bytes, when saved, as from the command ``gramian train``.
+    """Train a parser on trees; saved, it has the same bytes as the output of ``gramian train``.
 
     Parameters
     ----------
@@ -39,23 +70,24 @@ def train(
         A file or folder of bracketed trees, or the trees themselves.
     dev : path, stream or sequence of Tree, optional
         Trees to score the model on; its F1 is stored in the model.
-    method, n_states, expert, rerank, calibrate, models, text, random_state
-        What to learn, and how; see :class:`gramian.training.Recipe`.
+    method, n_states, ensemble_size, expert, rerank, calibrate, text, preset, language, random_state
+        The usual settings; see :class:`gramian.training.TrainingSettings`.
+    settings : mapping of str to object, optional
+        All other settings by the names that ``gramian train --list-settings`` prints, such as ``{"clustering.rank": 16}``. Those without
+        a dot can also be given as arguments.
     n_jobs : int
         Threads, or processes where the model has several parts; the model does not depend on it.
     scheduler : str, optional
         Address of a Dask scheduler whose workers train the parts instead.
     checkpoint : path, optional
-        Beside a file of this name, finished parts of the work are kept, so that the same call goes on if it was stopped.
+        Beside a file of this name, finished parts of the work are kept; after an interruption, the same call resumes.
     verbose : bool
         Show progress on stderr.
-    **options
-        The other fields of :class:`gramian.training.Recipe`.
 
     Returns
     -------
     Parser
-        Its ``save`` writes what the command writes; with ``full=True``, say ``save(path, half=False)``.
+        Its ``save`` writes what the command writes; with ``compress=False``, use ``save(path, half=False)``.
 
     Examples
     --------
@@ -65,17 +97,20 @@ def train(
     >>> print(parser.parse(["the", "cat", "runs"]).tree)
     (S (NP (DT the) (NN cat)) (VP (VBZ runs)))
     """
-    recipe = Recipe(
-        method=method,
-        n_states=n_states,
-        expert=expert,
-        rerank=rerank,
-        calibrate=calibrate,
-        models=models,
-        text=text,
-        random_state=random_state,
-        **options,
-    )
+    usual = {
+        "method": method,
+        "n_states": n_states,
+        "ensemble_size": ensemble_size,
+        "expert": expert,
+        "rerank": rerank or None,
+        "calibrate": calibrate or None,
+        "text": text or None,
+        "preset": preset,
+        "language": language,
+        "random_state": random_state or None,
+    }
+    given = {name: value for name, value in usual.items() if value is not None}
+    chosen = TrainingSettings.of({**(settings or {}), **given}, **others)
     with progress_shown(verbose):
-        model = train_model(trees, recipe, dev=dev, n_jobs=n_jobs, scheduler=scheduler, checkpoint=checkpoint)
+        model = train_model(trees, chosen, dev=dev, n_jobs=n_jobs, scheduler=scheduler, checkpoint=checkpoint)
     return Parser(model)

@@ -22,7 +22,7 @@ TREES = "(S (NP (DT the) (NN dog)) (VP (VB barks)) (. .))\n(S (NP (NN cat)) (VP 
 WORDS = "1\tthe\t_\tDET\tDT\t_\t2\tdet\t_\t_\n2\tdog\t_\tNOUN\tNN\t_\t0\troot\t_\t_\n\n"
 COMMANDS = {
     "train": (
-        ("train", "bank.mrg", "-o", "out", "--states", "2", "--iterations", "3", "--dev", "bank.mrg"),
+        ("train", "bank.mrg", "-o", "out", "--states", "2", "--set", "max_iter=3", "--dev", "bank.mrg"),
         ("models", "steps of EM", "labels clustered", "sentences with grammar 2"),
     ),
     "parse": (("parse", "sentences", "--lines", "-m", MODEL, "-o", "out"), ("sentences",)),
@@ -30,7 +30,7 @@ COMMANDS = {
         ("experiment", "ablation", "bank.mrg", "--quick", "--config", "small.toml", "--out", "run"),
         ("runs",),
     ),
-    "dep": (("dep", "train", "bank.conllu", "-o", "out", "--epochs", "3"), ("automata", "examples")),
+    "dep": (("dep", "train", "bank.conllu", "-o", "out", "--set", "epochs=3"), ("automata", "examples")),
     "wfa": (("wfa", "train", "strings", "-o", "out", "--states", "2"), ("chains of round 1 of 3",)),
 }
 

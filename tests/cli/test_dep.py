@@ -25,7 +25,7 @@ TREEBANK = "".join(BLOCK.format(number=number, noun=NOUNS[number % 4]) for numbe
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dep")
     (folder / "train.conllu").write_text(TREEBANK, encoding="utf-8")
-    result = run("train", folder / "train.conllu", "-o", folder / "model", "--epochs", "2", "--seed", "3")
+    result = run("train", folder / "train.conllu", "-o", folder / "model", "--set", "epochs=2", "--seed", "3")
     assert result.exit_code == 0, result.output
     return folder
 

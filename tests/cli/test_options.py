@@ -38,15 +38,26 @@ def test_options_have_one_name_and_one_meaning(name, option):
         assert {"--quiet", "-q"} <= set(option.opts)
     if option.name == "output":
         assert {"--output", "-o"} <= set(option.opts)
-    assert option.name not in ("threads", "n_jobs", "random_state")
+    assert not {"--threads", "--n-jobs", "--random-state"} & set(option.opts)
 
 
-@pytest.mark.parametrize("name", [name for name, option in OPTIONS if option.name == "seed"])
-def test_a_seed_is_not_below_zero(name):
-    needed = ["none.mrg", "-o", "out"] if name == "gramian train" else []
-    done = CliRunner().invoke(app, [*name.split()[1:], *needed, "--seed", "-1"])
-    assert done.exit_code == 2
-    assert "'--seed'" in done.output
+@pytest.mark.parametrize("name", [name for name, option in OPTIONS if "--seed" in option.opts])
+def test_a_seed_is_not_below_zero(name, monkeypatch, capsys):
+    needed = ["none.mrg", "-o", "out"] if name.endswith(" train") else []
+    monkeypatch.setattr(sys, "argv", [*name.split(), *needed, "--seed", "-1"])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    said = capsys.readouterr().err
+    assert "'--seed'" in said or "random_state must be at least 0" in said
+
+
+@pytest.mark.parametrize("group", [[], ["dep"], ["wfa"]], ids=str)
+def test_summaries_of_commands_fit_on_one_line(group):
+    shown = CliRunner().invoke(app, [*group, "--help"]).output
+    lines = shown.partition("Commands:\n")[2].splitlines()
+    assert len(lines) >= 4
+    assert all(line.startswith("  ") and line.endswith(".") and not line.endswith("..") for line in lines)
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def test_windows_lines_and_no_last_newline(parse):
 
 def test_a_very_long_line(parse):
     long = "o" * 100
-    code, out, _ = parse(f"{long} " * 800 + "\ncat\n", "--tokens", "--max-length", "20")
+    code, out, _ = parse(f"{long} " * 800 + "\ncat\n", "--tokens", "--set", "max_length=20")
     assert code == 0
     first, second = out.splitlines()
     assert first.count(f" {long})") == 800
@@ -145,7 +145,7 @@ def test_json(parse):
     assert first["alternatives"][0]["tree"] == first["tree"]
     assert [span["label"] for span in first["spans"]] == ["NP", "DT", "NN"]
     assert (empty["status"], empty["tree"], empty["spans"]) == ("empty", "", [])
-    flat = json.loads(parse("the dog\n", "--json", "--max-seconds", "1e-9")[1])
+    flat = json.loads(parse("the dog\n", "--json", "--set", "max_seconds=1e-9")[1])
     assert (flat["status"], flat["log_prob"]) == ("flat", None)
 
 
@@ -181,7 +181,9 @@ def test_a_line_for_a_line_whatever_its_bytes(parse):
 
 
 def test_a_line_of_five_thousand_words(parse):
-    code, out, err = parse("the dog saw a cat , " * 833 + "a b\nthe dog\n", "--tokens", "--max-seconds", "2")
+    code, out, err = parse(
+        "the dog saw a cat , " * 833 + "a b\nthe dog\n", "--tokens", "--set", "max_seconds=2"
+    )
     assert code == 0
     first, second = out.splitlines()
     assert len(re.findall(r" [^ ()]+\)", first)) == 5000
@@ -228,9 +230,10 @@ def test_bad_records(parse, line, message):
 
 def test_pruning_from_the_command_line(parse):
     line = "the dog saw a cat with a telescope .\n"
-    assert parse(line, "--prune", "beam=0,item=0,edge=0,fine=0,split=0")[1] == parse(line)[1]
-    assert parse(line, "--prune", "split=0")[1] == parse(line)[1]
-    code, _, err = parse(line, "--prune", "item=2", "--strict")  # no posterior is 2
+    nothing = [f"--set=pruning.{name}=0" for name in ("beam", "item", "edge", "fine", "split")]
+    assert parse(line, *nothing)[1] == parse(line)[1]
+    assert parse(line, "--set", "pruning.split=0")[1] == parse(line)[1]
+    code, _, err = parse(line, "--set", "pruning.item=2", "--strict")  # no posterior is 2
     assert (code, "1 with a wider beam" in err) == (1, True)
 
 
@@ -245,8 +248,11 @@ def test_strict(parse):
     ("options", "message"),
     [
         (["--tokens", "--tagged"], "not two of them"), (["--records", "--tagged"], "not two of them"),
-        (["--prune", "items=1"], "one of beam, item"), (["--prune", "item=-1"], "not below 0"), (["--json", "--pretty"], "not both"),
-        (["--decoder", "viterbi", "--k", "3"], "viterbi"), (["no-such-file"], "no-such-file"),
+        (["--set", "pruning.items=1"], "did you mean pruning.item?"), (["--set", "pruning.item=-1"], "must be at least 0"),
+        (["--prune", "item=1"], "try: --set pruning.item=VALUE"), (["--decoder", "viterbi"], "try: --set decoder=VALUE"),
+        (["--language", "fr"], "try: --model"), (["--to", "jsonl"], "require a folder for its trees; try: -o OUT/"),
+        (["--set", "corpus.shard_size=3"], "require a folder"), (["--json", "--pretty"], "not both"),
+        (["--set", "decoder=viterbi", "--k", "3"], "viterbi"), (["no-such-file"], "no-such-file"),
     ],
 )  # fmt: skip
 def test_bad_options(parse, options, message):

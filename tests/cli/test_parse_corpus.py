@@ -16,7 +16,7 @@ import pytest
 import gramian
 from gramian.cli import main
 from gramian.parsing.model_store import save_model
-from gramian.training import Recipe, train
+from gramian.training import TrainingSettings, train
 
 MODEL = str(Path(__file__).parents[1] / "unit" / "grammar" / "fixtures" / "version-1.grammar")
 
@@ -54,7 +54,7 @@ def shards(folder):
 
 def test_a_corpus_that_is_killed_refused_and_finished(corpus, tmp_path, parse):
     out = tmp_path / "out"
-    command = [corpus, "-m", MODEL, "-o", f"{out}/", "--shard-size", "3"]
+    command = [corpus, "-m", MODEL, "-o", f"{out}/", "--set", "corpus.shard_size=3"]
     running = subprocess.Popen([*COMMAND, *map(str, command), "--jobs", "2"], stderr=subprocess.DEVNULL)
     while len(list(out.glob("*/*.manifest.json"))) < 2:
         assert running.poll() is None
@@ -70,7 +70,7 @@ def test_a_corpus_that_is_killed_refused_and_finished(corpus, tmp_path, parse):
     code, _, said = parse(*command)
     assert (code, "kept from before: " in said) == (0, True)
     assert parse(
-        corpus, "-m", MODEL, "-o", tmp_path / "whole", "--to", "jsonl", "--shard-size", "3", "-q"
+        corpus, "-m", MODEL, "-o", tmp_path / "whole", "--to", "jsonl", "--set", "corpus.shard_size=3", "-q"
     ) == (0, "", "")
     assert shards(out) == shards(tmp_path / "whole")
     told = json.loads(parse("--status", out, "--json")[1])
@@ -93,8 +93,8 @@ def test_a_disk_that_is_full(corpus, tmp_path, parse):
 def test_what_does_not_go_together(corpus, tmp_path, parse):
     for arguments, fault in (
         ([corpus], "its trees go to a folder"),
-        ([corpus, "-o", f"{tmp_path}/out/", "--k", "2"], "--pretty, --k and --device are for one file"),
-        ([corpus, "-o", f"{tmp_path}/out/", "--device", "cpu"], "--device are for one file"),
+        ([corpus, "-o", f"{tmp_path}/out/", "--k", "2"], "--pretty, --k and device are for one file"),
+        ([corpus, "-o", f"{tmp_path}/out/", "--set", "device=cpu"], "device are for one file"),
         ([corpus, "-o", f"{tmp_path}/out/", "--to", "brackets", "--json"], "said by --to"),
         ([corpus, "-o", f"{tmp_path}/out/", "--to", "xml"], "to must be one of brackets, jsonl"),
         ([tmp_path / "none*", "-o", f"{tmp_path}/out/"], "no file is called so"),
@@ -117,7 +117,7 @@ def test_failures_count_under_strict(corpus, tmp_path, parse):
 def test_conllu_has_the_heads_of_the_models_language(tmp_path, parse):
     """Indonesian treebanks follow Penn's scheme, but not Collins' head rules, by which the last word would be head of "kucing besar"."""
     tree = gramian.Tree.parse("(S (NP (NNO kucing) (ADJ besar)) (VP (VBI tidur)))")
-    model = train([tree] * 20, Recipe(method="pcfg", language="id"))
+    model = train([tree] * 20, TrainingSettings(method="pcfg", language="id"))
     save_model(model, tmp_path / "id.model")
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.txt").write_text("kucing besar tidur\n")

@@ -60,7 +60,7 @@ def test_every_command_finds_the_same_preset(bank, gramian_command):
     assert penn.symbols != gramian.Treebank.read(bank).symbols
 
 
-@pytest.mark.parametrize("learner", [["--method", "pcfg"], ["--states", "2", "--iterations", "1"]])
+@pytest.mark.parametrize("learner", [["--method", "pcfg"], ["--states", "2", "--set", "max_iter=1"]])
 def test_training_and_eval_give_the_same_figures(bank, tmp_path, gramian_command, learner):
     dev, model, parsed = (str(tmp_path / name) for name in ("dev.mrg", "my.grammar", "parsed.mrg"))
     other = (

@@ -40,7 +40,7 @@ def run(capsys, monkeypatch, tmp_path):
     return call
 
 
-TRAIN = ("train", "trees.mrg", "-o", "with.model", "--method", "pcfg", "--rerank", "--folds", "3")
+TRAIN = ("train", "trees.mrg", "-o", "with.model", "--method", "pcfg", "--rerank", "--set", "folds=3")
 
 
 def test_a_model_with_a_reranker(run, tmp_path):
@@ -56,7 +56,10 @@ def test_a_model_with_a_reranker(run, tmp_path):
     )
     wanted = [sentence("king", "queen", tool) for tool in ("telescope", "hat")]
     assert run("parse", "words", "-m", "with.model", "--tokens")[1].split("\n")[:2] == wanted
-    assert run("parse", "words", "-m", "with.model", "--tokens", "--no-rerank")[1].split("\n")[:2] != wanted
+    assert (
+        run("parse", "words", "-m", "with.model", "--tokens", "--set", "rerank=false")[1].split("\n")[:2]
+        != wanted
+    )
     assert "a reranker" in run("inspect", "with.model")[1]
     assert not (tmp_path / "with.model.members").exists()
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,6 @@ from gramian.errors import OptionError
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
 from gramian.training.members import MemberTask
-from gramian.training.option_rules import GROUPS
 from gramian.trees import Tree
 
 SUBJECTS = ("(NP (PRP it))", "(NP (DT the) (NN cat))", "(NP (DT a) (JJ big) (NN dog))", "(NP (NNS cats))")
@@ -41,10 +42,10 @@ METHODS = {
     "pcfg": (),
     "spectral-cluster": ("--states", "3"),
     "spectral-moments": ("--states", "3"),
-    "em": ("--states", "3", "--iterations", "2"),
-    "spectral-em": ("--states", "3", "--iterations", "2"),
-    "split-merge": ("--cycles", "1"),
-    "best": ("--states", "3", "--iterations", "1"),
+    "em": ("--states", "3", "--set", "max_iter=2"),
+    "spectral-em": ("--states", "3", "--set", "max_iter=2"),
+    "split-merge": ("--set", "cycles=1"),
+    "best": ("--states", "3", "--set", "max_iter=1"),
 }
 
 
@@ -66,7 +67,7 @@ def train(capsys, monkeypatch, tmp_path):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_writes_a_model_that_loads(train, tmp_path, method):
     options = (
-        (*METHODS[method], "--allocation", "all")
+        (*METHODS[method], "--set", "allocation=all")
         if method not in ("pcfg", "split-merge")
         else METHODS[method]
     )
@@ -91,7 +92,7 @@ def test_every_method_writes_a_model_that_loads(train, tmp_path, method):
 def test_the_model_parses(train, tmp_path):
     from gramian.parsing.parser import Parser
 
-    assert train("trees.mrg", "-o", "model", "--method", "spectral-em", "--iterations", "1", "-q")[0] == 0
+    assert train("trees.mrg", "-o", "model", "--method", "spectral-em", "--set", "max_iter=1", "-q")[0] == 0
     result = Parser(load_model(tmp_path / "model")).parse(["the", "big", "cat", "sees", "it", "."])
     assert result.tree == Tree.parse(
         "(S (NP (DT the) (JJ big) (NN cat)) (VP (VBZ sees) (NP (PRP it))) (. .))"
@@ -129,8 +130,8 @@ def test_a_model_is_replaced_by_another_only_by_force(train, tmp_path):
     first = (tmp_path / "model").read_bytes()
     for others in (
         (),
-        ("--attribution", "me", "--dev", "trees.mrg"),
-        ("--horizontal", "1", "--dev", "trees.mrg"),
+        ("--set", "attribution=me", "--dev", "trees.mrg"),
+        ("--set", "binarisation.horizontal=1", "--dev", "trees.mrg"),
     ):
         code, _, err = train(*options, *others)
         assert (code, err.splitlines()[-1]) == (
@@ -141,7 +142,7 @@ def test_a_model_is_replaced_by_another_only_by_force(train, tmp_path):
     # The same again: nothing is lost.
     assert train(*options, "--dev", "trees.mrg")[0] == 0
     assert (tmp_path / "model").read_bytes() == first
-    assert train(*options, "--attribution", "me", "--force")[0] == 0
+    assert train(*options, "--set", "attribution=me", "--force")[0] == 0
     assert load_model(tmp_path / "model").data["attribution"] == "me"
 
 
@@ -152,10 +153,10 @@ def test_same_seed_same_file(train, tmp_path):
         "spectral-em",
         "--states",
         "3",
-        "--allocation",
-        "all",
-        "--iterations",
-        "1",
+        "--set",
+        "allocation=all",
+        "--set",
+        "max_iter=1",
         "-q",
     )
 
@@ -173,7 +174,17 @@ def test_same_seed_same_file(train, tmp_path):
 def test_from_stdin_and_options_of_shape(train, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(treebank(20).encode())))
     code, _, _ = train(
-        "-", "-o", "model", "--method", "pcfg", "--direction", "head", "--horizontal", "1", "--vertical", "2"
+        "-",
+        "-o",
+        "model",
+        "--method",
+        "pcfg",
+        "--set",
+        "binarisation.direction=head",
+        "--set",
+        "binarisation.horizontal=1",
+        "--set",
+        "binarisation.vertical=2",
     )
     assert code == 0
     symbols = load_model(tmp_path / "model").grammar.symbols
@@ -184,26 +195,34 @@ def test_from_stdin_and_options_of_shape(train, tmp_path, monkeypatch):
 def test_em_goes_on_from_a_model(train, tmp_path):
     assert (
         train(
-            "trees.mrg", "-o", "start", "--method", "spectral-cluster", "--states", "2", "--allocation", "all"
+            "trees.mrg",
+            "-o",
+            "start",
+            "--method",
+            "spectral-cluster",
+            "--states",
+            "2",
+            "--set",
+            "allocation=all",
         )[0]
         == 0
     )
     code, _, err = train(
-        "trees.mrg", "-o", "model", "--method", "em", "--start", "start", "--iterations", "1"
+        "trees.mrg", "-o", "model", "--method", "em", "--set", "start=start", "--set", "max_iter=1"
     )
     assert code == 0, err
     one, two = load_model(tmp_path / "start").grammar, load_model(tmp_path / "model").grammar
     np.testing.assert_array_equal(one.n_states, two.n_states)
-    assert train("trees.mrg", "-o", "x", "--method", "pcfg", "--start", "start")[0] == 2
-    code, _, err = train("trees.mrg", "-o", "x", "--method", "em", "--start", "absent")
+    assert train("trees.mrg", "-o", "x", "--method", "pcfg", "--set", "start=start")[0] == 2
+    code, _, err = train("trees.mrg", "-o", "x", "--method", "em", "--set", "start=absent")
     assert code == 2
     assert "absent: there is no such model file" in err
 
 
 def test_scores_on_other_trees(train, tmp_path):
     (tmp_path / "dev.mrg").write_text(treebank(10))
-    code, _, err = train("trees.mrg", "-o", "model", "--method", "em", "--iterations", "2", "--states", "2", "--dev", "dev.mrg",
-                         "--keep-best")  # fmt: skip
+    code, _, err = train("trees.mrg", "-o", "model", "--method", "em", "--set", "max_iter=2", "--states", "2", "--dev", "dev.mrg",
+                         "--set", "keep_best=true")  # fmt: skip
     assert code == 0, err
     metrics = load_model(tmp_path / "model").metrics
     assert metrics["f1"] > 90
@@ -213,8 +232,10 @@ def test_scores_on_other_trees(train, tmp_path):
 
 
 def test_attribution_and_full_precision(train, tmp_path):
-    assert train("trees.mrg", "-o", "model", "--method", "pcfg", "--attribution", "Ann, CC-BY", "-q")[0] == 0
-    assert train("trees.mrg", "-o", "full", "--method", "pcfg", "--full", "-q")[0] == 0
+    assert (
+        train("trees.mrg", "-o", "model", "--method", "pcfg", "--set", "attribution=Ann, CC-BY", "-q")[0] == 0
+    )
+    assert train("trees.mrg", "-o", "full", "--method", "pcfg", "--set", "compress=false", "-q")[0] == 0
     assert load_model(tmp_path / "model").data["attribution"] == "Ann, CC-BY"
     assert (tmp_path / "model").stat().st_size < (tmp_path / "full").stat().st_size
 
@@ -252,21 +273,27 @@ def test_bad_trees(train, tmp_path, content, message):
         (("trees.mrg", "-o", "no/such/m"), "no/such/m: there is no folder no/such"),
         (("trees.mrg", "-o", "."), ".: cannot be written"),
         (("trees.mrg", "-o", "m", "--preset", "klingon"), "there is no preset 'klingon'"),
-        (("trees.mrg", "-o", "m", "--heads", "absent.heads"), "absent.heads: cannot be opened"),
-        (("trees.mrg", "-o", "m", "--keep-best"), "--keep-best needs --dev"),
+        (("trees.mrg", "-o", "m", "--set", "heads=absent.heads"), "absent.heads: cannot be opened"),
+        (("trees.mrg", "-o", "m", "--set", "keep_best=true"), "keep_best requires dev"),
         (
-            ("trees.mrg", "-o", "m", "--method", "pcfg", "--growth", "1"),
-            "--growth goes with",
+            ("trees.mrg", "-o", "m", "--method", "pcfg", "--set", "growth=1"),
+            "growth requires method best or spectral-em",
         ),
-        (("trees.mrg", "-o", "m", "--cycles", "2"), "--cycles goes with --method split-merge, not best"),
-        (("trees.mrg", "-o", "m", "--method", "split-merge", "--search", "beam"), "--search goes with"),
+        (("trees.mrg", "-o", "m", "--set", "cycles=2"), "cycles requires method split-merge, not best"),
         (
-            ("trees.mrg", "-o", "m", "--method", "spectral-em", "--noise", "dropout"),
-            "--noise goes with --models 2",
+            ("trees.mrg", "-o", "m", "--method", "split-merge", "--set", "search.method=beam"),
+            "search.method requires method",
         ),
-        (("trees.mrg", "-o", "m", "--budget", "3"), "--budget goes with --search"),
-        (("trees.mrg", "-o", "m", "--method", "magic"), "'magic' is not one of"),
-        (("trees.mrg", "-o", "m", "--states", "-3"), "Invalid value for '--states'"),
+        (
+            ("trees.mrg", "-o", "m", "--method", "spectral-em", "--set", "noise.kind=dropout"),
+            "settings of noise require ensemble_size 2",
+        ),
+        (
+            ("trees.mrg", "-o", "m", "--set", "search.budget=3"),
+            "settings of the search require search.method",
+        ),
+        (("trees.mrg", "-o", "m", "--method", "magic"), "method must be one of best, spectral-em"),
+        (("trees.mrg", "-o", "m", "--states", "-3"), "n_states must be at least 1 and at most 1024, got -3"),
         (("trees.mrg",), "Missing option"),
     ],
 )
@@ -292,10 +319,19 @@ def test_broken_trees_and_joined_words_are_told(train, tmp_path):
 
 
 def test_states_are_searched_for_and_the_search_goes_on(train, capsys, monkeypatch):
-    arguments = (
-        "trees.mrg", "-o", "s.model", "--method", "spectral-em", "--iterations", "1", "--states", "3", "--search", "beam", "--budget",
-    )  # fmt: skip
-    code, _, err = train(*arguments, "3")
+    arguments = [
+        "trees.mrg",
+        "-o",
+        "s.model",
+        "--method",
+        "spectral-em",
+        "--states",
+        "3",
+        "--set",
+        "max_iter=1",
+    ]
+    arguments += ["--set", "search.method=beam", "--set"]
+    code, _, err = train(*arguments, "search.budget=3")
     assert (code, "3 candidates, F1 from" in err) == (0, True), err
     model = load_model("s.model")
     assert model.options["search"]["candidates"] == 3
@@ -306,7 +342,7 @@ def test_states_are_searched_for_and_the_search_goes_on(train, capsys, monkeypat
     log = Path("s.model.search.jsonl")
     assert len(log.read_text().splitlines()) == 4
     first = log.read_text()
-    assert train(*arguments, "5")[0] == 0
+    assert train(*arguments, "search.budget=5")[0] == 0
     assert log.read_text().startswith(first)
     assert len(log.read_text().splitlines()) == 6
     monkeypatch.setattr(sys, "argv", ["gramian", "inspect", "s.model"])
@@ -320,13 +356,13 @@ def test_states_are_searched_for_and_the_search_goes_on(train, capsys, monkeypat
 def test_the_scheme_is_told_and_rare_words_go_by_their_tags(train):
     lines = [f"( (SENT (NP-SUJ (DET le) (NC chien{n % 9})) (VN (V dort)) (PONCT .)))" for n in range(40)]
     Path("french.mrg").write_text("\n".join(lines))
-    assert "preset ftb" in train("french.mrg", "-o", "f.model", "--states", "2", "--iterations", "1")[2]
+    assert "preset ftb" in train("french.mrg", "-o", "f.model", "--states", "2", "--set", "max_iter=1")[2]
     model = load_model("f.model")
     assert model.preset == "ftb"
     assert "NP" in model.grammar.symbols
     # Classes of words are tags alone, in each of the two grammars.
     assert all(name.isdigit() for grammar in model.grammars for name in grammar.lexicon.classes)
-    options = ("--preset", "whole", "--method", "spectral-cluster", "--lexicon", "suffix")
+    options = ("--preset", "whole", "--method", "spectral-cluster", "--set", "lexicon=suffix")
     assert train("french.mrg", "-o", "w.model", *options)[0] == 0
     model = load_model("w.model")
     assert "NP-SUJ" in model.grammar.symbols
@@ -334,8 +370,8 @@ def test_the_scheme_is_told_and_rare_words_go_by_their_tags(train):
 
 
 def test_several_models(train, capsys, monkeypatch):
-    options = ("--models", "3", "--states", "2", "--iterations", "1", "--dev", "trees.mrg")
-    code, _, err = train("trees.mrg", "-o", "many.model", *options, "--noise", "mixed")
+    options = ("--ensemble-size", "3", "--states", "2", "--set", "max_iter=1", "--dev", "trees.mrg")
+    code, _, err = train("trees.mrg", "-o", "many.model", *options, "--set", "noise.kind=mixed")
     assert code == 0
     assert "model 3 of 3" in err
     assert "all together" in err
@@ -350,13 +386,25 @@ def test_several_models(train, capsys, monkeypatch):
     shown = capsys.readouterr().out
     assert "3 grammars" in shown
     assert "dropout 0.05" in shown
-    assert train("trees.mrg", "-o", "again.model", *options, "--noise", "mixed", "--jobs", "2")[0] == 0
+    assert (
+        train("trees.mrg", "-o", "again.model", *options, "--set", "noise.kind=mixed", "--jobs", "2")[0] == 0
+    )
     assert Path("again.model").read_bytes() == Path("many.model").read_bytes()
     assert not list(Path().glob("*.members"))
 
 
 def test_several_models_go_on_where_they_were(train, monkeypatch):
-    options = ("trees.mrg", "-o", "many.model", "--models", "3", "--states", "2", "--iterations", "1")
+    options = (
+        "trees.mrg",
+        "-o",
+        "many.model",
+        "--ensemble-size",
+        "3",
+        "--states",
+        "2",
+        "--set",
+        "max_iter=1",
+    )
     taught = []
     learn_one = MemberTask.run
 
@@ -381,10 +429,16 @@ def test_several_models_go_on_where_they_were(train, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (("trees.mrg", "--models", "2", "--method", "pcfg"), "same model"),
-        (("trees.mrg", "--models", "2", "--method", "em", "--noise", "dropout"), "spectral-em"),
-        (("trees.mrg", "--models", "2", "--keep-best", "--dev", "trees.mrg"), "one model"),
-        (("trees.mrg", "--direction", "both", "--method", "em"), "--models 2"),
+        (("trees.mrg", "--ensemble-size", "2", "--method", "pcfg"), "same grammar"),
+        (
+            ("trees.mrg", "--ensemble-size", "2", "--method", "em", "--set", "noise.kind=dropout"),
+            "spectral-em",
+        ),
+        (
+            ("trees.mrg", "--ensemble-size", "2", "--set", "keep_best=true", "--dev", "trees.mrg"),
+            "one grammar",
+        ),
+        (("trees.mrg", "--set", "binarisation.direction=both", "--method", "em"), "ensemble_size 2"),
     ],
 )
 def test_what_does_not_go_with_several_models(train, monkeypatch, options, reason):
@@ -395,7 +449,7 @@ def test_what_does_not_go_with_several_models(train, monkeypatch, options, reaso
 
 
 def test_an_expert_beside_the_grammars(train, capsys, monkeypatch):
-    options = ("--models", "1", "--states", "2", "--iterations", "1", "--expert")
+    options = ("--ensemble-size", "1", "--states", "2", "--set", "max_iter=1", "--expert")
     assert train("trees.mrg", "-o", "with.model", *options, "--quiet")[0] == 0
     model = load_model("with.model")
     assert model.expert is not None
@@ -412,7 +466,7 @@ def test_an_expert_beside_the_grammars(train, capsys, monkeypatch):
 
 
 def test_confidences_are_calibrated_on_trees_held_out(train, capsys, monkeypatch):
-    options = ("--models", "1", "--states", "2", "--iterations", "1", "--calibrate")
+    options = ("--ensemble-size", "1", "--states", "2", "--set", "max_iter=1", "--calibrate")
     code, _, err = train("trees.mrg", "-o", "calibrated.model", *options)
     assert code == 0
     assert err.count("on trees held out") == 2  # trained, and parsed
@@ -435,10 +489,10 @@ def test_confidences_are_calibrated_on_trees_held_out(train, capsys, monkeypatch
     with pytest.raises(SystemExit):
         main()
     assert "a grammar, calibrated, " in capsys.readouterr().out
-    for more in (("--method", "pcfg"), ("--keep-best", "--dev", "trees.mrg")):
-        code, _, err = train("trees.mrg", "-o", "no.model", "--models", "1", "--calibrate", *more)
+    for more in (("--method", "pcfg"), ("--set", "keep_best=true", "--dev", "trees.mrg")):
+        code, _, err = train("trees.mrg", "-o", "no.model", "--ensemble-size", "1", "--calibrate", *more)
         assert code == 2
-        assert "--calibrate goes without" in err
+        assert "calibrate excludes keep_best" in err
 
 
 def test_text_without_trees(train, tmp_path):
@@ -449,14 +503,14 @@ def test_text_without_trees(train, tmp_path):
         "trees.mrg",
         "-o",
         "my.grammar",
-        "--models",
+        "--ensemble-size",
         "1",
         "--states",
         "2",
-        "--teacher",
-        "teacher.grammar",
+        "--set",
+        "silver.teacher=teacher.grammar",
     ]
-    command += ["--text", "some.tok", "--text", "more.txt", "--silver-weight", "0.5"]
+    command += ["--text", "some.tok", "--text", "more.txt", "--set", "silver.weight=0.5"]
     code, out, _ = train(*command, "--dry-run")
     estimate = json.loads(out)["estimate"]
     assert code == 0
@@ -472,45 +526,37 @@ def test_text_without_trees(train, tmp_path):
     for file, told in (("-", "stdin"), ("nothing", "cannot be opened")):
         code, _, err = train(*command[:-2], "--text", file, "--force")
         assert (code, told in err) == (2, True)
-    code, _, err = train("trees.mrg", "-o", "my.grammar", "--rounds", "2", "--force")
-    assert (code, "--rounds goes with --text" in err) == (2, True)
+    code, _, err = train("trees.mrg", "-o", "my.grammar", "--set", "silver.rounds=2", "--force")
+    assert (code, "settings of silver trees require text" in err) == (2, True)
 
 
-def test_help_lists_options_under_headings(train):
+def test_help_is_short_and_all_settings_are_listed(train):
     code, out, _ = train("--help")
     assert code == 0
-    places = [out.index(f"\n{heading}:\n") for heading in ("Usual options", *GROUPS.values())]
-    assert places == sorted(places)
-    usual = out[places[0] : places[1]]
-    assert "--method" in usual
-    assert "--svd-rank" not in usual
-    assert "--preset-paper" in out[places[-1] :]
+    assert len(re.findall(r"^  (?:-\w, )?--\w", out, re.MULTILINE)) <= 25
+    code, listed, _ = train("--list-settings")
+    assert code == 0
+    names = re.findall(r"^(\S+)  \(", listed, re.MULTILINE)
+    assert {"n_states", "clustering.rank", "silver.teacher", "span_crf.rate", "neural.size.units"} <= set(
+        names
+    )
+    assert len(names) == len(set(names))
+    lines = listed.split("\n")
+    described = [line.startswith("    ") for head, line in pairwise(lines) if not head.startswith("    ")]
+    assert all(described)
+    assert "merge  (number >= 0, <= 1; default 0.0)" in lines
 
 
-def test_every_parameter_of_a_paper_is_an_option(train):
-    told = ("--svd-rank", "2", "--no-scaling", "--projection", "raw", "--k-means-start", "random")
-    told += (
-        "--k-means-restarts",
-        "2",
-        "--rare-words",
-        "20",
-        "--rule-smoothing",
-        "0.5",
-        "--state-smoothing",
-        "0",
-    )
-    told += (
-        "--sister-share",
-        "0.1",
-        "--word-smoothing",
-        "1.5",
-        "--noise",
-        "additive",
-        "--noise-level",
-        "0.3",
-    )
-    told += ("--models", "2", "--method", "spectral-cluster", "--states", "3", "--features", "thesis")
-    assert train("trees.mrg", "-o", "model", *told)[0] == 0
+def test_every_parameter_of_a_paper_is_a_setting(train):
+    told = {
+        "clustering.rank": 2, "features.scaling": "false", "clustering.projection": "raw", "clustering.start": "random",
+        "clustering.restarts": 2, "features.rare_words": 20, "lexicon.rare": 19, "smoothing.rule": 0.5, "smoothing.state": 0,
+        "smoothing.sister_share": 0.1, "lexicon.shrinkage": 1.5, "noise.kind": "additive", "noise.level": 0.3,
+        "features.templates": "thesis",
+    }  # fmt: skip
+    assignments = [word for name, value in told.items() for word in ("--set", f"{name}={value}")]
+    usual = ("--ensemble-size", "2", "--method", "spectral-cluster", "--states", "3")
+    assert train("trees.mrg", "-o", "model", *assignments, *usual)[0] == 0
     model = load_model("model")
     noted = model.options
     wanted = {"features__scaling": False, "clustering__rank": 2, "clustering__projection": "raw"}
@@ -528,25 +574,66 @@ def test_every_parameter_of_a_paper_is_an_option(train):
     }
     assert {name: noted[name] for name in wanted} == wanted
     assert [member["noise_level"] for member in model.report["members"]] == [0.3, 0.3]
-    told = (
-        "--method",
-        "spectral-moments",
-        "--moment-backoff",
-        "12",
-        "--moment-unsmoothed",
-        "5",
-        "--least-singular",
-        "0.1",
-    )
-    assert train("trees.mrg", "-o", "moments", *told, "--states", "2")[0] == 0
+    told = ("--set", "backoff=12", "--set", "unsmoothed=5", "--set", "least=0.1", "--states", "2")
+    assert train("trees.mrg", "-o", "moments", "--method", "spectral-moments", *told)[0] == 0
     noted = load_model("moments").options
     assert (noted["backoff"], noted["unsmoothed"], noted["least"]) == (12, 5, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--svd-rank", "3"), "there is no option --svd-rank; try: --set clustering.rank=VALUE"),
+        (("--models", "3"), "there is no option --models; try: --ensemble-size"),
+        (("--tagged", "x"), "there is no option --tagged; try: --tagged-corpus"),
+        (("--full",), "there is no option --full; try: --set compress=false"),
+        (("--horizontal", "1"), "try: --set binarisation.horizontal=VALUE"),
+        (("--set", "states=3"), "there is no setting 'states'; did you mean n_states?"),
+        (("--set", "clustering.rnk=3"), "did you mean clustering.rank?"),
+        (("--set", "qqq=3"), "there is no setting 'qqq'; 'gramian train --list-settings' lists all"),
+        (("--set", "clustering.rank"), "--set takes NAME=VALUE, not 'clustering.rank'"),
+        (("--set", "clustering.rank=x"), "clustering.rank must be a whole number or None, got 'x'"),
+        (("--set", "smoothing.rule=-1"), "smoothing.rule must be at least 0, got -1.0"),
+        (("--set", "rerank=maybe"), "rerank must be true or false, got 'maybe'"),
+        (("--states", "8.5"), "n_states must be a whole number or a mapping or None, got '8.5'"),
+        (("--config", "absent.toml"), "absent.toml: cannot be opened"),
+        (("--config", "bad.toml"), "bad.toml: is no TOML"),
+        (("--config", "wrong.toml"), "wrong.toml: clustering.rank must be a whole number or None, got 'x'"),
+        (
+            ("--config", "unknown.toml"),
+            "unknown.toml: there is no setting 'clustering.rnk'; did you mean clustering.rank?",
+        ),
+    ],
+)
+def test_settings_that_are_wrong(train, arguments, message):
+    Path("bad.toml").write_text("n_states = = 3")
+    Path("wrong.toml").write_text('[clustering]\nrank = "x"\n')
+    Path("unknown.toml").write_text("[clustering]\nrnk = 3\n")
+    code, out, err = train("trees.mrg", "-o", "model", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_settings_of_a_file_are_overridden_on_the_command_line(train):
+    Path("all.toml").write_text(
+        "n_states = {NP = 3, VP = 2}\nmax_iter = 1\nensemble_size = 1\n[smoothing]\nrule = 1\nstate = 1\n"
+    )
+    changed = ("--set", "smoothing.rule=3", "--set", "ensemble_size=5", "--ensemble-size", "2")
+    assert train("trees.mrg", "-o", "model", "--config", "all.toml", *changed)[0] == 0
+    model = load_model("model")
+    assert (model.options["n_states"], model.options["max_iter"], model.options["models"]) == (
+        {"NP": 3, "VP": 2},
+        1,
+        2,
+    )
+    assert (model.options["smoothing__rule"], model.options["smoothing__state"]) == (3.0, 1.0)
 
 
 def test_the_setting_of_a_paper_and_what_is_given_beside_it(train):
     assert (
         train(
-            "trees.mrg", "-o", "model", "--preset-paper", "thesis", "--states", "2", "--allocation", "root"
+            "trees.mrg", "-o", "model", "--set", "paper=thesis", "--states", "2", "--set", "allocation=root"
         )[0]
         == 0
     )
@@ -559,13 +646,13 @@ def test_the_setting_of_a_paper_and_what_is_given_beside_it(train):
     parser = Parser(model, decoder="max-marginal-sum")
     pairs = list(zip(tree.words, tree.tags, strict=True))
     assert [parser.parse(pairs).tree, parser.parse(list(tree.words)).tree] == [tree, tree]
-    code, _, err = train("trees.mrg", "-o", "other", "--preset-paper", "thesis", "--method", "pcfg")
+    code, _, err = train("trees.mrg", "-o", "other", "--set", "paper=thesis", "--method", "pcfg")
     assert code == 2
-    assert "goes with method" in err
+    assert "requires method" in err
 
 
 def test_several_models_with_collapsed_tags(train):
-    told = ("--collapse-tags", "--states", "2", "--iterations", "1")
+    told = ("--set", "binarisation.collapse_tags=true", "--states", "2", "--set", "max_iter=1")
     assert train("trees.mrg", "-o", "model", *told)[0] == 0
     model = load_model("model")
     assert len(model.grammars) == 2

@@ -135,7 +135,6 @@ def test_faults_are_one_sentence(run: Run, model: Path, numbered: Path, tmp_path
     broken.write_text("2 2\n1 0\n1 7\n")
     cases = [
         (("train", broken, "-o", output), "broken:3"),
-        (("train", numbered, "-o", output, "--states", "many"), "--states"),
         (("train", numbered, "-o", tmp_path / "no" / "where"), "there is no folder"),
         (("score", broken, numbered), "not a model file of gramian"),
         (("eval", model, numbered, "--solution", broken), "not a number"),
@@ -156,24 +155,43 @@ def test_progress_is_told_unless_quiet(run: Run, numbered: Path, tmp_path: Path)
 
 
 def test_options_of_papers(run: Run, numbered: Path, tmp_path: Path) -> None:
-    published = ("--basis", "symbols", "--no-empty", "--statistic", "substring", "--mass", "0.001")
+    published = (
+        "--set",
+        "basis=symbols",
+        "--set",
+        "empty=false",
+        "--set",
+        "statistic=substring",
+        "--set",
+        "mass=0.001",
+    )
     assert (
         run("train", numbered, "-o", tmp_path / "raw", "--method", "spectral", "--states", "2", *published)[0]
         == 0
     )
-    few = ("--iterations", "3", "--restarts", "1")
+    few = ("--set", "max_iter=3", "--set", "restarts=1")
     assert run("train", numbered, "-o", tmp_path / "few", "--method", "em", "--states", "2", *few)[0] == 0
-    made = ("--complete", "2", "--penalty", "0.001", "--basis-size", "6", "--repair", "cluster")
+    made = (
+        "--set",
+        "complete=2",
+        "--set",
+        "penalty=0.001",
+        "--set",
+        "basis_size=6",
+        "--set",
+        "repair=cluster",
+    )
     assert (
         run("train", numbered, "-o", tmp_path / "made", "--method", "spectral-em", "--states", "2", *made)[0]
         == 0
     )
     assert run("train", numbered, "-o", tmp_path / "square", "--method", "quadratic", "--states", "2")[0] == 0
-    code, _, err = run("train", numbered, "-o", tmp_path / "bad", "--method", "em", "--basis-size", "5")
+    code, _, err = run("train", numbered, "-o", tmp_path / "bad", "--states", "many")
+    assert (code, err) == (2, "gramian: n_states must be auto or a whole number, got 'many'\n")
+    code, _, err = run("train", numbered, "-o", tmp_path / "bad", "--method", "em", "--set", "basis_size=5")
     assert code == 2
-    assert "--basis-size goes with --method spectral or spectral-em or quadratic or convex, not em" in err
-    out = run("train", "--help")[1]
-    assert out.index("Usual options:") < out.index("Basis and statistics") < out.index("Research:")
+    assert "basis_size requires method spectral or spectral-em or quadratic or convex, not em" in err
+    assert "--set NAME=VALUE" in run("train", "--help")[1]
 
 
 def test_both_ways_to_draw_tell_what_they_redirect(

@@ -101,7 +101,7 @@ def test_a_disk_that_is_small(bank, tmp_path):
     for arguments in (
         ("convert", bank, "--to", "tokens"),
         ("parse", tmp_path / "sentences", "-m", MODEL),
-        ("train", bank, "--method", "pcfg", "--attribution", "someone " * 3000),
+        ("train", bank, "--method", "pcfg", "--set", "attribution=" + "someone " * 3000),
     ):
         done = on_a_small_disk(disk, [sys.executable, "-m", "gramian", *arguments, "-o", disk / "out", "-q"])
         told(done, "out: cannot be written (No space left on device)")

@@ -74,10 +74,10 @@ LEARN = ("train", "bank.mrg", "-o", "out", "--states", "4")
 MOMENTS = {
     "importing": ("start@1@0.15", LEARN),
     "reading": ("gramian.training.training_data:TrainingData.read@1@0.0", LEARN),
-    "learning": ("gramian.learn.em:tell_progress@2@0.0", (*LEARN, "--iterations", "2000")),
+    "learning": ("gramian.learn.em:tell_progress@2@0.0", (*LEARN, "--set", "max_iter=2000")),
     "learning in processes": (
         "gramian.training.training_run:tell_progress@1@4",
-        (*LEARN, "--iterations", "20000", "--jobs", "2"),
+        (*LEARN, "--set", "max_iter=20000", "--jobs", "2"),
     ),
     "scoring": ("gramian.training.training_run:TrainingRun._parses@2@0.1", (*LEARN, "--dev", "bank.mrg")),
     "parsing": (
@@ -94,7 +94,7 @@ MOMENTS = {
     ),
     "dep train": (
         "gramian.dependency.head_automata:tell_progress@1@0.0",
-        ("dep", "train", "bank.conllu", "-o", "out", "--iterations", "20000"),
+        ("dep", "train", "bank.conllu", "-o", "out", "--set", "max_iter=20000"),
     ),
     "dep train, arcs": (
         "gramian.loglinear.adagrad:tell_progress@3@0.0",
@@ -128,8 +128,8 @@ def test_what_is_learnt_is_there_while_it_is_scored(data):
             "bank.mrg",
             "--states",
             "4",
-            "--iterations",
-            "2",
+            "--set",
+            "max_iter=2",
             *options,
             "--dev",
             "bank.mrg",
@@ -152,7 +152,7 @@ def test_what_is_learnt_is_there_while_it_is_scored(data):
 
 
 def test_a_member_goes_on_within_its_steps(data):
-    command = ("train", "bank.mrg", "--states", "4", "--iterations", "6", "-o")
+    command = ("train", "bank.mrg", "--states", "4", "--set", "max_iter=6", "-o")
     assert run(*command, "whole", cwd=data).returncode == 0
     # Six steps of the first grammar, each told of, and the start of each; then two of the second.
     stopped = run(*command, "out", place="gramian.learn.em:tell_progress@10@0.0", cwd=data)

@@ -98,19 +98,19 @@ def test_numbers_beyond_all_use(tmp_path):
     for arguments in (
         ("parse", tmp_path / "in", "--k", huge),
         ("parse", tmp_path / "in", "--jobs", huge),
-        ("train", tmp_path / "bank.mrg", "-o", tmp_path / "m", "--rerank", "--folds", "1000000"),
+        ("train", tmp_path / "bank.mrg", "-o", tmp_path / "m", "--rerank", "--set", "folds=1000000"),
         ("train", tmp_path / "bank.mrg", "-o", tmp_path / "m", "--seed", "-1"),
         ("dep", "train", tmp_path / "bank.mrg", "-o", tmp_path / "m", "--seed", "-1"),
         ("wfa", "train", tmp_path / "bank.mrg", "-o", tmp_path / "m", "--seed", "-1"),
         ("wfa", "sample", tmp_path / "m", "--seed", "-1"),
         ("sample", "--seed", "-1"),
         ("split", tmp_path / "bank.mrg", "-o", tmp_path / "parts", "--seed", "-1"),
-        ("train", tmp_path / "bank.mrg", "-o", tmp_path / "m", "--models", huge),
+        ("train", tmp_path / "bank.mrg", "-o", tmp_path / "m", "--ensemble-size", huge),
         ("train", tmp_path / "bank.mrg", "-o", tmp_path / "m", "--states", huge),
     ):
         code, said = run(*arguments)
         assert code == 2, (arguments, said)
-        assert re.search("at most|less than or equal|greater than or equal|range", said), said
+        assert re.search("at most|at least|less than or equal|greater than or equal|range", said), said
     with pytest.raises(OptionError, match="k must be at most 10000, got 99999999999999999999"):
         Parser(tiny_model()).parse(["the", "dog"], k=int(huge))
 

@@ -16,12 +16,13 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 import gramian
-from gramian.base import (
+from gramian.base import Estimator, number_of_jobs
+from gramian.errors import MissingExtraError, OptionError
+from gramian.value_types import (
     Boolean,
     Constraint,
     Each,
     Either,
-    Estimator,
     Function,
     InstanceOf,
     Jobs,
@@ -31,10 +32,8 @@ from gramian.base import (
     Whole,
     check_options,
     check_value,
-    number_of_jobs,
     or_none,
 )
-from gramian.errors import MissingExtraError, OptionError
 
 NOT_LIBRARIES = ("gramian.web", "gramian.cli", "gramian.interop", "gramian.__main__")
 

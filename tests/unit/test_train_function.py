@@ -11,7 +11,7 @@ import pytest
 import gramian
 from gramian.cli import main
 from gramian.errors import OptionError
-from gramian.training import Recipe
+from gramian.training import TrainingSettings
 
 SUBJECTS = ("(NP (PRP it))", "(NP (DT the) (NN cat))", "(NP (DT a) (JJ big) (NN dog))", "(NP (NNS cats))")
 VERBS = ("(VP (VBZ sleeps))", "(VP (VBZ sees) {})", "(VP (VBZ runs) (PP (IN to) {}))")
@@ -34,21 +34,22 @@ def trees(tmp_path, monkeypatch):
     ("arguments", "options"),
     [
         ((), {}),
-        (("--method", "em", "--states", "2", "--iterations", "2", "--dev", "dev.mrg", "--keep-best"),
+        (("--method", "em", "--states", "2", "--set", "max_iter=2", "--dev", "dev.mrg", "--set", "keep_best=true"),
          {"method": "em", "n_states": 2, "max_iter": 2, "dev": "dev.mrg", "keep_best": True}),
         (("--states", "2", "--expert", "--calibrate", "--seed", "3", "--dev", "dev.mrg"),
          {"n_states": 2, "expert": True, "calibrate": True, "random_state": 3, "dev": "dev.mrg"}),
-        (("--method", "spectral-cluster", "--states", "3", "--search", "greedy", "--budget", "2", "--full"),
-         {"method": "spectral-cluster", "n_states": 3, "search": "greedy", "budget": 2, "full": True}),
+        (("--method", "spectral-cluster", "--states", "3", "--set", "search.method=greedy", "--config", "settings.toml"),
+         {"method": "spectral-cluster", "n_states": 3, "settings": {"search.method": "greedy", "search.budget": 2}, "compress": False}),
     ],
 )  # fmt: skip
 def test_the_same_bytes_as_the_command(trees, tmp_path, monkeypatch, arguments, options):
+    (tmp_path / "settings.toml").write_text('compress = false\n[search]\nmethod = "beam"\nbudget = 2\n')
     monkeypatch.setattr(sys, "argv", ["gramian", "train", "trees.mrg", "-o", "a.model", "-q", *arguments])
     with pytest.raises(SystemExit) as stop:
         main()
     assert not stop.value.code
     parser = gramian.train("trees.mrg", **options)
-    parser.save("b.model", half=not options.get("full"))
+    parser.save("b.model", half=options.get("compress", True))
     assert (tmp_path / "b.model").read_bytes() == (tmp_path / "a.model").read_bytes()
     assert sorted(file.name for file in tmp_path.iterdir() if "b.model" in file.name) == ["b.model"]
 
@@ -91,16 +92,22 @@ def test_finished_members_are_kept_beside_a_checkpoint(trees, tmp_path, monkeypa
     ("options", "message"),
     [
         ({"method": "magic"}, "method must be one of best, .*, got 'magic'"),
-        ({"models": 0}, "models must be at least 1, got 0"),
-        ({"folds": 1, "rerank": True}, "folds must be at least 2, got 1"),
-        ({"cycles": 2}, "cycles goes with method split-merge, not best"),
-        ({"budget": 3}, "budget goes with search"),
-        ({"noise": "dropout", "models": 1}, "noise goes with models 2 or more"),
-        ({"keep_best": True}, "keep_best needs dev"),
-        ({"direction": "both", "method": "em"}, "direction both goes with models 2 or more"),
-        ({"calibrate": True, "method": "pcfg"}, "calibrate goes without"),
-        ({"scheduler": "tcp://nowhere:1", "method": "pcfg"}, "scheduler goes with models 2 or more"),
-        ({"method": "em", "start": object(), "expert": True}, "start goes with one model"),
+        ({"ensemble_size": 0}, "ensemble_size must be at least 1 and at most 100, got 0"),
+        ({"folds": 1, "rerank": True}, "folds must be at least 2 and at most 100, got 1"),
+        ({"cycles": 2}, "cycles requires method split-merge, not best"),
+        ({"settings": {"search.budget": 3}}, "settings of the search require search.method"),
+        (
+            {"settings": {"noise.kind": "dropout"}, "ensemble_size": 1},
+            "settings of noise require ensemble_size 2",
+        ),
+        ({"keep_best": True}, "keep_best requires dev"),
+        (
+            {"settings": {"binarisation.direction": "both"}, "method": "em"},
+            "direction both requires ensemble_size 2",
+        ),
+        ({"calibrate": True, "method": "pcfg"}, "calibrate excludes"),
+        ({"scheduler": "tcp://nowhere:1", "method": "pcfg"}, "scheduler requires ensemble_size 2 or more"),
+        ({"method": "em", "start": object(), "expert": True}, "start requires one grammar"),
     ],
 )
 def test_what_does_not_go_together_is_told_before_anything_is_read(options, message):
@@ -108,8 +115,8 @@ def test_what_does_not_go_together_is_told_before_anything_is_read(options, mess
         gramian.train("there is no such file", **options)
 
 
-def test_a_recipe_notes_what_it_was_asked_for():
-    noted = Recipe(models=3, rerank=True, folds=4).options()
+def test_settings_note_what_they_were_asked_for():
+    noted = TrainingSettings.of(ensemble_size=3, rerank=True, folds=4).options()
     assert (noted["models"], noted["rerank"], noted["direction"]) == (3, 4, "right left")
     assert (noted["method"], noted["n_states"]) == ("best", 32)
-    assert Recipe(method="pcfg").options()["n_states"] is None
+    assert TrainingSettings.of(method="pcfg").options()["n_states"] is None

@@ -116,13 +116,13 @@ def write_vectors(build: Build) -> None:
 def learn_teacher(build: Build) -> None:
     """Two grammars of the trees that are not held out; words and tags that these lack come from EWT."""
     from gramian.parsing.model_store import save_model
-    from gramian.training.recipe import Recipe
+    from gramian.training import TrainingSettings
     from gramian.training.training_run import train
 
-    recipe = Recipe(tagged=str(build.ewt), language="none")
+    settings = TrainingSettings.of(tagged_corpus=str(build.ewt), language="none")
     target = build.file("teacher-grammars")
     gum, craft, _ = build.gold(renamed=False)
-    save_model(train([*gum, *craft], recipe, n_jobs=build.n_jobs, checkpoint=target), target)
+    save_model(train([*gum, *craft], settings, n_jobs=build.n_jobs, checkpoint=target), target)
 
 
 def learn_teacher_net(build: Build) -> None:
@@ -154,15 +154,15 @@ def parse_text(build: Build) -> None:
     from functools import partial
 
     from gramian.parsing.model_store import load_model, save_model
+    from gramian.training import TrainingSettings
     from gramian.training.members import Workplace, encoded
-    from gramian.training.recipe import Recipe
     from gramian.training.selftraining import teacher as teachers
     from gramian.training.selftraining.raw_text import RawText
     from gramian.training.training_data import TrainingData
     from gramian.trees.labels import treebank_labels
 
     model = replace(load_model(build.file("teacher-grammars")), neural=_net(build, "teacher-net"))
-    data = TrainingData.read(list(read_trees(build.file("trees"))), Recipe(language="none"))
+    data = TrainingData.read(list(read_trees(build.file("trees"))), TrainingSettings.of(language="none"))
     labels = frozenset().union(*treebank_labels(data.bank.symbols, data.bank.n_phrases))
     teacher = teachers.Teacher(encoded(partial(save_model, model)), labels)
     text = RawText((str(build.file("text")),))
@@ -176,14 +176,14 @@ def parse_text(build: Build) -> None:
 def learn_grammar(build: Build) -> None:
     """One grammar of the trees that are not held out, those of GUM twice, and of silver trees that count less."""
     from gramian.parsing.model_store import save_model
-    from gramian.training.recipe import Recipe
+    from gramian.training import TrainingSettings
     from gramian.training.selftraining.silver_trees import SilverTrees
     from gramian.training.training_data import TrainingData
     from gramian.training.training_run import train
 
     gum, craft, _ = build.gold(renamed=True)
-    recipe = Recipe(models=1, language="none")
-    data = TrainingData.read([*gum * GUM_COPIES, *craft], recipe)
+    settings = TrainingSettings.of(ensemble_size=1, language="none")
+    data = TrainingData.read([*gum * GUM_COPIES, *craft], settings)
     silver = [str(tree) for tree in read_trees(build.file("silver"))]
     shards = [
         SilverTrees.of((SILVER_WEIGHT, tree) for tree in silver[first : first + 500])
@@ -191,7 +191,7 @@ def learn_grammar(build: Build) -> None:
     ]
     data = replace(data, silver=SilverTrees.joined(shards))
     target = build.file("grammar")
-    save_model(train(data, recipe, n_jobs=build.n_jobs, checkpoint=target), target)
+    save_model(train(data, settings, n_jobs=build.n_jobs, checkpoint=target), target)
 
 
 def learn_net(build: Build) -> None:

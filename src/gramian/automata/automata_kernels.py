@@ -58,15 +58,15 @@ def _step(vector, matrix, result):
     n = vector.shape[0]
     for j in range(n):
         result[j] = 0.0
-    whole = n - n % 4
-    for i in range(0, whole, 4):
+    n_unrolled = n - n % 4
+    for i in range(0, n_unrolled, 4):
         a, b, c, d = vector[i], vector[i + 1], vector[i + 2], vector[i + 3]
         if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
             for j in range(n):
                 result[j] += (
                     a * matrix[i, j] + b * matrix[i + 1, j] + c * matrix[i + 2, j] + d * matrix[i + 3, j]
                 )
-    for i in range(whole, n):
+    for i in range(n_unrolled, n):
         for j in range(n):
             result[j] += vector[i] * matrix[i, j]
 
@@ -135,16 +135,16 @@ def state_vectors(initial, total, restarts, transitions, symbols, offsets, vecto
 @kernel
 def follow(successor, symbols, offsets, states):
     """Fill the state of a deterministic automaton before each symbol and at the end of each string."""
-    at = 0
+    cut = 0
     for row in range(offsets.shape[0] - 1):
         state = 0
-        states[at] = 0
-        at += 1
+        states[cut] = 0
+        cut += 1
         for position in range(offsets[row], offsets[row + 1]):
             symbol = symbols[position]
             state = successor[state, symbol] if state >= 0 and symbol >= 0 else -1
-            states[at] = state
-            at += 1
+            states[cut] = state
+            cut += 1
 
 
 @kernel
@@ -173,27 +173,27 @@ def match_cuts(table, accepted, symbols, offsets, backward, whole, pointers, ind
     matches up to each cut, and `indices`, unless it is empty, the matches.
     """
     fill = indices.shape[0] > 0
-    found = 0
+    n_matches = 0
     cut = 0
     for row in range(offsets.shape[0] - 1):
         start, end = offsets[row], offsets[row + 1]
-        for place in range(start, end + 1):
+        for cut_position in range(start, end + 1):
             node = 0
-            at = place
+            position = cut_position
             while node >= 0:
-                edge = at == start if backward else at == end
+                edge = position == start if backward else position == end
                 if accepted[node] >= 0 and (edge or not whole):
                     if fill:
-                        indices[found] = accepted[node]
-                    found += 1
+                        indices[n_matches] = accepted[node]
+                    n_matches += 1
                 if edge:
                     break
-                symbol = symbols[at - 1] if backward else symbols[at]
-                at += -1 if backward else 1
+                symbol = symbols[position - 1] if backward else symbols[position]
+                position += -1 if backward else 1
                 node = table[node, symbol] if symbol >= 0 else -1
             cut += 1
-            pointers[cut] = found
-    return found
+            pointers[cut] = n_matches
+    return n_matches
 
 
 @kernel
@@ -285,19 +285,19 @@ def expectations(weights, tree, work, counts):
         start, end = bounds[group], bounds[group + 1]
         for node in range(start, end):
             inverse = 1.0 / scale[node] if scale[node] > 0.0 else 0.0
-            above = parent[node]
+            parent_node = parent[node]
             for i in range(n):
                 backward[node, i] *= inverse
-                block[node - start, i] = forward[above, i]
+                block[node - start, i] = forward[parent_node, i]
         np.dot(block[: end - start].T, backward[start:end], product)
         for i in range(n):
             for j in range(n):
                 counts.transitions[symbol[group], i, j] += product[i, j]
         np.dot(backward[start:end], transposed[symbol[group]], block[: end - start])
         for node in range(start, end):
-            above = parent[node]
+            parent_node = parent[node]
             for i in range(n):
-                backward[above, i] += block[node - start, i]
+                backward[parent_node, i] += block[node - start, i]
     for i in range(n):
         counts.initial[i] += initial[i] * backward[0, i]
     return log_likelihood
@@ -309,21 +309,23 @@ def sample_paths(weights, tree, work, uniforms, counts):
     forward, parent = work.forward, tree.parent
     _forward(weights, tree, work)
     sums = np.empty(weights.initial.shape[0] // 8 + 1)
-    used = 0
+    n_draws = 0
     for end in range(parent.shape[0]):
         for _ in range(int(tree.weight[end])):
             node = end
-            state = _draw(forward[node], weights.final, uniforms[used], sums)
-            used += 1
+            state = _draw(forward[node], weights.final, uniforms[n_draws], sums)
+            n_draws += 1
             counts.final[state] += 1.0
             while node > 0:
-                above = parent[node]
-                taken = tree.symbol[node]
-                before = _draw(forward[above], weights.transposed[taken, state], uniforms[used], sums)
-                used += 1
-                counts.transitions[taken, before, state] += 1.0
-                state = before
-                node = above
+                parent_node = parent[node]
+                symbol = tree.symbol[node]
+                previous = _draw(
+                    forward[parent_node], weights.transposed[symbol, state], uniforms[n_draws], sums
+                )
+                n_draws += 1
+                counts.transitions[symbol, previous, state] += 1.0
+                state = previous
+                node = parent_node
             counts.initial[state] += 1.0
 
 
@@ -331,32 +333,32 @@ def sample_paths(weights, tree, work, uniforms, counts):
 def _draw(left, right, uniform, sums):
     """Draw an index in proportion to left * right: first the block of eight, then the place in it."""
     n = left.shape[0]
-    whole = n // 8
+    n_blocks = n // 8
     total = 0.0
-    for block in range(whole):
+    for block in range(n_blocks):
         i = 8 * block
-        part = (left[i] * right[i] + left[i + 1] * right[i + 1]) + (
+        weight = (left[i] * right[i] + left[i + 1] * right[i + 1]) + (
             left[i + 2] * right[i + 2] + left[i + 3] * right[i + 3]
         )
-        part += (left[i + 4] * right[i + 4] + left[i + 5] * right[i + 5]) + (
+        weight += (left[i + 4] * right[i + 4] + left[i + 5] * right[i + 5]) + (
             left[i + 6] * right[i + 6] + left[i + 7] * right[i + 7]
         )
-        total += part
+        total += weight
         sums[block] = total
     rest = 0.0
-    for i in range(8 * whole, n):
+    for i in range(8 * n_blocks, n):
         rest += left[i] * right[i]
     threshold = uniform * (total + rest)
     block = 0
-    while block < whole and sums[block] <= threshold:
+    while block < n_blocks and sums[block] <= threshold:
         block += 1
-    reached = sums[block - 1] if block > 0 else 0.0
-    likely = 8 * block
+    cumulative = sums[block - 1] if block > 0 else 0.0
+    index = 8 * block
     for i in range(8 * block, min(8 * block + 8, n)):
-        part = left[i] * right[i]
-        if part > 0.0:
-            likely = i  # rounding may leave the threshold unreached: then the last possible place
-            reached += part
-            if reached > threshold:
+        weight = left[i] * right[i]
+        if weight > 0.0:
+            index = i  # rounding may leave the threshold unreached: then the last possible place
+            cumulative += weight
+            if cumulative > threshold:
                 break
-    return min(likely, n - 1)
+    return min(index, n - 1)

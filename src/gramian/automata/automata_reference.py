@@ -37,8 +37,8 @@ def expected_counts(model: WFA, strings: Sequence[Sequence[Symbol]]) -> tuple[fl
         log_likelihood += float(np.log(probability))
         counts.initial[...] += model.initial * backward[0] / probability
         counts.final[...] += forward[-1] * model.final / probability
-        for place, symbol in enumerate(word):
-            paths = np.outer(forward[place], backward[place + 1]) * model.transitions[symbol]
+        for position, symbol in enumerate(word):
+            paths = np.outer(forward[position], backward[position + 1]) * model.transitions[symbol]
             counts.transitions[symbol] += paths / probability
     return log_likelihood, counts
 

@@ -36,12 +36,12 @@ _HEAD = (
 )
 
 
-def svg(width: float, height: float, drawn: Iterable[str]) -> str:
+def svg(width: float, height: float, elements: Iterable[str]) -> str:
     """Return a picture of what was drawn, with the styles and the arrow head that all pictures share.
 
     It is so wide and high as asked, and more where a text would be cut at the edge.
     """
-    content = "".join(drawn)
+    content = "".join(elements)
     left, top, right, bottom = 0.0, 0.0, width, height
     for x, y, text in _TEXT.findall(content):
         half = _LETTER * len(unescape(text)) / 2 + _EDGE
@@ -55,10 +55,10 @@ def svg(width: float, height: float, drawn: Iterable[str]) -> str:
     )
 
 
-def svg_text(kind: str, place: complex, text: str, style: str = "") -> str:
+def svg_text(kind: str, point: complex, text: str, style: str = "") -> str:
     """Return a text in the middle above a point."""
-    look = f' style="{style}"' if style else ""
-    return f'<text class="{kind}" x="{place.real:.1f}" y="{place.imag:.1f}"{look}>{escape(text)}</text>'
+    style_attribute = f' style="{style}"' if style else ""
+    return f'<text class="{kind}" x="{point.real:.1f}" y="{point.imag:.1f}"{style_attribute}>{escape(text)}</text>'
 
 
 def to_svg(model: WFA | PDFA, threshold: float = 0.03, *, labels: int = 3) -> str:
@@ -72,17 +72,19 @@ def to_svg(model: WFA | PDFA, threshold: float = 0.03, *, labels: int = 3) -> st
     wfa = model.to_wfa()
     ring = max(110.0, n * 3.4 * _RADIUS / math.pi) if n > 1 else 0.0
     middle = complex(ring + 110.0, ring + 110.0)
-    places = [middle - cmath.rect(ring, 2 * math.pi * state / n) for state in range(n)]
-    drawn = [_arc(edge, places, middle, labels) for edge in edges(wfa, threshold)]
-    for place, weight in zip(places, wfa.initial.tolist(), strict=True):
+    centres = [middle - cmath.rect(ring, 2 * math.pi * state / n) for state in range(n)]
+    elements = [_arc(edge, centres, middle, labels) for edge in edges(wfa, threshold)]
+    for centre, weight in zip(centres, wfa.initial.tolist(), strict=True):
         if abs(weight) > threshold:
-            out = _unit(place - middle) or -1 + 0j
-            begin = place + _RADIUS * out * (1.6 + 2.0j)  # beside the loop, which leaves straight outwards
-            finish = place + (_RADIUS + 1.0) * _unit(begin - place)
+            outwards = _unit(centre - middle) or -1 + 0j
+            begin = centre + _RADIUS * outwards * (
+                1.6 + 2.0j
+            )  # beside the loop, which leaves straight outwards
+            finish = centre + (_RADIUS + 1.0) * _unit(begin - centre)
             text = "start" if weight > 0.995 else f"{weight:.2g}"
-            drawn.append(_edge(f"M{_at(begin)} L{_at(finish)}", weight) + svg_text("label", begin, text))
-    drawn += [_state(place, state, wfa.final[state]) for state, place in enumerate(places)]
-    return svg(2 * middle.real, 2 * middle.real, drawn)
+            elements.append(_edge(f"M{_at(begin)} L{_at(finish)}", weight) + svg_text("label", begin, text))
+    elements += [_state(centre, state, wfa.final[state]) for state, centre in enumerate(centres)]
+    return svg(2 * middle.real, 2 * middle.real, elements)
 
 
 def layered_svg(machine: PDFA, threshold: float = 0.03, *, labels: int = 3) -> str:
@@ -91,23 +93,28 @@ def layered_svg(machine: PDFA, threshold: float = 0.03, *, labels: int = 3) -> s
     arrows = edges(wfa, threshold)
     layers = _layers(int(wfa.initial.argmax()), arrows)
     height = _ROW * max(len(layer) - 1 for layer in layers)
-    places: dict[int, complex] = {}
+    centres: dict[int, complex] = {}
     left = _MARGIN
     for layer in layers:
         for row, state in enumerate(layer):  # every other state steps aside, for the arrows within a layer
             y = _TOP + height / 2 + _ROW * (row - (len(layer) - 1) / 2)
-            places[state] = complex(left + row % 2 * _COLUMN, y)
+            centres[state] = complex(left + row % 2 * _COLUMN, y)
         left += _COLUMN * min(2, len(layer))
-    first = places[layers[0][0]]
-    begin = first - 2.2 * _RADIUS
-    drawn = [_edge(f"M{_at(begin)} L{_at(first - _RADIUS - 1.0)}"), svg_text("label", begin + 4j, "start")]
-    seen: dict[int, int] = {}
+    start_centre = centres[layers[0][0]]
+    begin = start_centre - 2.2 * _RADIUS
+    elements = [
+        _edge(f"M{_at(begin)} L{_at(start_centre - _RADIUS - 1.0)}"),
+        svg_text("label", begin + 4j, "start"),
+    ]
+    arrows_from: dict[int, int] = {}
     for arrow in arrows:
-        if arrow.source in places:
-            turn = seen[arrow.source] = seen.get(arrow.source, -1) + 1
-            drawn.append(_arrow(arrow, places, labels, turn))
-    drawn += [_state(place, number, wfa.final[state]) for number, (state, place) in enumerate(places.items())]
-    return svg(left - _COLUMN + 1.5 * _MARGIN, _TOP + height + _MARGIN, drawn)
+        if arrow.source in centres:
+            turn = arrows_from[arrow.source] = arrows_from.get(arrow.source, -1) + 1
+            elements.append(_arrow(arrow, centres, labels, turn))
+    elements += [
+        _state(centre, number, wfa.final[state]) for number, (state, centre) in enumerate(centres.items())
+    ]
+    return svg(left - _COLUMN + 1.5 * _MARGIN, _TOP + height + _MARGIN, elements)
 
 
 def _arc(edge: Edge, places: Sequence[complex], middle: complex, labels: int) -> str:
@@ -122,11 +129,11 @@ def _arc(edge: Edge, places: Sequence[complex], middle: complex, labels: int) ->
         begin, finish = start + out * (0.8 + 0.6j), start + out * (0.8 - 0.6j)
         path = f"M{_at(begin)} C{_at(start + out * (2.6 + 1.1j))} {_at(start + out * (2.6 - 1.1j))} {_at(finish)}"
         # A long label of a loop at the side stands beside it, not over its state.
-        place = start + 2.5 * out + _LETTER / 2 * max(0, len(text) - 4) * _unit(out).real
+        label_point = start + 2.5 * out + _LETTER / 2 * max(0, len(text) - 4) * _unit(out).real
     else:
         # Nearer to where the arc begins: in the middle of the picture labels would lie over each other.
-        path, place = _curve(start, end, 0.18j * (end - start), 0.3)
-    return _edge(path, weight) + svg_text("label", place, text)
+        path, label_point = _curve(start, end, 0.18j * (end - start), 0.3)
+    return _edge(path, weight) + svg_text("label", label_point, text)
 
 
 def _arrow(arrow: Edge, places: dict[int, complex], labels: int, turn: int) -> str:
@@ -139,43 +146,47 @@ def _arrow(arrow: Edge, places: dict[int, complex], labels: int, turn: int) -> s
         top = start - 0.8j * _RADIUS
         begin, finish = top - 0.6 * _RADIUS, top + 0.6 * _RADIUS
         path = f"M{_at(begin)} C{_at(top - 30 - 44j)} {_at(top + 30 - 44j)} {_at(finish)}"
-        place = top - 40j - 12j * (len(lines) - 1)
+        label_point = top - 40j - 12j * (len(lines) - 1)
     else:
         backwards = end.real <= start.real
         bend = -1j * _unit(end - start) * (60.0 if backwards else 14.0)
-        path, place = _curve(start, end, bend, 0.5 if backwards else 0.38 + 0.14 * (turn % 2))
-        place += 4j - 6j * (len(lines) - 1)
-    return _edge(path) + "".join(svg_text("label", place + 12j * row, line) for row, line in enumerate(lines))
+        path, label_point = _curve(start, end, bend, 0.5 if backwards else 0.38 + 0.14 * (turn % 2))
+        label_point += 4j - 6j * (len(lines) - 1)
+    return _edge(path) + "".join(
+        svg_text("label", label_point + 12j * row, line) for row, line in enumerate(lines)
+    )
 
 
 def _layers(start: int, arrows: Sequence[Edge]) -> list[list[int]]:
     """Return the states by their distance from `start`, each layer in the order of what leads to it."""
     heaviest = sorted(arrows, key=lambda arrow: -arrow.labels[0][1])
-    layers, found = [[start]], {start}
+    layers, visited = [[start]], {start}
     while layers[-1]:
         reached = [arrow.target for state in layers[-1] for arrow in heaviest if arrow.source == state]
-        layers.append([state for state in dict.fromkeys(reached) if state not in found])
-        found.update(layers[-1])
+        layers.append([state for state in dict.fromkeys(reached) if state not in visited])
+        visited.update(layers[-1])
     return layers[:-1]
 
 
-def _curve(start: complex, end: complex, bend: complex, share: float) -> tuple[str, complex]:
+def _curve(start: complex, end: complex, bend: complex, fraction: float) -> tuple[str, complex]:
     """Return a quadratic Bézier curve from state to state, and the point after a share of its way."""
     control = (start + end) / 2 + bend
     begin = start + _RADIUS * _unit(control - start)
     finish = end + (_RADIUS + 1.0) * _unit(control - end)
-    rest = 1.0 - share
-    place = rest * rest * begin + 2.0 * rest * share * control + share * share * finish
-    return f"M{_at(begin)} Q{_at(control)} {_at(finish)}", place
+    remainder = 1.0 - fraction
+    point = (
+        remainder * remainder * begin + 2.0 * remainder * fraction * control + fraction * fraction * finish
+    )
+    return f"M{_at(begin)} Q{_at(control)} {_at(finish)}", point
 
 
 def _edge(path: str, weight: float = 0.45) -> str:
     return f'<path class="edge" stroke-width="{0.6 + 1.6 * min(abs(weight), 1.0):.1f}" d="{path}"/>'
 
 
-def _state(place: complex, name: int, stop: float) -> str:
-    circle = f'<circle class="state" cx="{place.real:.1f}" cy="{place.imag:.1f}" r="{_RADIUS}"/>'
-    return circle + svg_text("name", place, str(name)) + svg_text("stop", place + 13j, f"{stop:.2f}")
+def _state(centre: complex, name: int, stop: float) -> str:
+    circle = f'<circle class="state" cx="{centre.real:.1f}" cy="{centre.imag:.1f}" r="{_RADIUS}"/>'
+    return circle + svg_text("name", centre, str(name)) + svg_text("stop", centre + 13j, f"{stop:.2f}")
 
 
 def _unit(vector: complex) -> complex:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.strings import Array, Sequences, Symbol
-from gramian.base import Constraint, OneOf, Whole
+from gramian.value_types import Constraint, OneOf, Whole
 
 Ints = npt.NDArray[np.int64]
 
@@ -62,11 +62,11 @@ class NGram(SequenceLearner):
     def _learn(self, sample: Sequences) -> PDFA:
         k = len(sample.alphabet)
         levels = _levels(sample, self.order)
-        backgrounds = np.full((1, k + 1), 1.0 / (k + 1))
+        probabilities = np.full((1, k + 1), 1.0 / (k + 1))
         tables = []
         for level in levels:
-            backgrounds = _predictions(level, backgrounds, smooth=self.smoothing == "kneser-ney")
-            tables.append(backgrounds)
+            probabilities = _predictions(level, probabilities, smooth=self.smoothing == "kneser-ney")
+            tables.append(probabilities)
         # Strings begin in the context that is START alone.
         start = 0 if len(levels) == 1 else 1 + int(np.flatnonzero(levels[1].oldest == k)[0])
         return PDFA(_successors(levels, k), np.vstack(tables), sample.alphabet).started_at(start)
@@ -92,23 +92,23 @@ def _levels(sample: Sequences, order: int) -> list[_Level]:
     text = np.insert(
         distinct.symbols.astype(np.int64), np.append(distinct.offsets[:-1], distinct.offsets[1:]), k
     )
-    place = np.arange(len(text)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    event = np.flatnonzero(place > 0)
+    position = np.arange(len(text)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    event = np.flatnonzero(position > 0)
     weight = np.repeat(weights, lengths)[event]
     context = np.zeros(len(event), np.int64)
     levels: list[_Level] = []
     shorter = oldest = np.zeros(1, np.int64)
     for length in range(order):
         if length > 0:
-            reach = place[event] >= length
-            if not reach.any():
+            has_context = position[event] >= length
+            if not has_context.any():
                 break  # no string is long enough
-            event, weight = event[reach], weight[reach]
-            pair = context[reach] * (k + 1) + text[event - length]
+            event, weight = event[has_context], weight[has_context]
+            pair = context[has_context] * (k + 1) + text[event - length]
             pairs, context = np.unique(pair, return_inverse=True)
             shorter, oldest = np.divmod(pairs, k + 1)
-        codes, where = np.unique(context * (k + 1) + text[event], return_inverse=True)
-        count = np.bincount(where, weight, len(codes)).astype(np.float64)
+        codes, follower_index = np.unique(context * (k + 1) + text[event], return_inverse=True)
+        count = np.bincount(follower_index, weight, len(codes)).astype(np.float64)
         follower, symbol = np.divmod(codes, k + 1)
         levels.append(_Level(shorter, oldest, follower, symbol, count, count))
         if length > 0:
@@ -119,11 +119,11 @@ def _levels(sample: Sequences, order: int) -> list[_Level]:
 def _with_continuation(level: _Level, longer: _Level, k: int) -> _Level:
     """Count, for smoothing, in how many longer contexts a follower occurs."""
     codes = level.context * (k + 1) + level.symbol
-    above = longer.shorter[longer.context] * (k + 1) + longer.symbol
-    variety = np.bincount(np.searchsorted(codes, above), minlength=len(codes)).astype(np.float64)
+    longer_codes = longer.shorter[longer.context] * (k + 1) + longer.symbol
+    n_contexts = np.bincount(np.searchsorted(codes, longer_codes), minlength=len(codes)).astype(np.float64)
     # A context that begins with START is never extended, and keeps its count.
-    whole = level.oldest[level.context] == k if len(level.oldest) > 1 else np.zeros(len(codes), bool)
-    continuation = np.where(whole | (variety == 0), level.count, variety)
+    starts_string = level.oldest[level.context] == k if len(level.oldest) > 1 else np.zeros(len(codes), bool)
+    continuation = np.where(starts_string | (n_contexts == 0), level.count, n_contexts)
     return replace(level, continuation=continuation)
 
 
@@ -152,9 +152,11 @@ def _successors(levels: list[_Level], k: int) -> npt.NDArray[np.int32]:
             # The symbol and all of the context, if that is known: a child of what the shorter context leads to.
             longer = levels[length + 1]
             codes = longer.shorter * (k + 1) + longer.oldest
-            wanted = (table - firsts[length]) * (k + 1) + (level.oldest[:, None] if length else np.arange(k))
-            at = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
-            known = (table >= firsts[length]) & (codes[at] == wanted)
-            table = np.where(known, firsts[length + 1] + at, table)
+            wanted_codes = (table - firsts[length]) * (k + 1) + (
+                level.oldest[:, None] if length else np.arange(k)
+            )
+            child = np.minimum(np.searchsorted(codes, wanted_codes), len(codes) - 1)
+            is_known = (table >= firsts[length]) & (codes[child] == wanted_codes)
+            table = np.where(is_known, firsts[length + 1] + child, table)
         tables.append(table)
     return np.vstack(tables).astype(np.int32)

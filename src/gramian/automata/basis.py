@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.wfa import Statistic
-from gramian.base import Boolean, Constraint, Either, OneOf, Whole
 from gramian.errors import OptionError
+from gramian.value_types import Boolean, Constraint, Either, OneOf, Whole
 
 
 @dataclass(frozen=True, eq=False)

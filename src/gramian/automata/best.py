@@ -93,13 +93,15 @@ class BestModel(SequenceLearner):
 
     def _learn(self, sample: Sequences) -> Mixture | WFA | PDFA:
         forest = PrefixForest.from_sample(sample)
-        kept, judges = sample.split(self.held_out, seed=self.random_state, at_most=_MOST_JUDGES)
-        order, order_logs = best_order(kept, judges)
+        training, held_out = sample.split(self.held_out, seed=self.random_state, at_most=_MOST_JUDGES)
+        order, order_logs = best_order(training, held_out)
         with ThreadPoolExecutor(number_of_jobs(self.n_jobs)) as pool:
-            early = kept.take(slice(_MOST_EARLY))
-            most = max(_LADDER[0], int((_MOST_WEIGHTS / max(len(sample.alphabet), 1)) ** 0.5))
-            ladder = tuple(n for n in _LADDER if n <= most) if self.n_states == "auto" else (self.n_states,)
-            runners, dropped = compete(early, judges, ladder, pool, self.random_state)
+            chain_sample = training.take(slice(_MOST_EARLY))
+            most_states = max(_LADDER[0], int((_MOST_WEIGHTS / max(len(sample.alphabet), 1)) ** 0.5))
+            state_counts = (
+                tuple(n for n in _LADDER if n <= most_states) if self.n_states == "auto" else (self.n_states,)
+            )
+            runners, dropped = compete(chain_sample, held_out, state_counts, pool, self.random_state)
             weights = mixture_weights(np.stack([*(runner.held_out for runner in runners), order_logs]))
             weights = np.where(weights < _LEAST_SHARE, 0.0, weights)
             weights /= weights.sum()
@@ -124,17 +126,22 @@ class BestModel(SequenceLearner):
             parts.append(NGram(order).fit(sample).model_)
             shares.append(float(weights[-1]))
         ngram = Candidate(f"{order}-gram", 0, float(order_logs.mean()), float(weights[-1]))
-        shown = zip([*runners, *dropped], [*weights[:-1].tolist(), *[0.0] * len(dropped)], strict=True)
-        chains = [Candidate(one.name, one.n_states, one.mean, weight) for one, weight in shown]
-        self.contestants_ = tuple(sorted([*chains, ngram], key=lambda one: -one.held_out))
+        chains_with_weights = zip(
+            [*runners, *dropped], [*weights[:-1].tolist(), *[0.0] * len(dropped)], strict=True
+        )
+        chains = [
+            Candidate(candidate.name, candidate.n_states, candidate.mean, weight)
+            for candidate, weight in chains_with_weights
+        ]
+        self.contestants_ = tuple(sorted([*chains, ngram], key=lambda candidate: -candidate.held_out))
         return parts[0] if len(parts) == 1 else Mixture(tuple(parts), np.array(shares))
 
 
-def best_order(kept: Sequences, judges: Sequences) -> tuple[int, Array]:
+def best_order(training: Sequences, held_out: Sequences) -> tuple[int, Array]:
     """Return the order of the n-gram model that gives `judges` the highest likelihood, and their log-scores."""
-    logs = [NGram(order).fit(kept).model_.log_score(judges) for order in _ORDERS]
-    best = int(np.argmax([values.mean() for values in logs]))
-    return _ORDERS[best], logs[best]
+    log_scores = [NGram(order).fit(training).model_.log_score(held_out) for order in _ORDERS]
+    best = int(np.argmax([values.mean() for values in log_scores]))
+    return _ORDERS[best], log_scores[best]
 
 
 def _last_round(forest: PrefixForest, n_states: int) -> Round:

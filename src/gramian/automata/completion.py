@@ -16,7 +16,7 @@ from scipy import sparse
 
 from gramian.automata.hankel import HankelBlocks
 from gramian.automata.strings import Array, Sequences
-from gramian.base import Number, Whole, option, options
+from gramian.value_types import Number, Whole, option, options
 
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 
@@ -40,7 +40,9 @@ class Completion:
     max_iter: int = option(Whole(1), default=100)
 
 
-def completed_blocks(blocks: HankelBlocks, n_strings: int, how: Completion = Completion()) -> HankelBlocks:
+def completed_blocks(
+    blocks: HankelBlocks, n_strings: int, completion: Completion = Completion()
+) -> HankelBlocks:
     """Return the blocks with unknown cells filled in, given how many strings they were counted in.
 
     Examples
@@ -53,37 +55,37 @@ def completed_blocks(blocks: HankelBlocks, n_strings: int, how: Completion = Com
     >>> holes.matrix.toarray()[2].round(2)
     array([0.12, 0.06, 0.03])
     """
-    whole = np.vstack([blocks.matrix.toarray(), blocks.stacked.toarray()])
-    place = _string_numbers(blocks)
-    cells = np.bincount(place.ravel())
+    hankel_matrix = np.vstack([blocks.matrix.toarray(), blocks.stacked.toarray()])
+    cell_index = _string_numbers(blocks)
+    cell_counts = np.bincount(cell_index.ravel())
 
     def spread(values: Array) -> Array:
-        return values[place]
+        return values[cell_index]
 
     def mean(matrix: Array) -> Array:
-        return np.bincount(place.ravel(), matrix.ravel()) / cells
+        return np.bincount(cell_index.ravel(), matrix.ravel()) / cell_counts
 
-    value = mean(whole)
-    known = value * n_strings >= how.least - 1e-9
-    price = how.penalty * float(np.linalg.norm(whole, 2))
+    value = mean(hankel_matrix)
+    is_known = value * n_strings >= completion.least - 1e-9
+    threshold = completion.penalty * float(np.linalg.norm(hankel_matrix, 2))
     # A step of the size of the singular values that are to be told from nothing.
     step = 1.0
-    found, lowered = np.where(known, value, 0.0), spread(np.where(known, value, 0.0))
-    dual = np.zeros_like(whole)
-    for _ in range(how.max_iter):
-        drawn = mean(lowered - dual)
-        found = np.where(known, (value + step * drawn) / (1.0 + step), drawn)
-        hankel = spread(found)
-        lowered = shrunk(hankel + dual, price / step)
-        dual += hankel - lowered
-    filled = spread(found)
+    estimate, low_rank = np.where(is_known, value, 0.0), spread(np.where(is_known, value, 0.0))
+    dual = np.zeros_like(hankel_matrix)
+    for _ in range(completion.max_iter):
+        projected = mean(low_rank - dual)
+        estimate = np.where(is_known, (value + step * projected) / (1.0 + step), projected)
+        hankel = spread(estimate)
+        low_rank = shrunk(hankel + dual, threshold / step)
+        dual += hankel - low_rank
+    filled = spread(estimate)
     p = blocks.matrix.shape[0]
     return replace(
         blocks,
         matrix=sparse.csr_array(filled[:p]),
         stacked=sparse.csr_array(filled[p:]),
-        prefix_values=_of_strings(blocks.basis.prefixes, blocks, place, found, blocks.prefix_values),
-        suffix_values=_of_strings(blocks.basis.suffixes, blocks, place, found, blocks.suffix_values),
+        prefix_values=_of_strings(blocks.basis.prefixes, blocks, cell_index, estimate, blocks.prefix_values),
+        suffix_values=_of_strings(blocks.basis.suffixes, blocks, cell_index, estimate, blocks.suffix_values),
     )
 
 
@@ -122,11 +124,11 @@ def _cell_codes(blocks: HankelBlocks) -> npt.NDArray[np.uint64]:
 
 
 def _of_strings(
-    strings: Sequences, blocks: HankelBlocks, place: npt.NDArray[Any], found: Array, own: Array
+    strings: Sequences, blocks: HankelBlocks, cell_index: npt.NDArray[Any], values: Array, fallback: Array
 ) -> Array:
     """Return the completed values of some strings, their own where no cell has them."""
     with np.errstate(over="ignore"):
-        wanted, _ = _codes(strings)
+        wanted_codes, _ = _codes(strings)
     codes, first = np.unique(_cell_codes(blocks), return_index=True)
-    at = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
-    return np.where(codes[at] == wanted, found[place.ravel()[first[at]]], own)
+    index = np.minimum(np.searchsorted(codes, wanted_codes), len(codes) - 1)
+    return np.where(codes[index] == wanted_codes, values[cell_index.ravel()[first[index]]], fallback)

@@ -72,18 +72,18 @@ class Runner:
 
 
 def compete(
-    sample: Sequences, judges: Sequences, ladder: tuple[int, ...], pool: Executor, seed: int
+    sample: Sequences, held_out: Sequences, state_counts: tuple[int, ...], pool: Executor, seed: int
 ) -> tuple[list[Runner], list[Runner]]:
     """Let chains learn `sample`; return those of the last round, best first, and those that dropped out."""
     forest = PrefixForest.from_sample(sample)
     blocks = hankel_blocks(sample, Basis.frequent(sample, 500, max_length=6))
     factors = {
-        start: spectral_factors(blocks, max(ladder), scaled=start == "scaled")
+        start: spectral_factors(blocks, max(state_counts), scaled=start == "scaled")
         for start in ("cluster", "scaled")
     }
     entries: list[tuple[Structure, int, Start]] = [
-        *(("joint", n, start) for n in ladder for start in ("cluster", "scaled", "random")),
-        *(("factored", n, start) for n in ladder[-2:] for start in ("cluster", "random")),
+        *(("joint", n, start) for n in state_counts for start in ("cluster", "scaled", "random")),
+        *(("factored", n, start) for n in state_counts[-2:] for start in ("cluster", "random")),
     ]
 
     def begin(entry: tuple[Structure, int, Start]) -> Runner:
@@ -93,39 +93,53 @@ def compete(
 
     runners = list(pool.map(begin, entries))
     dropped: list[Runner] = []
-    for number, stage in enumerate(ROUNDS):
+    for number, round_options in enumerate(ROUNDS):
         name = f"chains of round {number + 1} of {len(ROUNDS)}"
         tell_progress(_log, name, 0, len(runners))
 
-        def go(pair: tuple[int, Runner], number: int = number, stage: Round = stage) -> Runner:
+        def run_round(
+            pair: tuple[int, Runner], number: int = number, round_options: Round = round_options
+        ) -> Runner:
             lane, runner = pair
-            after = run(runner, forest, stage, seed=(seed, number, lane))
-            logs = np.logaddexp.reduce([model.log_score(judges) for model in after.samples], axis=0)
-            after = replace(after, held_out=logs - np.log(len(after.samples)))
-            _log.debug(
-                "round %d: %s, %d states, held-out %.4f", number, after.name, after.n_states, after.mean
+            finished_runner = run(runner, forest, round_options, seed=(seed, number, lane))
+            logs = np.logaddexp.reduce(
+                [model.log_score(held_out) for model in finished_runner.samples], axis=0
             )
-            return after
+            finished_runner = replace(finished_runner, held_out=logs - np.log(len(finished_runner.samples)))
+            _log.debug(
+                "round %d: %s, %d states, held-out %.4f",
+                number,
+                finished_runner.name,
+                finished_runner.n_states,
+                finished_runner.mean,
+            )
+            return finished_runner
 
         finished = []
-        for after in pool.map(go, enumerate(runners)):
-            finished.append(after)
+        for finished_runner in pool.map(run_round, enumerate(runners)):
+            finished.append(finished_runner)
             tell_progress(_log, name, len(finished), len(runners))
         runners = sorted(finished, key=lambda runner: -runner.mean)
         best = runners[0]
         standing = f"best {best.name}, {best.n_states} states, held-out log-probability {best.mean:.4f}"
         _log.info("round %d of %d: %d chains; %s", number + 1, len(ROUNDS), len(runners), standing)
-        dropped = runners[stage.survivors :] + dropped
-        runners = runners[: stage.survivors]
+        dropped = runners[round_options.survivors :] + dropped
+        runners = runners[: round_options.survivors]
     return runners, dropped
 
 
-def run(runner: Runner, forest: PrefixForest, stage: Round, *, seed: tuple[int, ...]) -> Runner:
+def run(runner: Runner, forest: PrefixForest, round_options: Round, *, seed: tuple[int, ...]) -> Runner:
     """Return the chain after one round on `forest`."""
     structure = runner.structure
-    start, _ = climb(forest, runner.model, stage.climbs, 1e-6, _PSEUDO_COUNT, structure)
+    start, _ = climb(forest, runner.model, round_options.climbs, 1e-6, _PSEUDO_COUNT, structure)
     samples, last = run_chain(
-        forest, start, stage.sweeps, stage.samples, stage.concentration, structure, seed
+        forest,
+        start,
+        round_options.sweeps,
+        round_options.samples,
+        round_options.concentration,
+        structure,
+        seed,
     )
     return replace(runner, model=last, samples=samples)
 

@@ -18,8 +18,8 @@ from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.spectral import held_out_likelihood
 from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.wfa import WFA, Statistic
-from gramian.base import Constraint, Either, InstanceOf, Number, OneOf, Whole
 from gramian.errors import OptionError
+from gramian.value_types import Constraint, Either, InstanceOf, Number, OneOf, Whole
 
 _PENALTIES = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 
@@ -36,27 +36,27 @@ def convex_operators(blocks: HankelBlocks, penalty: float, *, max_iter: int = 10
     array([0.5   , 0.25  , 0.0625])
     """
     k, (p, s) = len(blocks.basis.alphabet), blocks.basis.shape
-    empty = np.flatnonzero(blocks.basis.suffixes.lengths == 0)
-    if len(empty) == 0:
+    empty_suffixes = np.flatnonzero(blocks.basis.suffixes.lengths == 0)
+    if len(empty_suffixes) == 0:
         raise OptionError(
             "convex learning needs the empty string among the suffixes; try: a basis that has it"
         )
     matrix = blocks.matrix.toarray()
     target = blocks.stacked.toarray().reshape(k, p, s).transpose(1, 0, 2).reshape(p, k * s)
-    square, cross = matrix.T @ matrix, matrix.T @ target
-    length = 1.0 / float(np.linalg.norm(square, 2))
-    price = penalty * float(np.linalg.norm(cross, 2))
-    found = ahead = np.zeros((s, k * s))
+    gram, cross = matrix.T @ matrix, matrix.T @ target
+    length = 1.0 / float(np.linalg.norm(gram, 2))
+    threshold = penalty * float(np.linalg.norm(cross, 2))
+    operators_matrix = extrapolated = np.zeros((s, k * s))
     momentum = 1.0
     for _ in range(max_iter):
-        step: Array = ahead - length * (square @ ahead - cross)
-        new = shrunk(step, length * price) if price > 0 else step
-        faster = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
-        ahead = new + (momentum - 1.0) / faster * (new - found)
-        found, momentum = new, float(faster)
-    operators = found.reshape(s, k, s).transpose(1, 0, 2)
+        step: Array = extrapolated - length * (gram @ extrapolated - cross)
+        updated = shrunk(step, length * threshold) if threshold > 0 else step
+        next_momentum = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
+        extrapolated = updated + (momentum - 1.0) / next_momentum * (updated - operators_matrix)
+        operators_matrix, momentum = updated, float(next_momentum)
+    operators = operators_matrix.reshape(s, k, s).transpose(1, 0, 2)
     final = np.zeros(s)
-    final[empty[0]] = 1.0
+    final[empty_suffixes[0]] = 1.0
     return WFA(blocks.suffix_values, final, operators, blocks.basis.alphabet)
 
 
@@ -120,8 +120,10 @@ class ConvexWFA(SequenceLearner):
     def _learn(self, sample: Sequences) -> WFA:
         penalty = self.penalty
         if penalty == "auto":
-            kept, judges = sample.split(self.held_out, seed=self.random_state)
-            values = [held_out_likelihood(self._model(kept, one), judges) for one in _PENALTIES]
+            training, held_out = sample.split(self.held_out, seed=self.random_state)
+            values = [
+                held_out_likelihood(self._model(training, candidate), held_out) for candidate in _PENALTIES
+            ]
             penalty = _PENALTIES[int(np.argmax(values))]
         return self._model(sample, float(penalty))
 

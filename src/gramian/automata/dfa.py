@@ -24,8 +24,8 @@ from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_model import SequenceModel
 from gramian.automata.strings import Array, Sequences
 from gramian.automata.wfa import WFA
-from gramian.base import OneOf, check_value
 from gramian.errors import OptionError
+from gramian.value_types import OneOf, check_value
 
 Ints = npt.NDArray[np.int64]
 Way = Literal["own", "published"]
@@ -56,8 +56,8 @@ class DFAApproximation:
     uncovered: float
 
     def __str__(self) -> str:
-        told = f"{self.machine.n_states} states, {self.merged} merged, {100 * self.redirected:.1f} % of moves redirected"
-        return f"{told}, {100 * self.uncovered:.1f} % without a transition"
+        summary = f"{self.machine.n_states} states, {self.merged} merged, {100 * self.redirected:.1f} % of moves redirected"
+        return f"{summary}, {100 * self.uncovered:.1f} % without a transition"
 
 
 class _Prefixes(NamedTuple):
@@ -78,9 +78,9 @@ def typical_strings(model: SequenceModel) -> Sequences:
     >>> len(typical_strings(coin))
     5000
     """
-    few = model.sample(50, max_length=_LONGEST)
-    room = _MOST_NUMBERS // 4 // _columns(model)
-    return model.sample(min(_DRAWN, max(1, 50 * room // max(1, few.n_cuts))), max_length=_LONGEST)
+    pilot = model.sample(50, max_length=_LONGEST)
+    max_prefixes = _MOST_NUMBERS // 4 // _columns(model)
+    return model.sample(min(_DRAWN, max(1, 50 * max_prefixes // max(1, pilot.n_cuts))), max_length=_LONGEST)
 
 
 def _columns(model: SequenceModel) -> int:
@@ -131,47 +131,47 @@ def dfa_approximation(
         raise OptionError("DFA approximation: needs at least one cluster and one string; try: n_clusters=10")
     check_value("way", way, OneOf("own", "published"))
     strings = sample.recode(model.alphabet)
-    known = [
+    usable = [
         number
         for number, string in enumerate(np.split(strings.symbols, strings.offsets[1:-1]))
         if (string >= 0).all()
     ]
-    if not known:
+    if not usable:
         raise OptionError(
             "DFA approximation: all strings have symbols that the model lacks; try: strings of its own"
         )
-    distinct, weights = strings.take(known).distinct()
+    distinct, weights = strings.take(usable).distinct()
     if distinct.n_cuts * _columns(model) > _MOST_NUMBERS:
-        what = f"{distinct.n_cuts:,} prefixes of {_columns(model):,} numbers each are more than {_MOST_NUMBERS:,}"
-        raise OptionError(f"DFA approximation: {what}; try: fewer or shorter strings")
+        size = f"{distinct.n_cuts:,} prefixes of {_columns(model):,} numbers each are more than {_MOST_NUMBERS:,}"
+        raise OptionError(f"DFA approximation: {size}; try: fewer or shorter strings")
     vectors = model.state_vectors(distinct) if isinstance(model, WFA) else model.next_scores(distinct)
     unit = _unit(vectors)
-    before, share = distinct.inner_cuts, np.repeat(weights, distinct.lengths)
-    drawing: tuple[Ints, npt.NDArray[np.signedinteger], Ints, Array]
+    source_cuts, move_weights = distinct.inner_cuts, np.repeat(weights, distinct.lengths)
+    moves_drawn: tuple[Ints, npt.NDArray[np.signedinteger], Ints, Array]
     if way == "own":
         cluster = _clusters(unit, distinct, weights, n_clusters, n_prefixes)
-        drawing = cluster[before], distinct.symbols, cluster[before + 1], share
+        moves_drawn = cluster[source_cuts], distinct.symbols, cluster[source_cuts + 1], move_weights
     else:
         prefixes = _distinct_prefixes(distinct, weights)
-        cluster, drawing = _clusters_of_frequent(unit, prefixes, n_clusters, n_prefixes)
+        cluster, moves_drawn = _clusters_of_frequent(unit, prefixes, n_clusters, n_prefixes)
         minimum_share = 0.0
     n = int(cluster.max()) + 1
     moves = np.zeros((n, len(model.alphabet), n))
-    np.add.at(moves, drawing[:3], drawing[3])
+    np.add.at(moves, moves_drawn[:3], moves_drawn[3])
     moves, name = _made_deterministic(moves, minimum_share)
     successor = np.where(moves.sum(axis=2) > 0, moves.argmax(axis=2), -1)
     start = int(name[cluster[0]])
-    own = name[cluster]
-    target = successor[own[before], distinct.symbols]
-    total = max(float(share.sum()), 1.0)
-    redirected = float(share[(target >= 0) & (target != own[before + 1])].sum()) / total
-    uncovered = float(share[target < 0].sum()) / total
-    blank = PDFA(successor, np.zeros((len(successor), len(model.alphabet) + 1)), model.alphabet)
+    states = name[cluster]
+    target = successor[states[source_cuts], distinct.symbols]
+    total = max(float(move_weights.sum()), 1.0)
+    redirected = float(move_weights[(target >= 0) & (target != states[source_cuts + 1])].sum()) / total
+    uncovered = float(move_weights[target < 0].sum()) / total
+    skeleton = PDFA(successor, np.zeros((len(successor), len(model.alphabet) + 1)), model.alphabet)
     if way == "published":  # strings are followed as far as they go
-        swapped = blank.started_at(start)
-        own = np.asarray(swapped.states(distinct), np.int64)
-        own = np.where(own == 0, start, np.where(own == start, 0, own))
-    machine = _reachable(_counted(blank, own, distinct, weights).started_at(start))
+        swapped = skeleton.started_at(start)
+        states = np.asarray(swapped.states(distinct), np.int64)
+        states = np.where(states == 0, start, np.where(states == start, 0, states))
+    machine = _reachable(_counted(skeleton, states, distinct, weights).started_at(start))
     return DFAApproximation(machine, int(n - len(successor)), redirected, uncovered)
 
 
@@ -187,11 +187,11 @@ def _distinct_prefixes(distinct: Sequences, weights: Array) -> _Prefixes:
     cut = 0
     for first, last in zip(distinct.offsets[:-1].tolist(), distinct.offsets[1:].tolist(), strict=True):
         node, cut = 0, cut + 1
-        for one in distinct.symbols[first:last].tolist():
-            child = number.setdefault((node, one), len(parent))
+        for last_symbol in distinct.symbols[first:last].tolist():
+            child = number.setdefault((node, last_symbol), len(parent))
             if child == len(parent):
                 parent.append(node)
-                symbol.append(one)
+                symbol.append(last_symbol)
             node = of_cut[cut] = child
             cut += 1
     times = np.bincount(of_cut, np.repeat(weights, distinct.lengths + 1), len(parent)).astype(np.float64)
@@ -213,12 +213,17 @@ def _clusters_of_frequent(
     centres = np.zeros((int(label.max()) + 1, points.shape[1]))
     np.add.at(centres, label, points)
     nearest = (unit @ _unit(centres).T).argmax(axis=1)
-    place = np.full(len(prefixes.parent), -1)
-    place[frequent] = label
-    known = place[prefixes.of_cut]
+    cluster_of_prefix = np.full(len(prefixes.parent), -1)
+    cluster_of_prefix[frequent] = label
+    cut_cluster = cluster_of_prefix[prefixes.of_cut]
     inner = frequent[frequent > 0]
-    moves = place[prefixes.parent[inner]], prefixes.symbol[inner], place[inner], prefixes.times[inner]
-    return np.where(known >= 0, known, nearest), moves
+    moves = (
+        cluster_of_prefix[prefixes.parent[inner]],
+        prefixes.symbol[inner],
+        cluster_of_prefix[inner],
+        prefixes.times[inner],
+    )
+    return np.where(cut_cluster >= 0, cut_cluster, nearest), moves
 
 
 def _clusters(unit: Array, distinct: Sequences, weights: Array, n_clusters: int, n_prefixes: int) -> Ints:
@@ -226,13 +231,13 @@ def _clusters(unit: Array, distinct: Sequences, weights: Array, n_clusters: int,
     from scipy.cluster.hierarchy import fcluster, linkage
 
     # Equal prefixes have equal vectors; the first string in order that has a prefix stands for all.
-    points, place = np.unique(unit.round(9), axis=0, return_inverse=True)
-    place = place.ravel()
-    count = np.bincount(place, np.repeat(weights, distinct.lengths + 1), len(points))
+    points, point_of_cut = np.unique(unit.round(9), axis=0, return_inverse=True)
+    point_of_cut = point_of_cut.ravel()
+    count = np.bincount(point_of_cut, np.repeat(weights, distinct.lengths + 1), len(points))
     frequent = np.argsort(-count, kind="stable")[:n_prefixes]
     if len(frequent) <= n_clusters:
         label = np.arange(len(frequent))
-        kept = label
+        large_clusters = label
     else:
         tree = linkage(points[frequent], "average", "cosine")
         # Outliers make clusters of their own: cut the tree lower until enough clusters matter.
@@ -241,11 +246,11 @@ def _clusters(unit: Array, distinct: Sequences, weights: Array, n_clusters: int,
             share = np.bincount(label, count[frequent]) / count[frequent].sum()
             if np.count_nonzero(share >= _LEAST_SHARE) >= n_clusters:
                 break
-        kept = np.sort(np.argsort(-share, kind="stable")[:n_clusters])
+        large_clusters = np.sort(np.argsort(-share, kind="stable")[:n_clusters])
     centres = np.zeros((int(label.max()) + 1, points.shape[1]))
     np.add.at(centres, label, points[frequent] * count[frequent, None])
-    nearest = (points @ _unit(centres[kept]).T).argmax(axis=1)
-    return np.asarray(nearest[place], np.int64)
+    nearest = (points @ _unit(centres[large_clusters]).T).argmax(axis=1)
+    return np.asarray(nearest[point_of_cut], np.int64)
 
 
 def _made_deterministic(moves: Array, minimum_share: float) -> tuple[Array, Ints]:
@@ -284,11 +289,11 @@ def _counted(blank: PDFA, states: Ints, distinct: Sequences, weights: Array) -> 
 
 def _reachable(machine: PDFA) -> PDFA:
     """Drop the states that no string reaches."""
-    seen, frontier = [0], [0]
+    reached, frontier = [0], [0]
     while frontier:
         after = {int(target) for target in machine.successor[frontier].ravel() if target >= 0}
-        frontier = sorted(after - set(seen))
-        seen += frontier
+        frontier = sorted(after - set(reached))
+        reached += frontier
     number = np.full(machine.n_states + 1, -1)
-    number[seen] = np.arange(len(seen))
-    return PDFA(number[machine.successor[seen]], machine.probability[seen], machine.alphabet)
+    number[reached] = np.arange(len(reached))
+    return PDFA(number[machine.successor[reached]], machine.probability[reached], machine.alphabet)

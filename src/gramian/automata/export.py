@@ -24,7 +24,7 @@ class Edge:
 
 def edges(model: WFA | PDFA, threshold: float = 0.0) -> list[Edge]:
     """Return the transitions of absolute weight above `threshold`, gathered by source and target."""
-    found: dict[tuple[int, int], list[tuple[str, float]]] = {}
+    transitions: dict[tuple[int, int], list[tuple[str, float]]] = {}
     if isinstance(model, PDFA):
         source, symbol = ((model.successor >= 0) & (model.probability[:, :-1] > threshold)).nonzero()
         target = model.successor[source, symbol].astype(np.intp)
@@ -33,10 +33,10 @@ def edges(model: WFA | PDFA, threshold: float = 0.0) -> list[Edge]:
         symbol, source, target = (abs(model.transitions) > threshold).nonzero()
         weight = model.transitions[symbol, source, target]
     for s, i, j, w in zip(symbol.tolist(), source.tolist(), target.tolist(), weight.tolist(), strict=True):
-        found.setdefault((i, j), []).append((str(model.alphabet[s]), w))
+        transitions.setdefault((i, j), []).append((str(model.alphabet[s]), w))
     return [
         Edge(*ends, tuple(sorted(labels, key=lambda label: (-abs(label[1]), label[0]))))
-        for ends, labels in sorted(found.items())
+        for ends, labels in sorted(transitions.items())
     ]
 
 
@@ -74,8 +74,8 @@ def to_openfst(model: WFA | PDFA | Mixture) -> OpenFst:
         raise OptionError("OpenFST: symbols may neither be empty nor hold blanks; try: other symbols")
     starts, arcs, ends = [], [], []
     offset = 1
-    both = (model.parts, model.weights.tolist()) if isinstance(model, Mixture) else ((model,), [1.0])
-    for part, share in zip(*both, strict=True):
+    components = (model.parts, model.weights.tolist()) if isinstance(model, Mixture) else ((model,), [1.0])
+    for part, weight in zip(*components, strict=True):
         if isinstance(part, PDFA):
             initial, final = [1.0], part.probability[:, -1]
         else:
@@ -84,7 +84,7 @@ def to_openfst(model: WFA | PDFA | Mixture) -> OpenFst:
                 raise OptionError(
                     "OpenFST: the log semiring has no negative weights; try: training with repair"
                 )
-        starts += [f"0 {state} <eps> {_cost(share * w)}" for state, w in enumerate(initial, offset) if w > 0]
+        starts += [f"0 {state} <eps> {_cost(weight * w)}" for state, w in enumerate(initial, offset) if w > 0]
         arcs += [
             f"{offset + edge.source} {offset + edge.target} {symbol} {_cost(weight)}"
             for edge in edges(part)

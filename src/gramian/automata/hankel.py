@@ -122,13 +122,13 @@ def _matches(strings: Sequences, sample: Sequences, *, backward: bool, whole: bo
     cuts = sample.n_cuts
     pointers = np.zeros(cuts + 1, np.int64)
     arguments = (table, accepted, sample.symbols, sample.offsets, backward, whole, pointers)
-    found = kernels.match_cuts(*arguments, np.empty(0, np.int64))
-    indices = np.empty(found, np.int64)
+    n_matches = kernels.match_cuts(*arguments, np.empty(0, np.int64))
+    indices = np.empty(n_matches, np.int64)
     kernels.match_cuts(*arguments, indices)
     # Small where they fit: half the memory, and older versions of SciPy know graphs with these alone.
-    index = np.int32 if found < 1 << 31 else np.int64
-    places = indices.astype(index), pointers.astype(index)
-    return sparse.csr_array((np.ones(found), *places), shape=(cuts, len(strings)))
+    index = np.int32 if n_matches < 1 << 31 else np.int64
+    structure = indices.astype(index), pointers.astype(index)
+    return sparse.csr_array((np.ones(n_matches), *structure), shape=(cuts, len(strings)))
 
 
 def _automaton(strings: Sequences, backward: bool) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:

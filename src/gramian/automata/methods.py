@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from gramian.automata.strings import Sequences
 from gramian.automata.wfa import WFA, Statistic
 from gramian.errors import OptionError
 from gramian.progress import tell_progress
+from gramian.value_types import Boolean, Number, OneOf, Whole, option, options, or_none
 
 Method = Literal["spectral", "em", "spectral-em", "quadratic", "convex", "ngram", "best"]
 METHODS: tuple[Method, ...] = ("spectral", "em", "spectral-em", "quadratic", "convex", "ngram", "best")
@@ -33,27 +34,36 @@ _LONGEST = 100_000  # symbols of a string
 _LADDER = (4, 8, 16, 32, 64)
 
 
-@dataclass(frozen=True)
+@options
 class MethodOptions:
     """What the methods have beside a number of states; None is the method's own.
 
     Attributes
     ----------
-    basis, basis_size, basis_length, empty : str, int, int, bool
-        See :class:`gramian.automata.BasisOptions`.
-    statistic : "substring", "prefix" or "string"
+    basis : {"frequent", "ends", "symbols", "matching"}
+        Prefixes and suffixes: frequent substrings, frequent beginnings and endings, the symbols, or a matching.
+    basis_size : int
+        How many prefixes, and how many suffixes.
+    basis_length : int
+        The longest string of the basis.
+    empty : bool
+        Whether the basis of symbols has the empty string; published ones do not.
+    statistic : {"substring", "prefix", "string"}
+        What is counted; substrings by default.
     scaled : bool
         Whether rows and columns are divided by the square root of their frequency.
     mass : float
         Directions whose singular value is a smaller share of the sum are dropped.
     complete : int
-        Cells of strings that were seen less often are filled in; see :class:`gramian.automata.Completion`.
+        Hankel cells of strings that were seen less often are filled in.
     penalty : float
-        Of completion, or of convex learning.
-    repair : "em", "cluster", "clip" or "none"
+        What singular values cost: of completion, or of convex learning.
+    repair : {"em", "cluster", "clip", "none"}
         How a distribution is made of a spectral automaton.
-    max_iter, restarts : int
-        Of EM; steps of the convex solver.
+    max_iter : int
+        Iterations of EM (100), or of the convex solver.
+    restarts : int
+        Random starts of EM (2).
     """
 
     of: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -67,37 +77,41 @@ class MethodOptions:
         "max_iter": ("em", "convex"),
         "restarts": ("em",),
     }  # which methods have an option
-    basis: Literal["frequent", "ends", "symbols", "matching"] | None = None
-    basis_size: int | None = None
-    basis_length: int | None = None
-    empty: bool | None = None
-    statistic: Statistic | None = None
-    scaled: bool | None = None
-    mass: float | None = None
-    complete: int | None = None
-    penalty: float | None = None
-    repair: Literal["em", "cluster", "clip", "none"] | None = None
-    max_iter: int | None = None
-    restarts: int | None = None
+    basis: Literal["frequent", "ends", "symbols", "matching"] | None = option(
+        or_none(OneOf("frequent", "ends", "symbols", "matching")), default=None
+    )
+    basis_size: int | None = option(or_none(Whole(1)), default=None)
+    basis_length: int | None = option(or_none(Whole(0)), default=None)
+    empty: bool | None = option(or_none(Boolean()), default=None)
+    statistic: Statistic | None = option(or_none(OneOf("substring", "prefix", "string")), default=None)
+    scaled: bool | None = option(or_none(Boolean()), default=None)
+    mass: float | None = option(or_none(Number(0, 1)), default=None)
+    complete: int | None = option(or_none(Whole(0)), default=None)
+    penalty: float | None = option(or_none(Number(0)), default=None)
+    repair: Literal["em", "cluster", "clip", "none"] | None = option(
+        or_none(OneOf("em", "cluster", "clip", "none")), default=None
+    )
+    max_iter: int | None = option(or_none(Whole(1)), default=None)
+    restarts: int | None = option(or_none(Whole(1)), default=None)
 
     def problem(self, method: str) -> str | None:
-        """Return what is wrong with the options for a method, with names of options in braces, if anything."""
+        """Return what is wrong with the options for a method, if anything."""
         for name, methods in self.of.items():
             if getattr(self, name) is not None and method not in methods:
-                return f"{{{name}}} goes with {{method}} {' or '.join(methods)}, not {method}"
+                return f"{name} requires method {' or '.join(methods)}, not {method}"
         if self.penalty is not None and self.complete is None and method != "convex":
-            return "{penalty} goes with {complete}, or with {method} convex"
+            return "penalty requires complete, or method convex"
         return None
 
-    def chosen_basis(self, own: BasisOptions) -> BasisOptions:
+    def chosen_basis(self, default: BasisOptions) -> BasisOptions:
         """Return a method's own basis as these options change it."""
-        given = {
+        changes = {
             "kind": self.basis,
             "size": self.basis_size,
             "max_length": self.basis_length,
             "empty": self.empty,
         }
-        return replace(own, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        return replace(default, **{name: value for name, value in changes.items() if value is not None})  # type: ignore[arg-type]
 
     @property
     def completion(self) -> Completion | None:
@@ -125,7 +139,7 @@ def learn(
     if method not in METHODS:
         raise OptionError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if (problem := options.problem(method)) is not None:
-        raise OptionError(problem.replace("{", "").replace("}", ""))
+        raise OptionError(problem)
     longest = int(sample.lengths.max(initial=0))
     if longest > _LONGEST:
         raise OptionError(
@@ -163,15 +177,15 @@ def _spectral(
 ) -> WFA:
     raw = method == "spectral" or options.repair == "none"
     learner = SpectralWFA(n_states, repair=None if raw else "em", n_jobs=n_jobs, random_state=random_state)
-    given: dict[str, object] = {"statistic": options.statistic, "scaled": options.scaled}
-    given |= {"minimum_mass": options.mass, "completion": options.completion}
-    given |= {"repair": None if raw else options.repair}
-    learner.set_params(basis=options.chosen_basis(BasisOptions()), **_given(given))
+    parameters: dict[str, object] = {"statistic": options.statistic, "scaled": options.scaled}
+    parameters |= {"minimum_mass": options.mass, "completion": options.completion}
+    parameters |= {"repair": None if raw else options.repair}
+    learner.set_params(basis=options.chosen_basis(BasisOptions()), **_given(parameters))
     fitted = learner.fit(sample)
     if raw:
-        found = fitted.diagnostics_
-        _log.info("%d states; total mass %.4f", found.n_states, found.total_mass)
-        _log.info("%.1f %% of the training strings score below zero", 100 * found.negative_share)
+        diagnostics = fitted.diagnostics_
+        _log.info("%d states; total mass %.4f", diagnostics.n_states, diagnostics.total_mass)
+        _log.info("%.1f %% of the training strings score below zero", 100 * diagnostics.negative_share)
     return fitted.model_
 
 
@@ -185,11 +199,13 @@ def _em(
     restarts, steps = options.restarts or 2, options.max_iter or 100
     estimator = PNFAEM(n_restarts=restarts, pseudo_count=1e-3, n_jobs=n_jobs, random_state=random_state)
     if n_states == "auto":
-        kept, judges = sample.split(0.1, seed=random_state)
+        training, held_out = sample.split(0.1, seed=random_state)
         values: list[float] = []
         for n in _LADDER:
             tell_progress(_log, "numbers of states tried", len(values), len(_LADDER))
-            values.append(estimator.set_params(n_states=n, max_iter=min(50, steps)).fit(kept).score(judges))
+            values.append(
+                estimator.set_params(n_states=n, max_iter=min(50, steps)).fit(training).score(held_out)
+            )
             _log.info("EM with %d states: held-out log-probability %.4f", n, values[-1])
         tell_progress(_log, "numbers of states tried", len(values), len(_LADDER))
         n_states = _LADDER[int(np.argmax(values))]

@@ -119,13 +119,14 @@ class Mixture(SequenceModel):
     @classmethod
     def _from_parts(cls, header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Self:
         kinds: dict[str, type[WFA | PDFA]] = {WFA.kind: WFA, PDFA.kind: PDFA}
-        own: list[dict[str, npt.NDArray[Any]]] = [{} for _ in header["parts"]]
+        arrays_of_part: list[dict[str, npt.NDArray[Any]]] = [{} for _ in header["parts"]]
         for name, array in arrays.items():
             number, dot, part = name.partition(".")
             if dot:
-                own[int(number)][part] = array
+                arrays_of_part[int(number)][part] = array
         parts = [
-            kinds[kind]._from_parts(header, some) for kind, some in zip(header["parts"], own, strict=True)
+            kinds[kind]._from_parts(header, part_arrays)
+            for kind, part_arrays in zip(header["parts"], arrays_of_part, strict=True)
         ]
         return cls(tuple(parts), arrays["weights"])
 
@@ -133,12 +134,12 @@ class Mixture(SequenceModel):
 def prefix_logs(sample: Sequences, predictions: Array) -> Array:
     """Return the log-probability of every prefix, given the conditional probabilities of what follows it."""
     inner = sample.inner_cuts
-    taken = np.zeros(len(predictions))
+    step_logs = np.zeros(len(predictions))
     with np.errstate(divide="ignore"):
         # Symbol -1, outside the alphabet, would read the STOP column; such a step says nothing.
-        chosen = predictions[inner, sample.symbols]
-        taken[inner + 1] = np.where(sample.symbols < 0, 0.0, np.log(np.maximum(chosen, 0.0)))
-    running = np.cumsum(np.where(np.isneginf(taken), -1e9, taken))
+        step_scores = predictions[inner, sample.symbols]
+        step_logs[inner + 1] = np.where(sample.symbols < 0, 0.0, np.log(np.maximum(step_scores, 0.0)))
+    running = np.cumsum(np.where(np.isneginf(step_logs), -1e9, step_logs))
     logs = running - np.repeat(running[sample.first_cuts], sample.lengths + 1)
     return np.where(logs < -1e8, -np.inf, logs)
 

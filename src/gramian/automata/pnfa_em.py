@@ -12,8 +12,9 @@ from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.trie import PrefixForest
 from gramian.automata.wfa import WFA
-from gramian.base import Constraint, Either, InstanceOf, Number, OneOf, Whole, number_of_jobs
+from gramian.base import number_of_jobs
 from gramian.errors import OptionError
+from gramian.value_types import Constraint, Either, InstanceOf, Number, OneOf, Whole
 
 _log = logging.getLogger(__name__)
 

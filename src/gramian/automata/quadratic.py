@@ -17,7 +17,7 @@ from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.spectral import SpectralFactors, spectral_factors
 from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.wfa import WFA
-from gramian.base import Constraint, InstanceOf
+from gramian.value_types import Constraint, InstanceOf
 
 _RANKS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22)
 _LARGEST_RADIUS = 0.995  # of the summed transitions, so that sums over all strings converge
@@ -36,21 +36,21 @@ def squared(automaton: WFA) -> WFA:
     True
     """
     n = automaton.n_states
-    one, other = np.triu_indices(n)
+    row, column = np.triu_indices(n)
     # Products of two states in either order are one state: the symmetric part of the Kronecker product.
-    twice = np.where(one == other, 1.0, 2.0)
-    initial = automaton.initial[one] * automaton.initial[other]
-    final = automaton.final[one] * automaton.final[other]
+    multiplicity = np.where(row == column, 1.0, 2.0)
+    initial = automaton.initial[row] * automaton.initial[column]
+    final = automaton.final[row] * automaton.final[column]
     steps = [
         (
-            move[np.ix_(one, one)] * move[np.ix_(other, other)]
-            + move[np.ix_(one, other)] * move[np.ix_(other, one)]
+            move[np.ix_(row, row)] * move[np.ix_(column, column)]
+            + move[np.ix_(row, column)] * move[np.ix_(column, row)]
         )
         / 2
         for move in automaton.transitions
     ]
-    transitions = np.array(steps).reshape(-1, len(one), len(one))
-    return WFA(initial * twice, final, transitions * twice, automaton.alphabet)
+    transitions = np.array(steps).reshape(-1, len(row), len(row))
+    return WFA(initial * multiplicity, final, transitions * multiplicity, automaton.alphabet)
 
 
 def normalised(automaton: WFA) -> WFA:
@@ -109,12 +109,12 @@ class QuadraticWFA(SequenceLearner):
     def _learn(self, sample: Sequences) -> WFA:
         rank = self.n_states
         if rank == "auto":
-            kept, judges = sample.split(self.held_out, seed=self.random_state)
-            factors = self._factors(kept, _RANKS[-1])
-            tried = [number for number in _RANKS if number <= max(1, len(factors.singular_values))]
-            models = [self._model(factors, number) for number in tried]
-            values = [np.log(np.maximum(model.score(judges), _LEAST)).sum() for model in models]
-            rank = tried[int(np.argmax(values))]
+            training, held_out = sample.split(self.held_out, seed=self.random_state)
+            factors = self._factors(training, _RANKS[-1])
+            ranks = [number for number in _RANKS if number <= max(1, len(factors.singular_values))]
+            models = [self._model(factors, number) for number in ranks]
+            values = [np.log(np.maximum(model.score(held_out), _LEAST)).sum() for model in models]
+            rank = ranks[int(np.argmax(values))]
         return self._model(self._factors(sample, int(rank)), int(rank))
 
     def _factors(self, sample: Sequences, rank: int) -> SpectralFactors:

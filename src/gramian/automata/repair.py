@@ -30,11 +30,11 @@ def clip_to_pnfa(model: WFA, sample: Sequences, *, random_state: int = 0) -> WFA
     """
     from scipy.optimize import nnls
 
-    drawn = _drawn(model, sample, np.random.default_rng(random_state))
-    nearest = _clusters(_whitened(drawn, drawn), model.n_states, random_state).labels_
+    points = _drawn(model, sample, np.random.default_rng(random_state))
+    nearest = _clusters(_whitened(points, points), model.n_states, random_state).labels_
     n = int(nearest.max()) + 1
     centres = np.zeros((n, model.n_states))
-    np.add.at(centres, nearest, drawn)
+    np.add.at(centres, nearest, points)
     centres /= np.bincount(nearest, minlength=n)[:, None]
     moved = (centres @ model.transitions).reshape(-1, model.n_states)
     combined = np.array([nnls(centres.T, vector)[0] for vector in (*moved, model.initial)])
@@ -53,11 +53,11 @@ def cluster_to_pnfa(
     random_state: int = 0,
 ) -> WFA:
     """Return the PNFA of moves between clusters of the state vectors that `sample` passes through."""
-    drawn = _drawn(model, sample, np.random.default_rng(random_state))
-    clusters = _clusters(_whitened(drawn, drawn), n_states or model.n_states, random_state)
+    points = _drawn(model, sample, np.random.default_rng(random_state))
+    clusters = _clusters(_whitened(points, points), n_states or model.n_states, random_state)
     counts = MoveCounts.zeros(len(sample.alphabet), clusters.n_clusters)
     for part, weights, vectors in _state_vectors(model, sample):
-        state = clusters.predict(_whitened(drawn, vectors))
+        state = clusters.predict(_whitened(points, vectors))
         np.add.at(counts.initial, state[part.first_cuts], weights)
         np.add.at(counts.final, state[part.last_cuts], weights)
         moves = (part.symbols, state[part.inner_cuts], state[part.inner_cuts + 1])
@@ -85,14 +85,14 @@ def _state_vectors(model: WFA, sample: Sequences) -> Iterator[tuple[Sequences, A
 def _drawn(model: WFA, sample: Sequences, rng: np.random.Generator) -> Array:
     """Draw state vectors in proportion to how often the strings pass through them; those of weight one only."""
     total = float(sample.n_cuts)
-    drawn = []
+    blocks = []
     for part, weights, vectors in _state_vectors(model, sample):
         share = np.repeat(weights, part.lengths + 1)
         size = int(np.ceil(_SAMPLED * share.sum() / total))
-        drawn.append(vectors[rng.choice(len(vectors), size, p=share / share.sum())])
-    rows = np.concatenate(drawn)
-    proper = np.abs(rows @ model.prefix_weights() - 1.0) < 1e-6
-    return np.asarray(rows[proper] if proper.any() else rows)
+        blocks.append(vectors[rng.choice(len(vectors), size, p=share / share.sum())])
+    rows = np.concatenate(blocks)
+    has_unit_weight = np.abs(rows @ model.prefix_weights() - 1.0) < 1e-6
+    return np.asarray(rows[has_unit_weight] if has_unit_weight.any() else rows)
 
 
 def _clusters(points: Array, n: int, random_state: int) -> Any:

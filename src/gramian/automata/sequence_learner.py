@@ -7,7 +7,8 @@ from typing import ClassVar, Self
 
 from gramian.automata.sequence_model import SequenceModel
 from gramian.automata.strings import Sequences, Strings, Symbol
-from gramian.base import Constraint, Each, Either, Estimator, InstanceOf, Number, OneOf, Whole, or_none
+from gramian.base import Estimator
+from gramian.value_types import Constraint, Each, Either, InstanceOf, Number, OneOf, Whole, or_none
 
 
 class SequenceLearner(Estimator):

@@ -89,8 +89,8 @@ class SequenceModel(ABC):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a file that :meth:`save` wrote."""
-        found: Self = store.load(path, cls.kind)
-        return found
+        model: Self = store.load(path, cls.kind)
+        return model
 
 
 def check_weights(n_states: int, n_symbols: int) -> None:
@@ -108,8 +108,8 @@ def load_sequence_model(path: str | os.PathLike[str]) -> SequenceModel:
     from gramian.automata.pdfa import PDFA
     from gramian.automata.wfa import WFA
 
-    found: SequenceModel = store.load(path, WFA.kind, PDFA.kind, Mixture.kind)
-    return found
+    model: SequenceModel = store.load(path, WFA.kind, PDFA.kind, Mixture.kind)
+    return model
 
 
 def random_walks(
@@ -131,18 +131,18 @@ def random_walks(
     bounds /= bounds[:, -1:]
     state = rng.choice(len(start), n_strings, p=start / start.sum())
     string = np.arange(n_strings)
-    owners, said = [], []
+    walk_numbers, emitted = [], []
     for _ in range(max_length):
         move = (bounds[state] <= rng.random(len(state))[:, None]).sum(axis=1)
-        going = move < len(symbol)
-        state, string, move = state[going], string[going], move[going]
+        continues = move < len(symbol)
+        state, string, move = state[continues], string[continues], move[continues]
         if len(string) == 0:
             break
-        owners.append(string)
-        said.append(symbol[move])
+        walk_numbers.append(string)
+        emitted.append(symbol[move])
         state = target[state, move]
-    owner = np.concatenate([np.empty(0, np.int64), *owners])
-    order = np.argsort(owner, kind="stable")
-    symbols = np.concatenate([np.empty(0, np.int32), *said])[order].astype(np.int32)
-    lengths = np.bincount(owner, minlength=n_strings)
+    walk_number = np.concatenate([np.empty(0, np.int64), *walk_numbers])
+    order = np.argsort(walk_number, kind="stable")
+    symbols = np.concatenate([np.empty(0, np.int32), *emitted])[order].astype(np.int32)
+    lengths = np.bincount(walk_number, minlength=n_strings)
     return Sequences(symbols, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), alphabet)

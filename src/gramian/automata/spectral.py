@@ -21,7 +21,7 @@ from gramian.automata.hankel import HankelBlocks, hankel_blocks, hankel_blocks_o
 from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.wfa import WFA, DivergenceError, Statistic
-from gramian.base import Boolean, Constraint, Either, InstanceOf, Number, OneOf, or_none
+from gramian.value_types import Boolean, Constraint, Either, InstanceOf, Number, OneOf, or_none
 
 Solver = Literal["auto", "dense", "sparse", "randomised"]
 
@@ -196,31 +196,35 @@ class SpectralWFA(SequenceLearner):
     def _choose(self, sample: Sequences) -> tuple[int, int]:
         """Return what "auto" chooses on held-out strings: the basis size before repair, which takes a second, and the rank after it."""
         options = self.basis if isinstance(self.basis, BasisOptions) else BasisOptions("symbols")
-        usual = 500 if self.completion is None else _SIZES[0]  # which works on whole matrices
-        size = usual if options.size == "auto" else options.size
+        default_size = 500 if self.completion is None else _SIZES[0]  # which works on whole matrices
+        size = default_size if options.size == "auto" else options.size
         if self.n_states != "auto":
             return size, int(self.n_states)
-        kept, judges = sample.split(self.held_out, seed=self.random_state)
-        several = options.size == "auto" and options.kind != "symbols" and self.completion is None
-        tried = {size: self._factors(kept, size, _RANKS[-1]) for size in (_SIZES if several else (size,))}
-        if several or self.repair is None:
-            found = [
-                (held_out_likelihood(raw, judges), size, raw.n_states)
-                for size, factors in tried.items()
+        training, held_out = sample.split(self.held_out, seed=self.random_state)
+        choose_size = options.size == "auto" and options.kind != "symbols" and self.completion is None
+        factors_by_size = {
+            size: self._factors(training, size, _RANKS[-1]) for size in (_SIZES if choose_size else (size,))
+        }
+        if choose_size or self.repair is None:
+            trials = [
+                (held_out_likelihood(raw, held_out), size, raw.n_states)
+                for size, factors in factors_by_size.items()
                 for raw in self._cut(factors, _RANKS)
             ]
-            _, size, rank = max(found, key=lambda trial: trial[0])
+            _, size, rank = max(trials, key=lambda trial: trial[0])
         if self.repair is not None:
-            automata = self._cut(tried[size], _REPAIRED_RANKS)
-            values = [held_out_likelihood(self._repaired(raw, kept), judges) for raw in automata]
+            automata = self._cut(factors_by_size[size], _REPAIRED_RANKS)
+            values = [held_out_likelihood(self._repaired(raw, training), held_out) for raw in automata]
             rank = automata[int(np.argmax(values))].n_states
         _log.info("chosen on held-out strings: a basis of %d, %d states", size, rank)
         return size, rank
 
     def _cut(self, factors: SpectralFactors, ranks: tuple[int, ...]) -> list[WFA]:
         """Return automata of several ranks, at least one."""
-        most = max(len(factors.singular_values), ranks[0])
-        return [factors.truncated(rank).convert(self.statistic, "string") for rank in ranks if rank <= most]
+        max_rank = max(len(factors.singular_values), ranks[0])
+        return [
+            factors.truncated(rank).convert(self.statistic, "string") for rank in ranks if rank <= max_rank
+        ]
 
     def _repaired(self, raw: WFA, sample: Sequences) -> WFA:
         if self.repair is None:
@@ -240,16 +244,16 @@ _RANKS = (*range(1, 21), *range(22, 41, 2), *range(44, 65, 4))
 _REPAIRED_RANKS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64)  # each costs a run of EM
 
 
-def held_out_likelihood(model: WFA, judges: Sequences, least: float = 1e-4) -> float:
+def held_out_likelihood(model: WFA, held_out: Sequences, least: float = 1e-4) -> float:
     """Return the log-probability of strings under a distribution, or under next-symbol scores made into one.
 
     Scores of a raw spectral automaton are raised to `least` and normalised; their own product would reward large errors of either sign.
     """
     if model.is_probabilistic():
-        return float(model.log_score(judges).sum())
-    scores = np.maximum(model.next_scores(judges), least)
+        return float(model.log_score(held_out).sum())
+    scores = np.maximum(model.next_scores(held_out), least)
     scores /= scores.sum(axis=1, keepdims=True)
-    return float(np.log(scores[np.arange(len(scores)), judges.events()]).sum())
+    return float(np.log(scores[np.arange(len(scores)), held_out.events()]).sum())
 
 
 def extract_wfa(
@@ -298,17 +302,17 @@ def _svd(matrix: object, rank: int, solver: Solver, seed: int) -> tuple[Array, A
     from scipy import linalg
     from scipy.sparse.linalg import svds
 
-    smaller = min(matrix.shape)  # type: ignore[attr-defined]
+    max_rank = min(matrix.shape)  # type: ignore[attr-defined]
     if solver == "auto":
-        solver = "dense" if smaller <= 600 or rank > smaller // 3 else "sparse"
+        solver = "dense" if max_rank <= 600 or rank > max_rank // 3 else "sparse"
     if solver == "randomised":
         from sklearn.utils.extmath import randomized_svd
 
         left, values, right = randomized_svd(matrix, rank, n_iter=7, random_state=seed)
-    elif solver == "dense" or rank >= smaller:
+    elif solver == "dense" or rank >= max_rank:
         left, values, right = linalg.svd(matrix.toarray(), full_matrices=False)  # type: ignore[attr-defined]
     else:
-        start = np.random.default_rng(seed).standard_normal(smaller)
+        start = np.random.default_rng(seed).standard_normal(max_rank)
         left, values, right = svds(matrix, rank, v0=start)
         left, values, right = left[:, ::-1], values[::-1], right[::-1]
     return left[:, :rank], values[:rank], right[:rank].T

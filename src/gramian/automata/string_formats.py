@@ -57,8 +57,8 @@ def read_solution(source: Source) -> npt.NDArray[np.float64]:
         hint = "name the file that ends in _solution.txt"
         numbers = list(_each_line(text, float, "not a number", hint))
         if not numbers or len(numbers) - 1 != numbers[0]:
-            what = f"the first line must say how many of the {max(len(numbers) - 1, 0)} numbers follow"
-            raise InputError(what, text.name, 1, hint=hint)
+            problem = f"the first line must say how many of the {max(len(numbers) - 1, 0)} numbers follow"
+            raise InputError(problem, text.name, 1, hint=hint)
     solution = np.asarray(numbers[1:])
     if (solution < 0).any() or solution.sum() <= 0:
         raise InputError("probabilities must be positive", text.name, hint="name a file of probabilities")
@@ -72,19 +72,19 @@ def read_targets(source: Source) -> list[tuple[float, dict[int, float]]]:
         best, *pairs = map(float, line.split())
         return best, dict(zip(map(int, line.split()[1::2]), pairs[1::2], strict=True))
 
-    what = "a line must be a number, then pairs of a symbol and its probability"
+    problem = "a line must be a number, then pairs of a symbol and its probability"
     with open_text(source) as text:
-        return list(_each_line(text, target, what, "name a SPiCe target file"))
+        return list(_each_line(text, target, problem, "name a SPiCe target file"))
 
 
-def _each_line(text: TextLines, read: Callable[[str], _T], what: str, hint: str) -> Iterator[_T]:
+def _each_line(text: TextLines, read: Callable[[str], _T], problem: str, hint: str) -> Iterator[_T]:
     """Yield what is read from every line that is not blank; say `what` is wrong where it cannot be read."""
-    for at, line in enumerate(_whole_lines(text), 1):
+    for line_number, line in enumerate(_whole_lines(text), 1):
         try:
             if line.strip():
                 yield read(line)
         except ValueError:
-            raise InputError(what, text.name, at, excerpt=line, hint=hint) from None
+            raise InputError(problem, text.name, line_number, excerpt=line, hint=hint) from None
 
 
 def _is_pautomac(first: str, second: str | None) -> bool:
@@ -100,29 +100,33 @@ def _is_pautomac(first: str, second: str | None) -> bool:
 def _numbered(first: str, lines: Iterable[str], name: str) -> Sequences:
     count, size = map(int, first.split())
     if size > _LARGEST_ALPHABET:
-        what = f"the first line announces {size:,} symbols; there may be {_LARGEST_ALPHABET:,}"
-        raise InputError(what, name, 1, hint="correct the first line")
+        problem = f"the first line announces {size:,} symbols; there may be {_LARGEST_ALPHABET:,}"
+        raise InputError(problem, name, 1, hint="correct the first line")
     flat: list[str] = []
     lengths: list[int] = []
-    for at, line in enumerate(lines, 2):
+    for line_number, line in enumerate(lines, 2):
         length, *symbols = line.split() or ("",)
         if not length and len(lengths) == count:
             continue  # blank lines at the end
         if not _WHOLE.fullmatch(length) or int(length) != len(symbols):
-            what = (
+            problem = (
                 f"a line must be a length and so many symbols; this one has {len(symbols)} after {length!r}"
             )
-            raise InputError(what, name, at, excerpt=line, hint="check the line against the PAutomaC format")
+            raise InputError(
+                problem, name, line_number, excerpt=line, hint="check the line against the PAutomaC format"
+            )
         for symbol in symbols:
             if not _WHOLE.fullmatch(symbol) or int(symbol) >= size:
-                what = f"symbol {symbol!r} is not among 0 to {size - 1}, the alphabet that the first line announces"
-                raise InputError(what, name, at, excerpt=line, hint="correct the first line or the symbol")
+                problem = f"symbol {symbol!r} is not among 0 to {size - 1}, the alphabet that the first line announces"
+                raise InputError(
+                    problem, name, line_number, excerpt=line, hint="correct the first line or the symbol"
+                )
         flat += symbols
         lengths.append(len(symbols))
     if len(lengths) != count:
-        what = f"the first line announces {count} strings, and there are {len(lengths)}"
+        problem = f"the first line announces {count} strings, and there are {len(lengths)}"
         raise InputError(
-            what, name, 1, hint="correct the first line, or copy the file again if it was cut short"
+            problem, name, 1, hint="correct the first line, or copy the file again if it was cut short"
         )
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     return Sequences(np.array(flat, dtype=np.int32), offsets.astype(np.int64), tuple(range(size)))
@@ -130,11 +134,11 @@ def _numbered(first: str, lines: Iterable[str], name: str) -> Sequences:
 
 def _whole_lines(text: TextLines) -> Iterator[str]:
     """Join the segments of very long lines, and drop line ends."""
-    held = ""
+    line = ""
     for segment in text:
-        held += segment
-        if held.endswith("\n"):
-            yield held[:-1]
-            held = ""
-    if held:
-        yield held
+        line += segment
+        if line.endswith("\n"):
+            yield line[:-1]
+            line = ""
+    if line:
+        yield line

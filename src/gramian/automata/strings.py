@@ -155,10 +155,10 @@ class Sequences:
         for start, end in pairwise(bounds):
             key = keys[start:end]
             counts[key] = counts.get(key, 0) + 1
-        found = sorted(counts)
-        symbols = np.frombuffer(b"".join(found), ">u4").astype(np.int64) - 1
-        lengths = np.fromiter((len(key) // 4 for key in found), np.int64, len(found))
-        weights = np.fromiter((counts[key] for key in found), np.float64, len(found))
+        sorted_keys = sorted(counts)
+        symbols = np.frombuffer(b"".join(sorted_keys), ">u4").astype(np.int64) - 1
+        lengths = np.fromiter((len(key) // 4 for key in sorted_keys), np.int64, len(sorted_keys))
+        weights = np.fromiter((counts[key] for key in sorted_keys), np.float64, len(sorted_keys))
         return Sequences(symbols.astype(np.int32), _offsets(lengths), self.alphabet), weights
 
     def blocks(self, n_cuts: int) -> Iterator[slice]:

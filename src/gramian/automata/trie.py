@@ -107,12 +107,12 @@ def _tree(strings: Sequences, weights: npt.NDArray[np.float64]) -> PrefixTree:
     (parent, symbol, depth), weight = np.empty((3, size), np.int32), np.empty(size)
     nodes = kernels.trie_nodes(strings.symbols, strings.offsets, weights, parent, symbol, weight, depth)
     order = np.lexsort((symbol[:nodes], depth[:nodes]))
-    place = np.empty(nodes, np.int32)
-    place[order] = np.arange(nodes)
+    rank = np.empty(nodes, np.int32)
+    rank[order] = np.arange(nodes)
     symbol, depth = symbol[order], depth[order]
     firsts = np.flatnonzero(np.diff(depth, prepend=-1) | np.diff(symbol, prepend=-2))
     return PrefixTree(
-        parent=np.where(order == 0, -1, place[parent[order]]).astype(np.int32),
+        parent=np.where(order == 0, -1, rank[parent[order]]).astype(np.int32),
         symbol=symbol,
         weight=weight[order],
         group_symbol=symbol[firsts],

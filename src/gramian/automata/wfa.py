@@ -273,12 +273,12 @@ def _reachable(start: Array, transitions: Array, tolerance: float) -> Array:
     scale = np.maximum(np.linalg.norm(transitions, axis=(1, 2), keepdims=True), np.finfo(float).tiny)
     unit = transitions / scale
     basis = (start / norm)[:, None]
-    fresh = basis
-    while fresh.shape[1] and basis.shape[1] < n:
-        images = (fresh.T @ unit).reshape(-1, n).T
+    new_directions = basis
+    while new_directions.shape[1] and basis.shape[1] < n:
+        images = (new_directions.T @ unit).reshape(-1, n).T
         images = images - basis @ (basis.T @ images)
         images = images - basis @ (basis.T @ images)  # twice is enough
         left, values, _ = np.linalg.svd(images, full_matrices=False)
-        fresh = left[:, values > tolerance]
-        basis = np.hstack([basis, fresh])
+        new_directions = left[:, values > tolerance]
+        basis = np.hstack([basis, new_directions])
     return basis

@@ -13,6 +13,7 @@ from gramian.chart import decode_kernels
 from gramian.chart.grammar_arrays import GrammarArrays
 from gramian.chart.label_table import LabelTable
 from gramian.grammar import LPCFG
+from gramian.value_types import Number, option, options
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -40,7 +41,7 @@ _LONGEST_KEPT = 150  # words, so that what is kept is never more than some megab
 _kept_spans = lru_cache(maxsize=64)(_spans)
 
 
-@dataclass(frozen=True)
+@options
 class Pruning:
     """What the chart leaves out.
 
@@ -61,12 +62,12 @@ class Pruning:
         pass; where experts have a say, a twentieth of it counts. 0 goes without. Of grammars with probabilities only.
     """
 
-    beam: float = 1e-3
-    item: float = 1e-4
-    edge: float = 2e-5
-    fine: float = 1e-6
-    guess: float = 2e-7
-    split: float = 5e-5
+    beam: float = option(Number(0), default=1e-3)
+    item: float = option(Number(0), default=1e-4)
+    edge: float = option(Number(0), default=2e-5)
+    fine: float = option(Number(0), default=1e-6)
+    guess: float = option(Number(0), default=2e-7)
+    split: float = option(Number(0), default=5e-5)
 
 
 class Allowed(NamedTuple):

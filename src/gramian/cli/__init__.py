@@ -26,7 +26,7 @@ _FUNCTIONS = {
     "inspect": "", "convert": "", "split": "", "eval": "evaluate", "train": "", "parse": "", "search": "", "models": "", "sample": "",
     "compress": "", "experiment": "", "serve": "", "doctor": "", "dep": "", "wfa": "",
 }  # fmt: skip
-_CLASSES = {"train": "TrainCommand", "parse": "GroupedCommand"}
+_CLASSES = {"train": "TrainCommand", "parse": "ParseCommand"}
 
 
 class _Found(Mapping[str, Any]):

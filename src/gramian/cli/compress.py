@@ -12,7 +12,9 @@ from gramian.errors import OptionError
 
 
 def compress(
-    file: str = typer.Argument(metavar="MODEL", help="Model file; best one of 'gramian train --full'."),
+    file: str = typer.Argument(
+        metavar="MODEL", help="Model file; best one of 'gramian train --set compress=false'."
+    ),
     output: str = MODEL_OUTPUT,
     rank: str = typer.Option(
         "auto", help="Products a rule is made of: a number, or auto for the fewest within the gate."
@@ -37,7 +39,10 @@ def compress(
     force: bool = FORCE,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Make the rule tensors of a model sums of few products; print size, error and predicted speed."""
+    """Compress the rule tensors of a model.
+
+    Each tensor becomes a sum of few products; printed are size, error and predicted speed.
+    """
     import os
 
     from gramian.parsing.compression import compress_model, guarantees
@@ -48,7 +53,7 @@ def compress(
         raise OptionError(f"--epsilon must be more than 0, got {epsilon!r}")
     model = load_model(file)
     if any(grammar.factors is not None for grammar in model.grammars):
-        say(f"{file}: rules are of low rank already; try: a model of 'gramian train --full'")
+        say(f"{file}: rules are of low rank already; try: a model of 'gramian train --set compress=false'")
     options: dict[str, Any] = {"gate": gate, "measure": measure, "signed": signed, "starts": starts}
     options |= {"random_state": seed, "n_jobs": jobs}
     with new_model(output, force), showing_progress(quiet=False):

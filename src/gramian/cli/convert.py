@@ -60,7 +60,9 @@ def convert(
         "keep", help="Sentences that are not projective: keep, lift or skip."
     ),
 ) -> None:
-    """Write a treebank in another form: one tree or sentence a line, dependencies as CoNLL-U.
+    """Convert a treebank to another format.
+
+    Written are one tree or sentence a line, or dependencies as CoNLL-U.
 
     Trees are brought into normal form first: without empty elements, functions in labels and outer brackets.
     """

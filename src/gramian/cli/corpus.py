@@ -12,52 +12,21 @@ from gramian.cli.console import print_json, say, showing_progress
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
+    from gramian.parsing.parser_settings import CorpusSettings
     from gramian.pipelines.corpus_run import RunReport
 
-_PANEL = "Corpora: folders, several files, URLs"
 _MOST_FAILURES = 20
 
 TO: Any = typer.Option(
     None,
     "--to",
-    help="What is written: jsonl (the default), brackets, parquet, or conllu (dependencies); with .gz, .xz or .zst, compressed.",
-    rich_help_panel=_PANEL,
-)
-FROM: Any = typer.Option(
-    None,
-    "--from",
-    help="What the files hold; without it, the ends of their names say so: .jsonl, .conllu, .parquet, else text.",
-    rich_help_panel=_PANEL,
-)
-TEXT_FIELD: Any = typer.Option(
-    "text",
-    help="Field or column of JSON and Parquet that holds the text, or a list of words.",
-    rich_help_panel=_PANEL,
-)
-ID_FIELD: Any = typer.Option(
-    "id",
-    help="Field or column that holds the document's id; without one, file and line.",
-    rich_help_panel=_PANEL,
-)
-HEAD_RULES: Any = typer.Option(
-    "auto", help="With --to conllu: head rules, as for convert.", rich_help_panel=_PANEL
-)
-SHARD_SIZE: Any = typer.Option(
-    1024,
-    min=1,
-    max=1 << 20,
-    help="Kilobytes of text that are parsed as one piece of work; a kill costs no more.",
-    rich_help_panel=_PANEL,
-)
-SCHEDULER: Any = typer.Option(
-    None, help="Address of a Dask scheduler, whose workers parse.", rich_help_panel=_PANEL
+    help="With -o OUT/: jsonl (the default), brackets, parquet, or conllu (dependencies); with .gz, .xz or .zst compressed.",
 )
 STATUS: Any = typer.Option(
     None,
     "--status",
     metavar="FOLDER",
-    help="Parse nothing; say how far the corpus is whose output lies there. With --json as JSON.",
-    rich_help_panel=_PANEL,
+    help="Show the progress of the corpus whose output is in this folder; with --json as JSON.",
 )
 
 
@@ -76,11 +45,9 @@ def parse_folder(
     files: Sequence[str],
     output: str,
     model: str,
+    own: CorpusSettings,
     *,
-    kind: Any,
-    shard_size: int,
     jobs: int,
-    scheduler: str | None,
     force: bool,
     quiet: bool,
     **settings: Any,
@@ -101,16 +68,23 @@ def parse_folder(
     inputs = find_inputs(files, output)
     place = model_file(model)
     name = os.path.abspath(model) if os.path.exists(model) else model  # workers may be elsewhere
-    how = Settings(name, file_sha256(place), **settings)
+    how = Settings(
+        name,
+        file_sha256(place),
+        text_field=own.text_field,
+        id_field=own.id_field,
+        head_rules=own.head_rules,
+        **settings,
+    )
     with showing_progress(quiet):
         report = parse_corpus(
             inputs,
             output,
             how,
-            kind=kind,
-            shard_size=shard_size << 10,
+            kind=own.format,  # type: ignore[arg-type]
+            shard_size=own.shard_size << 10,
             n_jobs=jobs,
-            scheduler=scheduler,
+            scheduler=own.scheduler,
             force=force,
         )
     if not quiet:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -17,109 +17,85 @@ from gramian.cli.options import (
     JOBS,
     MODEL_OUTPUT,
     QUIET,
-    SEED,
     TEXT_OUTPUT,
     Group,
-    GroupedCommand,
     new_model,
+)
+from gramian.cli.settings_options import (
+    CONFIG,
+    SEED_SETTING,
+    SET,
+    SettingsCommand,
+    chosen_settings,
+    list_settings_option,
 )
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
+    from gramian.settings import Setting
     from gramian.trees import Sentence
 
 app = typer.Typer(
     cls=Group,
     name="dep",
-    help="Dependency trees: learn split head-automata from CoNLL-U, parse, score, draw.",
+    help="Train, apply, evaluate and draw dependency grammars.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )
 
-Method: TypeAlias = Literal["conditional", "em", "spectral", "det", "det+f"]
 _NONE_LEFT_OUT = "mend the sentence; none can be left out, or the sentences would no longer fit"
 _LOOKED_AT = 20  # sentences from which is told whether the model knows the tags
 _LEAST_KNOWN = 0.5
 _MODEL = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train' wrote.")
 
 
-_AUTOMATA = "Automata: basis, statistics, smoothing"
-_RESEARCH = "Research: symbols"
+def _train_settings() -> Mapping[str, Setting]:
+    from gramian.dependency import SHAGParser
+    from gramian.settings import declared_settings
+
+    declared = declared_settings(SHAGParser)
+    return {name: one for name, one in declared.items() if name not in ("n_jobs", "verbose")}
 
 
-@app.command(cls=GroupedCommand)
+class TrainCommand(SettingsCommand):
+    """Trains a dependency parser."""
+
+    settings = staticmethod(_train_settings)
+
+
+@app.command(cls=TrainCommand)
 def train(
     treebank: str = typer.Argument(help="CoNLL-U with arcs: a file, a folder, or - for stdin."),
     output: str = MODEL_OUTPUT,
-    method: Method = typer.Option(
-        "conditional",
+    method: str | None = typer.Option(
+        None,
         help="conditional is the best: automata by EM, then factors on arcs; the others are automata alone.",
+        metavar="conditional|em|spectral|det|det+f",
     ),
-    states: int = typer.Option(10, min=1, help="The most states an automaton gets."),
-    iterations: int = typer.Option(40, min=1, help="Steps of EM."),
-    epochs: int = typer.Option(5, min=1, help="Passes over the treebank to learn the factors (conditional)."),
-    start: Literal["spectral", "random"] = typer.Option(
-        "spectral", help="Where EM begins; random as published.", rich_help_panel=_AUTOMATA
+    states: str | None = typer.Option(None, help="The most states an automaton gets.", metavar="INTEGER"),
+    skip_broken: bool = typer.Option(
+        False, "--skip-broken", help="Leave out broken sentences, and report how many."
     ),
-    basis: Literal["extended", "symbols"] = typer.Option(
-        "extended", help="Basis of the spectral method.", rich_help_panel=_AUTOMATA
-    ),
-    cut_factor: float = typer.Option(
-        10.0, help="Size of the extended basis, in alphabets.", rich_help_panel=_AUTOMATA
-    ),
-    basis_length: int = typer.Option(
-        4, min=1, help="The longest string of the extended basis.", rich_help_panel=_AUTOMATA
-    ),
-    statistic: Literal["substring", "prefix", "string"] = typer.Option(
-        "substring", help="What the spectral method counts.", rich_help_panel=_AUTOMATA
-    ),
-    mass: float = typer.Option(
-        0.0, help="Singular values below this share of their sum are dropped.", rich_help_panel=_AUTOMATA
-    ),
-    smoothing: float = typer.Option(
-        0.1,
-        help="Share of each state for modifiers it never saw (conditional).",
-        rich_help_panel=_AUTOMATA,
-    ),
-    symbols: Literal["auto", "upos", "xpos"] = typer.Option(
-        "auto", help="Tags that the automata read; auto takes XPOS if there are 2 to 100 of them."
-    ),
-    frequent_words: int = typer.Option(
-        0, min=0, help="So many words become symbols of their own.", rich_help_panel=_RESEARCH
-    ),
-    buckets: int = typer.Option(
-        0, min=0, help="Refine tags by a hash of the word with so many values.", rich_help_panel=_RESEARCH
-    ),
-    nonprojective: Literal["lift", "skip"] = typer.Option("lift", help="What to do about crossing arcs."),
-    single_root: bool = typer.Option(True, help="Attach exactly one word of a sentence to the root."),
-    skip_broken: bool = typer.Option(False, help="Leave out broken sentences, and say how many."),
-    seed: int = SEED,
+    seed: str | None = SEED_SETTING,
     jobs: int | None = ALL_JOBS,
     force: bool = FORCE,
     quiet: bool = QUIET,
+    assignments: list[str] = SET,
+    config: str | None = CONFIG,
+    list_settings: bool = list_settings_option(_train_settings),
 ) -> None:
-    """Learn a parser from dependency trees and write it to a model file."""
+    """Train a dependency parser on CoNLL-U."""
     import time
 
-    from gramian.dependency import HeadBasis, SHAGParser, SymbolOptions
+    from gramian.dependency import SHAGParser
     from gramian.trees import read_conllu
 
     began = time.perf_counter()
-    learner = SHAGParser(
-        method,
-        n_states=states,
-        max_iter=iterations,
-        start=start,
-        basis=HeadBasis(basis, cut_factor, mass, basis_length, statistic),
-        smoothing=smoothing,
-        epochs=epochs,
-        symbols=SymbolOptions(symbols, frequent_words, buckets),
-        nonprojective=nonprojective,
-        single_root=single_root,
-        n_jobs=jobs or -1,
-        random_state=seed,
-    )
+    given = {"method": method, "n_states": states, "random_state": seed}
+    chosen = chosen_settings(given, assignments, config, _train_settings, "dep train")
+    parameters = {name.replace(".", "__"): value for name, value in chosen.items()}
+    learner = SHAGParser(n_jobs=jobs or -1).set_params(**parameters)
     with new_model(output, force):
         found = read_conllu(treebank, broken="skip" if skip_broken else "raise")
         sentences = list(counting(found, "sentences read"))
@@ -130,7 +106,7 @@ def train(
         return
     about = learner.model_.about
     crossing = learner.lifted_ + learner.skipped_
-    done = "lifted" if nonprojective == "lift" else "skipped"
+    done = "lifted" if learner.nonprojective == "lift" else "skipped"
     say(
         f"{output}: {counted(about['sentences'], 'sentence')}, {counted(about['words'], 'word')}, {crossing} with crossing arcs {done}; "
         f"{len(learner.model_.symbols.names) - 1} symbols, at most {about['states']} states; "
@@ -158,7 +134,10 @@ def parse(
     ),
     strict: bool = typer.Option(False, help="Exit with 1 if a sentence was backed off or cut."),
 ) -> None:
-    """Parse tagged words; order, comments, multiword ranges and the other columns stay as they are."""
+    """Parse tagged words of CoNLL-U.
+
+    Order, comments, multiword ranges and the other columns stay as they are.
+    """
     import time
 
     from gramian.dependency.dependency_parser import DependencyParser
@@ -213,7 +192,10 @@ def draw(
     prefixes: int = typer.Option(30, min=1, help="How many frequent prefixes are clustered."),
     threshold: float = typer.Option(0.03, min=0.0, help="Leave out transitions up to this probability."),
 ) -> None:
-    """Draw what an automaton has found: a small deterministic one, with probabilities of moves and stops."""
+    """Draw the automaton of a head.
+
+    The picture is a small deterministic automaton, with probabilities of moves and stops.
+    """
     from gramian.automata.automaton_picture import layered_svg
     from gramian.automata.dfa import dfa_approximation
     from gramian.automata.export import to_dot
@@ -235,13 +217,13 @@ def draw(
     elif automaton.is_probabilistic(1e-6):
         sample = automaton.sample(5000)
     else:
-        what = f"the automaton of {head!r} is not a distribution"
-        raise OptionError(f"{what}; try: --treebank, to draw by its trees")
+        problem = f"the automaton of {head!r} is not a distribution"
+        raise OptionError(f"{problem}; try: --treebank, to draw by its trees")
     # Modifier sequences are short: few prefixes are frequent, and rare ones would merge all states into one.
-    found = dfa_approximation(automaton, sample, clusters, way=way, n_prefixes=prefixes)
+    approximation = dfa_approximation(automaton, sample, clusters, way=way, n_prefixes=prefixes)
     with writing(output) as file:
-        print((to_dot if picture == "dot" else layered_svg)(found.machine, threshold), file=file)
-    say(f"{head} {direction}: {automaton.n_states} states, drawn as {found}")
+        print((to_dot if picture == "dot" else layered_svg)(approximation.machine, threshold), file=file)
+    say(f"{head} {direction}: {automaton.n_states} states, drawn as {approximation}")
 
 
 @app.command("eval")
@@ -251,7 +233,10 @@ def evaluate(
     as_json: bool = AS_JSON,
     subtypes: bool = typer.Option(True, help="Whether nsubj and nsubj:pass are different relations."),
 ) -> None:
-    """Score predicted arcs: UAS and LAS in percent, with and without punctuation."""
+    """Score predicted arcs: UAS and LAS in percent.
+
+    Both are given with and without punctuation.
+    """
     from gramian.evaluate.attachments import attachment_scores
 
     if gold == pred == "-":

@@ -44,9 +44,9 @@ class Finding:
 
 
 def doctor(model: str | None = MODEL, as_json: bool = AS_JSON) -> None:
-    """Look at the installation, compile the parser, parse a sentence; say what is wrong and how to fix it.
+    """Check the installation.
 
-    Exits with 1 if something is wrong.
+    Compiles the parser, parses a sentence, and prints what is wrong and how to fix it. Exits with 1 if something is wrong.
     """
     findings: list[Finding] = []
     for finding in _examine(model):

@@ -46,9 +46,10 @@ def evaluate(
     samples: int = typer.Option(10_000, min=1, help="Resamples of each test under --compare."),
     seed: int = SEED,
 ) -> None:
-    """Score predicted trees against gold trees, equal to EVALB to its two decimals.
+    """Score predicted trees against gold trees, as EVALB does.
 
-    EVALB drops a sentence if a wrong tag turns a word into punctuation or back; the figures with gold tags
+    Figures equal EVALB's to its two decimals. EVALB drops a sentence if a wrong tag turns a word into punctuation or back; the
+    figures with gold tags
     drop none. Sentences that differ in their words, number or order are an error.
     """
     from gramian.evaluate import (

@@ -10,6 +10,7 @@ import typer
 
 from gramian.cli.console import say, showing_progress, telling_warnings
 from gramian.cli.options import QUIET
+from gramian.cli.settings_options import CONFIG, SET
 from gramian.errors import OptionError, counted
 from gramian.interruption import kept_meanwhile
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 def experiment(
     recipe: str = typer.Argument(None, help="Which experiment; without it, a list."),
     data: str = typer.Argument(None, help="What it runs on: trees, or a folder with train.mrg and dev.mrg."),
-    config: str | None = typer.Option(None, help="TOML file of settings; others keep their defaults."),
+    config: str | None = CONFIG,
     out: str | None = typer.Option(None, help="Folder to write to; by default runs/RECIPE-DATA."),
     quick: bool = typer.Option(False, help="A small run, to see what comes."),
     jobs: int = typer.Option(
@@ -31,25 +32,39 @@ def experiment(
     only: str | None = typer.Option(None, help="Redo the cells of this name or pattern, and no others."),
     plan: bool = typer.Option(False, help="Print the plan, and run nothing."),
     report_only: bool = typer.Option(False, help="Run nothing; write the report of what is finished."),
+    assignments: list[str] = SET,
+    list_settings: bool = typer.Option(
+        False, "--list-settings", help="List the settings of the experiment, and exit."
+    ),
     quiet: bool = QUIET,
 ) -> None:
-    """Run an experiment and write a report; what was finished in an earlier call is kept."""
+    """Run an experiment and write a report.
+
+    After an interruption, the same command resumes; finished runs are reused.
+    """
     from gramian.experiments.recipes import RECIPES
+    from gramian.experiments.recipes import recipe as find_recipe
+    from gramian.settings import listing, read_settings
 
     if recipe is None:
         for name, about in RECIPES.items():
             print(f"{name:<16}{about}")
+        return
+    declared = find_recipe(recipe).declared()
+    if list_settings:
+        print(listing(declared))
         return
     if data is None:
         raise OptionError(f"say what to run it on; try: gramian experiment {recipe} TREES")
     from gramian.experiments.plan import make_plan
     from gramian.io.output import check_folder
 
+    settings = read_settings(assignments, config, declared, f"experiment {recipe}")
     folder = Path(out or f"runs/{recipe}-{Path(data).resolve().name.split('.')[0]}{'-quick' * quick}")
     if not plan:
         check_folder(folder)
     with telling_warnings(quiet):
-        made = make_plan(recipe, data, config=config, quick=quick, seeds=seeds)
+        made = make_plan(recipe, data, config=settings, quick=quick, seeds=seeds)
     if plan or not quiet:
         _print_plan(made, folder, jobs, only)
     if plan:

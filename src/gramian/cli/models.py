@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def models(as_json: bool = AS_JSON) -> None:
-    """List the models that are installed, with what they were learnt from, their scores and licences.
+    """List the installed models.
 
-    gramian parse --language CODE and gramian.load("CODE") take one of them.
+    The list has their training data, scores and licences. gramian parse -m CODE and gramian.load("CODE") load one of them.
     """
     from gramian.parsing.installed_models import installed_models
 

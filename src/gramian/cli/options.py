@@ -63,23 +63,6 @@ class Group(_Trusting, TyperGroup):
     """A command that others are part of."""
 
 
-class GroupedCommand(Command):
-    """Lists options under the headings they were declared with (``rich_help_panel``); the usual ones, without one, come first."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options, heading by heading."""
-        groups: dict[str, list[Any]] = {"Arguments": [], "Usual options": []}
-        for one in self.get_params(ctx):
-            usual = "Usual options" if one.param_type_name == "option" else "Arguments"
-            record = one.get_help_record(ctx)
-            if record is not None:
-                groups.setdefault(getattr(one, "rich_help_panel", None) or usual, []).append(record)
-        for heading, records in groups.items():
-            if records:
-                with formatter.section(heading):
-                    formatter.write_dl(records)
-
-
 MODEL: Any = typer.Option(None, "--model", "-m", help="Model file; without it, the bundled one.")
 MODEL_OUTPUT: Any = typer.Option(..., "--output", "-o", callback=checked_output, help="Model file to write.")
 TEXT_OUTPUT: Any = typer.Option(

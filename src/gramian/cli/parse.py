@@ -5,31 +5,25 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from dataclasses import fields
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import typer
 
 from gramian.cli import corpus
 from gramian.cli.console import counting, say
-from gramian.cli.options import FORCE, MODEL, QUIET, jobs_option
+from gramian.cli.options import FORCE, QUIET, jobs_option
 from gramian.cli.sentence_input import expected_sentences, known_first, reading_faults
+from gramian.cli.settings_options import CONFIG, SET, SettingsCommand, chosen_settings, list_settings_option
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
-    from gramian.chart.forest import Pruning
     from gramian.io.files import TextLines
     from gramian.parsing.result import ParseResult
-
-Combination: TypeAlias = Literal["product", "sum", "coverage", "coverage-dynamic", "hierarchical"]
-Decoder: TypeAlias = Literal[
-    "max-recall", "max-marginal-sum", "max-rule-product", "max-rule-sum", "variational", "viterbi"
-]
-
-Kind: TypeAlias = Literal["text", "jsonl", "conllu", "parquet"]
+    from gramian.settings import Setting
 
 _FALLBACKS = {
     "narrow": "with a narrower beam",
@@ -41,15 +35,29 @@ _FALLBACKS = {
 }
 
 
+def _all_settings() -> Mapping[str, Setting]:
+    from gramian.parsing.parser_settings import parse_settings
+
+    return parse_settings()
+
+
+class ParseCommand(SettingsCommand):
+    """Parses text."""
+
+    settings = staticmethod(_all_settings)
+
+
 def parse(
     files: list[str] = typer.Argument(
         None,
         metavar="FILE",
         help="Running text: a file, or - for stdin. Of a corpus: folders, files, patterns with *, URLs, @FILE for a list.",
     ),
-    model: str | None = MODEL,
-    language: str | None = typer.Option(
-        None, help="Take the installed model of this language, such as fr; 'gramian models' lists them."
+    model: str | None = typer.Option(
+        None,
+        "--model",
+        "-m",
+        help="Model file, or the language of an installed model, such as fr; by default the bundled English one.",
     ),
     lines: bool = typer.Option(
         False,
@@ -84,45 +92,23 @@ def parse(
         max=1,
         help="Leave out phrases that are less sure than this: flatter trees, fewer errors.",
     ),
-    decoder: Decoder = typer.Option("max-recall", help="What makes a tree the best."),
-    recall_penalty: float | None = typer.Option(
-        None,
-        min=0.0,
-        help="With max-recall: what a bracket costs; 0 is Goodman's criterion over labels. By default 0.5, beside a neural expert 0.4.",
-    ),
-    combination: Combination = typer.Option(
-        "product", help="How the grammars of a model that holds several are combined."
-    ),
-    rerank: bool = typer.Option(True, help="Let the model's reranker choose, if it has one."),
     jobs: int = jobs_option("Threads; of a corpus, processes. The result does not depend on it."),
-    device: str | None = typer.Option(
-        None, help="Parse batches on this device of torch, such as cuda; --jobs is then without effect."
-    ),
-    prune: str = typer.Option(
-        "", help="Thresholds, for example item=1e-5,beam=0: beam, item, edge, fine, guess, split."
-    ),
     strict: bool = typer.Option(False, "--strict", help="Exit with 1 if any sentence is not fully parsed."),
-    max_length: int | None = typer.Option(None, min=1, help="Parse longer sentences in parts."),
-    max_seconds: float = typer.Option(10.0, help="Prune more, or cut, sentences that would take longer."),
-    max_memory: int = typer.Option(1024, min=1, help="Cut sentences that would need more megabytes."),
     quiet: bool = QUIET,
     to: str | None = corpus.TO,
-    kind: Kind | None = corpus.FROM,
-    text_field: str = corpus.TEXT_FIELD,
-    id_field: str = corpus.ID_FIELD,
-    head_rules: str = corpus.HEAD_RULES,
-    shard_size: int = corpus.SHARD_SIZE,
-    scheduler: str | None = corpus.SCHEDULER,
     status: str | None = corpus.STATUS,
+    assignments: list[str] = SET,
+    config: str | None = CONFIG,
+    list_settings: bool = list_settings_option(_all_settings),
 ) -> None:
-    """Parse text: for every sentence one tree in Penn brackets.
+    """Parse text: one tree for every sentence, in Penn brackets.
 
     Sentences are found in running text; an empty line ends one, and so does the end of a line that is not merely wrapped. With
     --lines, --tokens, --tagged or --records every line is one sentence, and an empty line is answered by an empty line. Every
-    sentence gets a tree; how many needed a fallback, and how many hold a phrase that is in doubt, is said at the end.
+    sentence gets a tree; how many needed a fallback or have a phrase of low confidence is reported at the end.
 
-    Of a corpus, -o is a folder: for every file there is a folder with its shards, each with a manifest. What is done is never done
-    again; the same command goes on, and --status says how far it is.
+    Several files, folders and URLs are a corpus, whose trees go to a folder: -o OUT/. Every input file gets a folder with its
+    shards, each with a manifest. After an interruption, run the same command again to resume; --status shows the progress.
     """
     if status is not None:
         corpus.print_status(status, as_json)
@@ -130,8 +116,6 @@ def parse(
     from gramian.parsing.sentence_forms import form_of, read_sentences
 
     form = form_of(lines=lines, tokens=tokens, tagged=tagged, records=records)
-    if model is not None and language is not None:
-        raise OptionError("a model is named by --model or by --language, not both")
     if min_confidence is not None and k > 1:
         raise OptionError("--min-confidence goes without --k, since only the best tree has confidences")
     if as_json and pretty:
@@ -140,44 +124,34 @@ def parse(
     from gramian.io.machine import without_cycle_search
     from gramian.io.output import check_output
     from gramian.io.resume import resumed
+    from gramian.parsing.parser_settings import CorpusSettings, parser_options
     from gramian.parsing.result import LOW_CONFIDENCE
 
-    options: dict[str, Any] = {
-        "decoder": decoder,
-        "recall_penalty": recall_penalty,
-        "combination": combination,
-        "rerank": rerank,
-        "max_length": max_length,
-        "max_seconds": max_seconds,
-        "max_memory": max_memory << 20,
-        "device": device,
-    }
+    chosen = chosen_settings({}, assignments, config, _all_settings, "parse")
+    options, own = parser_options(chosen)
     files = files or ["-"]
-    if to is not None or kind is not None or scheduler is not None or _is_corpus(files, output):
-        if pretty or k > 1 or device is not None:
-            raise OptionError("--pretty, --k and --device are for one file, not for a corpus")
+    if _is_corpus(files, output):
+        if pretty or k > 1 or "device" in options:
+            raise OptionError("--pretty, --k and device are for one file, not for a corpus")
         if as_json and to is not None:
             raise OptionError("what is written of a corpus is said by --to, not by --json too")
         whole = corpus.parse_folder(
             files,
             output,
-            model or language or "",
-            kind=kind,
-            shard_size=shard_size,
+            model or "",
+            own,
             jobs=jobs,
-            scheduler=scheduler,
             force=force,
             quiet=quiet,
             to=to or "jsonl",
             form=form,
-            text_field=text_field,
-            id_field=id_field,
-            head_rules=head_rules,
             min_confidence=min_confidence,
-            pruning=_pruning(prune),
+            pruning=options.pop("pruning"),
             options=options,
         )
         raise typer.Exit(1 if strict and not whole else 0)
+    if to is not None or own != CorpusSettings():
+        raise OptionError("--to and settings of a corpus require a folder for its trees; try: -o OUT/")
     check_output(output, force=force)
     [file] = files
     with without_cycle_search():
@@ -185,18 +159,14 @@ def parse(
         from gramian.parsing.model_store import default_model_path
         from gramian.parsing.parser import load
 
-        path = (
-            default_model_path()
-            if model is None and language is None
-            else model_path(model or language or "")
-        )
-        parser = load(path, pruning=_pruning(prune), **options)
+        path = default_model_path() if model is None else model_path(model)
+        parser = load(path, **options)
     if not quiet and (fault := reading_faults(parser, form)) is not None:
         say(f"gramian: {fault}")
-    if model is None and language is None and not quiet:
+    if model is None and not quiet:
         which = "the English model that comes with gramian"
         say(f"parsing with {which}; -m MODEL takes another")
-    settings = (form, as_json, pretty, k, prune, min_confidence, options)
+    settings = (form, as_json, pretty, k, min_confidence, options)
     statuses: Counter[str] = Counter()
     source: TextLines | None = None
     began = perf_counter()
@@ -237,24 +207,6 @@ def _is_corpus(files: list[str], output: str) -> bool:
     from gramian.pipelines.inputs import is_corpus
 
     return len(files) > 1 or any(map(is_corpus, files)) or output.endswith("/") or is_corpus(output)
-
-
-def _pruning(text: str) -> Pruning:
-    """Read thresholds, ``name=value`` with commas between."""
-    from gramian.chart.forest import Pruning
-
-    values = {}
-    for part in filter(None, text.split(",")):
-        name, _, value = part.partition("=")
-        try:
-            values[name.strip()] = float(value)
-            Pruning(**values)
-        except (TypeError, ValueError):
-            names = ", ".join(field.name for field in fields(Pruning))
-            raise OptionError(f"--prune takes NAME=NUMBER, NAME one of {names}; not {part!r}") from None
-        if not values[name.strip()] >= 0:
-            raise OptionError(f"--prune: a threshold is not below 0, as {part!r}")
-    return Pruning(**values)
 
 
 def _text(result: ParseResult, as_json: bool, pretty: bool, k: int) -> str:

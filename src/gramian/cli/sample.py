@@ -20,7 +20,7 @@ def sample(
     force: bool = FORCE,
     quiet: bool = QUIET,
 ) -> None:
-    """Draw trees at random from the distribution of a grammar, one a line."""
+    """Sample random trees from a grammar."""
     from gramian.grammar.sample import TreeSampler
     from gramian.io.output import writing
     from gramian.parsing.model_store import load_model

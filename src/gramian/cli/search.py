@@ -1,4 +1,4 @@
-"""``gramian search``: the trees of a treebank or of a parsed corpus that have what a pattern asks for."""
+"""``gramian search``: find the nodes of a treebank or parsed corpus that match a pattern."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from gramian.cli.options import QUIET
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
-    from gramian.search.tree_search import Found
+    from gramian.search.tree_search import SearchMatch
 
-_MOST_FAULTS = 10
+_MAX_FAULTS = 10
 
 
 def search(
@@ -38,46 +38,48 @@ def search(
     ),
     quiet: bool = QUIET,
 ) -> None:
-    """Print every node that a pattern fits: document, place, and the node in brackets, with tabs between.
+    """Search trees for a pattern.
 
-    The place is the character at which the sentence begins, or its line. How many trees were looked at is said at the end.
+    Every match is printed with its document, its place and the node in brackets, with tabs between. The place is the character at
+    which the sentence begins, or its line. How many trees were looked at is said at the end.
     """
     from gramian.search import tree_search
 
     if sum((count, whole, as_json, tally is not None)) > 1:
-        raise OptionError("matches are printed as --count, --whole, --json or --tally, not two of them")
+        raise OptionError("--count, --whole, --json and --tally are mutually exclusive")
     if tally is not None and f"={tally}" not in pattern:
-        raise OptionError(f"nothing in the pattern is called {tally!r}; try: NP={tally}")
-    seen = tree_search.SearchCount()
+        raise OptionError(f"the pattern names no node {tally!r}; try: NP={tally}")
+    search_count = tree_search.SearchCount()
     if count:
-        seen = tree_search.count(source, pattern, n_jobs=jobs)
-        print(seen.matches)
+        search_count = tree_search.count(source, pattern, n_jobs=jobs)
+        print(search_count.matches)
     else:
-        found = islice(tree_search.search_trees(source, pattern, n_jobs=jobs, tally=seen), limit)
+        matches = islice(tree_search.search_trees(source, pattern, n_jobs=jobs, tally=search_count), limit)
         if tally is not None:
-            numbers = Counter(
-                tree_search.words_of(one.captures[tally]) for one in found if tally in one.captures
-            )
+            captured = (match.captures[tally] for match in matches if tally in match.captures)
+            numbers = Counter(map(tree_search.words_of, captured))
             for words, number in sorted(numbers.items(), key=lambda item: (-item[1], item[0])):
                 print(f"{number}\t{words}")
         else:
-            _print(found, whole, as_json)
+            _print(matches, whole, as_json)
     if not quiet:
-        for fault in seen.faults[:_MOST_FAULTS]:
-            say(f"left out: {fault}")
-        if limit is not None and seen.matches >= limit:
+        for fault in search_count.faults[:_MAX_FAULTS]:
+            say(f"skipped: {fault}")
+        if limit is not None and search_count.matches >= limit:
             say(f"stopped after {counted(limit, 'node')}")
             return
-        say(f"{counted(seen.matches, 'node')} in {seen.hits:,} of {counted(seen.trees, 'tree')}")
+        say(
+            f"{counted(search_count.matches, 'node')} in {search_count.hits:,} of {counted(search_count.trees, 'tree')}"
+        )
 
 
-def _print(found: Iterator[Found], whole: bool, as_json: bool) -> None:
-    before = None
-    for one in found:
+def _print(matches: Iterator[SearchMatch], whole: bool, as_json: bool) -> None:
+    last_printed = None
+    for match in matches:
         if as_json:
-            print_json(vars(one))
+            print_json(vars(match))
         elif not whole:
-            print(one.document, one.sentence, one.match, sep="\t")
-        elif (one.document, one.sentence, one.tree) != before:
-            before = one.document, one.sentence, one.tree
-            print(one.tree)
+            print(match.document, match.sentence, match.match, sep="\t")
+        elif (match.document, match.sentence, match.tree) != last_printed:
+            last_printed = match.document, match.sentence, match.tree
+            print(match.tree)

@@ -32,9 +32,10 @@ def serve(
     max_seconds: float = typer.Option(30.0, min=0.1, help="Give up on a question after so long."),
     open_page: bool = typer.Option(False, "--open", help="Open the page in a browser."),
 ) -> None:
-    """Serve a page to look at trees: type a sentence, click a node, see what its states mean.
+    """Serve a web page for parsing and exploring trees.
 
-    The address is printed once the page is there; Ctrl-C ends it. Nothing is loaded from elsewhere.
+    Type a sentence, click a node, and see what its states mean. The address is printed once the page is there; Ctrl-C ends it.
+    Nothing is loaded from elsewhere.
     """
     try:
         import starlette  # noqa: F401

@@ -28,7 +28,10 @@ def split(
     force: bool = FORCE,
     skip_broken: bool = SKIP_BROKEN,
 ) -> None:
-    """Cut a treebank into train, dev and test, in order or at random; within a part the order is kept."""
+    """Split a treebank into train, dev and test.
+
+    Trees are taken in order or at random; within a part the order is kept.
+    """
     from gramian.io.output import check_folder, check_output, writing
     from gramian.trees import read_conllu, read_trees
     from gramian.trees.formats import detect_format

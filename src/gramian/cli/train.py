@@ -1,48 +1,74 @@
-"""``gramian train``: learn a grammar from a treebank. Its options are the fields of :class:`gramian.training.recipe.Recipe`."""
+"""``gramian train``: learn a grammar from a treebank. Its settings are those of :class:`gramian.training.TrainingSettings`."""
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import fields
-from typing import Any, Literal, get_args
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from gramian.cli.console import say, showing_progress, telling_warnings
-from gramian.cli.options import FORCE, QUIET, GroupedCommand, jobs_option, new_model
+from gramian.cli.options import FORCE, QUIET, jobs_option, new_model
+from gramian.cli.settings_options import (
+    CONFIG,
+    SET,
+    SettingsCommand,
+    chosen_settings,
+    list_settings_option,
+    with_settings,
+)
 from gramian.errors import counted
-from gramian.training.option_rules import GROUPS
-from gramian.training.recipe import Recipe
+from gramian.settings import declared_settings
+from gramian.training.training_settings import TrainingSettings
 
-# Options that do not have the name of the recipe's field.
-_CALLED = {"n_states": "states", "max_iter": "iterations", "random_state": "seed"}
+if TYPE_CHECKING:
+    from gramian.settings import Setting
+
+_VISIBLE = (
+    "method",
+    "n_states",
+    "ensemble_size",
+    "expert",
+    "rerank",
+    "calibrate",
+    "text",
+    "tagged_corpus",
+    "preset",
+    "language",
+    "skip_broken",
+    "random_state",
+)
+
+
+def _all_settings() -> Mapping[str, Setting]:
+    from gramian.training.training_settings import training_settings
+
+    return training_settings()
 
 
 def train(
-    context: typer.Context,
     trees: str = typer.Argument(help="Bracketed trees: a file, a folder, or - for stdin."),
     output: str = typer.Option(..., "--output", "-o", help="Model file to write."),
     dev: str | None = typer.Option(
         None, help="Trees to score the grammar on; its F1 is stored in the model."
     ),
-    jobs: int = jobs_option("Threads, or with --models processes; the model does not depend on it."),
+    jobs: int = jobs_option(
+        "Threads, or processes where the model has several parts; the model does not depend on it."
+    ),
     scheduler: str | None = typer.Option(
-        None, help="With --models: address of a Dask scheduler whose workers train them (tcp://host:8786)."
+        None, help="Address of a Dask scheduler whose workers train the parts (tcp://host:8786)."
     ),
     dry_run: bool = typer.Option(
-        False, help="Print what would be done, with an estimate of time and memory; learn nothing."
-    ),
-    preset_paper: Literal["thesis", "clustering", "moments"] | None = typer.Option(
-        None,
-        help="Set all options as a paper has them, but for those that are given: a thesis; clustering as in Narayan and Cohen "
-        "(2016); moments as in Cohen et al. (2013).",
-        rich_help_panel=GROUPS["research"],
+        False, "--dry-run", help="Print the settings, with an estimate of time and memory; learn nothing."
     ),
     force: bool = FORCE,
     quiet: bool = QUIET,
+    assignments: list[str] = SET,
+    config: str | None = CONFIG,
+    list_settings: bool = list_settings_option(_all_settings),
     **options: Any,
 ) -> None:
-    """Learn a grammar from bracketed trees and write it to a model file."""
+    """Train a parser on bracketed trees."""
     import json
     import time
 
@@ -56,18 +82,19 @@ def train(
     if not dry_run:
         check_output(output, force=True)  # whether it may be replaced is known when the data are read
     beside = not is_written_through(output)  # whether there is a file, beside which other things can be kept
-    recipe = _recipe(context, options, preset_paper)
+    settings = TrainingSettings.of(chosen_settings(options, assignments, config, _all_settings, "train"))
+    settings.check(dev=dev is not None, scheduler=scheduler is not None)
     with showing_progress(quiet):
         with telling_warnings(quiet):
-            data = TrainingData.read(trees, recipe)
+            data = TrainingData.read(trees, settings)
         kept = output if beside else None
-        run = TrainingRun(data, recipe, dev=dev, n_jobs=jobs, scheduler=scheduler, checkpoint=kept)
+        run = TrainingRun(data, settings, dev=dev, n_jobs=jobs, scheduler=scheduler, checkpoint=kept)
         if not quiet:
             trees_and_words = f"{counted(data.bank.n_trees, 'tree')}, {counted(data.n_words, 'word')}"
             took = f"{time.perf_counter() - began:.1f} s"
             say(f"read {trees_and_words}, {data.bank.n_symbols} labels and tags: {took}")
         if dry_run:
-            print(json.dumps({"options": run.recipe.options(), "estimate": run.estimate()}, indent=2))
+            print(json.dumps({"options": run.settings.options(), "estimate": run.estimate()}, indent=2))
             return
         with (
             new_model(output, force or run.would_make(grammar_header(output, read_header(output)))),
@@ -75,8 +102,8 @@ def train(
         ):
             model = run.learn()
             if dev is not None and beside:  # it may be stopped while it is scored
-                save_model(model, output, half=not recipe.full)
-            save_model(run.scored(model), output, half=not recipe.full)
+                save_model(model, output, half=settings.compress)
+            save_model(run.scored(model), output, half=settings.compress)
             if beside:
                 with writing(f"{output}.log.json") as log:
                     log.write(json.dumps(run.costs, indent=2) + "\n")
@@ -85,68 +112,21 @@ def train(
         say(f"wrote {output}: {time.perf_counter() - began:.1f} s in all")
 
 
-def _with_options_of_recipes() -> inspect.Signature:
-    """Return the signature of the command: its own parameters, and one for every field of a recipe."""
-    own = inspect.signature(train)
-    *first, _ = own.parameters.values()
-    more = []
-    for one in fields(Recipe):
-        if about := one.metadata:
-            heading = GROUPS.get(about["group"])
-            option = typer.Option(
-                one.default,
-                help=about["help"],
-                min=about["least"],
-                max=about["most"],
-                rich_help_panel=heading,
-            )
-            kind = about["kind"] if one.default is not None else about["kind"] | None
-            name = _CALLED.get(one.name, one.name)
-            more.append(
-                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option, annotation=kind)
-            )
-    order = [None, *GROUPS.values()]
-    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*first, *more)]
-    parameters = sorted(named, key=lambda one: order.index(getattr(one.default, "rich_help_panel", None)))
-    return own.replace(parameters=parameters)
+class TrainCommand(SettingsCommand):
+    """Takes ``--expert`` without a value for ``--expert crf``."""
 
-
-class TrainCommand(GroupedCommand):
-    """Takes ``--expert`` with none of its values behind it for ``--expert crf``."""
+    settings = staticmethod(_all_settings)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments."""
-        kinds = get_args(next(one.metadata["kind"] for one in fields(Recipe) if one.name == "expert"))
+        kinds = ("none", "crf", "neural", "both")
+        following = [*args[1:], None]
         told = [
-            word if word != "--expert" or behind in kinds else "--expert=crf"
-            for word, behind in zip(args, [*args[1:], None], strict=True)
+            "--expert=crf" if word == "--expert" and behind not in kinds else word
+            for word, behind in zip(args, following, strict=True)
         ]
         return super().parse_args(ctx, told)
 
 
-train.__signature__ = _with_options_of_recipes()  # type: ignore[attr-defined]
-
-
-def _recipe(context: typer.Context, options: dict[str, Any], paper: str | None) -> Recipe:
-    """Return the recipe that options stand for, if they go together."""
-    from gramian.parsing.model_store import load_model
-    from gramian.training.papers import paper_recipe
-
-    fields_of = {called: name for name, called in _CALLED.items()}
-    if options["start"] is not None:
-        options["start"] = load_model(options["start"]).grammar
-    values = {fields_of.get(name, name): value for name, value in options.items()}
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    told = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
-    given = [fields_of.get(name, name) for name in told]
-    if paper is None:
-        recipe = Recipe(**values)
-    else:
-        recipe = paper_recipe(paper, **{name: value for name, value in values.items() if name in given})
-    recipe.check(
-        given,
-        dev=context.params["dev"] is not None,
-        scheduler=context.params["scheduler"] is not None,
-        spell=lambda name: f"--{_CALLED.get(name, name).replace('_', '-')}",
-    )
-    return recipe
+_DECLARED = declared_settings(TrainingSettings)
+train.__signature__ = with_settings(train, [_DECLARED[name] for name in _VISIBLE])  # type: ignore[attr-defined]

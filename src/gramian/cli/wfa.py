@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import typer
@@ -18,25 +19,32 @@ from gramian.cli.options import (
     SEED,
     TEXT_OUTPUT,
     Group,
-    GroupedCommand,
     new_model,
+)
+from gramian.cli.settings_options import (
+    CONFIG,
+    SEED_SETTING,
+    SET,
+    SettingsCommand,
+    chosen_settings,
+    list_settings_option,
 )
 from gramian.errors import OptionError
 
 if TYPE_CHECKING:
     from gramian.automata import Sequences
+    from gramian.settings import Setting
 
 app = typer.Typer(
     cls=Group,
     name="wfa",
-    help="Weighted automata: learn them from strings, score, predict, sample, draw.",
+    help="Train, apply, evaluate and draw weighted automata.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )
 
 
-Method: TypeAlias = Literal["best", "spectral", "em", "spectral-em", "quadratic", "convex", "ngram"]
 Layout: TypeAlias = Literal["auto", "strings", "brackets", "conllu"]
 Tags: TypeAlias = Literal["xpos", "upos", "universal"]
 
@@ -49,103 +57,68 @@ _TAGS = typer.Option(
     "xpos", help="Tags of a treebank: a column of CoNLL-U, or universal: Penn tags reduced to twelve."
 )
 _STOP = "<stop>"
-_HANKEL = "Basis and statistics (spectral, spectral-em, quadratic, convex)"
-_EM = "EM"
-_RESEARCH = "Research"
-_CALLED = {"max_iter": "--iterations"}
 
 
-@app.command(cls=GroupedCommand)
+def _train_settings() -> Mapping[str, Setting]:
+    from gramian.automata.methods import METHODS, MethodOptions
+    from gramian.settings import Setting, declared_settings
+    from gramian.value_types import Either, OneOf, Whole
+
+    own = (
+        Setting("method", OneOf(*METHODS), "best", "How to learn; best averages what predicts best."),
+        Setting("n_states", Either(OneOf("auto"), Whole(1)), "auto", "Of an n-gram model, its order."),
+        Setting("random_state", Whole(0, 2**32 - 1), 0, "The same number gives the same result."),
+    )
+    return {one.name: one for one in own} | declared_settings(MethodOptions)
+
+
+class TrainCommand(SettingsCommand):
+    """Learns a sequence model."""
+
+    settings = staticmethod(_train_settings)
+
+
+@app.command(cls=TrainCommand)
 def train(
     file: str = _FILE,
     output: str = MODEL_OUTPUT,
-    states: str = typer.Option("auto", help="Number of states (of an n-gram model, its order), or auto."),
-    method: Method = typer.Option("best", help="How to learn; best averages what predicts best."),
-    seed: int = SEED,
+    states: str | None = typer.Option(
+        None, help="Number of states (of an n-gram model, its order), or auto.", metavar="INTEGER"
+    ),
+    method: str | None = typer.Option(
+        None,
+        help="How to learn; best averages what predicts best.",
+        metavar="best|spectral|em|spectral-em|quadratic|convex|ngram",
+    ),
+    seed: str | None = SEED_SETTING,
     layout: Layout = _LAYOUT,
     tags: Tags = _TAGS,
     jobs: int | None = ALL_JOBS,
     force: bool = FORCE,
     quiet: bool = QUIET,
-    basis: Literal["frequent", "ends", "symbols", "matching"] | None = typer.Option(
-        None,
-        help="Prefixes and suffixes: frequent substrings, frequent beginnings and endings, the symbols, or a matching.",
-        rich_help_panel=_HANKEL,
-    ),
-    basis_size: int | None = typer.Option(None, min=1, help="How many of each.", rich_help_panel=_HANKEL),
-    basis_length: int | None = typer.Option(
-        None, min=0, help="The longest string of the basis.", rich_help_panel=_HANKEL
-    ),
-    empty: bool | None = typer.Option(
-        None,
-        help="Whether the basis of symbols has the empty string; published ones do not.",
-        rich_help_panel=_HANKEL,
-    ),
-    statistic: Literal["substring", "prefix", "string"] | None = typer.Option(
-        None, help="What is counted; substrings by default.", rich_help_panel=_HANKEL
-    ),
-    scaled: bool | None = typer.Option(
-        None, help="Divide rows and columns by the root of their frequency.", rich_help_panel=_HANKEL
-    ),
-    mass: float | None = typer.Option(
-        None,
-        min=0.0,
-        max=1.0,
-        help="Drop directions with less of the singular values' sum.",
-        rich_help_panel=_HANKEL,
-    ),
-    repair: Literal["em", "cluster", "clip", "none"] | None = typer.Option(
-        None, help="How spectral-em makes a distribution of its automaton.", rich_help_panel=_EM
-    ),
-    iterations: int | None = typer.Option(
-        None, min=1, help="Steps of EM (100), or of convex.", rich_help_panel=_EM
-    ),
-    restarts: int | None = typer.Option(None, min=1, help="Random starts of EM (2).", rich_help_panel=_EM),
-    complete: int | None = typer.Option(
-        None, min=0, help="Fill in Hankel cells of strings seen less often.", rich_help_panel=_RESEARCH
-    ),
-    penalty: float | None = typer.Option(
-        None,
-        min=0.0,
-        help="What singular values cost: with --complete, or convex.",
-        rich_help_panel=_RESEARCH,
-    ),
+    assignments: list[str] = SET,
+    config: str | None = CONFIG,
+    list_settings: bool = list_settings_option(_train_settings),
 ) -> None:
-    """Learn a sequence model; what is left open is chosen on a slice of the strings."""
-    import re
+    """Learn a sequence model from strings."""
     from time import monotonic
 
     from gramian.automata.methods import MethodOptions, learn
 
-    if states != "auto" and not (states.isdigit() and int(states)):
-        raise OptionError(f"--states must be auto or at least 1, got {states!r}; try: auto")
-    n_states: Any = states if states == "auto" else int(states)
-    options = MethodOptions(
-        basis,
-        basis_size,
-        basis_length,
-        empty,
-        statistic,
-        scaled,
-        mass,
-        complete,
-        penalty,
-        repair,
-        iterations,
-        restarts,
-    )
-    if (problem := options.problem(method)) is not None:
-        spelt = re.sub(
-            r"{(\w+)}", lambda name: _CALLED.get(name[1], f"--{name[1].replace('_', '-')}"), problem
-        )
-        raise OptionError(spelt)
+    given = {"n_states": states, "method": method, "random_state": seed}
+    chosen = chosen_settings(given, assignments, config, _train_settings, "wfa train")
+    usual: dict[str, Any] = {"method": "best", "n_states": "auto", "random_state": 0}
+    usual |= {name: chosen.pop(name) for name in usual if name in chosen}
+    options = MethodOptions(**chosen)
+    if (problem := options.problem(usual["method"])) is not None:
+        raise OptionError(problem)
     with new_model(output, force):
         sample = _read(file, layout, tags)
         started = monotonic()
         if not quiet:
             say(f"{len(sample):,} strings, {len(sample.symbols):,} symbols of {len(sample.alphabet)} kinds")
         with showing_progress(quiet):
-            model = learn(sample, method, n_states, options=options, n_jobs=jobs or -1, random_state=seed)
+            model = learn(sample, options=options, n_jobs=jobs or -1, **usual)
         model.save(output)
     if not quiet:
         say(f"{_words(model)}; {monotonic() - started:.1f} s; written to {output}")
@@ -159,7 +132,7 @@ def score(
     layout: Layout = _LAYOUT,
     tags: Tags = _TAGS,
 ) -> None:
-    """Print the probability (or weight) of each string, one a line."""
+    """Print the probability or weight of each string."""
     from gramian.automata import load_sequence_model
 
     loaded = load_sequence_model(model)
@@ -177,7 +150,10 @@ def predict(
     layout: Layout = _LAYOUT,
     tags: Tags = _TAGS,
 ) -> None:
-    """Print what is likely to follow each prefix: symbols (<stop> for the end) with their scores, best first."""
+    """Print the symbols that are likely to follow each prefix.
+
+    The best come first, with their scores; <stop> is the end.
+    """
     import numpy as np
 
     from gramian.automata import load_sequence_model
@@ -202,7 +178,7 @@ def sample(
     max_length: int = typer.Option(10_000, min=1, help="Longer strings are cut here."),
     numbered: bool = typer.Option(False, help="Write the PAutomaC format."),
 ) -> None:
-    """Print random strings of a model that is a distribution, one a line."""
+    """Sample random strings from a model that is a distribution."""
     from gramian.automata import load_sequence_model
     from gramian.automata.string_formats import format_string
 
@@ -237,9 +213,10 @@ def draw(
     threshold: float = typer.Option(0.05, min=0.0, help="Leave out transitions up to this weight."),
     tags: Tags = _TAGS,
 ) -> None:
-    """Draw an automaton; large models and mixtures as a small deterministic approximation.
+    """Draw an automaton.
 
-    OpenFST text holds the whole model unless --clusters asks for the approximation.
+    Large models and mixtures are drawn as a small deterministic approximation. OpenFST text holds the whole model unless
+    --clusters asks for the approximation.
     """
     from gramian.automata import load_sequence_model
     from gramian.automata.automaton_picture import to_svg
@@ -258,9 +235,9 @@ def draw(
         say("a large model: drawing a deterministic approximation of 10 clusters (see --clusters)")
     if clusters is not None:
         drawn = typical_strings(loaded) if strings is None else _read(strings, "auto", tags)
-        found = dfa_approximation(loaded, drawn, clusters, way=way)
-        say(f"approximation: {found}")
-        loaded = found.machine
+        approximation = dfa_approximation(loaded, drawn, clusters, way=way)
+        say(f"approximation: {approximation}")
+        loaded = approximation.machine
     machine: Any = loaded
     if picture == "openfst":
         compiled = to_openfst(machine)
@@ -284,7 +261,10 @@ def evaluate(
     layout: Layout = _LAYOUT,
     tags: Tags = _TAGS,
 ) -> None:
-    """Score a model: PAutomaC perplexity with --solution, NDCG with --targets, else perplexity and error rate."""
+    """Score a model on strings.
+
+    Printed are the PAutomaC perplexity with --solution, NDCG with --targets, else perplexity and error rate.
+    """
     from gramian.automata import load_sequence_model
     from gramian.automata.string_formats import read_solution, read_targets
     from gramian.evaluate.sequence_scores import ndcg, next_symbol_scores, pautomac_score

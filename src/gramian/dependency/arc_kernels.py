@@ -1,7 +1,8 @@
-"""Compiled features of arcs: hashes of templates, scores, and steps of stochastic gradient ascent.
+"""Kernels for features of arcs: hashes of templates, scores, and steps of stochastic gradient ascent.
 
-Templates are those of :mod:`gramian.dependency.arc_templates`; sentences come as :class:`gramian.dependency.arc_tokens.TokenTable` encodes
-them, with word i in column i + 2; `tables` are those of :mod:`gramian.loglinear.adagrad`.
+Templates are those of :mod:`gramian.dependency.arc_templates`. :class:`gramian.dependency.arc_tokens.TokenTable` encodes the sentences,
+with word i in column i + 2. `tables` are those of :mod:`gramian.loglinear.adagrad`. The score of an arc or relation is the sum of the
+weights of its features, and its features are slots of a hash table.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -24,20 +25,20 @@ _BETWEEN, _ALL_BETWEEN = np.uint64(52), np.uint64(53)
 
 @kernel
 def _stretch(head, modifier):
-    """Direction and class of distance in one number."""
+    """Return the direction and distance class of an arc as one number."""
     return 2 * length_class(abs(head - modifier), 5, _DISTANCES) + (1 if head < modifier else 0)
 
 
 @kernel
 def _packed(template, direction, a, b, third):
-    """Hash a template's number and values as templates with the same values do; all uint64."""
+    """Hash the number and values of a template, all uint64, as the packed scheme of :mod:`gramian.loglinear.hashing` does."""
     first = template | direction << np.uint64(6) | a << np.uint64(11) | b << np.uint64(31)
     return mix(first * np.uint64(0x9E3779B97F4A7C15), third)
 
 
 @helper_kernel
 def _arc_features(templates, parts, tokens, head, modifier, slots):
-    """OUT slots: the hashed features of an arc; return how many."""
+    """OUT slots: the hashed features of an arc; return their number."""
     h, m, stretch = head + 2, modifier + 2, _stretch(head, modifier)
     count = templates.number.shape[0]
     for t in range(count):
@@ -45,24 +46,24 @@ def _arc_features(templates, parts, tokens, head, modifier, slots):
             parts[0, 0, h, t] + parts[0, 1, m, t] + templates.small[0, stretch, t],
             parts[1, 0, h, t] + parts[1, 1, m, t],
         )
-    # each coarse tag between head and modifier, and the set of them
-    direction, seen = np.uint64(stretch & 1), np.uint64(0)
+    # Between head and modifier: each coarse tag, and the set of all of them.
+    direction, coarse_tags = np.uint64(stretch & 1), np.uint64(0)
     h_tag, m_tag = np.uint64(tokens[_TAG, h]), np.uint64(tokens[_TAG, m])
-    for place in range(min(h, m) + 1, max(h, m)):
-        coarse = np.uint64(tokens[_COARSE, place])
+    for column in range(min(h, m) + 1, max(h, m)):
+        coarse = np.uint64(tokens[_COARSE, column])
         bit = np.uint64(1) << (coarse & np.uint64(63))
-        if not seen & bit:
-            seen |= bit
+        if not coarse_tags & bit:
+            coarse_tags |= bit
             slots[count] = _packed(_BETWEEN, direction, h_tag, coarse, m_tag)
             count += 1
     h_coarse, m_coarse = np.uint64(tokens[_COARSE, h]), np.uint64(tokens[_COARSE, m])
-    slots[count] = _packed(_ALL_BETWEEN, direction, h_coarse, m_coarse, seen)
+    slots[count] = _packed(_ALL_BETWEEN, direction, h_coarse, m_coarse, coarse_tags)
     return count + 1
 
 
 @kernel
 def score_arcs(templates, tokens, weights, scores):
-    """OUT scores (N + 1, N + 1): the sum of the weights of each arc's features; -inf where there is no arc."""
+    """OUT scores (N + 1, N + 1): the score of each arc [head, modifier]; -inf where there is no arc."""
     size = scores.shape[0]
     mask = np.uint64(weights.shape[0] - 1)
     parts, slots = parts_at_places(tokens, templates), np.empty(_MOST_FEATURES, np.uint64)
@@ -80,20 +81,20 @@ def score_arcs(templates, tokens, weights, scores):
 
 @kernel
 def arc_factors(templates, tokens, weights, lowest, factors):
-    """OUT factors (N + 1, N + 1): exp of the scores of `score_arcs` less the best of each modifier, at least `lowest`; 0 for no arc."""
+    """OUT factors (N + 1, N + 1): exp(score - best score of the modifier), where the exponent is at least `lowest`; 0 for no arc."""
     score_arcs(templates, tokens, weights, factors)
     size = factors.shape[0]
     factors[:, 0] = 0.0
     for modifier in range(1, size):
         best = factors[:, modifier].max()
         for head in range(size):
-            below = max(factors[head, modifier] - best, lowest)
-            factors[head, modifier] = math.exp(below) if head != modifier else 0.0
+            log_factor = max(factors[head, modifier] - best, lowest)
+            factors[head, modifier] = math.exp(log_factor) if head != modifier else 0.0
 
 
 @kernel
-def climb_arcs(templates, tokens, gradient, step, tables):
-    """INOUT tables: one step on the features of the arcs whose gradient is not too small."""
+def update_arcs(templates, tokens, gradient, step, tables):
+    """INOUT tables: one AdaGrad step for the features of all arcs with a gradient above ``tables.smallest``."""
     size = gradient.shape[0]
     mask = np.uint64(tables.weights.shape[0] - 1)
     parts, slots = parts_at_places(tokens, templates), np.empty(_MOST_FEATURES, np.uint64)
@@ -106,7 +107,7 @@ def climb_arcs(templates, tokens, gradient, step, tables):
 
 @kernel
 def _family(heads, family):
-    """OUT family (4, N + 1): first and last modifier of each word, or itself; the modifiers beside it, or two places before 0."""
+    """OUT family (4, N + 1): first and last modifier of each word, or the word itself; previous and next sister, or -2."""
     size = heads.shape[0]
     for word in range(size):
         family[0, word] = family[1, word] = word
@@ -123,7 +124,10 @@ def _family(heads, family):
 
 @kernel
 def relation_starts(templates, tokens, heads, labels, size):
-    """Return where each word's weights begin, int64 (N + 1, n), row 0 left alone; relations lie side by side; the root's head is -1."""
+    """Return the first slot of each word and template, int64 (N + 1, n); row 0 is unused, and the head of the root is -1.
+
+    The weights of all relations are adjacent: relation ``label`` has the slot ``start + label``.
+    """
     n, n_words, n_places = templates.number.shape[0], heads.shape[0], templates.n_places
     family, columns = np.empty((4, n_words), np.int64), np.empty(n_places, np.int64)
     sums, starts = np.empty((2, n), np.uint64), np.empty((n_words, n), np.int64)
@@ -131,8 +135,8 @@ def relation_starts(templates, tokens, heads, labels, size):
     for word in range(1, n_words):
         head = heads[word]
         columns[0], columns[1] = head + 2, word + 2
-        for place in range(4):
-            columns[2 + place] = family[place, word] + 2
+        for relative in range(4):
+            columns[2 + relative] = family[relative, word] + 2
         columns[6] = heads[head] + 2 if head > 0 else 0
         stretch = 2 * _stretch(head, word) + (1 if family[0, word] < word else 0)
         for t in range(n):
@@ -147,14 +151,13 @@ def relation_starts(templates, tokens, heads, labels, size):
 
 @kernel
 def score_relations(starts, weights, scores):
-    """OUT scores (N + 1, L): the score of each relation of each word to its head; `starts` are those of :func:`relation_starts`."""
+    """OUT scores (N + 1, L): the score of each relation of each word to its head; `starts` as from :func:`relation_starts`."""
     labels, n = scores.shape[1], starts.shape[1]
     for word in range(1, scores.shape[0]):
         sums = scores[word]
         sums[:] = 0.0
-        for t in range(
-            0, n - 3, 4
-        ):  # four at a time: what is summed up is read and written a quarter as often
+        # Four templates at a time, which reads and writes the sums a quarter as often.
+        for t in range(0, n - 3, 4):
             a, b = starts[word, t], starts[word, t + 1]
             c, d = starts[word, t + 2], starts[word, t + 3]
             first, second = weights[a : a + labels], weights[b : b + labels]
@@ -170,9 +173,10 @@ def score_relations(starts, weights, scores):
 
 @kernel
 def best_relations(templates, tokens, heads, weights, root_only, labels, best):
-    """OUT best (N,): the best of `labels` relations of each word.
+    """OUT best (N,): the best relation of each word.
 
-    Those that `root_only` (L,) names go to words at the root, and the others elsewhere; if it is empty, any goes anywhere.
+    Relations marked in `root_only` (L,) are for words attached to the root, the others for all other words; if it is empty, there is no
+    such restriction.
     """
     free = root_only.shape[0] == 0
     scores = np.empty((heads.shape[0], labels))
@@ -186,8 +190,8 @@ def best_relations(templates, tokens, heads, weights, root_only, labels, best):
 
 
 @kernel
-def climb_relations(starts, gradient, step, tables):
-    """INOUT tables: one step on the relations whose gradient is not too small; `starts` as in :func:`score_relations`."""
+def update_relations(starts, gradient, step, tables):
+    """INOUT tables: one AdaGrad step for all relations with a gradient above ``tables.smallest``."""
     size, labels = gradient.shape
     steep = np.empty(labels, np.int64)
     for word in range(1, size):

@@ -1,8 +1,8 @@
 """Templates of the features of arcs and their relations, after McDonald, Crammer and Pereira (2005).
 
-A value is a view and a word: tag t, form f, ending e, coarse tag c, endings s (short) and l (long), beginning p; of the head h, the
-modifier m, and, for relations, the modifier's first and last modifiers x and y, the modifiers before and after it b and a, and the head's
-head u. "dir" is the direction of an arc, "dist" direction and class of distance in one, "left" whether x stands before m.
+A value is a view followed by a word. Views: tag t, form f, suffix e, coarse tag c, short suffix s, long suffix l, prefix p. Words: head h,
+modifier m, and, for relations, the first and last modifiers x and y of the modifier, its previous and next sisters b and a, and the
+grandparent u. "dir" is the direction of an arc, "dist" its direction and distance class, "left" whether x precedes m.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ RELATIONS = _read(
     | dir eh em | dir th tm lm | dir th tm pm | dir ph tm sm | dir ph em | dir sh th tm sm | dist tm sm
     """,
     first=1,
-    places={word: (place, 0) for place, word in enumerate("hmxybau")},
+    places={word: (number, 0) for number, word in enumerate("hmxybau")},
     small={
         "dir": [stretch & 1 for stretch in _STRETCHES for _ in range(2)],
         "dist": [stretch for stretch in _STRETCHES for _ in range(2)],

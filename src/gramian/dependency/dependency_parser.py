@@ -1,15 +1,15 @@
 """A trained dependency parser: tagged words in, trees with relations and confidences out.
 
-Each sentence goes through inside-outside and minimum Bayes risk decoding (or Viterbi). It always gets a tree: where
-the grammar's marginals are no distribution, as happens with spectral automata, a smoothed DET+F grammar helps; a sentence
-beyond `max_length` words is cut into pieces. `status` says so.
+Each sentence is decoded by inside-outside and minimum Bayes risk (or Viterbi). Every sentence gets a tree: if the marginals of the
+grammar are not a distribution, as happens with spectral automata, the parser backs off to a smoothed DET+F grammar; a sentence of more
+than `max_length` words is parsed in pieces. `status` reports both.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -23,9 +23,9 @@ from gramian.dependency.shag import SHAG, Symbols
 from gramian.dependency.symbols import SymbolFunction, SymbolMap
 from gramian.errors import OptionError
 from gramian.threads import in_order
-from gramian.trees import Sentence, Token
+from gramian.trees import Sentence
 
-Status = Literal["parsed", "backed off", "improper", "cut"]
+ParseStatus = Literal["parsed", "backed off", "improper", "cut"]
 
 
 @dataclass(frozen=True)
@@ -35,36 +35,36 @@ class DependencyParse:
     Attributes
     ----------
     words : Sentence
-        What was parsed, with whatever arcs it came with.
+        The input, including its arcs if it had any.
     heads : tuple of int
         Head of each word, counted from 1; 0 is the root.
     relations : tuple of str
         Relation of each word to its head.
     confidences : tuple of float
-        Marginal of each word's arc, between 0 and 1; where arcs cross, of the arc before it was let down.
+        Marginal of each arc, between 0 and 1; for crossing arcs, that of the lifted arc.
     status : "parsed", "backed off", "improper" or "cut"
-        Whether the grammar gave the parse, or needed the help of the back-off grammar, or had no distribution and no help, or parsed
-        pieces.
+        "backed off" if the marginals were interpolated with those of the back-off grammar, "improper" if they are not a distribution
+        and there is no back-off, "cut" if the sentence was parsed in pieces.
     """
 
     words: Sentence
     heads: tuple[int, ...]
     relations: tuple[str, ...]
     confidences: tuple[float, ...]
-    status: Status
+    status: ParseStatus
 
     def sentence(self, *, confidence: bool = False) -> Sentence:
-        """Return the words with these arcs and, if wanted, ``Confidence=0.987`` in MISC; DEPS is emptied, all else stays."""
+        """Return the words with these arcs and, on request, ``Confidence=0.987`` in MISC; DEPS is emptied."""
         tokens = []
         rows = zip(self.words.tokens, self.heads, self.relations, self.confidences, strict=True)
-        for t, head, relation, value in rows:
-            before = "" if t.misc == "_" else f"{t.misc}|"
-            misc = f"{before}Confidence={value:.3f}" if confidence else t.misc
-            tokens.append(Token(t.id, t.form, t.lemma, t.upos, t.xpos, t.feats, head, relation, "_", misc))
-        return Sentence(tuple(tokens), self.words.comments, self.words.extras, self.words.line)
+        for token, head, relation, value in rows:
+            prefix = "" if token.misc == "_" else f"{token.misc}|"
+            misc = f"{prefix}Confidence={value:.3f}" if confidence else token.misc
+            tokens.append(replace(token, head=head, deprel=relation, deps="_", misc=misc))
+        return replace(self.words, tokens=tuple(tokens))
 
     def svg(self) -> str:
-        """Draw the arcs above the words, coloured by confidence; notebooks do so by themselves."""
+        """Draw the arcs above the words, coloured by confidence; notebooks call this automatically."""
         from gramian.dependency.dependency_picture import draw_parse
 
         return draw_parse(self)
@@ -74,23 +74,23 @@ class DependencyParse:
 
 @dataclass(frozen=True, eq=False)
 class DependencyParser:
-    """A grammar of automata with all that parsing needs; :class:`~gramian.dependency.SHAGParser` learns it.
+    """A grammar of automata with everything that parsing needs; :class:`~gramian.dependency.SHAGParser` trains it.
 
     Attributes
     ----------
     symbols : SymbolMap
-        From words to the symbols of the grammars.
+        Maps words to the symbols of the grammars.
     grammar, backoff : SHAG
         The grammar, and one that gives every projective tree a positive weight.
     table : TokenTable
-        From words to the features of arcs.
+        Maps words to the views that features of arcs read.
     labeller : Labeller
     scorer : ArcScorer or None
         Factors on arcs, if the grammar was trained with them.
     single_root : bool
         Whether exactly one word of a sentence is attached to the root.
     about : mapping
-        How the parser was trained, for people.
+        Training metadata.
     """
 
     symbols: SymbolMap
@@ -110,7 +110,7 @@ class DependencyParser:
         max_length: int = 400,
         backoff: bool = True,
     ) -> DependencyParse:
-        """Parse one sentence; its arcs, if it has any, are not looked at.
+        """Parse one sentence; arcs of the input are ignored.
 
         Parameters
         ----------
@@ -119,41 +119,43 @@ class DependencyParser:
         decoder : "mbr" or "viterbi"
             The tree with the most certain arcs, or the best tree with its best state sequences.
         max_length : int
-            A longer sentence is parsed in pieces of so many words, whose tops hang on the first piece's.
+            A longer sentence is parsed in pieces of this length, whose roots are attached to the root of the first piece.
         backoff : bool
-            Whether a smoothed grammar helps where the grammar's marginals are no distribution; published experiments go without.
+            Whether to back off to a smoothed grammar if the marginals are not a distribution; published experiments do not.
         """
         if decoder not in ("mbr", "viterbi"):
             raise OptionError(f"decoder must be one of mbr, viterbi, got {decoder!r}")
         if max_length < 1:
             raise OptionError(f"max_length must be at least 1, got {max_length}")
         if len(sentence) <= max_length:
-            return self._parse(sentence, decoder, backoff)
-        first = self._parse(Sentence(sentence.tokens[:max_length]), decoder, backoff)
+            return self._parse_piece(sentence, decoder, backoff)
+        first = self._parse_piece(Sentence(sentence.tokens[:max_length]), decoder, backoff)
         top = first.heads.index(0) + 1
         rows = [*zip(first.heads, first.relations, first.confidences, strict=True)]
         for start in range(max_length, len(sentence), max_length):
             tokens = sentence.tokens[start : start + max_length]
-            piece = self._parse(Sentence(tokens), decoder, backoff)
+            piece = self._parse_piece(Sentence(tokens), decoder, backoff)
             for head, relation, value in zip(piece.heads, piece.relations, piece.confidences, strict=True):
                 rows.append((head + start, relation, value) if head else (top, relation, 0.0))
         heads, relations, confidences = zip(*rows, strict=True)
         return DependencyParse(sentence, heads, relations, confidences, "cut")
 
-    def _parse(self, sentence: Sentence, decoder: Decoder, backoff: bool) -> DependencyParse:
+    def _parse_piece(self, sentence: Sentence, decoder: Decoder, backoff: bool) -> DependencyParse:
         tokens = self.table.encode(sentence.tokens)
         factors = self.scorer.factors(tokens) if self.scorer is not None else None
         symbols = self.grammar.encode(self.symbols(sentence.tokens))
         helper = self.backoff if backoff else None
-        found = decode(self.grammar, helper, symbols, factors, decoder=decoder, single_root=self.single_root)
-        with_root: Symbols = np.concatenate([np.full(1, -1, np.int32), found.heads])
-        heads, relations = restored(found.heads.tolist(), self.labeller.label(tokens, with_root))
+        decoded = decode(
+            self.grammar, helper, symbols, factors, decoder=decoder, single_root=self.single_root
+        )
+        with_root: Symbols = np.concatenate([np.full(1, -1, np.int32), decoded.heads])
+        heads, relations = restored(decoded.heads.tolist(), self.labeller.label(tokens, with_root))
         return DependencyParse(
             sentence,
             heads,
             relations,
-            tuple(found.confidences.tolist()),
-            "parsed" if found.is_distribution else "backed off" if backoff else "improper",
+            tuple(decoded.confidences.tolist()),
+            "parsed" if decoded.is_distribution else "backed off" if backoff else "improper",
         )
 
     def parse_many(
@@ -165,7 +167,7 @@ class DependencyParser:
         max_length: int = 400,
         backoff: bool = True,
     ) -> Iterator[DependencyParse]:
-        """Parse sentences as they come, in order; `n_jobs` threads give the same results. See :meth:`parse` for the other parameters."""
+        """Parse a stream of sentences in order, in `n_jobs` threads; see :meth:`parse` for the other parameters."""
         parse = partial(self.parse, decoder=decoder, max_length=max_length, backoff=backoff)
         return in_order(parse, sentences, n_jobs)
 
@@ -177,7 +179,7 @@ class DependencyParser:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, symbols: SymbolFunction | None = None) -> DependencyParser:
-        """Read a file that :meth:`save` wrote; it holds no code, so that a function that `symbols` were trained with is needed again."""
+        """Read a file that :meth:`save` wrote; a function of `symbols` is not stored and must be given again."""
         from gramian.dependency.dependency_store import load
 
         return load(path, symbols)

@@ -1,4 +1,4 @@
-"""What model files hold of dependency parsers: grammars and tables of weights as arrays, all names in the header."""
+"""Model files of dependency parsers: grammars and tables of weights as arrays, all names in the header."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def save(parser: DependencyParser, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], symbols: SymbolFunction | None = None) -> DependencyParser:
-    """Read a parser; `symbols` is the function it was trained with, if it was."""
-    found: DependencyParser = store.load(path, _KIND)
-    if found.symbols.function is None:
-        return found
+    """Read a parser; `symbols` is the function of symbols that it was trained with, if any."""
+    parser: DependencyParser = store.load(path, _KIND)
+    if parser.symbols.function is None:
+        return parser
     if symbols is None:
         raise OptionError(
-            f"{path}: was trained with a function for its symbols; try: load(path, symbols=function)"
+            f"{path}: trained with a function of symbols, which is not stored; try: load(path, symbols=function)"
         )
-    return replace(found, symbols=replace(found.symbols, function=symbols))
+    return replace(parser, symbols=replace(parser.symbols, function=symbols))
 
 
 def _pack(parser: DependencyParser) -> tuple[dict[str, Any], Tensors]:
@@ -72,7 +72,7 @@ def _unpack(header: dict[str, Any], arrays: Tensors) -> DependencyParser:
     _require(type(buckets) is int and 0 <= buckets < 1 << 32, "buckets")
     _require(len(values) == VIEWS and len(relations) > 0, "views and relations")
     _require(not any(_NOT_IN_FIELD.search(relation) for relation in relations), "relations")
-    _require([type(one) for one in root_only] == [bool] * len(relations), "relations at the root")
+    _require([type(value) for value in root_only] == [bool] * len(relations), "relations at the root")
     sizes = {"symbols": len(names), "automata": 2 * len(names) + 2, "relations": len(relations)}
     prove(_KIND, arrays, **sizes)
     scorer = ArcScorer(arrays["arc_weights"]) if "arc_weights" in arrays else None
@@ -92,13 +92,13 @@ def _unpack(header: dict[str, Any], arrays: Tensors) -> DependencyParser:
 
 
 def _not_stored(*_: Any) -> str:
-    """Stand for a function of symbols, which no file holds."""
-    raise OptionError("a parser that was trained with a function for its symbols is loaded with it")
+    """Stand for a function of symbols, which files do not store."""
+    raise OptionError("the function of symbols is not stored; try: load(path, symbols=function)")
 
 
-def _require(holds: bool, what: str) -> None:
+def _require(holds: bool, part: str) -> None:
     if not holds:
-        raise ValueError(f"the parts of the model do not fit together ({what})")
+        raise ValueError(f"invalid model file: inconsistent {part}")
 
 
 def _texts(values: Any) -> tuple[str, ...]:

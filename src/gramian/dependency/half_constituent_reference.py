@@ -1,32 +1,25 @@
-"""The dynamic programmes over half-constituents as the equations have them: slow, readable, the oracle.
+"""Readable reference of the dynamic programmes over half-constituents, the oracle of the kernels.
 
-Inside and outside vectors of Balle, Carreras, Luque & Quattoni (2014, appendix A, equations 3-8), with the left
-half that the appendix leaves out, and Eisner's (2000) decoding. Nothing is scaled, so sentences must be short.
-Half-constituents are keyed by direction, first and last position; those with all modifiers of their head so far are
-triangles, those that end in a modifier that may still grow are trapezoids.
+Inside vectors follow Balle, Carreras, Luque & Quattoni (2014, appendix A), with the left half that the appendix omits. Marginals follow
+from the linearity of the partition, and decoding from Eisner (2000). Nothing is scaled, so sentences must be short. Half-constituents are
+keyed by direction, first and last position; those with all modifiers of their head so far are triangles, those that end in a modifier that
+may still grow are trapezoids.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gramian.dependency.shag import LEFT, RIGHT, SHAG, Array, Symbols
 
-Span = tuple[int, int, int]  # direction, first position, last position
-
-
-class Charts(NamedTuple):
-    """The partition Z, and the share of Z in trees with the arc ``[head, modifier]``."""
-
-    partition: float
-    marginals: Array
+_Key = tuple[int, int, int]  # direction, first position, last position
 
 
 class _Inside:
-    """Inside vectors of a sentence; `total` sums them for Z, or takes the largest for the best tree."""
+    """Inside vectors of a sentence; `total` is the sum for the partition Z, or the maximum for the best tree."""
 
     def __init__(
         self,
@@ -39,8 +32,8 @@ class _Inside:
         self.grammar, self.sentence, self.total = grammar, sentence, total
         self.last = last = len(sentence) - 1
         self.factor = np.ones((last + 1, last + 1)) if weights is None else weights
-        self.triangles: dict[Span, Array] = {}
-        self.trapezoids: dict[Span, Array] = {}
+        self.triangles: dict[_Key, Array] = {}
+        self.trapezoids: dict[_Key, Array] = {}
         for i in range(last + 1):
             for side in (LEFT, RIGHT):
                 self.triangles[side, i, i] = grammar.initial[2 * sentence[i] + side]
@@ -67,12 +60,12 @@ class _Inside:
         return np.asarray(self.factor[head, modifier] * self.grammar.operators[row])
 
     def through(self, head: int, modifier: int, before: list[Array]) -> Array:
-        """Let a head take a modifier, whatever came before."""
+        """Apply the operator of an arc to the sum over the previous modifiers."""
         vector = self.total(before, axis=0)
         return np.asarray(self.total(vector[:, None] * self.operator(head, modifier), axis=0))
 
     def done(self, side: int, i: int, j: int) -> float:
-        """Let the head of a triangle stop."""
+        """Return the weight of a triangle whose head stops."""
         return float(self.total(self.triangles[side, i, j] * self.final(side, i if side == RIGHT else j)))
 
     @property
@@ -80,53 +73,24 @@ class _Inside:
         return self.done(RIGHT, 0, self.last)
 
 
-def charts(
+def partition_and_marginals(
     grammar: SHAG, sentence: Symbols, weights: Array | None = None, *, single_root: bool = True
-) -> Charts:
-    """Compute Z and the marginals of all arcs; parameters as of :func:`gramian.dependency.half_constituents.marginals`."""
-    inside = _Inside(grammar, sentence, weights, single_root)
-    triangles, trapezoids, last = inside.triangles, inside.trapezoids, inside.last
-    done, final, operator = inside.done, inside.final, inside.operator
-    nothing = np.zeros(grammar.n_states)
-    outer_triangles: dict[Span, Array] = {}
-    outer_trapezoids: dict[Span, Array] = {}
-    for width in range(last, 0, -1):
-        for i in range(last + 1 - width):
-            j = i + width
-            outside = [nothing] if i > 0 or j < last else [final(RIGHT, 0)]
-            for k in range(i):  # i's right half completes a right modifier of k
-                outside.append((trapezoids[RIGHT, k, i] @ outer_triangles[RIGHT, k, j]) * final(RIGHT, i))
-            for k in range(j + 1, last + 1):
-                if not (i == 0 and single_root):  # head side of a right trapezoid
-                    outside.append(done(LEFT, j + 1, k) * (operator(i, k) @ outer_trapezoids[RIGHT, i, k]))
-                if i > 0:  # i is a left modifier of k
-                    inner = triangles[LEFT, j + 1, k] @ operator(k, i) @ outer_trapezoids[LEFT, i, k]
-                    outside.append(inner * final(RIGHT, i))
-            outer_triangles[RIGHT, i, j] = np.sum(outside, axis=0)
-            if i > 0:
-                outside = [nothing]
-                for k in range(j + 1, last + 1):  # j's left half completes a left modifier of k
-                    outside.append((trapezoids[LEFT, j, k] @ outer_triangles[LEFT, i, k]) * final(LEFT, j))
-                for k in range(1, i):  # head side of a left trapezoid
-                    outside.append(done(RIGHT, k, i - 1) * (operator(j, k) @ outer_trapezoids[LEFT, k, j]))
-                for k in range(i):  # j is a right modifier of k
-                    if k == 0 and single_root and i > 1:
-                        continue
-                    inner = triangles[RIGHT, k, i - 1] @ operator(k, j) @ outer_trapezoids[RIGHT, k, j]
-                    outside.append(inner * final(LEFT, j))
-                outer_triangles[LEFT, i, j] = np.sum(outside, axis=0)
-        for i in range(last + 1 - width):
-            j = i + width
-            ends = [done(RIGHT, j, k) * outer_triangles[RIGHT, i, k] for k in range(j, last + 1)]
-            outer_trapezoids[RIGHT, i, j] = np.sum(ends, axis=0)
-            if i > 0:
-                ends = [done(LEFT, k, i) * outer_triangles[LEFT, k, j] for k in range(1, i + 1)]
-                outer_trapezoids[LEFT, i, j] = np.sum(ends, axis=0)
-    marginals = np.zeros((last + 1, last + 1))
-    for (direction, i, j), vector in trapezoids.items():
-        head, modifier = (i, j) if direction == RIGHT else (j, i)
-        marginals[head, modifier] = vector @ outer_trapezoids[direction, i, j] / inside.partition
-    return Charts(inside.partition, marginals)
+) -> tuple[float, Array]:
+    """Compute Z and the marginals of all arcs; parameters as of :func:`gramian.dependency.half_constituents.marginals`.
+
+    Z is linear in the factor of an arc. The share of Z in trees with the arc is therefore one minus the ratio of Z without the arc to Z.
+    """
+    size = len(sentence)
+    weights = np.ones((size, size)) if weights is None else weights
+    partition = _Inside(grammar, sentence, weights, single_root).partition
+    marginals = np.zeros((size, size))
+    for head, modifier in np.ndindex(size, size):
+        if modifier not in (0, head):
+            without = weights.copy()
+            without[head, modifier] = 0.0
+            remaining = _Inside(grammar, sentence, without, single_root).partition
+            marginals[head, modifier] = 1.0 - remaining / partition
+    return partition, marginals
 
 
 def viterbi(
@@ -137,28 +101,21 @@ def viterbi(
 
 
 def best_tree(scores: Array, *, single_root: bool = True) -> tuple[int, ...]:
-    """Return the heads of the projective tree with the largest sum of ``scores[head, modifier]`` (Eisner 2000)."""
-    Best = tuple[float, tuple[tuple[int, int], ...]]  # a score, and its arcs
+    """Return the heads of the projective tree with the largest sum of ``scores[head, modifier]``.
 
-    def joined(first: Best, second: Best) -> Best:
-        return first[0] + second[0], first[1] + second[1]
-
-    last = len(scores) - 1
-    complete: dict[Span, Best] = {(side, i, i): (0.0, ()) for side in (LEFT, RIGHT) for i in range(last + 1)}
-    incomplete: dict[Span, Best] = {}
-    for width in range(1, last + 1):
-        for i in range(last + 1 - width):
-            j = i + width
-            splits = range(i, i + 1) if i == 0 and single_root else range(i, j)
-            both = max(joined(complete[RIGHT, i, k], complete[LEFT, k + 1, j]) for k in splits)
-            incomplete[RIGHT, i, j] = joined(both, (scores[i, j], ((i, j),)))
-            complete[RIGHT, i, j] = max(
-                joined(incomplete[RIGHT, i, k], complete[RIGHT, k, j]) for k in range(i + 1, j + 1)
-            )
-            if i > 0:
-                incomplete[LEFT, i, j] = joined(both, (scores[j, i], ((j, i),)))
-                complete[LEFT, i, j] = max(
-                    joined(complete[LEFT, i, k], incomplete[LEFT, k, j]) for k in range(i, j)
-                )
-    heads = {modifier: head for head, modifier in complete[RIGHT, 0, last][1]}
-    return tuple(heads[modifier] for modifier in range(1, last + 1))
+    Under a grammar that accepts every tree with weight one, the best tree is the one whose arcs cannot be forbidden without loss.
+    """
+    size = len(scores)
+    operators, rows = np.array([[[0.0]], [[1.0]]]), np.ones((4, 1), np.int32)
+    grammar = SHAG(("word",), np.ones((4, 1)), np.ones((4, 1)), operators, rows, np.ones(4, np.int32))
+    sentence = np.array([grammar.root, *[0] * (size - 1)], np.int32)
+    weights = np.exp(scores)
+    best = viterbi(grammar, sentence, weights, single_root=single_root)
+    heads = [0] * size
+    for head, modifier in np.ndindex(size, size):
+        if modifier not in (0, head):
+            without = weights.copy()
+            without[head, modifier] = 0.0
+            if viterbi(grammar, sentence, without, single_root=single_root) < best:
+                heads[modifier] = head
+    return tuple(heads[1:])

@@ -1,18 +1,17 @@
 """Inference in one sentence: marginals of all arcs, and the trees they give.
 
 The minimum Bayes risk tree maximises the sum of the logarithms of its arcs' marginals (Balle, Carreras, Luque & Quattoni 2014, equation
-2); the Viterbi tree is the best one together with its state sequences. Spectral automata may have marginals that are no distribution, or
-a partition that is not positive. Then `decode` takes the mean of their marginals, cut to 0..1, and of those of a smoothed DET+F grammar;
-without such a grammar it takes them as they are, as published.
+2); the Viterbi tree is the best one together with its state sequences. The marginals of spectral automata may not be a distribution, and
+their partition may not be positive. Then `decode` averages their marginals, clipped to 0..1, with those of a smoothed DET+F grammar;
+without such a grammar it uses them unchanged, as published.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.dependency import dependency_decode_kernels as decode_kernels
 from gramian.dependency import half_constituent_kernels as kernels
@@ -25,7 +24,7 @@ _FLOOR = 1e-10
 
 
 class Marginals(NamedTuple):
-    """What inside-outside says about a sentence; its partition Z is the sum of the weights of all projective trees."""
+    """Result of inside-outside; the partition Z is the sum of the weights of all projective trees."""
 
     sign: float  # of Z; 0 where Z is zero or not a number
     log_partition: float  # log abs(Z)
@@ -33,19 +32,27 @@ class Marginals(NamedTuple):
 
     @property
     def is_distribution(self) -> bool:
-        """Whether Z is positive and no marginal is larger than one by a twentieth, or as small below zero."""
+        """Whether Z is positive and all marginals lie between -1.05 and 1.05."""
         return self.sign > 0.0 and bool(np.abs(self.arcs).max() <= 1.05)
 
 
 def marginals(
     grammar: SHAG, sentence: Symbols, weights: Array | None = None, *, single_root: bool = True
 ) -> Marginals:
-    """Compute Z and the marginals of all arcs of a sentence, which comes as :meth:`SHAG.encode` gives it.
+    """Compute Z and the marginals of all arcs of a sentence.
 
-    `weights` has a factor for each arc ``[head, modifier]``, and zero forbids the arc. With `single_root`, the root takes exactly one word.
+    Parameters
+    ----------
+    grammar : SHAG
+    sentence : int32 array of shape (N + 1,)
+        As :meth:`SHAG.encode` returns it.
+    weights : array of shape (N + 1, N + 1), optional
+        A factor for each arc ``[head, modifier]``; zero forbids the arc.
+    single_root : bool
+        Whether the root takes exactly one word.
     """
     arcs = np.empty((len(sentence), len(sentence)))
-    scaled, log_scale = kernels.posterior(*_arguments(grammar, sentence, weights), single_root, arcs)
+    scaled, log_scale = kernels.posterior(_problem(grammar, sentence, weights, single_root), arcs)
     if scaled == 0.0:
         return Marginals(0.0, -math.inf, arcs)
     return Marginals(math.copysign(1.0, scaled), math.log(abs(scaled)) + log_scale, arcs)
@@ -66,16 +73,16 @@ def mbr_tree(arcs: Array, *, single_root: bool = True) -> Symbols:
 def viterbi_tree(
     grammar: SHAG, sentence: Symbols, weights: Array | None = None, *, single_root: bool = True
 ) -> tuple[Symbols, float]:
-    """Return the heads of the best tree with its best states, and its log-weight; negative weights have no best, and are refused."""
+    """Return the heads of the best tree with its best states, and its log-weight; an OptionError for negative weights."""
     if not grammar.is_nonnegative:
         raise OptionError("Viterbi needs automata without negative weights; try: MBR decoding")
     heads = np.empty(len(sentence), np.int32)
-    value = decode_kernels.viterbi(*_arguments(grammar, sentence, weights), single_root, heads)
+    value = decode_kernels.viterbi(_problem(grammar, sentence, weights, single_root), heads)
     return heads[1:], float(value)
 
 
 class DecodedHeads(NamedTuple):
-    """The head of each word, the marginal of its arc, cut to 0..1, and whether the grammar's own marginals were a distribution."""
+    """The head of each word, the marginal of its arc clipped to 0..1, and whether the marginals of the grammar are a distribution."""
 
     heads: Symbols
     confidences: Array
@@ -91,17 +98,18 @@ def decode(
     decoder: Decoder = "mbr",
     single_root: bool = True,
 ) -> DecodedHeads:
-    """Find the tree of the most certain arcs (mbr), or the best with its states.
+    """Find the tree with the most certain arcs ("mbr"), or the best tree with its states ("viterbi").
 
-    `backoff`, which gives all projective trees a positive weight, helps where the marginals are no distribution; None is no help.
+    If the marginals are not a distribution, they are interpolated with those of `backoff`, a grammar that gives all projective trees a
+    positive weight; None leaves them as they are.
     """
-    found = marginals(grammar, sentence, factors, single_root=single_root)
-    arcs, is_distribution = found.arcs, found.is_distribution
+    result = marginals(grammar, sentence, factors, single_root=single_root)
+    arcs, is_distribution = result.arcs, result.is_distribution
     if not is_distribution and backoff is not None:
         grammar = backoff
         arcs = marginals(backoff, sentence, factors, single_root=single_root).arcs
-        if found.sign != 0.0:
-            arcs = (arcs + np.clip(found.arcs, 0.0, 1.0)) / 2.0
+        if result.sign != 0.0:
+            arcs = (arcs + np.clip(result.arcs, 0.0, 1.0)) / 2.0
     if decoder == "mbr":
         heads = mbr_tree(arcs, single_root=single_root)
     else:
@@ -110,6 +118,14 @@ def decode(
     return DecodedHeads(heads, confidences, is_distribution)
 
 
-def _arguments(grammar: SHAG, sentence: Symbols, weights: Array | None) -> tuple[npt.NDArray[Any], ...]:
+def _problem(grammar: SHAG, sentence: Symbols, weights: Array | None, single_root: bool) -> kernels.Problem:
     weights = np.ones((len(sentence), len(sentence))) if weights is None else weights
-    return grammar.initial, grammar.final, grammar.operators, grammar.rows, sentence, weights
+    return kernels.Problem(
+        initial=grammar.initial,
+        final=grammar.final,
+        operators=grammar.operators,
+        rows=grammar.rows,
+        sentence=sentence,
+        weights=weights,
+        single_root=single_root,
+    )

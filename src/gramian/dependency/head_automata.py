@@ -1,24 +1,24 @@
-"""From head-modifier sequences to grammars: one automaton for each head symbol and direction.
+"""Estimators of grammars from head-modifier sequences: one automaton for each head symbol and direction.
 
-Deterministic baselines, EM and the spectral method of Balle, Carreras, Luque & Quattoni (2014, section 7.1). Heads that
-were never seen get an automaton of their direction, learnt from the sequences of all heads.
+Deterministic baselines, EM and the spectral method of Balle, Carreras, Luque & Quattoni (2014, section 7.1). Unseen heads get an automaton
+of their direction that is trained on the sequences of all heads.
 """
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from gramian.automata import PNFAEM, WFA, BasisOptions, Sequences, SpectralWFA
 from gramian.automata.strings import Symbol
 from gramian.automata.wfa import Statistic
-from gramian.base import Constraint, Number, OneOf, Whole, check_options
 from gramian.dependency.modifiers import HeadSequences
 from gramian.dependency.shag import LEFT, RIGHT, SHAG
 from gramian.progress import tell_progress
+from gramian.value_types import Constraint, Number, OneOf, Whole, check_options
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class HeadBasis:
     statistic : "substring", "prefix" or "string"
         What is counted.
     mass : float
-        Directions are dropped whose singular value is a smaller share of the sum of those kept at first.
+        Drop dimensions whose singular value is a smaller share of their sum.
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
@@ -67,7 +67,7 @@ def backoff(sequences: HeadSequences, smoothing: float = 0.01) -> SHAG:
 
 
 def spectral(sequences: HeadSequences, *, n_states: int, basis: HeadBasis = HeadBasis()) -> SHAG:
-    """Learn each automaton by the spectral method, from expected counts of substrings. An automaton has no more states than modifiers."""
+    """Train each automaton by the spectral method; an automaton has at most as many states as modifiers."""
     check_options(basis)
     automata = {}
     for head, sample in sequences.samples.items():
@@ -76,8 +76,13 @@ def spectral(sequences: HeadSequences, *, n_states: int, basis: HeadBasis = Head
             options = BasisOptions("frequent", 1 + round(basis.cut_factor * size), basis.max_length)
         else:
             options = BasisOptions("symbols")
-        how: dict[str, Any] = {"statistic": basis.statistic, "minimum_mass": basis.mass, "repair": None}
-        learner = SpectralWFA(min(n_states, size), basis=options, **how)
+        learner = SpectralWFA(
+            min(n_states, size),
+            basis=options,
+            statistic=basis.statistic,
+            minimum_mass=basis.mass,
+            repair=None,
+        )
         automata[head] = learner.fit(sample).model_ if size else _deterministic(sample, False)
     return SHAG.from_automata(sequences.symbols, automata, _defaults(sequences))
 
@@ -90,9 +95,9 @@ def expectation_maximisation(
     start: Literal["random", "spectral"] | SHAG = "random",
     random_state: int = 0,
 ) -> SHAG:
-    """Climb the likelihood of each automaton's sequences, from where another grammar stopped if `start` is one.
+    """Train each automaton by EM, starting from another grammar if `start` is one.
 
-    An automaton has no more states than modifiers.
+    An automaton has at most as many states as modifiers.
     """
     automata = {}
     learner = PNFAEM(max_iter=max_iter, tolerance=0.0)
@@ -100,15 +105,17 @@ def expectation_maximisation(
     for number, (head, sample) in enumerate(by_name):
         tell_progress(_log, "automata", number, len(by_name))
         size = len(sample.alphabet)
-        begun = start.automaton(*head) if isinstance(start, SHAG) else start
-        learner.set_params(start=begun, n_states=min(n_states, size), random_state=random_state + number)
+        first_model = start.automaton(*head) if isinstance(start, SHAG) else start
+        learner.set_params(
+            start=first_model, n_states=min(n_states, size), random_state=random_state + number
+        )
         automata[head] = learner.fit(sample).model_ if size else _deterministic(sample, False)
     tell_progress(_log, "automata", len(by_name), len(by_name))
     return SHAG.from_automata(sequences.symbols, automata, _defaults(sequences))
 
 
 def _deterministic(sample: Sequences, first: bool) -> WFA:
-    """Return the relative frequencies of modifiers and stops, those of the first modifier apart if `first`."""
+    """Return relative frequencies of modifiers and STOP, with a separate state for the first modifier if `first`."""
     n, lengths = 2 if first else 1, sample.lengths
     state = np.full(len(sample.symbols), n - 1)
     state[sample.offsets[:-1][lengths > 0]] = 0
@@ -121,7 +128,7 @@ def _deterministic(sample: Sequences, first: bool) -> WFA:
 
 
 def _defaults(sequences: HeadSequences) -> dict[int, WFA]:
-    """One DET+F automaton for each direction, of all heads but the root."""
+    """Return a DET+F automaton for each direction, estimated from all heads but the root."""
     pooled: dict[int, list[tuple[Symbol, ...]]] = {LEFT: [], RIGHT: []}
     for (head, side), sample in sequences.samples.items():
         pooled[side] += sample if head is not None else ()

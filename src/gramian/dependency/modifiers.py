@@ -1,9 +1,9 @@
-"""From dependency trees to head-modifier sequences: what the automata of a grammar learn from.
+"""Head-modifier sequences of dependency trees, the training data of the automata of a grammar.
 
-Each word and the root give a left and a right sequence of modifiers, ordered from the head outwards
-(Balle, Carreras, Luque & Quattoni 2014, figure 6). Arcs must not cross: training trees are lifted until none does, and the relation of
-a lifted word then says what it was lifted from (the *head* encoding of Nivre & Nilsson 2005). ``obj↑acl`` is an object whose head, a
-clause with the relation ``acl``, is somewhere below the word it now hangs on. After parsing, such words go down again.
+Each word and the root give a left and a right sequence of modifiers, ordered from the head outwards (Balle, Carreras, Luque & Quattoni
+2014, figure 6). Crossing arcs of training trees are lifted, and the relation of a lifted word encodes its original head (the *head*
+encoding of Nivre & Nilsson 2005): ``obj↑acl`` is an object whose original head has the relation ``acl`` and is a descendant of its new
+head. After parsing, such words are lowered again.
 """
 
 from __future__ import annotations
@@ -24,68 +24,68 @@ _MARK = "↑"
 
 @dataclass(frozen=True)
 class ProjectiveTrees:
-    """Training sentences with projective trees; the relations of words that were lifted are marked."""
+    """Training sentences with projective trees; the relations of lifted words are marked."""
 
     sentences: tuple[Sentence, ...]
     heads: tuple[tuple[int, ...], ...]
     relations: tuple[tuple[str, ...], ...]
-    lifted: int  # sentences whose arcs crossed and were lifted
-    skipped: int  # or that were left out
+    lifted: int  # number of sentences with lifted arcs
+    skipped: int  # number of omitted sentences with crossing arcs
 
 
 def projective(
     sentences: Sequence[Sentence], nonprojective: Literal["lift", "skip"] = "lift"
 ) -> ProjectiveTrees:
-    """Make all trees projective, or leave out those that are not."""
+    """Lift crossing arcs, or omit the sentences that have them."""
     if nonprojective not in ("lift", "skip"):
         raise OptionError(f"nonprojective must be one of lift, skip, got {nonprojective!r}")
-    kept: list[tuple[Sentence, tuple[int, ...], tuple[str, ...]]] = []
+    projective_trees: list[tuple[Sentence, tuple[int, ...], tuple[str, ...]]] = []
     lifted = skipped = 0
     for sentence in sentences:
         heads, relations = sentence.heads, tuple(token.deprel for token in sentence.tokens)
         if is_projective(heads):
-            kept.append((sentence, heads, relations))
+            projective_trees.append((sentence, heads, relations))
         elif nonprojective == "skip":
             skipped += 1
         else:
             lifted += 1
-            now = lift(heads)
+            lifted_heads = lift(heads)
             marked = tuple(
-                name if head == above else f"{name}{_MARK}{relations[head - 1]}"
-                for head, above, name in zip(heads, now, relations, strict=True)
+                name if head == lifted_head else f"{name}{_MARK}{relations[head - 1]}"
+                for head, lifted_head, name in zip(heads, lifted_heads, relations, strict=True)
             )
-            kept.append((sentence, now, marked))
-    if not kept:
+            projective_trees.append((sentence, lifted_heads, marked))
+    if not projective_trees:
         hint = "name a treebank with at least one projective tree"
-        raise InputError("no sentence to learn from", hint=hint)
-    words, trees, names = zip(*kept, strict=True)
+        raise InputError("no training sentences", hint=hint)
+    words, trees, names = zip(*projective_trees, strict=True)
     return ProjectiveTrees(words, trees, names, lifted, skipped)
 
 
 def restored(heads: Sequence[int], relations: Sequence[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return heads and relations with marked words hung on the nearest word below their head that has the named relation.
+    """Attach marked words to a descendant of their head that has the encoded relation, and remove the marks.
 
-    Words nearer to the head go first, then those nearer to the marked word; where there is none, the word stays.
+    Descendants closer to the head are preferred, then those closer to the marked word; without a candidate the head stays.
     """
     plain = tuple(relation.partition(_MARK)[0] for relation in relations)
     if plain == tuple(relations):
         return tuple(heads), plain
-    now = list(heads)
+    lowered = list(heads)
     for word, relation in enumerate(relations, 1):
         wanted = relation.partition(_MARK)[2]
-        layer = [now[word - 1]] if wanted else []
+        layer = [lowered[word - 1]] if wanted else []
         while layer:
-            layer = [below for below, head in enumerate(now, 1) if head in layer and below != word]
-            found = [below for below in layer if plain[below - 1] == wanted]
-            if found:
-                now[word - 1] = min(found, key=lambda below: (abs(below - word), below))
+            layer = [child for child, head in enumerate(lowered, 1) if head in layer and child != word]
+            candidates = [child for child in layer if plain[child - 1] == wanted]
+            if candidates:
+                lowered[word - 1] = min(candidates, key=lambda child: (abs(child - word), child))
                 break
-    return tuple(now), plain
+    return tuple(lowered), plain
 
 
 @dataclass(frozen=True)
 class HeadSequences:
-    """All symbols of a grammar, and the modifier sequences of each head symbol and direction; the root is the head None."""
+    """The symbols of a grammar, and the modifier sequences of each head symbol and direction; the root is the head None."""
 
     symbols: tuple[str, ...]
     samples: dict[Head, Sequences]
@@ -94,14 +94,25 @@ class HeadSequences:
 def head_sequences(
     symbols: Sequence[str], sentences: Sequence[Sequence[str]], trees: Sequence[Sequence[int]]
 ) -> HeadSequences:
-    """Cut projective trees into head-modifier sequences, given all symbols, those of each sentence, and the heads of its words."""
-    found: dict[Head, list[tuple[str, ...]]] = {(None, RIGHT): []}
+    """Collect the head-modifier sequences of projective trees.
+
+    Parameters
+    ----------
+    symbols : sequence of str
+        All symbols of the grammar.
+    sentences : sequence of sequences of str
+        The symbols of each sentence.
+    trees : sequence of sequences of int
+        The heads of its words.
+    """
+    sequences: dict[Head, list[tuple[str, ...]]] = {(None, RIGHT): []}
     for words, heads in zip(sentences, trees, strict=True):
         sides: list[tuple[list[str], list[str]]] = [([], []) for _ in range(len(words) + 1)]
         for position, (word, head) in enumerate(zip(words, heads, strict=True), 1):
             sides[head][RIGHT if position > head else LEFT].append(word)
-        found[None, RIGHT].append(tuple(sides[0][RIGHT]))
+        sequences[None, RIGHT].append(tuple(sides[0][RIGHT]))
         for word, (left, right) in zip(words, sides[1:], strict=True):
-            found.setdefault((word, LEFT), []).append(tuple(reversed(left)))
-            found.setdefault((word, RIGHT), []).append(tuple(right))
-    return HeadSequences(tuple(symbols), {head: Sequences.from_strings(rows) for head, rows in found.items()})
+            sequences.setdefault((word, LEFT), []).append(tuple(reversed(left)))
+            sequences.setdefault((word, RIGHT), []).append(tuple(right))
+    samples = {head: Sequences.from_strings(rows) for head, rows in sequences.items()}
+    return HeadSequences(tuple(symbols), samples)

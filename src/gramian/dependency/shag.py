@@ -1,7 +1,7 @@
 """Split head-automata grammars: a left and a right weighted automaton for every head symbol.
 
-The weight of a dependency tree is the product, over its words and the root, of what the two automata of the
-head give to its modifiers, read from the head outwards (Balle, Carreras, Luque & Quattoni 2014, section 6).
+The weight of a dependency tree is the product, over its words and the root, of the weights that the two automata of the
+head give to its modifier sequences, read from the head outwards (Balle, Carreras, Luque & Quattoni 2014, section 6).
 A :class:`SHAG` holds all automata in one set of arrays, padded to the largest number of states.
 """
 
@@ -30,8 +30,7 @@ class SHAG:
     Attributes
     ----------
     symbols : tuple of str
-        What words are to the grammar. The root is symbol number ``len(symbols)``; the last of `symbols` stands
-        for all that was never seen.
+        The alphabet. The root is symbol number ``len(symbols)``; the last of `symbols` is the unknown symbol.
     initial, final : arrays of shape (2 (K + 1), n)
         Row ``2 h + d`` belongs to head symbol h and direction d (0 left, 1 right).
     operators : array of shape (R, n, n)
@@ -39,7 +38,7 @@ class SHAG:
     rows : int32 array of shape (2 (K + 1), K)
         Which operator each automaton uses for each modifier.
     states : int32 array of shape (2 (K + 1),)
-        States of each automaton; the others up to n are padding.
+        Number of states of each automaton; the others up to n are padding.
 
     Examples
     --------
@@ -66,15 +65,15 @@ class SHAG:
         automata: Mapping[tuple[str | None, int], WFA],
         default: Mapping[int, WFA] | None = None,
     ) -> SHAG:
-        """Put automata together.
+        """Combine automata into a grammar.
 
         Parameters
         ----------
         symbols : sequence of str
         automata : mapping from (head symbol, direction) to WFA
-            The root is the head ``None``. Alphabets are subsets of `symbols`; a modifier outside has weight 0.
+            The root is the head ``None``. Alphabets are subsets of `symbols`; any other modifier has weight 0.
         default : mapping from direction to WFA, optional
-            For heads that `automata` lacks; without it they take no modifier.
+            For heads without an automaton; by default they take no modifiers.
         """
         default = default or {}
         index = {symbol: number for number, symbol in enumerate(symbols)}
@@ -93,8 +92,10 @@ class SHAG:
                 if wfa is None or (head is None and direction == LEFT):
                     continue
                 if not set(wfa.alphabet) <= index.keys():
-                    odd = next(symbol for symbol in wfa.alphabet if symbol not in index)
-                    raise OptionError(f"the automaton of {head!r} has a modifier {odd!r} that is no symbol")
+                    unknown = next(symbol for symbol in wfa.alphabet if symbol not in index)
+                    raise OptionError(
+                        f"the automaton of {head!r} has a modifier {unknown!r} that is not a symbol"
+                    )
                 number = 2 * (size if head is None else index[head]) + direction
                 k = wfa.n_states
                 states[number] = k
@@ -102,8 +103,8 @@ class SHAG:
                 final[number] = np.pad(wfa.final, (0, n - k))
                 if id(wfa) not in shared:
                     row = np.zeros(size, np.int32)
-                    known = [index[str(symbol)] for symbol in wfa.alphabet]
-                    row[known] = np.arange(count, count + wfa.n_symbols)
+                    modifiers = [index[str(symbol)] for symbol in wfa.alphabet]
+                    row[modifiers] = np.arange(count, count + wfa.n_symbols)
                     count += wfa.n_symbols
                     operators.append(np.pad(wfa.transitions, ((0, 0), (0, n - k), (0, n - k))))
                     shared[id(wfa)] = row
@@ -122,11 +123,11 @@ class SHAG:
 
     @property
     def is_nonnegative(self) -> bool:
-        """Whether no weight is negative, so that every partition is a sum of non-negative terms."""
+        """Whether no weight is negative."""
         return bool(min(self.initial.min(), self.final.min(), self.operators.min()) >= 0.0)
 
     def encode(self, symbols: Sequence[str]) -> Symbols:
-        """Return the root and `symbols` as numbers; what the grammar lacks becomes its last symbol."""
+        """Return the numbers of the root and `symbols`; those missing from the grammar become its last symbol."""
         numbers, unknown = self._numbers, self.root - 1
         return np.asarray([self.root, *(numbers.get(symbol, unknown) for symbol in symbols)], np.int32)
 
@@ -166,10 +167,10 @@ class SHAG:
         return weight
 
     def smoothed(self, epsilon: float) -> SHAG:
-        """Let every state give every modifier a share of `epsilon`, and stay where it is.
+        """Interpolate every state with a uniform distribution over modifiers and STOP, of weight `epsilon`.
 
-        A probabilistic grammar stays one, and then has a positive weight for every projective tree. The operator
-        of the modifiers never seen is shared by all automata.
+        Uniform modifiers do not change the state. A probabilistic grammar stays one, and every projective tree gets a positive weight.
+        All automata share the operator of unseen modifiers.
         """
         if not 0.0 <= epsilon < 1.0:
             raise OptionError(f"smoothing must be at least 0 and less than 1, got {epsilon}")

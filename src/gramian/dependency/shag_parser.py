@@ -1,4 +1,4 @@
-"""Learning a dependency parser from a treebank: :class:`SHAGParser`, in the manner of scikit-learn."""
+"""The estimator of dependency parsers, :class:`SHAGParser`, with the interface of scikit-learn."""
 
 from __future__ import annotations
 
@@ -9,18 +9,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from gramian.base import (
-    Boolean,
-    Constraint,
-    Either,
-    Estimator,
-    Function,
-    InstanceOf,
-    Number,
-    OneOf,
-    Whole,
-    number_of_jobs,
-)
+from gramian.base import Estimator, number_of_jobs
 from gramian.dependency.arc_models import fit_arc_scorer, fit_labeller
 from gramian.dependency.arc_tokens import TokenTable
 from gramian.dependency.dependency_parser import DependencyParse, DependencyParser
@@ -36,25 +25,26 @@ from gramian.dependency.shag import SHAG
 from gramian.dependency.symbols import SymbolChoice, SymbolMap
 from gramian.errors import OptionError
 from gramian.trees import Sentence
+from gramian.value_types import Boolean, Constraint, Either, Function, InstanceOf, Number, OneOf, Whole
 
 Method = Literal["conditional", "em", "spectral", "det", "det+f"]
 
 _LABEL_EPOCHS = 5
-_MOST_WORDS = 500  # of a sentence to learn from: time grows with their third power
+_MAX_WORDS = 500  # of a training sentence; the time is cubic in the number of words
 
 
 @dataclass(frozen=True)
 class SymbolOptions:
-    """What words are to the automata.
+    """How words become symbols of the automata.
 
     Parameters
     ----------
     tag : {"auto", "upos", "xpos"} or callable
-        A tag, or what a function makes of a token. "auto" takes XPOS where the treebank has between 2 and 100 of them, else UPOS.
+        A tag, or a function of a token. "auto" takes XPOS if the treebank has between 2 and 100 of them, else UPOS.
     frequent_words : int
-        So many of the most frequent pairs of tag and word become symbols of their own.
+        Number of most frequent pairs of tag and word that become symbols of their own.
     buckets : int
-        If positive, symbols are tags with a hash of the form, which has so many values.
+        If positive, a symbol is a tag and a hash of the form with this number of values.
     """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
@@ -73,40 +63,41 @@ class SHAGParser(Estimator):
     Parameters
     ----------
     method : {"conditional", "em", "spectral", "det", "det+f"}
-        How the grammar is learnt. "conditional", the best: automata by EM, then log-linear factors on the arcs that
-        make the training trees likely given their sentences. The others are the unlexicalised models of Balle et
-        al. (2014): automata by EM, by the spectral method, and deterministic ones of one and two states.
+        How to train the grammar. "conditional", the most accurate: automata by EM, then log-linear factors of arcs that
+        maximise the conditional likelihood of the training trees. The others are the unlexicalised models of Balle et
+        al. (2014): automata by EM, by the spectral method, and deterministic automata of one and two states.
     n_states : int
-        Largest number of states; an automaton has no more states than modifiers.
+        Maximum number of states; an automaton has at most as many states as modifiers.
     max_iter : int
-        EM steps.
+        Iterations of EM.
     start : {"spectral", "random"}
-        Where EM begins.
+        Initialisation of EM.
     basis : HeadBasis
         Prefixes and suffixes of the spectral method.
     smoothing : float
-        Share of every state that goes to modifiers it never saw; of the automata, "conditional" only.
+        Weight of the uniform distribution in every state; for "conditional" only.
     epochs : int
-        Passes over the treebank to learn the factors; "conditional" only.
+        Epochs of training the factors; for "conditional" only.
     symbols : SymbolOptions
-        What words are to the automata.
+        How words become symbols of the automata.
     nonprojective : {"lift", "skip"}
-        What to do about crossing arcs in training: lift them, and let the relation say from where, so that the parser
-        may put the word back; or leave their sentences out.
+        Lift crossing arcs of training trees and encode their heads in the relations, so that the parser can restore them; or
+        omit the sentences.
     single_root : bool
         Whether exactly one word of a sentence is attached to the root.
     n_jobs : int, optional
-        Threads; -1 for one a processor. The result does not depend on it.
+        Threads; -1 for all processors. The result does not depend on it.
     verbose : bool
         Show progress.
     random_state : int
+        The same number gives the same parser.
 
     Attributes
     ----------
     model_ : DependencyParser
-        What parses; it can be saved and loaded without scikit-learn.
+        The trained parser; it can be saved and loaded without scikit-learn.
     lifted_, skipped_ : int
-        Training sentences with crossing arcs, by what was done about them.
+        Number of training sentences with crossing arcs that were lifted or skipped.
 
     Examples
     --------
@@ -157,16 +148,16 @@ class SHAGParser(Estimator):
         self.n_jobs, self.verbose, self.random_state = n_jobs, verbose, random_state
 
     def fit(self, sentences: Sequence[Sentence], y: None = None) -> Self:
-        """Learn from sentences with arcs and relations."""
+        """Train on sentences with arcs and relations."""
         with self._fitting():
             self.model_ = self._learn(sentences)
         return self
 
     def _learn(self, sentences: Sequence[Sentence]) -> DependencyParser:
         longest = max((len(sentence) for sentence in sentences), default=0)
-        if longest > _MOST_WORDS:
+        if longest > _MAX_WORDS:
             raise OptionError(
-                f"a sentence has {longest:,} words, and the most to learn from is {_MOST_WORDS}; try: leaving it out"
+                f"a training sentence has {longest:,} words, more than {_MAX_WORDS}; try: removing it"
             )
         trees = projective(sentences, self.nonprojective)
         self.lifted_, self.skipped_ = trees.lifted, trees.skipped
@@ -195,7 +186,7 @@ class SHAGParser(Estimator):
                 random_state=self.random_state,
                 n_jobs=number_of_jobs(self.n_jobs),
             )
-        about = {
+        metadata = {
             "method": self.method,
             "states": grammar.n_states,
             "random_state": self.random_state,
@@ -203,7 +194,9 @@ class SHAGParser(Estimator):
             "words": sum(len(sentence) for sentence in trees.sentences),
         }
         fallback = backoff(sequences, self.smoothing)
-        return DependencyParser(mapping, grammar, fallback, table, labeller, scorer, self.single_root, about)
+        return DependencyParser(
+            mapping, grammar, fallback, table, labeller, scorer, self.single_root, metadata
+        )
 
     def _grammar(self, sequences: HeadSequences) -> SHAG:
         if self.method in ("det", "det+f"):

@@ -1,4 +1,4 @@
-"""What a word is to the automata: its tag, its tag and form, or anything a function makes of it."""
+"""The map from words to symbols of the automata: a tag, a tag and a form, or the value of a function."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SymbolFunction: TypeAlias = Callable[[Token], str]
 SymbolChoice: TypeAlias = Literal["auto", "upos", "xpos"] | SymbolFunction
 
 UNKNOWN = "<unknown>"
-"""What words are whose symbol no training sentence had."""
+"""The symbol of words whose symbol does not occur in training."""
 
 _LARGEST_TAG_SET = 100
 
@@ -25,8 +25,8 @@ _LARGEST_TAG_SET = 100
 class SymbolMap:
     """A map from words to symbols.
 
-    `names` are the symbols of the training sentences, sorted, then ``<unknown>``, for words whose symbol is new. A symbol is the tag of a
-    `column`, followed, if `buckets` is positive, by one of so many hashes of the lower-cased form; or what `function` makes of a token.
+    `names` are the symbols of the training sentences, sorted, then ``<unknown>``. A symbol is the tag of a `column`, followed, if `buckets`
+    is positive, by a hash of the lower-cased form with this number of values; or the value of `function` for a token.
     """
 
     names: tuple[str, ...]
@@ -61,7 +61,7 @@ class SymbolMap:
         return cls((*sorted(names), UNKNOWN), column, buckets)
 
     def __call__(self, tokens: Iterable[Token]) -> list[str]:
-        """Return the symbol of each word, with ``<unknown>`` for new ones."""
+        """Return the symbol of each word, ``<unknown>`` for new symbols."""
         known = self._known
         if self.function is not None:
             symbols = [self.function(token) for token in tokens]
@@ -78,12 +78,10 @@ class SymbolMap:
         return token.upos if self.column == "upos" or token.xpos == "_" else token.xpos
 
     def _symbol(self, token: Token) -> str:
-        tag = self._tag(token)
-        return (
-            f"{tag}#{crc32(token.form.lower().encode('utf-8', 'surrogatepass')) % self.buckets}"
-            if self.buckets
-            else tag
-        )
+        if not self.buckets:
+            return self._tag(token)
+        form = token.form.lower().encode("utf-8", "surrogatepass")
+        return f"{self._tag(token)}#{crc32(form) % self.buckets}"
 
     def _tag_and_word(self, token: Token) -> str:
         return f"{self._tag(token)}/{token.form.lower()}"

@@ -19,7 +19,7 @@ from gramian.experts.rerank_scored import read_candidates, scored, written_candi
 from gramian.learn.observations import head_rules
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
-from gramian.training import Recipe, TrainingData, TrainingRun
+from gramian.training import TrainingData, TrainingRun, TrainingSettings
 from gramian.training.folds import FoldTask, held_out
 from gramian.training.members import Workplace, member_tasks
 from gramian.training.training_data import Fold
@@ -51,15 +51,15 @@ class RerankedModels(NamedTuple):
     reranker: RerankModel | None
 
     @classmethod
-    def learn(cls, data: TrainingData, recipe: Recipe, folds: int) -> RerankedModels:
-        """Learn the models of a recipe, then again without each fold, and the reranker from what these say about it."""
-        model = TrainingRun(data, recipe).run()
+    def learn(cls, data: TrainingData, settings: TrainingSettings, folds: int) -> RerankedModels:
+        """Learn the models that settings ask for, then again without each fold, and the reranker from what these say about it."""
+        model = TrainingRun(data, settings).run()
         work = [Fold(number, folds) for number in range(folds)]
-        found = held_out(OwnTreesTask(), member_tasks(recipe, data), work, Workplace(data))
+        found = held_out(OwnTreesTask(), member_tasks(settings, data), work, Workplace(data))
         sentences = [sentence for fold in found for sentence in read_candidates(fold)]
         learnt = None
         if sum(len(one.trees) > 1 for one in sentences) >= _LEAST_CHOICES:
-            heads = head_rules(recipe.heads, data.bank)
+            heads = head_rules(settings.heads, data.bank)
             learnt = MaxEntReranker(heads=heads).fit(sentences).model_
         return cls(Parser(model, max_seconds=None), learnt)
 

@@ -17,8 +17,8 @@ from gramian.learn.search_trials import FoundStates
 from gramian.learn.state_search import ClusterCache
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
-from gramian.training import Recipe, TrainingData, TrainingRun, train
-from gramian.training.papers import PAPERS, paper_recipe
+from gramian.training import TrainingData, TrainingRun, TrainingSettings, train
+from gramian.training.papers import PAPERS
 from gramian.trees import Tree, annotation_scheme
 from gramian.trees.tree import phrase, preterminal
 
@@ -38,35 +38,31 @@ LABELS = {
 """What reports call the methods."""
 
 
-def recipe_of(settings: dict[str, Any], seed: int) -> Recipe:
-    """Return the recipe of some settings of an experiment; each of its seeds has seeds of its own for its models.
+def settings_of(settings: dict[str, Any], seed: int) -> TrainingSettings:
+    """Return the training settings of a cell of an experiment; each of its seeds has seeds of its own for its models.
 
-    Settings are ``method``, which may be the name of a paper; ``states``, ``models`` of several, ``options`` (of the learner),
-    ``recipe`` (further options of a recipe), and ``shape`` (direction, horizontal, vertical).
+    A cell has ``method``, which may be the name of a paper; ``states``, ``models`` of several, and ``settings``: any others by name.
     """
-    models = settings.get("models", 2 if settings["method"] == "best" else 1)
-    shape = dict(zip(("direction", "horizontal", "vertical"), settings.get("shape", ()), strict=False))
-    given = {"n_states": settings.get("states"), "models": models, "parameters": settings.get("options", {})}
-    given |= (
-        {"random_state": seed * models, "preset": "whole", "language": "none"}
-        | shape
-        | settings.get("recipe", {})
-    )
     method = settings["method"]
-    if method in PAPERS:
-        return paper_recipe(method, **{name: value for name, value in given.items() if value is not None})
-    return Recipe(method=method, **given)
+    models = settings.get("models", 2 if method == "best" else 1)
+    given = {"n_states": settings.get("states"), "ensemble_size": models, "random_state": seed * models}
+    given |= {"preset": "whole", "language": "none", "paper" if method in PAPERS else "method": method}
+    given |= settings.get("settings", {})
+    return TrainingSettings.of({name: value for name, value in given.items() if value is not None})
 
 
-def training_data(trees: Sequence[GoldTree], recipe: Recipe = Recipe(preset="whole")) -> TrainingData:
+def training_data(
+    trees: Sequence[GoldTree], settings: TrainingSettings = TrainingSettings(preset="whole")
+) -> TrainingData:
     """Return some trees, to learn from."""
-    return TrainingData.read([tree.normal for tree in trees], recipe)
+    return TrainingData.read([tree.normal for tree in trees], settings)
 
 
-def trained(train: Sequence[GoldTree] | TrainingData, recipe: Recipe) -> tuple[Model, float]:
-    """Return what a recipe makes of some trees, and the processor seconds of learning."""
-    _warm(recipe.method)
-    run = TrainingRun(train if isinstance(train, TrainingData) else training_data(train, recipe), recipe)
+def trained(train: Sequence[GoldTree] | TrainingData, settings: TrainingSettings) -> tuple[Model, float]:
+    """Return what settings make of some trees, and the processor seconds of learning."""
+    _warm(settings.method)
+    data = train if isinstance(train, TrainingData) else training_data(train, settings)
+    run = TrainingRun(data, settings)
     with warnings.catch_warnings():
         # The same number of states for all labels is more than some have different nodes.
         warnings.filterwarnings("ignore", "Number of distinct clusters")
@@ -94,11 +90,11 @@ def train_and_score(
 ) -> dict[str, Any]:
     """Learn, parse and score; TrainingData are for trainings that share what learners derive from the trees.
 
-    Settings are those of :func:`recipe_of`, ``decoder``, and ``tags``: "gold" gives the parser the words' tags; with "both" it also
+    Settings are those of :func:`settings_of`, ``decoder``, and ``tags``: "gold" gives the parser the words' tags; with "both" it also
     parses words alone, for figures that begin with ``words_``. `scheme` tells the habits of the treebank; Penn's are scored without
     punctuation.
     """
-    model, learnt = trained(train, recipe_of(settings, seed))
+    model, learnt = trained(train, settings_of(settings, seed))
     tags, how = settings.get("tags"), {"scheme": scheme, "decoder": settings.get("decoder", "max-recall")}
     result = parse_and_score(model, test, gold_tags=tags in ("gold", "both"), **how)
     if tags == "both":
@@ -202,7 +198,7 @@ def _warm(method: Any) -> None:
         "(S (NP (PRP it)) (VP (VBZ runs)))",
     )
     small: dict[str, Any] = {"cycles": 1} if method == "split-merge" else {}
-    train([Tree.parse(text) for text in texts] * 60, Recipe(method=method, n_states=2, **small))
+    train([Tree.parse(text) for text in texts] * 60, TrainingSettings.of(small, method=method, n_states=2))
 
 
 def chosen(trees: Sequence[GoldTree], number: int, seed: int) -> tuple[list[GoldTree], list[GoldTree]]:

@@ -7,7 +7,6 @@ found again.
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -15,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gramian import __version__
-from gramian.errors import InputError, OptionError
+from gramian.errors import OptionError
+from gramian.settings import Setting, find_setting, read_settings
+from gramian.value_types import Boolean, Constraint, Each, Either, Number, OneOf, Text, Whole
 
 if TYPE_CHECKING:
     from gramian.experiments.data import Data
@@ -51,12 +52,30 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What a TOML file may change: the usual value, that of a small run where it differs, and, of names, all there are."""
+class ExperimentSetting:
+    """What a user may change: the usual value, that of a small run where it differs, and, of names, all there are."""
 
     usual: Any
     quick: Any = None
     choices: Collection[str] = ()
+
+    @property
+    def constraint(self) -> Constraint:
+        """Values are like the usual one; whole numbers are at least 1, unless 0 is usual, which then means all there are."""
+        if not isinstance(self.usual, list):
+            return self._like(self.usual)
+        # What the elements of an empty list are shows in the small run's; else they are names.
+        each = self._like([*self.usual, *(self.quick or ()), ""][0])
+        return Each(each) if self.usual else Either(Each(each), OneOf([]))
+
+    def _like(self, example: Any) -> Constraint:
+        if self.choices:
+            return OneOf(*self.choices)
+        if isinstance(example, bool):
+            return Boolean()
+        if isinstance(example, str):
+            return Text()
+        return Number(0, _LARGEST) if isinstance(example, float) else Whole(1 if example else 0, _LARGEST)
 
 
 @dataclass(frozen=True)
@@ -68,7 +87,7 @@ class Recipe:
     name, title, about : str
     data : callable
         Finds the data in what the user named.
-    settings : mapping of str to Setting
+    settings : mapping of str to ExperimentSetting
     cells : callable
         Data and the values of all settings to cells.
     measure : callable
@@ -81,10 +100,15 @@ class Recipe:
     title: str
     about: str
     data: Callable[[str], Data]
-    settings: Mapping[str, Setting]
+    settings: Mapping[str, ExperimentSetting]
     cells: Callable[[Data, Options], Sequence[Cell]]
     measure: Callable[[Task], dict[str, Any]]
     sections: Callable[[Results], list[Section]]
+
+    def declared(self) -> dict[str, Setting]:
+        """Return the settings of the experiment, by name."""
+        own = {name: Setting(name, one.constraint, one.usual) for name, one in self.settings.items()}
+        return {"seeds": Setting("seeds", Whole(1, _MOST_SEEDS), 3, "Repeats of every cell.")} | own
 
     def options(self, quick: bool = False) -> dict[str, Any]:
         """Return the values of all settings."""
@@ -182,69 +206,14 @@ def make_plan(
     from gramian.experiments.recipes import recipe
 
     chosen = recipe(name)
-    options = chosen.options(quick)
-    given = dict(config) if isinstance(config, Mapping) else {} if config is None else _read_options(config)
-    asked = given.pop("seeds", 1 if quick else 3)
-    seeds = asked if seeds is None else seeds
-    if type(seeds) is not int or not 1 <= seeds <= _MOST_SEEDS:
-        raise OptionError(f"seeds is a whole number from 1 to {_MOST_SEEDS:,}, not {_shortened(seeds)}")
-    for key, value in given.items():
-        options[key] = _checked(key, value, chosen)
+    declared, command = chosen.declared(), f"experiment {name}"
+    given = dict(config) if isinstance(config, Mapping) else read_settings((), config, declared, command)
+    if seeds is not None:
+        given["seeds"] = seeds
+    given = {key: find_setting(key, declared, command).checked(value) for key, value in given.items()}
+    seeds = given.pop("seeds", 1 if quick else 3)
+    options = chosen.options(quick) | given
     found = chosen.data(data)
     if options.get("preset") == "auto":
         options["preset"] = preset_of(next(iter(found.files.values())))
     return Plan(chosen, found, options, seeds, tuple(chosen.cells(found, options)))
-
-
-def _read_options(path: str | Path) -> dict[str, Any]:
-    """Read a TOML file of settings."""
-    try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot be opened ({error.strerror})", str(path), hint="check the path") from None
-    except RecursionError:
-        raise InputError("is nested too deeply", str(path), hint="name = value, one a line") from None
-    except ValueError as error:  # no TOML, no UTF-8, or a number without end
-        raise InputError(f"is no TOML: {error}", str(path), hint="name = value, one a line") from None
-
-
-def _checked(key: str, value: Any, chosen: Recipe) -> Any:
-    """Return a setting if it is one of the recipe's, and of the same kind as the default."""
-    if key not in chosen.settings:
-        known = ", ".join(["seeds", *chosen.settings])
-        raise OptionError(f"the recipe {chosen.name} has no setting {key!r}; it has: {known}")
-    setting = chosen.settings[key]
-    for one in value if isinstance(value, list) else [value]:
-        if setting.choices and one not in list(setting.choices):
-            known = ", ".join(map(repr, setting.choices))
-            raise OptionError(f"{key}: there is no {_shortened(one)}; there are: {known}")
-    default = setting.usual
-    if not isinstance(default, list):
-        return _alike(key, value, default)
-    if not isinstance(value, list) or (default and not value):
-        raise OptionError(f"{key} is given as {_shortened(value)}, but is written like {default!r}")
-    # What the elements of an empty list are shows in the small run's; else they are names.
-    example = [*default, *(setting.quick or ()), ""][0]
-    return [_alike(f"an element of {key}", one, example) for one in value]
-
-
-def _alike(key: str, value: Any, default: Any) -> Any:
-    """Return a value if it is of the same kind as another: a text, yes or no, or a number that is not too small and not absurd.
-
-    A whole number is at least 1, unless 0 is the default, which then means all there are.
-    """
-    kinds = (int, float) if type(default) is float else (type(default),)
-    if type(value) not in kinds:
-        raise OptionError(f"{key} is given as {_shortened(value)}, but is written like {default!r}")
-    least = 1 if type(default) is int and default else 0
-    if type(value) in (int, float) and not least <= value <= _LARGEST:
-        raise OptionError(f"{key} is a number from {least} to {_LARGEST:,}, not {_shortened(value)}")
-    return value
-
-
-def _shortened(value: Any, most: int = 60) -> str:
-    try:
-        text = repr(value)
-    except ValueError:  # a number of more digits than Python writes
-        return "a number without end"
-    return text if len(text) <= most else f"{text[:most]} ..."

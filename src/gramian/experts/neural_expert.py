@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Constraint, Estimator, InstanceOf, Number, OneOf, Whole, number_of_jobs, or_none
+from gramian.base import Estimator, number_of_jobs
 from gramian.errors import InputError, MissingExtraError, OptionError
 from gramian.evaluate import GoldBrackets
 from gramian.neural.encoder import POOLINGS, Encoder, folder_digest, open_encoder
@@ -18,6 +18,7 @@ from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.neural_model import NeuralModel
 from gramian.neural.span_inventory import Brackets, Inventory, brackets
 from gramian.trees import Tree
+from gramian.value_types import Constraint, InstanceOf, Number, OneOf, Whole, or_none
 
 
 class _Trees(Protocol):

@@ -16,18 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from gramian.base import (
-    Constraint,
-    Each,
-    Estimator,
-    InstanceOf,
-    Number,
-    OneOf,
-    PowerOfTwo,
-    Report,
-    Whole,
-    or_none,
-)
+from gramian.base import Estimator, Report
 from gramian.errors import InputError
 from gramian.experts import reranker_kernels as kernels
 from gramian.experts.rerank_candidates import DENSE
@@ -36,6 +25,7 @@ from gramian.experts.rerank_model import RerankModel, expected_brackets
 from gramian.experts.rerank_scored import Scored
 from gramian.loglinear.word_views import frequent_words
 from gramian.trees import HeadRules
+from gramian.value_types import Constraint, Each, InstanceOf, Number, OneOf, PowerOfTwo, Whole, or_none
 
 Floats = npt.NDArray[np.float64]
 

@@ -14,17 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import (
-    Constraint,
-    Estimator,
-    InstanceOf,
-    Number,
-    PowerOfTwo,
-    Report,
-    Whole,
-    number_of_jobs,
-    or_none,
-)
+from gramian.base import Estimator, Report, number_of_jobs
 from gramian.chart.chart_parser import ChartParser
 from gramian.chart.forest import Pruning
 from gramian.errors import InputError, OptionError
@@ -40,6 +30,7 @@ from gramian.learn import PCFG
 from gramian.loglinear.adagrad import ascend, new_tables
 from gramian.loglinear.word_views import Views, WordForms, frequent_words
 from gramian.treebank import Treebank
+from gramian.value_types import Constraint, InstanceOf, Number, PowerOfTwo, Whole, or_none
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
@@ -253,12 +244,12 @@ class SpanCRF(Estimator):
             examples,
             drop_words=drop_words,
             gradient=gradient,
-            climb=climb,
+            update=climb,
             max_iter=self.max_iter,
             random_state=self.random_state,
             batch=self.batch,
             n_jobs=number_of_jobs(self.n_jobs),
-            told=told,
+            details=told,
         )
 
 

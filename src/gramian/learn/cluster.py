@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.base import Constraint, InstanceOf, Number, OneOf, Report, Whole, option, options, or_none
+from gramian.base import Report
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_soft_states, count_states, spread_unseen
 from gramian.learn.learner import Learner, Maximisation
@@ -29,6 +29,7 @@ from gramian.learn.tables import LatentTables, Layout
 from gramian.progress import tell_progress
 from gramian.treebank.feature_matrices import Features as Features
 from gramian.treebank.feature_matrices import NodeMatrices
+from gramian.value_types import Constraint, InstanceOf, Number, OneOf, Whole, option, options, or_none
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
@@ -79,8 +80,10 @@ class SpectralClustering(Learner):
     ----------
     n_states : int or mapping of str to int
         The most states a symbol gets; or the number of each, by name.
-    allocation, growth : str, float
-        How states are shared out; see :func:`gramian.learn.states.allocate_states`.
+    allocation : {"root", "frequency", "all"}
+        Whether the number of states of a label grows with the root of its count, or with its frequency, or is the same for all labels.
+    growth : float
+        With allocation by root: states per root of the count; see :func:`gramian.learn.states.allocate_states`.
     features : Features
         Which features nodes have; see :class:`gramian.treebank.Features`.
     clustering : Clustering

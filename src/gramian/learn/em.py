@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian import __version__
-from gramian.base import Constraint, Function, InstanceOf, Number, Report, Whole, or_none
+from gramian.base import Report
 from gramian.errors import GramianError
 from gramian.grammar import LPCFG
 from gramian.io.output import writing
@@ -37,6 +37,7 @@ from gramian.learn.states import Allocation, States
 from gramian.learn.tables import LatentTables, Layout, tables_of
 from gramian.progress import tell_progress
 from gramian.treebank import Features
+from gramian.value_types import Constraint, Function, InstanceOf, Number, Whole, or_none
 
 _log = logging.getLogger(__name__)
 _TENSORS = ("binary", "unary", "lexical", "root")
@@ -220,6 +221,7 @@ class EM(_Iterated):
     start : LPCFG, optional
         Where to begin. By default relative frequencies, spread over the states with noise (Matsuzaki et al. 2005).
     max_iter : int
+        Iterations.
     allocation, growth : str, float
         See :func:`gramian.learn.states.allocate_states`.
     smoothing : Smoothing
@@ -297,7 +299,7 @@ class SpectralEM(_Iterated, SpectralClustering):
     Parameters
     ----------
     max_iter : int
-        Steps after clustering.
+        Iterations of EM after clustering.
     merge : float
         Share of the pairs of similar states that are merged again after the first two steps: those whose loss costs the least likelihood.
     watch, checkpoint, device

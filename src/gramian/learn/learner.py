@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Constraint, Estimator, InstanceOf, Report, number_of_jobs
+from gramian.base import Estimator, Report, number_of_jobs
 from gramian.errors import InputError
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_productions
@@ -20,6 +20,7 @@ from gramian.learn.tables import LatentTables, tables_of
 from gramian.learn.tree_inference import Expectation
 from gramian.treebank import Features, Shape, Treebank
 from gramian.trees import HeadRules, Tree
+from gramian.value_types import Constraint, InstanceOf
 
 
 class Maximisation:

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.base import Boolean, Either, InstanceOf, Number, OneOf, Whole, option, options, or_none
 from gramian.grammar.lexicon import Lexicon
 from gramian.learn.smoothing import TINY
 from gramian.learn.smoothing_kernels import add_rows
@@ -23,6 +22,7 @@ from gramian.treebank.tagged import TaggedWords
 from gramian.treebank.vocab import suffix_chain, word_features
 from gramian.trees.labels import split_chain, unescape_label
 from gramian.trees.scheme import language_of_labels
+from gramian.value_types import Boolean, Either, InstanceOf, Number, OneOf, Whole, option, options, or_none
 
 LexiconName: TypeAlias = Literal["auto", "suffix", "tag", "pos"]
 Doubles = npt.NDArray[np.float64]

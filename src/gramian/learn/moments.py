@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Constraint, Number, Report, Whole
+from gramian.base import Report
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.learn.counting import node_offsets
@@ -26,6 +26,7 @@ from gramian.learn.svd import cross_svd
 from gramian.learn.tables import LatentTables, Layout
 from gramian.treebank import Features
 from gramian.treebank.feature_matrices import NodeMatrices
+from gramian.value_types import Constraint, Number, Whole
 
 Doubles = npt.NDArray[np.float64]
 

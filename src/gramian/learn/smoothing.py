@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Number, option, options
 from gramian.learn import smoothing_kernels as kernels
 from gramian.learn.tables import LatentTables
+from gramian.value_types import Number, option, options
 
 TINY = 1e-200  # the least shrinkage: only what was never counted takes the coarser distribution's place
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Constraint, InstanceOf, Number, Report, Whole, or_none
+from gramian.base import Report
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_productions
 from gramian.learn.learner import Learner, Maximisation
@@ -19,6 +19,7 @@ from gramian.learn.observations import Observations
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing
 from gramian.learn.tables import LatentTables, Layout
 from gramian.progress import tell_progress
+from gramian.value_types import Constraint, InstanceOf, Number, Whole, or_none
 
 _log = logging.getLogger(__name__)
 
@@ -32,6 +33,7 @@ class SplitMerge(Learner):
     Parameters
     ----------
     cycles : int
+        How often every state is split.
     n_states : int
         The most states a symbol gets.
     split_steps, merge_steps, smooth_steps : int

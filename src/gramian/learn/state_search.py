@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from gramian.base import Jobs, OneOf, Whole, check_value, number_of_jobs
+from gramian.base import number_of_jobs
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.learn.cluster import SpectralClustering
@@ -31,6 +31,7 @@ from gramian.learn.search_trials import Assignment, FoundStates, Scores, Trials
 from gramian.learn.states import allocate_states
 from gramian.learn.tables import Layout
 from gramian.trees.labels import is_intermediate
+from gramian.value_types import Jobs, OneOf, Whole, check_value
 
 Score = Callable[[LPCFG], float]
 

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Constraint, Either, MappingOf, Number, OneOf, Whole, check_value
 from gramian.treebank.productions import Counts
+from gramian.value_types import Constraint, Either, MappingOf, Number, OneOf, Whole, check_value
 
 Allocation: TypeAlias = Literal["root", "frequency", "all"]
 

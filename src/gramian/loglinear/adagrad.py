@@ -1,4 +1,4 @@
-"""Stochastic gradient ascent in which every weight has a rate of its own (AdaGrad), and the mean of the weights over all steps."""
+"""Stochastic gradient ascent with AdaGrad (Duchi, Hazan and Singer 2011), averaged over all steps."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ Example = TypeVar("Example")
 
 _log = logging.getLogger(__name__)
 
-_TOLD = 64  # steps between news of progress
+_PROGRESS_STEPS = 64  # steps between progress reports
 
 
 class Tables(NamedTuple):
-    """Weights while they are learnt, one a slot."""
+    """Weights during training, one per slot of the hash table."""
 
     weights: Floats
     squares: Floats  # the sum of the squares of their gradients
-    drift: npt.NDArray[np.float64]  # the sum of changes times their step: whence the mean of the weights
+    drift: npt.NDArray[
+        np.float64
+    ]  # the sum of each change times its step, from which the mean of the weights follows
     rate: float
-    smallest: float  # gradients below this are left alone: they cost time and fill the table
-    decay: float  # how strongly a weight is drawn to zero (L2), each time it changes
-    floor: float | np.float32  # what is added to squares; roots are taken in its precision
+    smallest: float  # smaller gradients are ignored: they cost time and fill the table
+    decay: float  # strength of L2 regularisation, applied whenever a weight changes
+    floor: float | np.float32  # added to `squares`; roots are taken in its precision
 
 
 def new_tables(
@@ -41,13 +43,13 @@ def new_tables(
     square: float = 0.0,
     floor: float | np.float32 = 0.01,
 ) -> Tables:
-    """Return tables of zeros, where `square` stands for a first gradient."""
+    """Return tables of zero weights; `square` initialises the sums of squares."""
     weights, squares = np.zeros(size, np.float32), np.full(size, square, np.float32)
     return Tables(weights, squares, np.zeros(size), rate, smallest, decay, floor)
 
 
 def mean_weights(weights: Floats, drift: npt.NDArray[np.float64], n_steps: int) -> Floats:
-    """Return the mean of weights over steps."""
+    """Return the mean of the weights over all steps."""
     return (weights - drift / n_steps).astype(np.float32)
 
 
@@ -57,18 +59,29 @@ def ascend(
     *,
     drop_words: Callable[[Example, np.random.Generator], Any],
     gradient: Callable[[Any, Example], Any],
-    climb: Callable[[Any, Example, Any, float], None],
+    update: Callable[[Any, Example, Any, float], None],
     max_iter: int,
     random_state: int,
     batch: int = 1,
     n_jobs: int = 1,
-    told: Callable[[], str] = str,
+    details: Callable[[], str] = str,
 ) -> Floats:
-    """Go over examples in ever new orders, and return the mean of the weights over all steps.
+    """Run epochs over shuffled examples and return the mean of the weights over all steps.
 
-    `drop_words` makes the views of an example, in which some words are unknown; `gradient` takes views and example, for a batch before
-    weights change, and in threads, on whose number the weights do not depend; `climb` changes weights by views, example, gradient, and
-    the number of the step; `told` says what else to tell of a pass.
+    Parameters
+    ----------
+    tables : Tables
+    examples : sequence
+    drop_words : callable
+        Returns the views of an example in which some words are unknown.
+    gradient : callable
+        Returns the gradient for views and an example. It runs in threads for a whole batch before the weights change, so that the result
+        does not depend on `n_jobs`.
+    update : callable
+        Changes the weights, given views, example, gradient and the number of the step.
+    max_iter, random_state, batch, n_jobs : int
+    details : callable
+        Returns text for the log message of an epoch.
     """
     rng = np.random.default_rng(random_state)
     step = 0
@@ -78,14 +91,14 @@ def ascend(
         for number in range(1, max_iter + 1):
             order = rng.permutation(len(examples))
             for start in range(0, len(order), batch):
-                chosen = [examples[place] for place in order[start : start + batch]]
-                views = [drop_words(example, rng) for example in chosen]
-                gradients = list(apply(gradient, views, chosen))
-                for view, example, found in zip(views, chosen, gradients, strict=True):
+                batch_examples = [examples[index] for index in order[start : start + batch]]
+                views = [drop_words(example, rng) for example in batch_examples]
+                gradients = list(apply(gradient, views, batch_examples))
+                for view, example, example_gradient in zip(views, batch_examples, gradients, strict=True):
                     step += 1
-                    climb(view, example, found, float(step))
-                if step % _TOLD < batch:
+                    update(view, example, example_gradient, float(step))
+                if step % _PROGRESS_STEPS < batch:
                     tell_progress(_log, "examples", step, max_iter * len(order))
             tell_progress(_log, "examples", step, max_iter * len(order))
-            _log.info("pass %d of %d%s", number, max_iter, told())
+            _log.info("epoch %d of %d%s", number, max_iter, details())
     return mean_weights(tables.weights, tables.drift, step + 1)

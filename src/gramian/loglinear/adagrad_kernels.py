@@ -1,4 +1,4 @@
-"""The numba kernel of AdaGrad (Duchi, Hazan and Singer 2011): one weight takes a step."""
+"""Kernel of AdaGrad (Duchi, Hazan and Singer 2011): the update of one weight."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
@@ -11,7 +11,10 @@ from gramian.jit import helper_kernel
 
 @helper_kernel
 def take_step(tables, slot, gradient, time):
-    """INOUT tables (:class:`gramian.loglinear.adagrad.Tables`): change the weight of a slot along its gradient, at the slot's own rate."""
+    """INOUT tables (:class:`gramian.loglinear.adagrad.Tables`): update one weight w, for step `time`, along its gradient g.
+
+    G += g^2,  w += rate (g - decay w) / sqrt(G + floor)
+    """
     tables.squares[slot] += gradient * gradient
     pull = gradient - tables.decay * tables.weights[slot]
     change = tables.rate * pull / math.sqrt(tables.squares[slot] + tables.floor)

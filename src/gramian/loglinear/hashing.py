@@ -1,8 +1,7 @@
-"""Templates of hashed features as data: what they look at, and how values become slots of a table of weights.
+"""Templates of hashed features as data: the values they read, and the hash that turns values into slots of a table of weights.
 
-The hash of a feature is a sum of products, its template's number and what the template sees times constants, which is then mixed. A sum
-can be taken in parts: what templates see around one place of a sentence is summed once for that place, and a feature that looks at several
-places adds a few such sums, however many values its template has.
+The hash of a feature mixes a sum of products: the template's number and its values times constants. Sums are computed in parts: the values
+around one position of a sentence are summed once, and a feature of several positions adds these sums.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Words = npt.NDArray[np.uint64]
+Hashes = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
 
 _WORD = (1 << 64) - 1
@@ -24,10 +23,10 @@ _SEEN = re.compile(r"([a-z])([a-z])([+-]\d)?")
 
 
 class Scheme(NamedTuple):
-    """What the number of a template and its values are multiplied with."""
+    """The factors of the number of a template and of its values."""
 
     number: int
-    values: tuple[tuple[int, int], ...]  # of each value in turn: to which of two sums it goes, and its factor
+    values: tuple[tuple[int, int], ...]  # of each value: which of the two sums it is added to, and its factor
 
 
 _FACTORS = 0xD6E8FEB86659FD93, 0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3
@@ -41,16 +40,16 @@ PACKED = Scheme(
 
 
 class Templates(NamedTuple):
-    """Templates as the kernels want them: `n` of them, which see `m` values of views."""
+    """The arrays of `n` templates that read `m` values of views."""
 
-    number: Words  # (n,): what each template's number adds to its sum
+    number: Hashes  # (n,): contribution of the number of each template to its sum
     n_sums: int
     n_places: int
-    terms: Ints  # (m, 5): of each value its sum, its place, its row of the views, its column from the place, and whose it is
-    factor: Words  # (m,)
-    small: Words  # (n_sums, n_classes, n): what small numbers, such as classes of lengths, add to the sums
-    given: Words  # (n_given, n): all ones where a template sees a number that is given with the feature, zero elsewhere
-    given_factor: Words  # (n_given,)
+    terms: Ints  # (m, 5): of each value its sum, place, row of the views, column relative to the place, and template
+    factor: Hashes  # (m,)
+    small: Hashes  # (n_sums, n_classes, n): contributions of small numbers such as length classes
+    given: Hashes  # (n_given, n): all ones where a template reads a number given with the feature, else zero
+    given_factor: Hashes  # (n_given,)
 
 
 def templates(
@@ -63,7 +62,7 @@ def templates(
     given: Sequence[str] = (),
     scheme: Scheme = SUMMED,
 ) -> Templates:
-    """Read templates from text, with bars between them.
+    """Parse templates, separated by bars.
 
     A value is a letter of `views`, one for each row, and one of `places`, such as ``tb`` or ``tb-1``; or a name of `small`, which has its
     value in each class, or of `given`; a dot is a value of nothing. A place is a number, and how many columns from it.
@@ -74,11 +73,11 @@ def templates(
     >>> templates("tb | tb ta+1", first=1, views="wt", places={"b": (0, 1), "a": (1, 2)}).terms.tolist()
     [[0, 0, 1, 1, 0], [0, 0, 1, 1, 1], [0, 1, 1, 3, 1]]
     """
-    rows, own = [], []
+    rows, template_numbers = [], []
     for row in (text.split() for text in text.split("|")):
         if row[0].endswith(":"):
             first = int(row.pop(0)[:-1])
-        own.append(first * scheme.number & _WORD)
+        template_numbers.append(first * scheme.number & _WORD)
         rows.append(row)
         first += 1
     n_places, n_sums = 1 + max(place for place, _ in places.values()), 1 + scheme.values[-1][0]
@@ -96,7 +95,7 @@ def templates(
                 place, column = places[letter]
                 terms.append((which, place, views.index(view), column + int(offset), template))
                 term_factors.append(factor & _WORD)
-    numbers, found = np.array(own, np.uint64), np.array(terms, np.int64)
+    numbers, term_array = np.array(template_numbers, np.uint64), np.array(terms, np.int64)
     return Templates(
-        numbers, n_sums, n_places, found, np.array(term_factors, np.uint64), classes, masks, factors
+        numbers, n_sums, n_places, term_array, np.array(term_factors, np.uint64), classes, masks, factors
     )

@@ -1,4 +1,4 @@
-"""Numba kernels of hashed features, for all log-linear models; see :mod:`gramian.loglinear.hashing`."""
+"""Kernels of hashed features, for all log-linear models; see :mod:`gramian.loglinear.hashing`."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
@@ -11,14 +11,14 @@ from gramian.jit import helper_kernel, kernel
 
 @helper_kernel
 def mix(first, second):
-    """Return the hash that two sums stand for."""
+    """Return the hash of two sums."""
     state = ((first ^ (first >> np.uint64(29))) + second) * np.uint64(0xBF58476D1CE4E5B9)
     return state ^ (state >> np.uint64(32))
 
 
 @helper_kernel
 def mix_well(state):
-    """Return the hash that a sum stands for, where slots are to be told apart by more of its bits."""
+    """Return the hash of a sum, mixed more thoroughly (the finaliser of SplitMix64)."""
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return state ^ (state >> np.uint64(31))
@@ -34,25 +34,25 @@ def summed(number, a, b, c, d, e):
 
 @helper_kernel
 def length_class(length, exact, bounds):
-    """Return a class of lengths: those up to `exact` stand for themselves, others for the first of `bounds` that they do not exceed."""
-    found = np.int64(length)
-    if found <= exact:
-        return found
+    """Return the class of a length: lengths up to `exact` are classes of their own, others are binned by `bounds`."""
+    size = np.int64(length)
+    if size <= exact:
+        return size
     for bound in bounds:
         exact += 1
-        if found <= bound:
+        if size <= bound:
             return exact
     return exact + 1
 
 
 @helper_kernel
-def _term(terms, term):  # a row would be an array of its own
+def _term(terms, term):  # scalars are faster than a row, which would be an array
     return terms[term, 0], terms[term, 1], terms[term, 2], terms[term, 3], terms[term, 4]
 
 
 @kernel
 def parts_at_places(views, templates):
-    """Return the sums of what templates see around each column as each of their places, uint64 (n_sums, n_places, n_columns, n)."""
+    """Return the sums of all templates for each place at each column, uint64 (n_sums, n_places, n_columns, n)."""
     n, n_columns = templates.number.shape[0], views.shape[1]
     parts = np.zeros((templates.n_sums, templates.n_places, n_columns, n), np.uint64)
     for column in range(n_columns):
@@ -67,7 +67,7 @@ def parts_at_places(views, templates):
 
 @helper_kernel
 def add_values(views, templates, columns, sums):
-    """INOUT sums (n_sums, n): add what templates see with their places in `columns` (n_places,)."""
+    """INOUT sums (n_sums, n): add the values of all templates whose places are at `columns` (n_places,)."""
     for term in range(templates.terms.shape[0]):
         which, place, source, offset, template = _term(templates.terms, term)
         sums[which, template] += np.uint64(views[source, columns[place] + offset]) * templates.factor[term]

@@ -1,4 +1,4 @@
-"""What feature templates see of a sentence: rows of numbers, one a word, with two places of padding on either side."""
+"""Views of the words of a sentence for feature templates: rows of numbers with two columns of padding on either side."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from gramian.io.bounded_cache import BoundedCache
 from gramian.treebank.vocab import shape
 
 Views = npt.NDArray[np.int64]
-"""Shape (8, n_words + 4): word, form, spelling, shape, ends of two and four letters, beginning, and the tag guessed, from 1."""
+"""Shape (8, n_words + 4): word, form, spelling, shape, suffixes of two and four letters, prefix, and predicted tag, from 1."""
 
 VIEWS = "wfxselpt"
-"""A letter for each row, for templates."""
+"""The letter of each row in templates."""
 
 PADDING = 2
 TAG = 7
 
 
 class WordForms:
-    """Numbers that stand for words and for what they look like; words not `frequent` (lower-cased) are known by shape and ending."""
+    """Numbers of words and their affixes; words not in `frequent` (lower-cased) are represented by shape and suffix."""
 
     def __init__(self, frequent: Sequence[str]) -> None:
         self.frequent = tuple(frequent)
@@ -30,10 +30,10 @@ class WordForms:
         self._cache: BoundedCache[str, tuple[int, ...]] = BoundedCache(self._numbers)
 
     def views(self, words: Sequence[str]) -> Views:
-        """Return the rows of a sentence whose tags are not known yet."""
+        """Return the rows of a sentence, without tags."""
         rows = np.zeros((TAG + 1, len(words) + 2 * PADDING), np.int64)
-        for place, word in enumerate(words, PADDING):
-            rows[:TAG, place] = self._cache[word]
+        for column, word in enumerate(words, PADDING):
+            rows[:TAG, column] = self._cache[word]
         return rows
 
     def _numbers(self, word: str) -> tuple[int, ...]:
@@ -52,7 +52,7 @@ class WordForms:
 
 
 def frequent_words(words: Iterable[tuple[str, int]], min_count: int) -> list[str]:
-    """Return lower-cased words that occur as often as `min_count`, of words with their counts."""
+    """Return the lower-cased words whose total count is at least `min_count`, given words with counts."""
     total: dict[str, int] = {}
     for word, count in words:
         total[word.lower()] = total.get(word.lower(), 0) + count

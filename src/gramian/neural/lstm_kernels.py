@@ -44,24 +44,24 @@ def _tanh(x):
 def tanh(values):
     """Return the hyperbolic tangent of an array of float32."""
     out = np.empty_like(values)
-    for place in range(values.shape[0]):
-        out[place] = _tanh(values[place])
+    for index in range(values.shape[0]):
+        out[index] = _tanh(values[index])
     return out
 
 
 @inlined_kernel
-def _add_products(x, p, q, weights, w, size, out, here):
+def _add_products(x, p, q, weights, w, size, out, first):
     """Add the products of four numbers of two rows, at `p` and `q`, with four rows of weights to two rows of `out`.
 
     Always two rows, so that one has the same sums beside others as alone.
     """
     x0, x1, x2, x3 = x[p], x[p + _ONE], x[p + _TWO], x[p + _THREE]
     y0, y1, y2, y3 = x[q], x[q + _ONE], x[q + _TWO], x[q + _THREE]
-    w1, w2, w3, there = w + size, w + _TWO * size, w + _THREE * size, here + size
+    w1, w2, w3, second = w + size, w + _TWO * size, w + _THREE * size, first + size
     for column in range(size):
         v0, v1, v2, v3 = weights[w + column], weights[w1 + column], weights[w2 + column], weights[w3 + column]
-        out[here + column] += x0 * v0 + x1 * v1 + x2 * v2 + x3 * v3
-        out[there + column] += y0 * v0 + y1 * v1 + y2 * v2 + y3 * v3
+        out[first + column] += x0 * v0 + x1 * v1 + x2 * v2 + x3 * v3
+        out[second + column] += y0 * v0 + y1 * v1 + y2 * v2 + y3 * v3
 
 
 @order_free_kernel
@@ -71,17 +71,17 @@ def project(inputs, weights, bias, out):
     It lies in `out`, which has room for one row more.
     """
     n, width, size = np.uintp(inputs.shape[0]), np.uintp(inputs.shape[1]), np.uintp(weights.shape[1])
-    x, table, whole = inputs.reshape(-1), weights.reshape(-1), width // _FOUR * _FOUR
+    x, table, n_unrolled = inputs.reshape(-1), weights.reshape(-1), width // _FOUR * _FOUR
     for row in range(n + _ONE):
         for column in range(size):
             out[row * size + column] = bias[column]
-    for unit in range(_ZERO, whole, _FOUR):
+    for unit in range(_ZERO, n_unrolled, _FOUR):
         for row in range(_ZERO, n, _TWO):
-            other = min(row + _ONE, n - _ONE)
+            next_row = min(row + _ONE, n - _ONE)
             _add_products(
-                x, row * width + unit, other * width + unit, table, unit * size, size, out, row * size
+                x, row * width + unit, next_row * width + unit, table, unit * size, size, out, row * size
             )
-    for unit in range(whole, width):
+    for unit in range(n_unrolled, width):
         for row in range(n):
             value = x[row * width + unit]
             for column in range(size):
@@ -90,59 +90,67 @@ def project(inputs, weights, bias, out):
 
 
 @order_free_kernel
-def lstm_states(gates, first, forward, backward):
+def lstm_states(gates, bounds, forward, backward):
     """Return the states of a bidirectional LSTM, shape (n, 2 * units); gates in torch's order: in, forget, cell, out.
 
     `gates` float32 (n, 8 * units) holds what the inputs add to the gates, both directions side by side; `forward` and
     `backward` float32 (units, 4 * units) are the weights between states. Rows ``first[k]`` to ``first[k + 1]`` are one sequence, such
     as a sentence or a word's characters; what comes out for one does not depend on the others.
     """
-    n, units, many = gates.shape[0], np.uintp(forward.shape[0]), first.shape[0] - 1
+    n, units, n_sequences = gates.shape[0], np.uintp(forward.shape[0]), bounds.shape[0] - 1
     size = _FOUR * units
     states, cells = (
         np.zeros(n * 2 * forward.shape[0], np.float32),
-        np.empty((many, forward.shape[0]), np.float32),
+        np.empty((n_sequences, forward.shape[0]), np.float32),
     )
-    whole = units // _FOUR * _FOUR
+    n_unrolled = units // _FOUR * _FOUR
     # Of the sequences that go on: their numbers, rows, and where their states before begin; their gates; and one row more.
-    live, rows, before = np.empty(many, np.int64), np.empty(many, np.int64), np.zeros(many + 1, np.uintp)
-    work = np.empty((many + 1) * 4 * forward.shape[0], np.float32)
+    active, rows, before = (
+        np.empty(n_sequences, np.int64),
+        np.empty(n_sequences, np.int64),
+        np.zeros(n_sequences + 1, np.uintp),
+    )
+    active_gates = np.empty((n_sequences + 1) * 4 * forward.shape[0], np.float32)
     longest = 0
-    for one in range(many):
-        longest = max(longest, first[one + 1] - first[one])
-    for side in range(2):
-        weights = (forward if side == 0 else backward).reshape(-1)
-        low, back = np.uintp(side) * units, 1 if side == 0 else -1
+    for sequence in range(n_sequences):
+        longest = max(longest, bounds[sequence + 1] - bounds[sequence])
+    for reverse in range(2):
+        weights = (forward if reverse == 0 else backward).reshape(-1)
+        column_start, direction = np.uintp(reverse) * units, 1 if reverse == 0 else -1
         cells[:] = 0
         for step in range(longest):
             count = np.uintp(0)
-            for one in range(many):
-                if first[one] + step < first[one + 1]:
-                    row = first[one] + step if side == 0 else first[one + 1] - 1 - step
-                    live[count], rows[count] = one, row
-                    before[count] = np.uintp((row - back) if step > 0 else row) * _TWO * units + low
+            for sequence in range(n_sequences):
+                if bounds[sequence] + step < bounds[sequence + 1]:
+                    row = bounds[sequence] + step if reverse == 0 else bounds[sequence + 1] - 1 - step
+                    active[count], rows[count] = sequence, row
+                    before[count] = (
+                        np.uintp((row - direction) if step > 0 else row) * _TWO * units + column_start
+                    )
                     gate = gates[row]
                     for column in range(size):
-                        work[count * size + column] = gate[_FOUR * low + column]
+                        active_gates[count * size + column] = gate[_FOUR * column_start + column]
                     count += _ONE
             if step > 0:
                 before[count] = before[0]
-                for unit in range(_ZERO, whole, _FOUR):
+                for unit in range(_ZERO, n_unrolled, _FOUR):
                     for row in range(_ZERO, count, _TWO):
                         p, q = before[row] + unit, before[row + _ONE] + unit
-                        _add_products(states, p, q, weights, unit * size, size, work, row * size)
-                for unit in range(whole, units):
+                        _add_products(states, p, q, weights, unit * size, size, active_gates, row * size)
+                for unit in range(n_unrolled, units):
                     for row in range(count):
                         x0 = states[before[row] + unit]
                         for column in range(size):
-                            work[row * size + column] += x0 * weights[unit * size + column]
+                            active_gates[row * size + column] += x0 * weights[unit * size + column]
             for row in range(count):
-                cell, here = cells[live[row]], row * size
-                place = np.uintp(rows[row]) * _TWO * units + low
+                cell, offset = cells[active[row]], row * size
+                target = np.uintp(rows[row]) * _TWO * units + column_start
                 for unit in range(units):
-                    enter = _HALF + _HALF * _tanh(_HALF * work[here + unit])
-                    keep = _HALF + _HALF * _tanh(_HALF * work[here + units + unit])
-                    leave = _HALF + _HALF * _tanh(_HALF * work[here + _THREE * units + unit])
-                    cell[unit] = keep * cell[unit] + enter * _tanh(work[here + _TWO * units + unit])
-                    states[place + unit] = leave * _tanh(cell[unit])
+                    input_gate = _HALF + _HALF * _tanh(_HALF * active_gates[offset + unit])
+                    forget_gate = _HALF + _HALF * _tanh(_HALF * active_gates[offset + units + unit])
+                    output_gate = _HALF + _HALF * _tanh(_HALF * active_gates[offset + _THREE * units + unit])
+                    cell[unit] = forget_gate * cell[unit] + input_gate * _tanh(
+                        active_gates[offset + _TWO * units + unit]
+                    )
+                    states[target + unit] = output_gate * _tanh(cell[unit])
     return states.reshape(n, 2 * forward.shape[0])

@@ -85,13 +85,14 @@ class Sentences:
         self.examples = examples
         rows = {"": 0}  # the boundary
         self._forms = [
-            np.array([0, *[rows.setdefault(form, len(rows)) for form in one.forms], 0]) for one in examples
+            np.array([0, *[rows.setdefault(form, len(rows)) for form in example.forms], 0])
+            for example in examples
         ]
-        self._vectors = [inventory.vector_numbers(one.forms) for one in examples]
-        spelt = [[BOUNDARY], *(inventory.character_numbers(form) for form in list(rows)[1:])]
-        self._spelt_length = np.array([len(one) for one in spelt])
-        self._spelt = np.full((len(spelt), self._spelt_length.max()), PADDING)
-        for row, numbers in enumerate(spelt):
+        self._vectors = [inventory.vector_numbers(example.forms) for example in examples]
+        characters = [[BOUNDARY], *(inventory.character_numbers(form) for form in list(rows)[1:])]
+        self._spelt_length = np.array([len(example) for example in characters])
+        self._spelt = np.full((len(characters), self._spelt_length.max()), PADDING)
+        for row, numbers in enumerate(characters):
             self._spelt[row, : len(numbers)] = numbers
 
     def batch(self, numbers: Sequence[int], words: Sequence[Ints] | None = None) -> Batch:
@@ -103,34 +104,34 @@ class Sentences:
         words : sequence of ndarray of int64, optional
             Their words, some of them made unknown.
         """
-        chosen = [self.examples[number] for number in numbers]
-        words = [one.words for one in chosen] if words is None else words
-        order = sorted(range(len(chosen)), key=lambda place: -chosen[place].n_words)
-        longest = chosen[order[0]].n_words
-        word_table = np.full((len(chosen), longest + 2), PADDING)
-        vector_table, form_table = np.zeros((2, len(chosen), longest + 2), np.int64)
-        tag_table = np.full((len(chosen), longest), -1)
+        examples = [self.examples[number] for number in numbers]
+        words = [example.words for example in examples] if words is None else words
+        order = sorted(range(len(examples)), key=lambda index: -examples[index].n_words)
+        longest = examples[order[0]].n_words
+        word_table = np.full((len(examples), longest + 2), PADDING)
+        vector_table, form_table = np.zeros((2, len(examples), longest + 2), np.int64)
+        tag_table = np.full((len(examples), longest), -1)
         gold = []
-        for row, place in enumerate(order):
-            one = chosen[place]
-            word_table[row, : one.n_words + 2] = words[place]
-            form_table[row, : one.n_words + 2] = self._forms[numbers[place]]
-            vector_table[row, : one.n_words + 2] = self._vectors[numbers[place]]
-            tag_table[row, : one.n_words] = one.tags
-            width = one.ends - one.starts
-            cells = (width - 1) * (2 * longest - width + 2) // 2 + one.starts
-            gold.append(np.stack([np.full(len(cells), row), cells, one.labels], 1))
-        forms, place_of = np.unique(form_table, return_inverse=True)
+        for row, index in enumerate(order):
+            example = examples[index]
+            word_table[row, : example.n_words + 2] = words[index]
+            form_table[row, : example.n_words + 2] = self._forms[numbers[index]]
+            vector_table[row, : example.n_words + 2] = self._vectors[numbers[index]]
+            tag_table[row, : example.n_words] = example.tags
+            width = example.ends - example.starts
+            cells = (width - 1) * (2 * longest - width + 2) // 2 + example.starts
+            gold.append(np.stack([np.full(len(cells), row), cells, example.labels], 1))
+        forms, inverse = np.unique(form_table, return_inverse=True)
         by_length = np.argsort(-self._spelt_length[forms], kind="stable")
         rank = np.argsort(by_length)
         forms = forms[by_length]
         lengths = self._spelt_length[forms]
         tables = (
-            word_table, vector_table, rank[place_of].reshape(form_table.shape), self._spelt[forms, : lengths[0]], lengths,
-            np.array([chosen[place].n_words for place in order]), tag_table, np.concatenate(gold), np.array(numbers)[order],
+            word_table, vector_table, rank[inverse].reshape(form_table.shape), self._spelt[forms, : lengths[0]], lengths,
+            np.array([examples[index].n_words for index in order]), tag_table, np.concatenate(gold), np.array(numbers)[order],
         )  # fmt: skip
         batch = Batch(*(torch.from_numpy(np.ascontiguousarray(table, np.int64)) for table in tables))
-        return batch._replace(sentences=tuple(chosen[place].forms for place in order))
+        return batch._replace(sentences=tuple(examples[index].forms for index in order))
 
 
 class Scores(NamedTuple):
@@ -173,15 +174,15 @@ class SpanNet(nn.Module):  # type: ignore[misc]
         super().__init__()
         self.learning, self.encoder = learning, encoder
         self.word = nn.Embedding(inventory.n_words, size.word, PADDING)
-        fixed = np.zeros((0, 0), np.float32) if vectors is None else vectors
-        self.vector = nn.Embedding.from_pretrained(torch.from_numpy(np.pad(fixed, ((1, 0), (0, 0)))))
+        fixed_vectors = np.zeros((0, 0), np.float32) if vectors is None else vectors
+        self.vector = nn.Embedding.from_pretrained(torch.from_numpy(np.pad(fixed_vectors, ((1, 0), (0, 0)))))
         self.char = nn.Embedding(inventory.n_characters, size.char, PADDING)
         self.char_lstm = nn.LSTM(size.char, size.char_units, batch_first=True, bidirectional=True)
         encoded = 0 if encoder is None else encoder.size
-        inputs = [size.word + fixed.shape[1] + 2 * size.char_units + encoded]
+        inputs = [size.word + fixed_vectors.shape[1] + 2 * size.char_units + encoded]
         inputs += [2 * size.units] * (size.layers - 1)
         self.lstm = nn.ModuleList(
-            nn.LSTM(one, size.units, batch_first=True, bidirectional=True) for one in inputs
+            nn.LSTM(n_inputs, size.units, batch_first=True, bidirectional=True) for n_inputs in inputs
         )
         self.left = nn.Linear(2 * size.units, size.hidden, bias=False)
         self.right = nn.Linear(2 * size.units, size.hidden)
@@ -227,8 +228,8 @@ class SpanNet(nn.Module):  # type: ignore[misc]
 
     def _inputs(self, batch: Batch) -> torch.Tensor:
         """Return the vectors of words, learnt and fixed, and of their characters, side by side."""
-        spelt = dropout(self.char(batch.characters), self.learning.word_dropout, self.training)
-        packed = pack_padded_sequence(spelt, batch.form_lengths, batch_first=True)
+        characters = dropout(self.char(batch.characters), self.learning.word_dropout, self.training)
+        packed = pack_padded_sequence(characters, batch.form_lengths, batch_first=True)
         _, (last, _) = self.char_lstm(packed)
         parts = [
             self.word(batch.words),
@@ -238,11 +239,14 @@ class SpanNet(nn.Module):  # type: ignore[misc]
         if self.encoder is not None:
             parts.append(self.encoder(batch.sentences, batch.words.shape[1] - 2))
         if self.training and self.learning.word_dropout:
-            many = len(parts)
-            keep = torch.rand(many, *batch.words.shape, 1, device=spelt.device) >= self.learning.word_dropout
+            n_parts = len(parts)
+            keep = (
+                torch.rand(n_parts, *batch.words.shape, 1, device=characters.device)
+                >= self.learning.word_dropout
+            )
             # What is left counts for all, so that a word is as loud with one vector as with all.
-            scale = keep * (many / keep.sum(0).clamp(min=1))
-            parts = [part * one for part, one in zip(parts, scale, strict=True)]
+            scale = keep * (n_parts / keep.sum(0).clamp(min=1))
+            parts = [part * factor for part, factor in zip(parts, scale, strict=True)]
         return torch.cat(parts, -1)
 
     def _locked(self, inputs: torch.Tensor, share: float) -> torch.Tensor:
@@ -266,9 +270,9 @@ class SpanNet(nn.Module):  # type: ignore[misc]
 
         A span without a label scores 0, so that all binarisations of a tree score the same, and their number, a constant, is left out.
         """
-        row, place, chain = batch.gold.T
+        sentence, cell, chain = batch.gold.T
         total = log_partition(_any_label(spans), batch.lengths.to(spans.device)).sum()
-        return total - spans[row, place, chain].sum()
+        return total - spans[sentence, cell, chain].sum()
 
     def posteriors(self, batch: Batch, temperature: float = 1.0) -> Scores:
         """Return the probability of each chain over each span, and of each tag."""
@@ -300,17 +304,21 @@ def _run(layer: nn.LSTM, inputs: torch.Tensor, lengths: torch.Tensor, drop: floa
         packed = pack_padded_sequence(inputs, lengths, batch_first=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # that these weights do not lie in one piece
-            every = list(weights.values())
+            all_weights = list(weights.values())
             table = (packed.data, packed.batch_sizes, (zeros, zeros))
-            data = torch.lstm(*table, every, True, 1, 0.0, layer.training, True)[0]
+            data = torch.lstm(*table, all_weights, True, 1, 0.0, layer.training, True)[0]
         states: torch.Tensor = pad_packed_sequence(packed._replace(data=data), batch_first=True)[0]
         return states
-    place, length = torch.arange(inputs.shape[1]), lengths.unsqueeze(1)
-    turned = torch.where(place < length, length - 1 - place, place).unsqueeze(-1)
-    both = []
-    for end in ("l0", "l0_reverse"):
-        own = [weights[f"{kind}_{end}"] for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
-        rows = inputs if end == "l0" else inputs.gather(1, turned.expand_as(inputs))
-        states = torch.lstm(rows, (zeros[:1], zeros[:1]), own, True, 1, 0.0, layer.training, False, True)[0]
-        both.append(states if end == "l0" else states.gather(1, turned.expand_as(states)))
-    return torch.cat(both, -1)
+    position, length = torch.arange(inputs.shape[1]), lengths.unsqueeze(1)
+    reversed_position = torch.where(position < length, length - 1 - position, position).unsqueeze(-1)
+    directions = []
+    for suffix in ("l0", "l0_reverse"):
+        direction_weights = [
+            weights[f"{kind}_{suffix}"] for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        ]
+        rows = inputs if suffix == "l0" else inputs.gather(1, reversed_position.expand_as(inputs))
+        states = torch.lstm(
+            rows, (zeros[:1], zeros[:1]), direction_weights, True, 1, 0.0, layer.training, False, True
+        )[0]
+        directions.append(states if suffix == "l0" else states.gather(1, reversed_position.expand_as(states)))
+    return torch.cat(directions, -1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from gramian.base import Constraint, Number, Whole
+from gramian.value_types import Constraint, Number, Whole
 
 _SHARE = Number(0, below=1)
 
@@ -48,6 +48,7 @@ class Learning:
     rate : float
         Length of Adam's steps after the first `warm_up` steps; it falls to a hundredth along half a cosine.
     warm_up : int
+        Steps until the full rate is reached.
     batch_words : int
         About how many words the sentences of a step have.
     clip : float

@@ -110,34 +110,34 @@ def train_net(
             encoder.model.to(device)
         net = SpanNet(inventory, size, learning, vectors, encoder)
         run = _Run(net.to(device), device, learning, max_iter, random_state, inventory)
-        saved = None
+        checkpoint_file = None
         if checkpoint is not None:
-            mark = _mark(
+            fingerprint = _mark(
                 (*examples, *held_out),
                 inventory,
                 vectors,
                 (size, learning, max_iter, random_state, len(held_out)),
             )
-            saved = _Checkpoint(Path(checkpoint), mark)
-            saved.load(run)
+            checkpoint_file = _Checkpoint(Path(checkpoint), fingerprint)
+            checkpoint_file.load(run)
         chance = _unknown_chance(examples, inventory, learning.unknown)
-        sentences, judges = Sentences(examples, inventory), Sentences(held_out, inventory)
+        sentences, held_out_sentences = Sentences(examples, inventory), Sentences(held_out, inventory)
         while len(run.history.losses) < max_iter and not run.is_stale():
             began = time.perf_counter()
             run.one_pass(sentences, chance)
             if held_out:
-                run.judge(judges)
+                run.judge(held_out_sentences)
             run.history.seconds += time.perf_counter() - began
-            if saved is not None:
-                saved.save(run)
+            if checkpoint_file is not None:
+                checkpoint_file.save(run)
             run.tell()
         if held_out:
             run.averaged.load_state_dict(run.best)
-            run.history.temperature = best_temperature(run.averaged, judges, run.device)
-        if saved is not None:
-            saved.path.unlink(missing_ok=True)
-        chosen = run.averaged.state_dict()
-        return {name: value.cpu().float().numpy() for name, value in chosen.items()}, run.history
+            run.history.temperature = best_temperature(run.averaged, held_out_sentences, run.device)
+        if checkpoint_file is not None:
+            checkpoint_file.path.unlink(missing_ok=True)
+        state = run.averaged.state_dict()
+        return {name: value.cpu().float().numpy() for name, value in state.items()}, run.history
 
 
 class _Run:
@@ -159,7 +159,7 @@ class _Run:
         self.history = History()
         tuned = set() if net.encoder is None else set(net.encoder.model.parameters())
         groups = [
-            {"params": [one for one in self._learnt() if (one in tuned) == is_tuned], "rate": rate}
+            {"params": [weight for weight in self._learnt() if (weight in tuned) == is_tuned], "rate": rate}
             for is_tuned, rate in ((False, learning.rate), (True, learning.encoder_rate))
         ]
         self.adam = torch.optim.Adam(
@@ -182,10 +182,10 @@ class _Run:
         batches = _batches(sentences.examples, self.learning.batch_words, rng, most_cells)
         self.net.train()
         losses, words = torch.zeros((), device=self.device), 0
-        with ThreadPoolExecutor(1) as ahead:
-            tables = ahead.map(lambda batch: _forgetful(sentences, batch, chance, rng), batches)
-            for place, cpu_table in enumerate(tables):
-                self._set_rate(number + place / len(batches))
+        with ThreadPoolExecutor(1) as prefetch:
+            tables = prefetch.map(lambda batch: _forgetful(sentences, batch, chance, rng), batches)
+            for index, cpu_table in enumerate(tables):
+                self._set_rate(number + index / len(batches))
                 table = cpu_table.to(self.device)
                 loss = self.net.loss(table)
                 self.adam.zero_grad(set_to_none=True)
@@ -222,12 +222,12 @@ class _Run:
 
     def tell(self) -> None:
         history = self.history
-        done = len(history.losses)
-        left = history.seconds / done * (self.max_iter - done)
+        n_epochs = len(history.losses)
+        seconds_left = history.seconds / n_epochs * (self.max_iter - n_epochs)
         f1 = f"F1 of held-out trees {history.f1[-1]:.2f}, " if history.f1 else ""
         _log.info(
             "pass %d of %d: loss %.4f a word, %s%.0f s, at most %.0f s left",
-            done, self.max_iter, history.losses[-1], f1, history.seconds, left,
+            n_epochs, self.max_iter, history.losses[-1], f1, history.seconds, seconds_left,
         )  # fmt: skip
 
 
@@ -265,7 +265,9 @@ def best_temperature(net: SpanNet, sentences: Sentences, device: torch.device) -
         for batch in _batches(sentences.examples, 4000, None):
             table = sentences.batch(batch).to(device)
             scores = net(table)
-            losses += torch.stack([net.tree_loss(scores.spans / one, table) for one in _TEMPERATURES])
+            losses += torch.stack(
+                [net.tree_loss(scores.spans / temperature, table) for temperature in _TEMPERATURES]
+            )
     return _TEMPERATURES[int(losses.argmin())]
 
 
@@ -283,18 +285,18 @@ def _batches(
     most_cells: int = _MOST_CELLS["cpu"],
 ) -> list[list[int]]:
     """Return numbers of sentences of about the same length, together; in another order in each pass."""
-    lengths = np.array([one.n_words for one in examples])
+    lengths = np.array([example.n_words for example in examples])
     noise = np.ones(len(lengths)) if rng is None else rng.uniform(0.9, 1.1, len(lengths))
     batches: list[list[int]] = []
-    many = longest = 0
+    n_words = longest = 0
     for number in np.argsort(lengths * noise, kind="stable").tolist():
         longest = max(longest, int(lengths[number]))
         size = len(batches[-1]) + 1 if batches else 1
-        if not batches or many >= words or (size > 1 and size * n_cells(longest) > most_cells):
+        if not batches or n_words >= words or (size > 1 and size * n_cells(longest) > most_cells):
             batches.append([])
-            many, longest = 0, int(lengths[number])
+            n_words, longest = 0, int(lengths[number])
         batches[-1].append(number)
-        many += int(lengths[number])
+        n_words += int(lengths[number])
     if rng is not None:
         rng.shuffle(batches)
     return batches
@@ -306,7 +308,13 @@ def _forgetful(
     """Return a batch in which some words are made unknown."""
     words = [sentences.examples[number].words for number in batch]
     return sentences.batch(
-        batch, [np.where(rng.random(len(one)) < chance[one], UNKNOWN, one) for one in words]
+        batch,
+        [
+            np.where(
+                rng.random(len(words_of_sentence)) < chance[words_of_sentence], UNKNOWN, words_of_sentence
+            )
+            for words_of_sentence in words
+        ],
     )
 
 
@@ -314,7 +322,7 @@ def _unknown_chance(
     examples: Sequence[Example], inventory: Inventory, unknown: float
 ) -> npt.NDArray[np.float64]:
     """Return with what probability each word is made unknown."""
-    count = np.bincount(np.concatenate([one.words for one in examples]), minlength=inventory.n_words)
+    count = np.bincount(np.concatenate([example.words for example in examples]), minlength=inventory.n_words)
     chance = unknown / (unknown + np.maximum(count, 1))
     chance[BOUNDARY] = 0
     return chance
@@ -343,9 +351,9 @@ def _mark(
 ) -> str:
     digest = hashlib.sha256(repr((options, inventory)).encode())
     digest.update(b"" if vectors is None else vectors.tobytes())
-    for one in examples:
-        digest.update(repr(one.forms).encode())
-        for column in (one.tags, one.starts, one.ends, one.labels):
+    for example in examples:
+        digest.update(repr(example.forms).encode())
+        for column in (example.tags, example.starts, example.ends, example.labels):
             digest.update(column.tobytes())
     return digest.hexdigest()
 

@@ -109,23 +109,23 @@ class NeuralModel:
     def chains(self, words: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Return the probability of each chain over each span, and of each tag over each word."""
         with one_blas_thread():
-            [one] = self.read([words])
-        return one.chances * one.factor[:, None], one.tags
+            [posterior] = self.read([words])
+        return posterior.chances * posterior.factor[:, None], posterior.tags
 
     def read(self, sentences: Sequence[Sequence[str]]) -> Iterator[SpanChances]:
         """Yield what is said about each of some sentences; it begins with all at once, which is quicker."""
-        found = self._scorer.read(sentences)
-        cold = np.float32(1 / self.temperature)
-        for words, (states, known_share) in zip(sentences, found, strict=True):
+        sentence_states = self._scorer.read(sentences)
+        inverse_temperature = np.float32(1 / self.temperature)
+        for words, (states, known_share) in zip(sentences, sentence_states, strict=True):
             spans, tags = self._scorer.scores_of(states)
-            spans *= cold
-            most = np.maximum(spans.max(1, keepdims=True), 0)
-            chances = np.exp(np.subtract(spans, most, out=spans), out=spans)
-            total = chances.sum(1, keepdims=True) + np.exp(-most)
-            scores = (most + np.log(total))[:, 0].astype(np.float64)
+            spans *= inverse_temperature
+            largest = np.maximum(spans.max(1, keepdims=True), 0)
+            chances = np.exp(np.subtract(spans, largest, out=spans), out=spans)
+            total = chances.sum(1, keepdims=True) + np.exp(-largest)
+            scores = (largest + np.log(total))[:, 0].astype(np.float64)
             _, marginals = span_tree_kernels.span_marginals(scores, len(words))
             factor = (marginals / total[:, 0]).astype(np.float32)
-            tags = np.exp(cold * (tags - tags.max(1, keepdims=True)))
+            tags = np.exp(inverse_temperature * (tags - tags.max(1, keepdims=True)))
             tags /= tags.sum(1, keepdims=True)
             yield SpanChances(chances, factor, tags, 1.0 if self.encoder is not None else known_share)
 
@@ -136,23 +136,27 @@ class NeuralModel:
             spans, tags = self.chains(words)
             gain = (spans @ membership - 0.5) @ membership.T
         chain = gain.argmax(1)
-        worth = gain[np.arange(len(gain)), chain]
-        chain[worth <= 0] = -1
-        top = cell(n, 0, n)
-        if chain[top] < 0 and n > 1:  # whatever there is, there is a root
-            chain[top] = gain[top].argmax()
-        built: list[list[Tree]] = []
-        for place in span_tree_kernels.best_spans(np.maximum(worth, 0).astype(np.float64), n)[::-1].tolist():
-            if place < n:
-                parts = [preterminal(self.inventory.tags[int(tags[place].argmax())], words[place])]
+        gain_of_span = gain[np.arange(len(gain)), chain]
+        chain[gain_of_span <= 0] = -1
+        root = cell(n, 0, n)
+        if chain[root] < 0 and n > 1:  # whatever there is, there is a root
+            chain[root] = gain[root].argmax()
+        stack: list[list[Tree]] = []
+        for cell_number in span_tree_kernels.best_spans(np.maximum(gain_of_span, 0).astype(np.float64), n)[
+            ::-1
+        ].tolist():
+            if cell_number < n:
+                children = [
+                    preterminal(self.inventory.tags[int(tags[cell_number].argmax())], words[cell_number])
+                ]
             else:
-                parts = [*built.pop(), *built.pop()]
-            if chain[place] >= 0:
-                names = split_chain(self.inventory.chains[chain[place]])
+                children = [*stack.pop(), *stack.pop()]
+            if chain[cell_number] >= 0:
+                names = split_chain(self.inventory.chains[chain[cell_number]])
                 for name in reversed(names):
-                    parts = [phrase(name, tuple(parts))]
-            built.append(parts)
-        [[tree]] = built
+                    children = [phrase(name, tuple(children))]
+            stack.append(children)
+        [[tree]] = stack
         return tree
 
     def pack(self) -> Tensors:
@@ -163,8 +167,8 @@ class NeuralModel:
                 "\0".join(getattr(self.inventory, name)).encode(), np.uint8
             )
         if self.encoder is not None:
-            about = json.dumps(self.encoder.about(), sort_keys=True)
-            tensors["text.encoder"] = np.frombuffer(about.encode(), np.uint8)
+            metadata = json.dumps(self.encoder.about(), sort_keys=True)
+            tensors["text.encoder"] = np.frombuffer(metadata.encode(), np.uint8)
             for name, value in self.encoder.weights.items():
                 tensors[f"encoder.{name}"] = np.asarray(value, np.float16)
         return tensors | {

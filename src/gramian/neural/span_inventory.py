@@ -148,14 +148,14 @@ class Inventory:
         characters: Counter[str] = Counter()
         chains: Counter[str] = Counter()
         tags: set[str] = set()
-        for one in treebank:
-            words.update(map(folded, one.words))
-            characters.update("".join(one.words))
-            chains.update(chain for _, _, chain in one.spans)
-            tags.update(one.tags)
+        for tree in treebank:
+            words.update(map(folded, tree.words))
+            characters.update("".join(tree.words))
+            chains.update(chain for _, _, chain in tree.spans)
+            tags.update(tree.tags)
         return cls(
             tuple(sorted(word for word, count in words.items() if count >= min_count)),
-            tuple(sorted(one for one, count in characters.items() if count >= min_count)),
+            tuple(sorted(tree for tree, count in characters.items() if count >= min_count)),
             tuple(sorted(chains)),
             tuple(sorted(tags)),
             tuple(vector_words),
@@ -163,23 +163,23 @@ class Inventory:
 
     @cached_property
     def _word_number(self) -> dict[str, int]:
-        return {word: place for place, word in enumerate(self.words, _FIRST)}
+        return {word: number for number, word in enumerate(self.words, _FIRST)}
 
     @cached_property
     def _character_number(self) -> dict[str, int]:
-        return {one: place for place, one in enumerate(self.characters, _FIRST)}
+        return {character: number for number, character in enumerate(self.characters, _FIRST)}
 
     @cached_property
     def _chain_number(self) -> dict[str, int]:
-        return {chain: place for place, chain in enumerate(self.chains)}
+        return {chain: number for number, chain in enumerate(self.chains)}
 
     @cached_property
     def _tag_number(self) -> dict[str, int]:
-        return {tag: place for place, tag in enumerate(self.tags)}
+        return {tag: number for number, tag in enumerate(self.tags)}
 
     @cached_property
     def _vector_number(self) -> dict[str, int]:
-        return {word: place for place, word in enumerate(self.vector_words, 1)}
+        return {word: number for number, word in enumerate(self.vector_words, 1)}
 
     @property
     def n_words(self) -> int:
@@ -200,7 +200,7 @@ class Inventory:
     @cached_property
     def membership(self) -> npt.NDArray[np.float32]:
         """Which chain has which label of a phrase, shape (n_chains, n_phrase_labels)."""
-        labels = {name: place for place, name in enumerate(self.label_names[: -len(self.tags)])}
+        labels = {name: column for column, name in enumerate(self.label_names[: -len(self.tags)])}
         table = np.zeros((len(self.chains), len(labels)), np.float32)
         for row, chain in enumerate(self.chains):
             table[row, [labels[label] for label in split_chain(chain)]] = 1
@@ -221,7 +221,7 @@ class Inventory:
         if len(word) > _MOST_CHARACTERS:
             word = word[: _MOST_CHARACTERS // 2] + word[-_MOST_CHARACTERS // 2 :]
         number = self._character_number
-        return [BOUNDARY, *[number.get(one, UNKNOWN) for one in word], BOUNDARY]
+        return [BOUNDARY, *[number.get(character, UNKNOWN) for character in word], BOUNDARY]
 
     def example(self, tree: Brackets) -> Example:
         """Return a tree in numbers; spans whose chain is not known are left out, unknown tags are -1."""

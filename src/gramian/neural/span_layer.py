@@ -46,22 +46,24 @@ class _OnCpu(torch.autograd.Function):  # type: ignore[misc]
         shift: torch.Tensor,
         limit: int,
     ) -> torch.Tensor:
-        many, posts, hidden = left.shape
-        size = (many, posts * (posts - 1) // 2, hidden) if limit else (0, 0, 0)
-        drawn = torch.empty(-(-size[0] * size[1] * size[2] // 8), dtype=torch.int64).random_(-(2**63), None)
-        noise = drawn.view(torch.uint8)[: size[0] * size[1] * size[2]].view(size)
-        inputs = [one.detach().contiguous() for one in (left, right, scale, shift)]
-        found = kernels.forward(*(one.numpy() for one in (*inputs, noise)), limit)
-        out, about = map(torch.from_numpy, found)
-        ctx.save_for_backward(out, about, *inputs[:3])
+        n_sentences, posts, hidden = left.shape
+        size = (n_sentences, posts * (posts - 1) // 2, hidden) if limit else (0, 0, 0)
+        random_bits = torch.empty(-(-size[0] * size[1] * size[2] // 8), dtype=torch.int64).random_(
+            -(2**63), None
+        )
+        noise = random_bits.view(torch.uint8)[: size[0] * size[1] * size[2]].view(size)
+        inputs = [tensor.detach().contiguous() for tensor in (left, right, scale, shift)]
+        outputs = kernels.forward(*(tensor.numpy() for tensor in (*inputs, noise)), limit)
+        out, moments = map(torch.from_numpy, outputs)
+        ctx.save_for_backward(out, moments, *inputs[:3])
         ctx.limit = limit
         return out
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         tables = (gradients[0].contiguous(), *ctx.saved_tensors)
-        found = kernels.backward(*(one.numpy() for one in tables), ctx.limit)
-        return (*map(torch.from_numpy, found), None)
+        input_gradients = kernels.backward(*(tensor.numpy() for tensor in tables), ctx.limit)
+        return (*map(torch.from_numpy, input_gradients), None)
 
 
 @lru_cache(maxsize=512)

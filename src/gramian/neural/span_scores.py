@@ -60,11 +60,11 @@ def weight_shapes(
     }
     lstms = [("char_lstm", char, char_units), ("lstm.0", word + vector + 2 * char_units + encoded, units)]
     lstms += [(f"lstm.{layer}", 2 * units, units) for layer in range(1, _n_layers(weights))]
-    for name, inputs, own in lstms:
-        for end in _ENDS:
-            shapes[f"{name}.weight_ih_{end}"] = (4 * own, inputs)
-            shapes[f"{name}.weight_hh_{end}"] = (4 * own, own)
-            shapes[f"{name}.bias_ih_{end}"] = shapes[f"{name}.bias_hh_{end}"] = (4 * own,)
+    for name, inputs, n_units in lstms:
+        for suffix in _ENDS:
+            shapes[f"{name}.weight_ih_{suffix}"] = (4 * n_units, inputs)
+            shapes[f"{name}.weight_hh_{suffix}"] = (4 * n_units, n_units)
+            shapes[f"{name}.bias_ih_{suffix}"] = shapes[f"{name}.bias_hh_{suffix}"] = (4 * n_units,)
     return shapes
 
 
@@ -91,15 +91,15 @@ class SpanScorer:
         encoder: Encoder | None = None,
     ) -> None:
         self._inventory, self._encoder = inventory, encoder
-        own = {
+        float_weights = {
             name: value if name in _BY_WORD else np.ascontiguousarray(value, np.float32)
             for name, value in weights.items()
         }
-        self._own = own
-        self._spelling = _Lstm(own, "char_lstm")
-        self._layers = [_Lstm(own, f"lstm.{layer}") for layer in range(_n_layers(own))]
-        posts = np.concatenate([own["left.weight"], own["right.weight"]])
-        self._posts = np.ascontiguousarray(posts.T)
+        self._own = float_weights
+        self._spelling = _Lstm(float_weights, "char_lstm")
+        self._layers = [_Lstm(float_weights, f"lstm.{layer}") for layer in range(_n_layers(float_weights))]
+        post_weights = np.concatenate([float_weights["left.weight"], float_weights["right.weight"]])
+        self._posts = np.ascontiguousarray(post_weights.T)
         self._kept = local()
         self._cache: BoundedCache[str, _Word] = BoundedCache(
             lambda word: self._made([word])[0], most_bytes=_MOST_BYTES
@@ -115,39 +115,42 @@ class SpanScorer:
 
     def scores_of(self, states: Floats) -> tuple[Floats, Floats]:
         """Return the scores of a sentence that was read."""
-        own, units = self._own, states.shape[1] // 2
+        weights, units = self._own, states.shape[1] // 2
         posts = np.concatenate([states[:-1, :units], states[1:, units:]], 1) @ self._posts
-        hidden = own["right.bias"].shape[0]
-        left, right = np.ascontiguousarray(posts[:, :hidden]), posts[:, hidden:] + own["right.bias"]
+        hidden = weights["right.bias"].shape[0]
+        left, right = np.ascontiguousarray(posts[:, :hidden]), posts[:, hidden:] + weights["right.bias"]
         layer = span_layer_kernels.forward(
-            left[None], right[None], own["norm.weight"], own["norm.bias"], _NO_NOISE, 0
+            left[None], right[None], weights["norm.weight"], weights["norm.bias"], _NO_NOISE, 0
         )
-        tags = np.maximum(states[1:-1] @ own["tag_hidden.weight"].T + own["tag_hidden.bias"], 0)
+        tags = np.maximum(states[1:-1] @ weights["tag_hidden.weight"].T + weights["tag_hidden.bias"], 0)
         return (
-            layer[0][0] @ own["label.weight"].T + own["label.bias"],
-            tags @ own["tag.weight"].T + own["tag.bias"],
+            layer[0][0] @ weights["label.weight"].T + weights["label.bias"],
+            tags @ weights["tag.weight"].T + weights["tag.bias"],
         )
 
     def read(self, sentences: Sequence[Sequence[str]]) -> list[ReadWords]:
         """Find the states of some sentences at once: quicker than one by one, and the same to the bit."""
-        first = np.cumsum([0, *(len(words) + 2 for words in sentences)])
-        words = self._words([word for one in sentences for word in ("", *one, "")])
-        room = self._room(len(words) + 1)
-        table = room[: len(words) * self._layers[0].n_gates].reshape(len(words), -1)
+        bounds = np.cumsum([0, *(len(words) + 2 for words in sentences)])
+        words = self._words([word for sentence in sentences for word in ("", *sentence, "")])
+        buffer = self._room(len(words) + 1)
+        table = buffer[: len(words) * self._layers[0].n_gates].reshape(len(words), -1)
         np.concatenate([word.gates for word in words], out=table.reshape(-1))
-        bounds = list(pairwise(first.tolist()))
+        sentence_bounds = list(pairwise(bounds.tolist()))
         if self._encoder is not None:
             weights = self._layers[0].input[-self._encoder.size :]
-            for (start, end), one in zip(bounds, sentences, strict=True):
-                table[start:end] += self._encoder.vectors(one) @ weights
-        for place, layer in enumerate(self._layers):
-            if place:
-                table = layer.gates(table, room)
-            table = layer.states(table, first)
-        states = [table[start:end] for start, end in bounds]
-        known = [sum([word.is_known for word in words[start + 1 : end - 1]]) for start, end in bounds]
+            for (start, end), sentence in zip(sentence_bounds, sentences, strict=True):
+                table[start:end] += self._encoder.vectors(sentence) @ weights
+        for number, layer in enumerate(self._layers):
+            if number:
+                table = layer.gates(table, buffer)
+            table = layer.states(table, bounds)
+        states = [table[start:end] for start, end in sentence_bounds]
+        known = [
+            sum([word.is_known for word in words[start + 1 : end - 1]]) for start, end in sentence_bounds
+        ]
         return [
-            ReadWords(one, count / max(1, len(one) - 2)) for one, count in zip(states, known, strict=True)
+            ReadWords(sentence, count / max(1, len(sentence) - 2))
+            for sentence, count in zip(states, known, strict=True)
         ]
 
     def _room(self, n_rows: int) -> Floats:
@@ -166,28 +169,35 @@ class SpanScorer:
 
     def _words(self, words: Sequence[str]) -> list[_Word]:
         """Return what is known of words, of those met before by memory; no word stands for a boundary."""
-        found = list(map(self._cache.get, words))
-        if None in found:
-            new = [word for word, one in zip(words, found, strict=True) if one is None]
+        word_gates = list(map(self._cache.get, words))
+        if None in word_gates:
+            new = [word for word, word_gate in zip(words, word_gates, strict=True) if word_gate is None]
             made = dict(zip(dict.fromkeys(new), self._made(list(dict.fromkeys(new))), strict=True))
-            for word, one in made.items():
-                self._cache.keep(word, one)
-            found = [made[word] if one is None else one for word, one in zip(words, found, strict=True)]
-        return found  # type: ignore[return-value]
+            for word, word_gate in made.items():
+                self._cache.keep(word, word_gate)
+            word_gates = [
+                made[word] if word_gate is None else word_gate
+                for word, word_gate in zip(words, word_gates, strict=True)
+            ]
+        return word_gates  # type: ignore[return-value]
 
     def _made(self, words: Sequence[str]) -> list[_Word]:
-        own, inventory = self._own, self._inventory
+        weights, inventory = self._own, self._inventory
         numbers = [BOUNDARY if word == "" else int(inventory.word_numbers([word])[1]) for word in words]
         vectors = [int(inventory.vector_numbers([word])[1]) for word in words]
         spelt = [inventory.character_numbers(word) if word else [BOUNDARY] for word in words]
         first = np.cumsum([0, *map(len, spelt)])
-        states = self._spelling.states(self._spelling.gates(own["char.weight"][np.concatenate(spelt)]), first)
+        states = self._spelling.states(
+            self._spelling.gates(weights["char.weight"][np.concatenate(spelt)]), first
+        )
         units = states.shape[1] // 2
-        ends = (states[first[1:] - 1, :units], states[first[:-1], units:])
-        inputs = np.concatenate([own["word.weight"][numbers], own["vector.weight"][vectors], *ends], 1)
+        last_states = (states[first[1:] - 1, :units], states[first[:-1], units:])
+        inputs = np.concatenate(
+            [weights["word.weight"][numbers], weights["vector.weight"][vectors], *last_states], 1
+        )
         gates = self._layers[0].gates(inputs)
         known = (number != UNKNOWN or vector > 0 for number, vector in zip(numbers, vectors, strict=True))
-        return [_Word(row.copy(), one) for row, one in zip(gates, known, strict=True)]
+        return [_Word(row.copy(), is_known) for row, is_known in zip(gates, known, strict=True)]
 
 
 class ReadWords(NamedTuple):

@@ -58,12 +58,12 @@ class _LogPartition(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
-        one, other, lengths = ctx.saved_tensors
+        inside, splits, lengths = ctx.saved_tensors
         if ctx.fused:
             from gramian.neural.span_tree_gpu import marginals
 
-            return marginals(one, other, lengths, gradients[0]), None
-        return _marginals(one, other, ctx.splits, lengths, gradients[0]), None
+            return marginals(inside, splits, lengths, gradients[0]), None
+        return _marginals(inside, splits, ctx.splits, lengths, gradients[0]), None
 
 
 def _inside(scores: torch.Tensor, n: int) -> tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]:
@@ -123,19 +123,19 @@ def best_trees(worth: torch.Tensor, lengths: torch.Tensor) -> list[list[tuple[in
         value = worth[:, first : first + n - width + 1]
         if width > 1:
             ways = by_start[:, : n - width + 1, 1:width] + by_end[:, width:, n - width + 1 : n]
-            best, which = ways.max(-1)
+            best, best_split = ways.max(-1)
             value = value + best
-            choice[:, : n - width + 1, width] = which + 1
+            choice[:, : n - width + 1, width] = best_split + 1
         by_start[:, : n - width + 1, width] = value
         by_end[:, width:, n - width] = value
     trees = []
     for size, chosen in zip(lengths.tolist(), choice.cpu().numpy(), strict=True):
-        waiting, spans = [(0, size)], []
-        while waiting:
-            start, end = waiting.pop()
+        pending, spans = [(0, size)], []
+        while pending:
+            start, end = pending.pop()
             spans.append((start, end))
             if end - start > 1:
                 middle = start + int(chosen[start, end - start])
-                waiting += [(start, middle), (middle, end)]
+                pending += [(start, middle), (middle, end)]
         trees.append(spans)
     return trees

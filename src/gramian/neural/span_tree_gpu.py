@@ -25,12 +25,12 @@ def _inside_kernel(scores, chart, split, lengths, n, n_cells, STARTS: tl.constex
     for width in range(1, size + 1):
         for low in range(0, size - width + 1, STARTS):
             start = low + tl.arange(0, STARTS)
-            there = start + width <= size
+            is_span = start + width <= size
             most = tl.full([STARTS], float("-inf"), tl.float32)
             total = tl.zeros([STARTS], tl.float32)
             for step in range(1, width, WAYS):
                 left = step + tl.arange(0, WAYS)
-                fits = there[:, None] & (left < width)[None, :]
+                fits = is_span[:, None] & (left < width)[None, :]
                 middle = start[:, None] + left[None, :]
                 way = tl.load(chart + start[:, None] * side + middle, fits, other=float("-inf"))
                 way += tl.load(chart + middle * side + (start + width)[:, None], fits, other=0.0)
@@ -39,9 +39,9 @@ def _inside_kernel(scores, chart, split, lengths, n, n_cells, STARTS: tl.constex
                 total = total * tl.exp(most - safe) + tl.sum(tl.exp(way - safe[:, None]), 1)
                 most = higher
             ways = tl.where(width == 1, 0.0, most + tl.log(total))
-            place = start * side + start + width
-            tl.store(split + place, ways, there)
-            tl.store(chart + place, ways + tl.load(scores + first + start, there, other=0.0), there)
+            cell = start * side + start + width
+            tl.store(split + cell, ways, is_span)
+            tl.store(chart + cell, ways + tl.load(scores + first + start, is_span, other=0.0), is_span)
         first += n - width + 1
         tl.debug_barrier()
 
@@ -64,31 +64,31 @@ def _outside_kernel(
         for low in range(0, size - width + 1, STARTS):
             start = low + tl.arange(0, STARTS)
             end = start + width
-            there = end <= size
-            own = tl.load(chart + start * side + end, there, other=0.0)
-            total = tl.where(there & (width == size), whole, 0.0)
+            is_span = end <= size
+            inside_value = tl.load(chart + start * side + end, is_span, other=0.0)
+            total = tl.where(is_span & (width == size), whole, 0.0)
             for step in range(1, size - width + 1, WAYS):
                 more = step + tl.arange(0, WAYS)
                 # A parent that begins here and ends further on, beside a sibling behind this span.
                 far = end[:, None] + more[None, :]
-                fits = there[:, None] & (far <= size)
+                fits = is_span[:, None] & (far <= size)
                 parent = start[:, None] * side + far
-                way = tl.load(chart + end[:, None] * side + far, fits, other=0.0) + own[:, None]
+                way = tl.load(chart + end[:, None] * side + far, fits, other=0.0) + inside_value[:, None]
                 way -= tl.load(split + parent, fits, other=0.0)
                 total += tl.sum(
                     tl.where(fits, tl.load(posterior + parent, fits, other=0.0) * tl.exp(way), 0.0), 1
                 )
                 # A parent that ends here and begins before.
                 near = start[:, None] - more[None, :]
-                fits = there[:, None] & (near >= 0)
+                fits = is_span[:, None] & (near >= 0)
                 parent = near * side + end[:, None]
-                way = tl.load(chart + near * side + start[:, None], fits, other=0.0) + own[:, None]
+                way = tl.load(chart + near * side + start[:, None], fits, other=0.0) + inside_value[:, None]
                 way -= tl.load(split + parent, fits, other=0.0)
                 total += tl.sum(
                     tl.where(fits, tl.load(posterior + parent, fits, other=0.0) * tl.exp(way), 0.0), 1
                 )
-            tl.store(posterior + start * side + end, total, there)
-            tl.store(out + first + start, total, there)
+            tl.store(posterior + start * side + end, total, is_span)
+            tl.store(out + first + start, total, is_span)
         tl.debug_barrier()
 
 

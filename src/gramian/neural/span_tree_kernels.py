@@ -17,32 +17,34 @@ def span_marginals(scores, n):
     """Return the logarithm of the sum over binary trees, and the probability of each span, shape (n_cells,)."""
     inside = np.empty((n + 1, n + 1))  # by start and end
     outside = np.zeros((n + 1, n + 1))  # first the sums of splits, then probabilities
-    place = 0
+    cell = 0
     for width in range(1, n + 1):
         for start in range(n - width + 1):
             end = start + width
             total = 0.0
             if width > 1:
-                most = -np.inf
+                highest = -np.inf
                 for middle in range(start + 1, end):
-                    most = max(most, inside[start, middle] + inside[middle, end])
+                    highest = max(highest, inside[start, middle] + inside[middle, end])
                 for middle in range(start + 1, end):
-                    total += np.exp(inside[start, middle] + inside[middle, end] - most)
-                total = most + np.log(total)
-            inside[start, end] = total + scores[place]
+                    total += np.exp(inside[start, middle] + inside[middle, end] - highest)
+                total = highest + np.log(total)
+            inside[start, end] = total + scores[cell]
             outside[end, start] = total  # the half below the diagonal keeps the sums of splits
-            place += 1
+            cell += 1
     probability = np.empty(scores.shape[0])
     outside[0, n] = 1.0
     for width in range(n, 0, -1):
-        place -= n - width + 1
+        cell -= n - width + 1
         for start in range(n - width + 1):
             end = start + width
-            own = outside[start, end]
-            probability[place + start] = own
-            if own > 1e-12:
+            posterior = outside[start, end]
+            probability[cell + start] = posterior
+            if posterior > 1e-12:
                 for middle in range(start + 1, end):
-                    share = own * np.exp(inside[start, middle] + inside[middle, end] - outside[end, start])
+                    share = posterior * np.exp(
+                        inside[start, middle] + inside[middle, end] - outside[end, start]
+                    )
                     outside[start, middle] += share
                     outside[middle, end] += share
     return inside[0, n], probability
@@ -53,33 +55,33 @@ def best_spans(worth, n):
     """Return the cells of the binary tree whose spans are worth most, shape (2 * n - 1,), parents before children."""
     best = np.empty((n + 1, n + 1))
     choice = np.zeros((n + 1, n + 1), np.int32)
-    place = 0
+    cell = 0
     for width in range(1, n + 1):
         for start in range(n - width + 1):
             end = start + width
-            most = 0.0
+            highest = 0.0
             if width > 1:
-                most = -np.inf
+                highest = -np.inf
                 for middle in range(start + 1, end):
                     value = best[start, middle] + best[middle, end]
-                    if value > most:
-                        most = value
+                    if value > highest:
+                        highest = value
                         choice[start, end] = middle
-            best[start, end] = most + worth[place]
-            place += 1
+            best[start, end] = highest + worth[cell]
+            cell += 1
     cells = np.empty(2 * n - 1, np.int32)
     stack = np.empty((n + 1, 2), np.int32)
     stack[0, 0], stack[0, 1] = 0, n
-    waiting, found = 1, 0
-    while waiting > 0:
-        waiting -= 1
-        start, end = stack[waiting]
+    stack_size, n_found = 1, 0
+    while stack_size > 0:
+        stack_size -= 1
+        start, end = stack[stack_size]
         width = end - start
-        cells[found] = (width - 1) * (2 * n - width + 2) // 2 + start
-        found += 1
+        cells[n_found] = (width - 1) * (2 * n - width + 2) // 2 + start
+        n_found += 1
         if width > 1:
             middle = choice[start, end]
-            stack[waiting, 0], stack[waiting, 1] = middle, end
-            stack[waiting + 1, 0], stack[waiting + 1, 1] = start, middle
-            waiting += 2
+            stack[stack_size, 0], stack[stack_size, 1] = middle, end
+            stack[stack_size + 1, 0], stack[stack_size + 1, 1] = start, middle
+            stack_size += 2
     return cells

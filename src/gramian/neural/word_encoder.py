@@ -70,11 +70,11 @@ class WordEncoder:
             )
         self.pooling, self.is_tuned = pooling, is_tuned
         self.size = int(self.model.config.hidden_size)
-        told = getattr(self.model.config, "max_position_embeddings", None) or _LONGEST
-        padding = (
+        max_positions = getattr(self.model.config, "max_position_embeddings", None) or _LONGEST
+        first_position = (
             getattr(self.model.config, "pad_token_id", None) or 0
         )  # RoBERTa counts places from behind it
-        self._longest = int(min(self._pieces.model_max_length, told - padding))
+        self._longest = int(min(self._pieces.model_max_length, max_positions - first_position))
         if weights:
             state = {name: torch.from_numpy(np.asarray(value, np.float32)) for name, value in weights.items()}
             self.model.load_state_dict(state)
@@ -96,9 +96,9 @@ class WordEncoder:
         """Return the vectors of the words of a sentence between its boundaries, shape (n_words + 2, size)."""
         with torch.inference_mode():
             vectors = self._encoded([words])[0]
-        found = np.zeros((len(words) + 2, self.size), np.float32)
-        found[1:-1] = vectors.numpy()
-        return found
+        table = np.zeros((len(words) + 2, self.size), np.float32)
+        table[1:-1] = vectors.numpy()
+        return table
 
     def __call__(self, sentences: Sequence[Words], longest: int) -> torch.Tensor:
         """Return the vectors of sentences side by side, shape (n_sentences, longest + 2, size), with zeros at boundaries and behind."""
@@ -109,50 +109,54 @@ class WordEncoder:
             with torch.no_grad():
                 vectors = [self._cache[words].to(device).float() for words in sentences]
         table = torch.zeros(len(sentences), longest + 2, self.size, device=device)
-        for row, one in enumerate(vectors):
-            table[row, 1 : len(one) + 1] = one
+        for row, sentence_vectors in enumerate(vectors):
+            table[row, 1 : len(sentence_vectors) + 1] = sentence_vectors
         return table
 
     def _encoded(self, sentences: Sequence[Words]) -> list[torch.Tensor]:
         """Return the vectors of the words of each sentence, shape (n_words, size); a word without pieces has zeros."""
         stretches = [stretch for words in sentences for stretch in self._stretches(words)]
-        cut = [
+        encodings = [
             self._pieces(list(words), is_split_into_words=True, truncation=True, max_length=self._longest)
             for words in stretches
         ]
         device = self.model.device
-        ids = pad_sequence([torch.tensor(one["input_ids"]) for one in cut], batch_first=True)
-        mask = pad_sequence([torch.ones(len(one["input_ids"])) for one in cut], batch_first=True)
+        ids = pad_sequence([torch.tensor(encoding["input_ids"]) for encoding in encodings], batch_first=True)
+        mask = pad_sequence(
+            [torch.ones(len(encoding["input_ids"])) for encoding in encodings], batch_first=True
+        )
         states = self.model(input_ids=ids.to(device), attention_mask=mask.to(device)).last_hidden_state
         parts = iter(
-            self._pooled(rows, one.word_ids(), len(words))
-            for rows, one, words in zip(states, cut, stretches, strict=True)
+            self._pooled(rows, encoding.word_ids(), len(words))
+            for rows, encoding, words in zip(states, encodings, stretches, strict=True)
         )
         return [torch.cat([next(parts) for _ in self._stretches(words)]) for words in sentences]
 
     def _pooled(self, rows: torch.Tensor, words: list[int | None], n_words: int) -> torch.Tensor:
         """Return the vectors of words from those of pieces; `words` says whose each piece is."""
-        pairs = [(word, place) for place, word in enumerate(words) if word is not None]
+        pairs = [(word, index) for index, word in enumerate(words) if word is not None]
         if self.pooling == "first":
-            pairs = list({word: (word, place) for word, place in reversed(pairs)}.values())
-        share = torch.zeros(n_words, len(rows), device=rows.device)
-        for word, place in pairs:
-            share[word, place] = 1
-        return (share / share.sum(1, keepdim=True).clamp(min=1)) @ rows
+            pairs = list({word: (word, index) for word, index in reversed(pairs)}.values())
+        weight = torch.zeros(n_words, len(rows), device=rows.device)
+        for word, index in pairs:
+            weight[word, index] = 1
+        return (weight / weight.sum(1, keepdim=True).clamp(min=1)) @ rows
 
     def _stretches(self, words: Words) -> list[Words]:
         """Return a sentence in stretches that the encoder can read at once: one, unless it is very long."""
         pieces = self._pieces(list(words), is_split_into_words=True, add_special_tokens=False).word_ids()
-        room = self._longest - self._pieces.num_special_tokens_to_add()
-        if len(pieces) <= room:
+        capacity = self._longest - self._pieces.num_special_tokens_to_add()
+        if len(pieces) <= capacity:
             return [words]
-        many = np.bincount(np.array([word for word in pieces if word is not None]), minlength=len(words))
+        pieces_per_word = np.bincount(
+            np.array([word for word in pieces if word is not None]), minlength=len(words)
+        )
         starts, filled = [0], 0
-        for place, own in enumerate(many.tolist()):
-            if filled + own > room and place > starts[-1]:
-                starts.append(place)
+        for index, n_pieces in enumerate(pieces_per_word.tolist()):
+            if filled + n_pieces > capacity and index > starts[-1]:
+                starts.append(index)
                 filled = 0
-            filled += own
+            filled += n_pieces
         return [words[start:end] for start, end in pairwise([*starts, len(words)])]
 
 

@@ -46,10 +46,10 @@ def word_vectors(
     """
     number: dict[str, int] = {}
     text = [[number.setdefault(folded(word), len(number)) for word in words] for words in sentences]
-    counts = Counter(one for words in text for one in words)
+    counts = Counter(word for words in text for word in words)
     names = list(number)
     known = sorted(
-        (one for one, count in counts.items() if count >= min_count), key=lambda n: (-counts[n], names[n])
+        (word for word, count in counts.items() if count >= min_count), key=lambda n: (-counts[n], names[n])
     )
     if len(known) <= n_dims:
         raise InputError(
@@ -65,17 +65,17 @@ def word_vectors(
     middle = flat[2:-2]
     tables = [
         sp.coo_matrix(
-            (np.ones(len(middle), np.float32), (middle, flat[2 + place : len(flat) - 2 + place])),
+            (np.ones(len(middle), np.float32), (middle, flat[2 + offset : len(flat) - 2 + offset])),
             (end + 1, end + 1),
         ).tocsr()
-        for place in _PLACES
+        for offset in _PLACES
     ]
     joint = sp.hstack(tables).tocsr()[:n_known]
-    here, there = (np.maximum(np.asarray(joint.sum(axis)).ravel(), 1) for axis in (1, 0))
+    row_sums, column_sums = (np.maximum(np.asarray(joint.sum(axis)).ravel(), 1) for axis in (1, 0))
     joint.data = np.sqrt(joint.data)
-    scaled = sp.diags(here**-0.25) @ joint @ sp.diags(there**-0.25)
+    scaled = sp.diags(row_sums**-0.25) @ joint @ sp.diags(column_sums**-0.25)
     left, _, _ = svds(scaled.astype(np.float32), n_dims, random_state=random_state)
     left = left[:, ::-1]
     left = left * np.where(left[np.abs(left).argmax(0), np.arange(n_dims)] < 0, -1, 1)  # signs are free
     length = np.maximum(np.linalg.norm(left, axis=1, keepdims=True), 1e-9)
-    return dict(zip((names[one] for one in known), (left / length).astype(np.float32), strict=True))
+    return dict(zip((names[word] for word in known), (left / length).astype(np.float32), strict=True))

@@ -349,7 +349,7 @@ class Parser:
         ----------
         path : path
         half : bool
-            Whether real numbers are rounded to 16 bits, as ``gramian train`` does unless ``--full`` is given.
+            Whether real numbers are rounded to 16 bits, as ``gramian train`` does unless ``compress`` is false.
         """
         save_model(self.model, path, half=half)
 

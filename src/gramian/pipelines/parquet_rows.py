@@ -38,7 +38,7 @@ class ParquetRows:
             raise InputError(
                 f"there is no column {layout.text_field!r} among {', '.join(names)}",
                 name,
-                hint="name the column by --text-field",
+                hint="name the column by --set corpus.text_field=NAME",
             )
         self._columns = [layout.text_field] + [layout.id_field] * (layout.id_field in names)
 

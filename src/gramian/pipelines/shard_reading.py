@@ -102,7 +102,9 @@ class ShardReader:
             yield CorpusSentence(_encodable(document), 1, [_encodable(word) for word in value])
         elif value is not None:
             what = f"{self._layout.text_field!r} is no text"
-            self._note(InputError(what, place, line, hint="name another field by --text-field"))
+            self._note(
+                InputError(what, place, line, hint="name another field by --set corpus.text_field=NAME")
+            )
 
     def _json_lines(self, lines: TextLines, shard: Shard) -> Iterator[CorpusSentence]:
         name = self._source.name
@@ -116,7 +118,9 @@ class ShardReader:
                 continue
             if not isinstance(record, dict) or self._layout.text_field not in record:
                 what = f"this is no JSON object with {self._layout.text_field!r}"
-                self._note(InputError(what, name, number, hint="name the field by --text-field"))
+                self._note(
+                    InputError(what, name, number, hint="name the field by --set corpus.text_field=NAME")
+                )
                 continue
             document = str(record.get(self._layout.id_field, f"{name}:{number}"))
             yield from self._value(record[self._layout.text_field], document, name, number)

@@ -1,1 +1,1 @@
-"""Patterns over trees, in the manner of tgrep2 and Tregex: what they mean, and how millions of trees are searched for them."""
+"""Patterns over trees in the notation of tgrep2 and Tregex, and their search in treebanks and parsed corpora."""

@@ -1,4 +1,4 @@
-"""Bracket tokens to flat arrays of nodes, words among them, in one pass."""
+"""Kernel that turns bracket tokens into flat arrays of nodes; words are nodes of their own."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
@@ -17,39 +17,23 @@ CLOSE = -1
 
 
 class NodeArrays(NamedTuple):
-    """Nodes of many trees, parents before children, each with the number of another or -1 where there is none.
+    """Nodes of many trees, parents before children; every array has shape (n_nodes,), and -1 means no node."""
 
-    Attributes
-    ----------
-    code : (n,)
-        Of the label or word; see :class:`gramian.treebank.encode.TokenCodes`.
-    parent, previous, following : (n,)
-        The node above, and the sisters beside.
-    order, children : (n,)
-        Which child it is, from 1, and how many it has.
-    last : (n,)
-        The number after that of the last node below it.
-    start, end : (n,)
-        Its first word, and the one after its last; words are counted through all trees.
-    tree : (n,)
-        Which tree it is of.
-    """
-
-    code: Ints
+    code: Ints  # code of the label or word, see :class:`gramian.treebank.encode.TokenCodes`
     parent: Ints
-    previous: Ints
-    following: Ints
-    order: Ints
-    children: Ints
-    last: Ints
-    start: Ints
-    end: Ints
+    previous: Ints  # the sister on the left
+    following: Ints  # the sister on the right
+    order: Ints  # position among the sisters, from 1
+    children: Ints  # number of children
+    last: Ints  # number after that of the last descendant
+    start: Ints  # first word; words are counted through all trees
+    end: Ints  # word after the last one
     tree: Ints
 
 
 @kernel
 def link_nodes(codes, nodes):
-    """Fill node arrays from token codes, 2 label to open, 2 word + 1 for a word, -1 to close; return how many words there are."""
+    """Fill node arrays from token codes: 2 label opens a phrase, 2 word + 1 is a word, -1 closes; return the number of words."""
     depth_limit = 64
     open_nodes = np.empty(depth_limit, np.int32)
     youngest = np.empty(depth_limit, np.int32)

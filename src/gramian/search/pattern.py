@@ -1,7 +1,7 @@
-"""Patterns over trees: a node and what is around it, as ``NP < (PP < of)``; how they are written, and what is read from that.
+"""Patterns over trees, such as ``NP < (PP < of)``: data classes of parsed patterns, and their parser.
 
-The notation is that of tgrep2, whose commonest relations Tregex shares. Relations all speak of the first node, ``S < NP < VP`` of an S with
-both children; brackets make the target the speaker: ``S < (NP < PP)``.
+The notation is that of tgrep2, whose commonest relations Tregex shares. All relations of a chain apply to its first node: ``S < NP < VP``
+is an S with both children. Brackets apply relations to the target: ``S < (NP < PP)``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeAlias
 from gramian.errors import InputError
 
 _SAME = {"$+": "$.", "$-": "$,", "$++": "$..", "$--": "$,,", "<,": "<1", ">,": ">1", "<-": "<-1", ">-": ">-1"}
-_PLACED = re.compile(r"([<>])(-?[1-9][0-9]*)\Z")
+_NUMBERED = re.compile(r"([<>])(-?[1-9][0-9]*)\Z")
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -32,7 +32,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class NodeTest:
-    """What a node is called: one of some names, by a regular expression, or anything; or it is the node that has a name already."""
+    """A test of a node: its label is among `names`, matches `regex` or is arbitrary; or the node is the one captured as `back`."""
 
     names: frozenset[str] = frozenset()
     regex: str | None = None
@@ -40,7 +40,7 @@ class NodeTest:
     negated: bool = False
 
     def fits(self, label: str) -> bool:
-        """Whether a label or a word is one that is asked for."""
+        """Return whether a label or word passes the test."""
         if self.regex is not None:
             return (re.search(self.regex, label) is not None) != self.negated
         return (not self.names or label in self.names) != self.negated
@@ -48,24 +48,24 @@ class NodeTest:
 
 @dataclass(frozen=True)
 class Relation:
-    """That a node has, or has not, another in some relation; `place` counts children, from the end if negative."""
+    """A relation to another node, possibly negated; `child` is the number of the child, from the end if negative."""
 
     kind: str
     target: NodePattern
-    place: int = 0
+    child: int = 0
     negated: bool = False
 
 
 @dataclass(frozen=True)
 class AllOf:
-    """Several things that all hold."""
+    """A conjunction of formulas."""
 
     parts: tuple[Formula, ...]
 
 
 @dataclass(frozen=True)
 class AnyOf:
-    """Several things of which one holds; or, negated, none."""
+    """A disjunction of formulas, possibly negated."""
 
     parts: tuple[Formula, ...]
     negated: bool = False
@@ -76,7 +76,7 @@ Formula: TypeAlias = Relation | AllOf | AnyOf
 
 @dataclass(frozen=True)
 class NodePattern:
-    """A node: what it is called, what holds of it, and the name by which it can be asked for."""
+    """A node: a test of its label, a formula that must hold of it, and the name that captures it."""
 
     test: NodeTest
     formula: Formula = AllOf(())
@@ -84,7 +84,7 @@ class NodePattern:
 
 
 def parse_pattern(text: str) -> NodePattern:
-    """Read a pattern; an InputError shows where it cannot be read.
+    """Parse a pattern; an InputError points to the position of a mistake.
 
     Examples
     --------
@@ -92,38 +92,38 @@ def parse_pattern(text: str) -> NodePattern:
     >>> sorted(pattern.test.names), pattern.formula.parts[0].kind
     (['NP'], '<')
     """
-    return _Reader(text).whole()
+    return _PatternParser(text).parse()
 
 
-class _Reader:
-    """Reads a pattern from left to right."""
+class _PatternParser:
+    """A recursive-descent parser of patterns."""
 
     def __init__(self, text: str) -> None:
-        self._text, self._tokens, self._place = text, _tokens(text), 0
+        self._text, self._tokens, self._position = text, _tokens(text), 0
         self._captured: set[str] = set()
 
-    def whole(self) -> NodePattern:
+    def parse(self) -> NodePattern:
         pattern = self._node(relations=True)
         if self._ahead()[0]:
-            raise self._fault("this is too much")
+            raise self._fault("unexpected text after the pattern")
         return pattern
 
     def _ahead(self) -> tuple[str, str]:
         """Return kind and text of the next token; empty at the end."""
-        return self._tokens[self._place][:2] if self._place < len(self._tokens) else ("", "")
+        return self._tokens[self._position][:2] if self._position < len(self._tokens) else ("", "")
 
     def _take(self, kind: str, text: str | None = None) -> str | None:
-        """Return the text of the next token and go on, if it is the one that is asked for."""
-        found, what = self._ahead()
-        if found != kind or (text is not None and what != text):
+        """Consume the next token and return its text if it has this kind (and text)."""
+        next_kind, next_text = self._ahead()
+        if next_kind != kind or (text is not None and next_text != text):
             return None
-        self._place += 1
-        return what
+        self._position += 1
+        return next_text
 
-    def _fault(self, what: str) -> InputError:
-        place = self._tokens[self._place][2] if self._place < len(self._tokens) else len(self._text)
+    def _fault(self, problem: str) -> InputError:
+        column = self._tokens[self._position][2] if self._position < len(self._tokens) else len(self._text)
         hint = "write for example NP < (PP < of), VP << /^VB/=verb, or S !< VP"
-        return InputError(what, "pattern", 1, place + 1, excerpt=self._text, hint=hint)
+        return InputError(problem, "pattern", 1, column + 1, excerpt=self._text, hint=hint)
 
     def _node(self, relations: bool) -> NodePattern:
         if self._take("mark", "("):
@@ -141,8 +141,8 @@ class _Reader:
             test = NodeTest(frozenset() if anything else frozenset(name.split("|")), negated=negated)
         elif (back := self._take("capture")) is not None:
             if back not in self._captured:
-                self._place -= 1
-                raise self._fault(f"nothing is called {back!r} yet")
+                self._position -= 1
+                raise self._fault(f"no node is named {back!r} before this point")
             return NodePattern(NodeTest(back=back))
         else:
             raise self._fault("a node is missing: a label, a word, /an expression/ or *")
@@ -156,8 +156,8 @@ class _Reader:
         try:
             re.compile(regex)
         except re.error as error:
-            self._place -= 1
-            raise self._fault(f"this is no regular expression ({error})") from None
+            self._position -= 1
+            raise self._fault(f"invalid regular expression ({error})") from None
         return regex
 
     def _any_of(self) -> Formula:
@@ -178,11 +178,10 @@ class _Reader:
                 parts.append(AnyOf((inside,), negated=True) if negated else inside)
             elif (kind := self._take("relation")) is not None:
                 kind = _SAME.get(kind, kind)
-                placed = _PLACED.match(kind)
-                place = int(placed[2]) if placed else 0
-                parts.append(
-                    Relation(placed[1] if placed else kind, self._node(relations=False), place, negated)
-                )
+                numbered = _NUMBERED.match(kind)
+                child = int(numbered[2]) if numbered else 0
+                kind = numbered[1] if numbered else kind
+                parts.append(Relation(kind, self._node(relations=False), child, negated))
             elif joined or negated:
                 raise self._fault("a relation is missing, such as < or $.")
             else:
@@ -190,28 +189,22 @@ class _Reader:
 
 
 def _tokens(text: str) -> list[tuple[str, str, int]]:
-    """Return kind, text and place of each token."""
-    found, place = [], 0
-    while text[place:].strip():
-        match = _TOKEN.match(text, place)
+    """Return kind, text and position of each token."""
+    tokens, position = [], 0
+    while text[position:].strip():
+        match = _TOKEN.match(text, position)
         if match is None:
-            start = place + len(text[place:]) - len(text[place:].lstrip())
-            raise InputError(
-                "this cannot be read",
-                "pattern",
-                1,
-                start + 1,
-                excerpt=text,
-                hint='put words with signs in quotes: "."',
-            )
+            column = len(text) - len(text[position:].lstrip()) + 1
+            hint = 'put words with punctuation in quotes: "."'
+            raise InputError("unexpected character", "pattern", 1, column, excerpt=text, hint=hint)
         kind = match.lastgroup or ""
-        found.append((kind, match[kind], match.start(kind)))
-        place = match.end()
-    return found
+        tokens.append((kind, match[kind], match.start(kind)))
+        position = match.end()
+    return tokens
 
 
 def has_backreference(pattern: NodePattern) -> bool:
-    """Whether a pattern asks for a node that has a name already."""
+    """Return whether a pattern refers to a captured node."""
 
     def within(formula: Formula) -> bool:
         if isinstance(formula, Relation):
@@ -222,7 +215,7 @@ def has_backreference(pattern: NodePattern) -> bool:
 
 
 def needed_names(pattern: NodePattern) -> list[frozenset[str]]:
-    """Return sets of names of each of which every tree that the pattern fits has one: what is cheap to look for."""
+    """Return sets of names; every matching tree contains a name of each set, which makes a cheap filter."""
 
     def within(formula: Formula) -> list[frozenset[str]]:
         if isinstance(formula, Relation):
@@ -232,5 +225,5 @@ def needed_names(pattern: NodePattern) -> list[frozenset[str]]:
         return []
 
     test = pattern.test
-    own = [test.names] if test.names and not test.negated else []
-    return own + within(pattern.formula)
+    required = [test.names] if test.names and not test.negated else []
+    return required + within(pattern.formula)

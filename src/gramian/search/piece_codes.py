@@ -1,4 +1,4 @@
-"""Bracket text to token codes, a piece at a time: what stands between one ``(`` and the next comes again and again."""
+"""Bracket text to token codes, piece by piece: the pieces between one ``(`` and the next recur, so their codes are cached."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import numpy.typing as npt
 
 from gramian.treebank.encode import TokenCodes
 
-_MOST_PIECES = 1 << 20  # that are remembered
+_MAX_PIECES = 1 << 20  # pieces in the cache
 
 
 class PieceCodes(dict[str, int]):
-    """Numbers for pieces, and for each the codes of its tokens; those of labels and words stay the same."""
+    """A cache from pieces to the codes of their tokens; clearing it leaves the codes of labels and words unchanged."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,14 +27,14 @@ class PieceCodes(dict[str, int]):
         return number
 
     def encode(self, text: str) -> npt.NDArray[np.int32]:
-        """Return the codes of all tokens of `text`, which begins with a bracket.
+        """Return the codes of all tokens of `text`, which starts with a bracket.
 
         Examples
         --------
         >>> PieceCodes().encode("(NP (NN dog)) (NP (NN dog))").tolist()
         [0, 2, 1, -1, -1, 0, 2, 1, -1, -1]
         """
-        if len(self) > _MOST_PIECES:
+        if len(self) > _MAX_PIECES:
             self.clear()
             self._codes.clear()
             self._starts = self._starts[:0]

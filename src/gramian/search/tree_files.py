@@ -1,4 +1,4 @@
-"""Trees where they lie: shards of a parsed corpus (JSON lines, Parquet, brackets) and treebanks, as bracket texts with their places."""
+"""Readers of stored trees: shards of a parsed corpus (JSON lines, Parquet, brackets) and treebanks, as bracket texts with positions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gramian.trees.records import whole_trees
 _NO_TREES = re.compile(
     r"\.(json|conllu|conll|md|log)(\.(gz|xz|zst))?\Z|(\A|/)(readme|license)[^/]*\Z", re.IGNORECASE
 )
-_SHARD = re.compile(r"/[0-9]{5,}\.[a-z.]+\Z")  # behind the name of its input
+_SHARD = re.compile(r"/[0-9]{5,}\.[a-z.]+\Z")  # suffix of a shard after the name of its input
 _TREE, _BEHIND = '"tree": "', '", "status": "'
 _BATCH = 4096  # rows
 
@@ -36,15 +36,15 @@ class _Record(TypedDict, total=False):
 
 
 class StoredTree(NamedTuple):
-    """A tree as text, of one line of a file; where it is from is read when it is asked for."""
+    """A tree as text; its position is parsed only when needed."""
 
     text: str
-    line: str  # of JSON, all that is known; else empty
+    line: str  # the JSON line that holds the tree; else empty
     document: str
     sentence: int
 
     def place(self) -> tuple[str, int]:
-        """Return its document, and where it is there."""
+        """Return the document and the position of the sentence in it."""
         found: _Record = {}
         if self.line:
             with suppress(SchemaError):  # of a line of which only the tree could be read
@@ -53,19 +53,19 @@ class StoredTree(NamedTuple):
 
 
 def tree_files(source: str) -> list[Input]:
-    """Return the files of a file, folder, pattern or URL that may hold trees; an InputError if none does."""
-    found = [one for one in find_inputs([source]) if not _NO_TREES.search(one.name)]
-    if not found:
+    """Return the files of a file, folder, pattern or URL that may hold trees; raise an InputError if there are none."""
+    files = [file for file in find_inputs([source]) if not _NO_TREES.search(file.name)]
+    if not files:
         raise InputError(
-            "no file in it has trees",
+            "no files with trees found",
             source,
-            hint="a treebank, or what parse wrote --to jsonl, parquet or brackets",
+            hint="name a treebank, or an output of 'gramian parse' in the format jsonl, parquet or brackets",
         )
-    return found
+    return files
 
 
 def stored_trees(file: Input, note: Note) -> Iterator[StoredTree]:
-    """Yield the trees of a file; what is no tree is told to `note`, and left out."""
+    """Yield the trees of a file; errors are passed to `note` and skipped."""
     storage, name = file.storage
     document = _SHARD.sub("", f"/{file.name}")[1:] or file.name
     with closing(storage.open(name)) as stream:
@@ -92,7 +92,7 @@ def _json_lines(lines: TextLines, document: str, note: Note) -> Iterator[StoredT
                 text = parse_document(_Record, line)["tree"]
             except (SchemaError, KeyError):
                 if line.strip():
-                    note(InputError("no JSON object with a 'tree'", lines.name, number))
+                    note(InputError("not a JSON object with the key 'tree'", lines.name, number))
                 continue
         if text:
             yield StoredTree(text, line, document, number)
@@ -101,31 +101,29 @@ def _json_lines(lines: TextLines, document: str, note: Note) -> Iterator[StoredT
 def _rows(stream: object, name: str, document: str) -> Iterator[StoredTree]:
     try:
         file = parquet().ParquetFile(stream)
-        there = [column for column in ("tree", "document", "sentence") if column in file.schema_arrow.names]
+        names = file.schema_arrow.names
     except (OSError, ValueError) as error:
-        raise InputError(f"this is not a Parquet file ({error})", name) from None
-    if "tree" not in there:
-        raise InputError("there is no column 'tree'", name, hint="what parse wrote --to parquet")
+        raise InputError(f"not a Parquet file ({error})", name) from None
+    if "tree" not in names:
+        raise InputError("no column 'tree'", name, hint="name a Parquet file written by 'gramian parse'")
     number = 0
-    for batch in file.iter_batches(_BATCH, columns=there):
-        columns = [batch.column(place).to_pylist() for place in range(len(there))]
-        for row in zip(*columns, strict=True):
+    columns = [column for column in ("tree", "document", "sentence") if column in names]
+    for batch in file.iter_batches(_BATCH, columns=columns):
+        for row in batch.to_pylist():
             number += 1
-            about = dict(zip(there, row, strict=True))
-            if about["tree"]:
-                yield StoredTree(
-                    about["tree"], "", about.get("document", document), about.get("sentence", number)
-                )
+            if row["tree"]:
+                yield StoredTree(row["tree"], "", row.get("document", document), row.get("sentence", number))
 
 
 def trees_in(stored: StoredTree, note: Note) -> list[StoredTree]:
-    """Return the well-formed trees of a text, each for itself; a fault is told."""
+    """Return the well-formed trees of a text one by one; errors are passed to `note`."""
 
-    def told(error: InputError) -> None:
+    def report(error: InputError) -> None:
         note(InputError(error.what, stored.document, stored.sentence + (error.line or 1) - 1))
 
     try:
-        found = read_trees(io.StringIO(stored.text), broken="skip", on_skip=told, on_join=lambda error: None)
-        return [stored._replace(text=str(tree)) for tree in found if not tree.is_empty]
+        text = io.StringIO(stored.text)
+        trees = read_trees(text, broken="skip", on_skip=report, on_join=lambda error: None)
+        return [stored._replace(text=str(tree)) for tree in trees if not tree.is_empty]
     except InputError:
-        return []  # there was none, and that was told
+        return []  # no tree at all, which was reported

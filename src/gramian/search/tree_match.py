@@ -1,8 +1,7 @@
-"""What patterns mean, in plain Python: the nodes of one tree that a pattern fits, and which nodes its names stand for.
+"""The readable reference of patterns: the nodes of one tree that match, and the nodes that its names capture.
 
-Words are nodes of their own, below their tags. Where a child or a sister is asked for, a word takes part in its tag's place as well: in
-``(PP (IN of) (NP ...))`` both ``IN < of`` and ``PP < of`` hold. This is the reference; :mod:`gramian.search.table_match` does the same for
-thousands of trees at a time.
+Words are nodes of their own, below their tags. As a child or sister, a word also stands for its tag: in ``(PP (IN of) (NP ...))`` both
+``IN < of`` and ``PP < of`` hold. :mod:`gramian.search.table_match` counts matches in thousands of trees at a time.
 """
 
 from __future__ import annotations
@@ -14,25 +13,25 @@ from gramian.search.pattern import AllOf, Formula, NodePattern, Relation
 from gramian.trees import Tree
 
 
-class NodeView:
-    """The nodes of a tree in order, parents before children, words below their tags; each known by its number."""
+class TreeNodes:
+    """The numbered nodes of a tree, parents before children, words below their tags."""
 
     def __init__(self, tree: Tree) -> None:
         self.labels: list[str] = []
         self.parents: list[int] = []
         self.children: list[list[int]] = []
-        self.starts: list[int] = []  # first word; `ends` has that after the last
-        self.trees: list[Tree] = []  # of a word, its tag's
+        self.starts: list[int] = []  # first word; `ends` holds the word after the last one
+        self.trees: list[Tree] = []  # for a word, the tree of its tag
         self.is_word: list[bool] = []
         stack, words = [(tree, -1)], 0
         while stack:
             node, parent = stack.pop()
-            here = self._add(node.label, parent, words, node, is_word=False)
+            number = self._add(node.label, parent, words, node, is_word=False)
             if node.word is not None:
-                self._add(node.word, here, words, node, is_word=True)
+                self._add(node.word, number, words, node, is_word=True)
                 words += 1
-            stack.extend((child, here) for child in reversed(node.children))
-        self.ends = [start + 1 for start in self.starts]  # of words, and tags
+            stack.extend((child, number) for child in reversed(node.children))
+        self.ends = [start + 1 for start in self.starts]  # right for words and tags
         for number in reversed(range(len(self.labels))):
             if self.children[number]:
                 self.ends[number] = self.ends[self.children[number][-1]]
@@ -49,34 +48,34 @@ class NodeView:
             self.children[parent].append(number)
         return number
 
-    def related(self, number: int, kind: str, place: int) -> Iterator[int]:
-        """Yield the nodes that a node has in a relation."""
-        above = number if not self.is_word[number] else self.parents[number]  # where its sisters are
+    def related(self, number: int, kind: str, child_number: int) -> Iterator[int]:
+        """Yield the nodes to which a node has a relation."""
+        own_tag = number if not self.is_word[number] else self.parents[number]  # whose sisters count
         if kind in ("<", "<:"):
-            yield from self._with_words(self._chosen(number, kind == "<:", place))
+            yield from self._with_words(self._chosen(number, kind == "<:", child_number))
         elif kind in (">", ">:"):
-            for one in dict.fromkeys([number, above]):
-                parent = self.parents[one]
-                if parent >= 0 and one in self._chosen(parent, kind == ">:", place):
+            for child in dict.fromkeys([number, own_tag]):
+                parent = self.parents[child]
+                if parent >= 0 and child in self._chosen(parent, kind == ">:", child_number):
                     yield parent
         elif kind == "<<":
             for child in self.children[number]:
                 yield child
-                yield from self.related(child, kind, place)
+                yield from self.related(child, kind, child_number)
         elif kind == ">>":
             while (number := self.parents[number]) >= 0:
                 yield number
         elif kind.startswith("$"):
-            sisters = self.children[self.parents[above]] if self.parents[above] >= 0 else [above]
-            own = sisters.index(above)
-            chosen = {
-                "$": sisters[:own] + sisters[own + 1 :],
-                "$.": sisters[own + 1 : own + 2],
-                "$,": sisters[max(0, own - 1) : own],
-                "$..": sisters[own + 1 :],
-                "$,,": sisters[:own],
+            siblings = self.children[self.parents[own_tag]] if self.parents[own_tag] >= 0 else [own_tag]
+            index = siblings.index(own_tag)
+            siblings_by_relation = {
+                "$": siblings[:index] + siblings[index + 1 :],
+                "$.": siblings[index + 1 : index + 2],
+                "$,": siblings[max(0, index - 1) : index],
+                "$..": siblings[index + 1 :],
+                "$,,": siblings[:index],
             }
-            yield from self._with_words(chosen[kind])
+            yield from self._with_words(siblings_by_relation[kind])
         else:
             start, end = self.starts[number], self.ends[number]
             for other in range(len(self.labels)):
@@ -84,14 +83,14 @@ class NodeView:
                 if {".": first == end, "..": first >= end, ",": last == start, ",,": last <= start}[kind]:
                     yield other
 
-    def _chosen(self, parent: int, only: bool, place: int) -> list[int]:
-        """Return the children that count: that in a place, the only one, or all."""
+    def _chosen(self, parent: int, only: bool, child_number: int) -> list[int]:
+        """Return the children that a relation considers: the one with a number, an only child, or all."""
         children = self.children[parent]
         if only:
             return children if len(children) == 1 else []
-        if not place:
+        if not child_number:
             return children
-        return [children[place - (place > 0)]] if abs(place) <= len(children) else []
+        return [children[child_number - (child_number > 0)]] if abs(child_number) <= len(children) else []
 
     def _with_words(self, nodes: list[int]) -> Iterator[int]:
         for node in nodes:
@@ -103,26 +102,16 @@ class NodeView:
 
 @dataclass(frozen=True)
 class Match:
-    """A node that a pattern fits.
+    """A node that matches a pattern."""
 
-    Attributes
-    ----------
-    tree : Tree
-        What stands there; of a word, its tag.
-    start, end : int
-        Its words.
-    captures : mapping of str to (Tree, int, int)
-        The same of what the pattern has names for.
-    """
-
-    tree: Tree
-    start: int
-    end: int
-    captures: Mapping[str, tuple[Tree, int, int]]
+    tree: Tree  # the subtree; for a word, that of its tag
+    start: int  # first word
+    end: int  # word after the last one
+    captures: Mapping[str, tuple[Tree, int, int]]  # tree, start and end of every named node
 
 
 def matches(pattern: NodePattern, tree: Tree) -> list[Match]:
-    """Return the nodes of a tree that a pattern fits, each once.
+    """Return the matching nodes of a tree, each once.
 
     Examples
     --------
@@ -134,24 +123,24 @@ def matches(pattern: NodePattern, tree: Tree) -> list[Match]:
     """
     if tree.is_empty:
         return []
-    view = NodeView(tree)
-    found = []
+    view = TreeNodes(tree)
+    results = []
     for number in range(len(view.labels)):
         bound = next(_bindings(pattern, number, view, {}), None)
         if bound is not None:
             captures = {name: _place(view, node) for name, node in bound.items()}
-            found.append(Match(*_place(view, number), captures))
-    return found
+            results.append(Match(*_place(view, number), captures))
+    return results
 
 
-def _place(view: NodeView, number: int) -> tuple[Tree, int, int]:
+def _place(view: TreeNodes, number: int) -> tuple[Tree, int, int]:
     return view.trees[number], view.starts[number], view.ends[number]
 
 
 def _bindings(
-    pattern: NodePattern, number: int, view: NodeView, bound: dict[str, int]
+    pattern: NodePattern, number: int, view: TreeNodes, bound: dict[str, int]
 ) -> Iterator[dict[str, int]]:
-    """Yield what names stand for in each way in which a pattern fits a node, given what some stand for already."""
+    """Yield the captures of every way in which a node matches a pattern, given the captures so far."""
     test = pattern.test
     if test.back:
         if bound.get(test.back) == number:
@@ -164,14 +153,14 @@ def _bindings(
     yield from _ways(pattern.formula, number, view, bound)
 
 
-def _ways(formula: Formula, number: int, view: NodeView, bound: dict[str, int]) -> Iterator[dict[str, int]]:
-    """Yield what names stand for in each way in which a formula holds of a node."""
+def _ways(formula: Formula, number: int, view: TreeNodes, bound: dict[str, int]) -> Iterator[dict[str, int]]:
+    """Yield the captures of every way in which a formula holds of a node."""
     if isinstance(formula, Relation):
-        targets = dict.fromkeys(view.related(number, formula.kind, formula.place))
-        found = (way for target in targets for way in _bindings(formula.target, target, view, bound))
+        targets = dict.fromkeys(view.related(number, formula.kind, formula.child))
+        ways = (way for target in targets for way in _bindings(formula.target, target, view, bound))
         if not formula.negated:
-            yield from found
-        elif next(found, None) is None:
+            yield from ways
+        elif next(ways, None) is None:
             yield bound
     elif isinstance(formula, AllOf):
         yield from _all_ways(formula.parts, number, view, bound)
@@ -184,7 +173,7 @@ def _ways(formula: Formula, number: int, view: NodeView, bound: dict[str, int]) 
 
 
 def _all_ways(
-    parts: tuple[Formula, ...], number: int, view: NodeView, bound: dict[str, int]
+    parts: tuple[Formula, ...], number: int, view: TreeNodes, bound: dict[str, int]
 ) -> Iterator[dict[str, int]]:
     if not parts:
         yield bound

@@ -1,4 +1,4 @@
-"""A search through files of trees: batch by batch, most of it without making one object per node."""
+"""Search files of trees in batches, mostly without an object per node."""
 
 from __future__ import annotations
 
@@ -16,41 +16,25 @@ from gramian.tasks.task_runner import stream_tasks
 from gramian.trees import Tree
 
 _BATCH = 2000  # trees
-_UNSAFE = set('"\\()')  # characters that may be written in another way
+_UNSAFE = set('"\\()')  # characters that brackets or JSON may escape
 
 
 @dataclass(frozen=True)
-class Found:
-    """A node that a pattern fits, and where it is.
+class SearchMatch:
+    """A node that matches a pattern, and its position."""
 
-    Attributes
-    ----------
-    document : str
-        Its id, or the name of its file.
-    sentence : int
-        Where the sentence is in it; of a file of trees, the line.
-    tree : str
-        The whole tree.
-    match : str
-        The node, in brackets.
-    start, end : int
-        Its words in the sentence.
-    captures : dict of str to str
-        What the pattern's names stand for, in brackets.
-    """
-
-    document: str
-    sentence: int
-    tree: str
-    match: str
-    start: int
-    end: int
-    captures: dict[str, str] = field(default_factory=dict)
+    document: str  # identifier, or name of the file
+    sentence: int  # position of the sentence in the document; line of a treebank
+    tree: str  # the whole tree
+    match: str  # the node in brackets
+    start: int  # its first word
+    end: int  # the word after its last one
+    captures: dict[str, str] = field(default_factory=dict)  # the named nodes in brackets
 
 
 @dataclass
 class SearchCount:
-    """How many trees were looked at, how many have a match, how many matches there are; and what was left out."""
+    """Number of trees searched, of trees with a match and of matches; and the errors of skipped input."""
 
     trees: int = 0
     hits: int = 0
@@ -58,11 +42,11 @@ class SearchCount:
     faults: list[str] = field(default_factory=list)
 
     def note(self, error: InputError) -> None:
-        """Count what was left out."""
+        """Record the error of skipped input."""
         self.faults.append(f"{error.source}:{error.line}: {error.what}")
 
     def add(self, other: SearchCount) -> None:
-        """Count what another has counted."""
+        """Add the counts of another search."""
         self.trees += other.trees
         self.hits += other.hits
         self.matches += other.matches
@@ -71,19 +55,19 @@ class SearchCount:
 
 def search_trees(
     source: str, pattern: str, *, n_jobs: int = 1, tally: SearchCount | None = None
-) -> Iterator[Found]:
-    """Yield the nodes of all trees of a source that a pattern fits.
+) -> Iterator[SearchMatch]:
+    """Yield the matching nodes of all trees of a source.
 
     Parameters
     ----------
     source : str
-        A treebank, what ``gramian parse`` wrote of a corpus, or one file of either: a file, folder, pattern with ``*`` or URL.
+        A treebank or the output of ``gramian parse`` for a corpus: a file, folder, pattern with ``*`` or URL.
     pattern : str
         See :mod:`gramian.search.pattern`.
     n_jobs : int
-        Processes; the order does not depend on it.
+        Number of processes; the order of matches does not depend on it.
     tally : SearchCount, optional
-        Is told how many trees there were.
+        Receives the counts.
 
     Examples
     --------
@@ -100,7 +84,7 @@ def search_trees(
 
 
 def count(source: str, pattern: str, *, n_jobs: int = 1) -> SearchCount:
-    """Count the nodes that a pattern fits, as :func:`search_trees` finds them, without looking at each."""
+    """Count the matching nodes without building them; see :func:`search_trees`."""
     tally = SearchCount()
     for _ in _searched(source, pattern, n_jobs, tally, counted_only=True):
         pass
@@ -109,43 +93,42 @@ def count(source: str, pattern: str, *, n_jobs: int = 1) -> SearchCount:
 
 def _searched(
     source: str, pattern: str, n_jobs: int, tally: SearchCount, counted_only: bool
-) -> Iterator[Found]:
-    parse_pattern(pattern)  # what cannot be read is told before anything is opened
-    tasks = [_SearchTask(place, file, pattern, counted_only) for place, file in enumerate(tree_files(source))]
+) -> Iterator[SearchMatch]:
+    parse_pattern(pattern)  # reports mistakes before any file is opened
+    tasks = [_SearchTask(index, file, pattern, counted_only) for index, file in enumerate(tree_files(source))]
     if n_jobs == 1 or len(tasks) == 1:
         for task in tasks:
-            yield from task.found(tally)
+            yield from task.search(tally)
         return
-    waiting: dict[int, list[Found]] = {}
-    place = 0
+    finished: dict[int, list[SearchMatch]] = {}
+    next_index = 0
     for outcome in stream_tasks(_search_file, tasks, n_jobs=n_jobs):
         if outcome.error:
             raise InputError(outcome.error.strip().splitlines()[-1], outcome.task.file.name)
-        found, counts = outcome.value
+        results, counts = outcome.value
         tally.add(counts)
-        waiting[outcome.task.place] = found
-        while place in waiting:
-            yield from waiting.pop(place)
-            place += 1
+        finished[outcome.task.index] = results
+        while next_index in finished:
+            yield from finished.pop(next_index)
+            next_index += 1
 
 
-def _search_file(task: _SearchTask) -> tuple[list[Found], SearchCount]:
+def _search_file(task: _SearchTask) -> tuple[list[SearchMatch], SearchCount]:
     tally = SearchCount()
-    return list(task.found(tally)), tally
+    return list(task.search(tally)), tally
 
 
 @dataclass(frozen=True)
 class _SearchTask:
-    place: int
+    index: int
     file: Input
     pattern: str
     counted_only: bool
 
-    def found(self, tally: SearchCount) -> Iterator[Found]:
-        """Yield what is found in one file."""
+    def search(self, tally: SearchCount) -> Iterator[SearchMatch]:
+        """Yield the matches in the file."""
         pattern = parse_pattern(self.pattern)
-        exact = not has_backreference(pattern)
-        matcher = TableMatcher(pattern) if exact else None
+        matcher = None if has_backreference(pattern) else TableMatcher(pattern)
         needed = [
             [f"({name} " for name in names] + [f" {name})" for name in names]
             for names in needed_names(pattern)
@@ -154,44 +137,46 @@ class _SearchTask:
         trees = stored_trees(self.file, tally.note)
         while batch := list(islice(trees, _BATCH)):
             tally.trees += len(batch)
-            hopeful = [
-                one for one in batch if all(any(text in one.text for text in texts) for texts in needed)
+            candidates = [
+                tree for tree in batch if all(any(text in tree.text for text in texts) for texts in needed)
             ]
             if matcher is None:
-                counts = [1] * len(hopeful)
+                counts = [1] * len(candidates)
             else:
-                hopeful, counts = _counted(matcher, hopeful, tally)
-            for one, number in zip(hopeful, counts, strict=True):
+                candidates, counts = _counted(matcher, candidates, tally)
+            for tree, number in zip(candidates, counts, strict=True):
                 if not number:
                     continue
-                if self.counted_only and exact:
+                if self.counted_only and matcher is not None:
                     tally.hits += 1
                     tally.matches += number
                     continue
-                found = matches(pattern, Tree.parse(one.text))
-                tally.hits += bool(found)
-                tally.matches += len(found)
-                yield from () if self.counted_only else (_found(one, match) for match in found)
+                tree_matches = matches(pattern, Tree.parse(tree.text))
+                tally.hits += bool(tree_matches)
+                tally.matches += len(tree_matches)
+                yield from () if self.counted_only else (_search_match(tree, match) for match in tree_matches)
 
 
 def _counted(
     matcher: TableMatcher, batch: list[StoredTree], tally: SearchCount
 ) -> tuple[list[StoredTree], list[int]]:
-    """Return the trees of a batch, each for itself, and how many nodes the pattern fits in each."""
-    counts = matcher.counts([one.text for one in batch])
-    if counts is None:  # some are broken, or stand several on a line
-        batch = [tree for one in batch for tree in trees_in(one, tally.note)]
-        counts = matcher.counts([one.text for one in batch])
+    """Return the trees of a batch one by one, and the number of matches in each."""
+    counts = matcher.counts([stored.text for stored in batch])
+    if counts is None:  # some trees are broken, or share a line
+        batch = [tree for stored in batch for tree in trees_in(stored, tally.note)]
+        counts = matcher.counts([stored.text for stored in batch])
         assert counts is not None
     return batch, counts.tolist()
 
 
-def _found(stored: StoredTree, match: Match) -> Found:
+def _search_match(stored: StoredTree, match: Match) -> SearchMatch:
     document, sentence = stored.place()
     captures = {name: str(tree) for name, (tree, _, _) in match.captures.items()}
-    return Found(document, sentence, stored.text.strip(), str(match.tree), match.start, match.end, captures)
+    return SearchMatch(
+        document, sentence, stored.text.strip(), str(match.tree), match.start, match.end, captures
+    )
 
 
 def words_of(brackets: str) -> str:
-    """Return the words of a node in brackets, with spaces between."""
+    """Return the words of a node in brackets, separated by spaces."""
     return " ".join(Tree.parse(brackets).words)

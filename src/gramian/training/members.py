@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Required, TypedDict, TypeVar, get_args
 
 from gramian import learn
-from gramian.base import OneOf, check_value
 from gramian.errors import InputError
 from gramian.evaluate import GoldBrackets
 from gramian.experts import NeuralExpert, SpanCRF
@@ -31,9 +30,10 @@ from gramian.neural.word_vectors import word_vectors
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.tasks.task_runner import Outcome, run_tasks, task_key
-from gramian.training.recipe import Recipe, make_learner
 from gramian.training.training_data import Fold, TrainingData
+from gramian.training.training_settings import TrainingSettings, make_estimator
 from gramian.trees import Tree
+from gramian.value_types import OneOf, check_value
 
 _Loaded = TypeVar("_Loaded")
 EXPERT, NEURAL = "expert", "neural"  # the methods of tasks that train a span CRF, a net
@@ -108,7 +108,7 @@ class MemberTask:
     RESULT: ClassVar[Any] = MemberResult
 
     data: str  # the key of what it is trained on
-    method: str  # of a recipe, or EXPERT or NEURAL
+    method: str  # of the settings, or EXPERT or NEURAL
     parameters: Mapping[str, Any]  # of the learner
     member: Member
     compact: bool = True  # whether its rules become of low rank
@@ -135,7 +135,7 @@ class MemberTask:
             return {self.method: encoded(partial(save, learner.model_)), "processor": took}
         noise, level = self.member.noise, self.member.noise_level
         noisy = {"clustering__noise": noise, "clustering__noise_level": level} if noise else {}
-        learner = make_learner(self.method, seed, dict(self.parameters) | noisy)
+        learner = make_estimator(self.method, seed, dict(self.parameters) | noisy)
         if self._checkpoint is not None and "checkpoint" in learner.get_params():
             learner.set_params(checkpoint=self._checkpoint)
         data.observations(direction, self.fold).keep_features = self.again
@@ -184,21 +184,28 @@ def learnt_model(
     return Model(grammar, report=report), costs
 
 
-def member_tasks(recipe: Recipe, data: TrainingData, folder: Path | None = None) -> list[MemberTask]:
-    """Return the tasks of a recipe's members, those of experts first, since they take longest; `folder` as in a task."""
+def member_tasks(
+    settings: TrainingSettings, data: TrainingData, folder: Path | None = None
+) -> list[MemberTask]:
+    """Return the tasks of the members that settings ask for, experts first, since they take longest; `folder` as in a task."""
     kept = None if folder is None else str(folder)
-    again = recipe.n_models > len(recipe.directions)
-    about = data.key, recipe.method, recipe.learner_parameters()
+    again = settings.n_models > len(settings.directions)
+    about = data.key, settings.method, settings.learner_parameters()
     tasks = [
-        MemberTask(*about, member, not recipe.full, folder=kept, again=again)
+        MemberTask(*about, member, settings.compress, folder=kept, again=again)
         for member in plan_members(
-            recipe.n_models, recipe.noise, recipe.directions, recipe.random_state, recipe.noise_level
+            settings.n_models,
+            settings.noise.kind,
+            settings.directions,
+            settings.random_state,
+            settings.noise.level,
         )
     ]
-    experts = {NEURAL: recipe.net_parameters()} if recipe.expert in ("neural", "both") else {}
-    experts |= {EXPERT: {}} if recipe.expert in ("crf", "both") else {}
     return [
-        *(replace(tasks[0], method=name, parameters=own, compact=True) for name, own in experts.items()),
+        *(
+            replace(tasks[0], method=name, parameters=own, compact=True)
+            for name, own in settings.expert_parameters().items()
+        ),
         *tasks,
     ]
 

@@ -1,4 +1,4 @@
-"""The search for numbers of states (Narayan and Cohen 2016) as ``gramian train --search`` does it: candidates are scored by F1.
+"""The search for numbers of states (Narayan and Cohen 2016) as ``search.method`` asks for it: candidates are scored by F1.
 
 Sentences are given, or are every tenth of the treebank, which candidates are then not learnt from: treebanks are put together from
 texts of different kinds, and numbers of states that suit the last text need not suit the others. On a cluster every candidate is an
@@ -20,8 +20,8 @@ from gramian.learn.search_trials import Assignment, FoundStates
 from gramian.learn.state_search import ClusterCache, search_states
 from gramian.parsing.parser import Parser
 from gramian.tasks.task_runner import run_tasks
-from gramian.training.recipe import Recipe
 from gramian.training.training_data import Fold, TrainingData
+from gramian.training.training_settings import TrainingSettings
 from gramian.trees import Tree
 
 _TENTH = Fold(9, 10, spread=True)
@@ -44,7 +44,7 @@ def f1_score(gold: Sequence[Tree], parameters: Parameters = COLLINS) -> Callable
 class StateSearch:
     """A search for the numbers of states whose grammar parses some sentences best.
 
-    Candidates are clustered with those parameters of the recipe's learner that clustering has, and scored on the judges, by default
+    Candidates are clustered with those parameters of the settings' estimator that clustering has, and scored on the judges, by default
     every tenth tree, which they are then not learnt from; `most` is how many judges are used. A symbol has at most `largest` states, by
     default twice as many as the learner begins with, but not more than 32 unless it has these.
     """
@@ -52,7 +52,7 @@ class StateSearch:
     def __init__(
         self,
         data: TrainingData,
-        recipe: Recipe,
+        settings: TrainingSettings,
         judges: Sequence[Tree] | None = None,
         *,
         largest: int | None = None,
@@ -61,11 +61,11 @@ class StateSearch:
     ) -> None:
         gold = data.trees(_TENTH) if judges is None else judges
         if not gold:
-            judge = recipe.judge or "judges"
+            judge = settings.search.trees or "judges"
             raise InputError("there is no tree to score candidates on", judge, hint="more trees")
         self.data, self.fold = data, _TENTH if judges is None else None
         self.judges, self.parameters = list(gold[:: -(-len(gold) // most)]), parameters
-        self.learner = clustering(recipe)
+        self.learner = clustering(settings)
         states = self.learner.n_states
         start = states if isinstance(states, int) else max(states.values())
         self.largest = largest or max(start, min(2 * start, _MOST_STATES))
@@ -109,10 +109,10 @@ class StateSearch:
         return {seen.name(symbol): number for symbol, number in enumerate(found.n_states) if number > 1}
 
 
-def clustering(recipe: Recipe) -> SpectralClustering:
-    """Return the clustering that has the parameters of a recipe's learner."""
+def clustering(settings: TrainingSettings) -> SpectralClustering:
+    """Return the clustering that has the parameters of the settings' estimator."""
     made = SpectralClustering()
-    known, own = (one.get_params(deep=False) for one in (made, recipe.learner()))
+    known, own = (one.get_params(deep=False) for one in (made, settings.estimator()))
     return made.set_params(**{name: value for name, value in own.items() if name in known})
 
 

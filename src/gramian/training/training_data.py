@@ -21,8 +21,8 @@ from gramian.errors import InputError, OptionError
 from gramian.io.files import Source, open_text, source_name
 from gramian.io.machine import give_back_memory
 from gramian.learn.observations import head_rules, treebank_digest
-from gramian.training.recipe import Recipe
 from gramian.training.selftraining.silver_trees import SilverTrees
+from gramian.training.training_settings import TrainingSettings
 from gramian.treebank import Shape, Treebank
 from gramian.treebank.tagged import TaggedWords
 from gramian.trees import HeadRules, Tree, annotation_scheme, normalise, read_trees
@@ -82,7 +82,7 @@ class TrainingData:
 
     Examples
     --------
-    >>> data = TrainingData.read([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")] * 3, Recipe())
+    >>> data = TrainingData.read([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))")] * 3, TrainingSettings())
     >>> data.bank.n_trees, data.preset, data.treebank("left").shape.direction
     (3, 'penn', 'left')
     >>> [len(data.trees(Fold(0, 3))), data.treebank("right", Fold(0, 3)).n_trees]
@@ -105,27 +105,32 @@ class TrainingData:
         return TrainingData, (self.bank, self.source, self.preset, self.heads, self.tagged, self.silver)
 
     @classmethod
-    def read(cls, trees: TreeSource, recipe: Recipe) -> TrainingData:
-        """Read a treebank as a recipe wants it, and tagged text if it names some."""
-        source, text, preset = tree_source_name(trees), _text(trees), recipe.preset
+    def read(cls, trees: TreeSource, settings: TrainingSettings) -> TrainingData:
+        """Read a treebank as settings want it, and tagged text if they name some."""
+        source, text, preset = tree_source_name(trees), _text(trees), settings.preset
         if preset == "auto":
             preset = scheme_of(text).name
             if preset != DEFAULT_SCHEME.name:
                 _log.info("its labels look like those of preset %s", preset)
-        scheme = annotation_scheme(preset)
-        heads = _binarisation_heads(recipe, scheme, text) if "head" in recipe.directions else None
+        scheme, binarisation = annotation_scheme(preset), settings.binarisation
+        heads = _binarisation_heads(settings, scheme, text) if "head" in settings.directions else None
         bank = Treebank.read(
             text,
             options=scheme.options,
-            shape=Shape(recipe.directions[0], recipe.horizontal, recipe.vertical, recipe.collapse_tags),
+            shape=Shape(
+                settings.directions[0],
+                binarisation.horizontal,
+                binarisation.vertical,
+                binarisation.collapse_tags,
+            ),
             heads=heads,
-            broken="skip" if recipe.skip_broken else "raise",
+            broken="skip" if settings.skip_broken else "raise",
         )
         if bank.n_trees == 0:
             hint = "look at the file with: gramian inspect"
             raise InputError("there is no tree to learn from", source, hint=hint)
-        head_rules(recipe.heads, bank)  # an error of theirs is better told now
-        tagged = None if recipe.tagged is None else _tagged_words(recipe.tagged, bank)
+        head_rules(settings.heads, bank)  # an error of theirs is better told now
+        tagged = None if settings.tagged_corpus is None else _tagged_words(settings.tagged_corpus, bank)
         return cls(bank, source, preset, heads, tagged)
 
     @property
@@ -188,12 +193,12 @@ class TrainingData:
 
 
 def _binarisation_heads(
-    recipe: Recipe, scheme: AnnotationScheme, source: str | os.PathLike[str] | io.StringIO
+    settings: TrainingSettings, scheme: AnnotationScheme, source: str | os.PathLike[str] | io.StringIO
 ) -> HeadRules:
     """Return the head rules that trees are binarised by."""
-    if recipe.heads != "auto":
-        return HeadRules.named(recipe.heads)
-    language = None if recipe.language in ("auto", "none") else recipe.language
+    if settings.heads != "auto":
+        return HeadRules.named(settings.heads)
+    language = None if settings.language in ("auto", "none") else settings.language
     sample = (
         normalise(tree, scheme.options).tree
         for tree in read_trees(source, broken="skip", on_skip=lambda _: None, on_join=lambda _: None)

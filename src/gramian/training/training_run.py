@@ -1,4 +1,4 @@
-"""One training, from a recipe and a treebank to a model: the only place that knows what ``best``, an expert or a reranker are made of."""
+"""One training, from settings and a treebank to a model: the only place that knows what ``best``, an expert or a reranker are made of."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ from gramian.training.members import (
     member_tasks,
     whole_model,
 )
-from gramian.training.recipe import Recipe
 from gramian.training.reranking import add_reranker
 from gramian.training.search_by_f1 import StateSearch
 from gramian.training.selftraining.self_training import seconds_for_text, text_of, with_silver
 from gramian.training.training_data import IN_MEMORY, TrainingData, TreeSource, normal_trees, tree_source_name
+from gramian.training.training_settings import TrainingSettings
 from gramian.treebank.productions import Productions
 from gramian.trees import Tree, annotation_scheme
 from gramian.trees.scheme import detect_language
@@ -62,7 +62,7 @@ _log = logging.getLogger(__name__)
 
 def train(
     trees: TreeSource | TrainingData,
-    recipe: Recipe = Recipe(),
+    settings: TrainingSettings = TrainingSettings(),
     *,
     dev: TreeSource | None = None,
     n_jobs: int = 1,
@@ -74,20 +74,20 @@ def train(
     Parameters
     ----------
     trees : path, stream, trees or TrainingData
-    recipe : Recipe
+    settings : TrainingSettings
     dev, n_jobs, scheduler, checkpoint
         As for :class:`TrainingRun`.
 
     Examples
     --------
     >>> trees = [Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"), Tree.parse("(S (NP (PRP it)) (VP (VBZ runs)))")] * 30
-    >>> model = train(trees, Recipe(n_states=2, max_iter=1))
+    >>> model = train(trees, TrainingSettings.of(n_states=2, max_iter=1))
     >>> len(model.grammars), model.data["trees"]
     (2, 60)
     """
-    recipe.check(dev=dev is not None, scheduler=scheduler is not None)  # before anything is read
-    data = trees if isinstance(trees, TrainingData) else TrainingData.read(trees, recipe)
-    run = TrainingRun(data, recipe, dev=dev, n_jobs=n_jobs, scheduler=scheduler, checkpoint=checkpoint)
+    settings.check(dev=dev is not None, scheduler=scheduler is not None)  # before anything is read
+    data = trees if isinstance(trees, TrainingData) else TrainingData.read(trees, settings)
+    run = TrainingRun(data, settings, dev=dev, n_jobs=n_jobs, scheduler=scheduler, checkpoint=checkpoint)
     with nullcontext() if checkpoint is None else locked(checkpoint):
         model = run.run()
         run.clean()
@@ -114,7 +114,7 @@ class TrainingRun:
     Parameters
     ----------
     data : TrainingData
-    recipe : Recipe
+    settings : TrainingSettings
     dev : path, stream or trees, optional
         To score the model on; what it scores is stored in it.
     n_jobs : int
@@ -127,7 +127,7 @@ class TrainingRun:
 
     Attributes
     ----------
-    recipe : Recipe
+    settings : TrainingSettings
         With what follows from the data.
     costs : dict
         After :meth:`run`, what differs from run to run: seconds, and memory.
@@ -136,15 +136,15 @@ class TrainingRun:
     def __init__(
         self,
         data: TrainingData,
-        recipe: Recipe,
+        settings: TrainingSettings,
         *,
         dev: TreeSource | None = None,
         n_jobs: int = 1,
         scheduler: str | None = None,
         checkpoint: str | Path | None = None,
     ) -> None:
-        recipe.check(dev=dev is not None, scheduler=scheduler is not None)
-        self.data, self.recipe = data, replace(recipe, preset=data.preset)
+        settings.check(dev=dev is not None, scheduler=scheduler is not None)
+        self.data, self.settings = data, replace(settings, preset=data.preset)
         self.dev = None if dev is None else tree_source_name(dev)
         self.gold = None if dev is None else normal_trees(dev, data.preset)
         self.n_jobs, self._checkpoint = n_jobs, checkpoint
@@ -158,23 +158,23 @@ class TrainingRun:
     def learn(self) -> Model:
         """Learn the model."""
         began = time.perf_counter()
-        has_net = self.recipe.expert in ("neural", "both")
+        has_net = self.settings.expert in ("neural", "both")
         if has_net and self.place.scheduler is None and find_spec("torch") is None:
             raise MissingExtraError(
                 "torch", "neural", "learning a neural expert"
             )  # before all others are learnt
-        if self.recipe.text:
-            self.data = with_silver(self.data, self.recipe, self.place, self._tell_teacher)
+        if self.settings.text:
+            self.data = with_silver(self.data, self.settings, self.place, self._tell_teacher)
             self.place = replace(self.place, data=self.data)
         parsed = time.perf_counter() - began
-        searched = {"search": self._search()} if self.recipe.search else {}
-        recipe = self.recipe
-        model = self._bundle() if recipe.is_bundle else self._single()
-        options = recipe.options() | searched
+        searched = {"search": self._search()} if self.settings.search.method else {}
+        settings = self.settings
+        model = self._bundle() if settings.is_bundle else self._single()
+        options = settings.options() | searched
         model = replace(
-            model, options=options, data=self._about_data(), preset=recipe.preset, text=self._habits()
+            model, options=options, data=self._about_data(), preset=settings.preset, text=self._habits()
         )
-        self.costs["seconds"] |= {"text": round(parsed, 3)} if recipe.text else {}
+        self.costs["seconds"] |= {"text": round(parsed, 3)} if settings.text else {}
         self.costs["seconds"]["all"] = round(time.perf_counter() - began, 3)
         return model
 
@@ -189,13 +189,13 @@ class TrainingRun:
 
     def would_make(self, header: Mapping[str, Any]) -> bool:
         """Whether a file with this header holds what this training makes, so that nothing is lost if it is replaced."""
-        searched = {"n_states", "search"} if self.recipe.search else set()
-        wanted = parse_json(json.dumps(self.recipe.options()))
+        searched = {"n_states", "search"} if self.settings.search.method else set()
+        wanted = parse_json(json.dumps(self.settings.options()))
         stored = dict(header.get("options", {}))
         return (
             header.get("gramian") == __version__
             and all(stored.get(name) == value for name, value in wanted.items() if name not in searched)
-            and ("search" in stored) == bool(self.recipe.search)
+            and ("search" in stored) == bool(self.settings.search.method)
             and header.get("data") == self._about_data()
             and (self.gold is not None or not header.get("metrics"))
         )
@@ -204,26 +204,26 @@ class TrainingRun:
         """Return what a model file says of what it was learnt from."""
         about = {"source": self.data.source, "trees": self.data.bank.n_trees, "words": self.data.n_words}
         about |= {"language": self._language} if self._language else {}
-        about |= {"tagged text": self.recipe.tagged} if self.recipe.tagged else {}
-        about |= {"text": list(self.recipe.text)} if self.recipe.text else {}
-        about |= {"spacing": self.recipe.spacing} if self.recipe.spacing else {}
-        return about | ({"attribution": self.recipe.attribution} if self.recipe.attribution else {})
+        about |= {"tagged text": self.settings.tagged_corpus} if self.settings.tagged_corpus else {}
+        about |= {"text": list(self.settings.text)} if self.settings.text else {}
+        about |= {"spacing": self.settings.spacing_conllu} if self.settings.spacing_conllu else {}
+        return about | ({"attribution": self.settings.attribution} if self.settings.attribution else {})
 
     @cached_property
     def _language(self) -> str | None:
         """The language that is learnt to be read, if it is known."""
-        language = self.recipe.language
+        language = self.settings.language
         if language == "auto":
             sentences = (sentence.words for sentence in self.data.bank.sentences())
-            return detect_language(sentences, annotation_scheme(self.recipe.preset))
+            return detect_language(sentences, annotation_scheme(self.settings.preset))
         return None if language == "none" else language
 
     def _habits(self) -> TextProcessor | None:
         """Learn how text becomes sentences and words."""
-        if self.recipe.language == "none":
+        if self.settings.language == "none":
             return None
         began = time.perf_counter()
-        habits = learn_habits(self.data.bank.sentences(), self._language, self.recipe.spacing)
+        habits = learn_habits(self.data.bank.sentences(), self._language, self.settings.spacing_conllu)
         if habits.cutter is not None:
             shown = 100 * habits.cutter.right, time.perf_counter() - began
             _log.info("learnt to read text, %.1f of 100 words as in the treebank: %.1f s", *shown)
@@ -236,36 +236,36 @@ class TrainingRun:
 
     def estimate(self) -> dict[str, float]:
         """Guess memory and time from the numbers of nodes and cells."""
-        recipe, bank = self.recipe, self.data.bank
+        settings, bank = self.settings, self.data.bank
         productions = Productions.of(bank)
         occurrences = np.bincount(bank.label, minlength=bank.n_symbols)
-        used = recipe.learner().plain_params()
+        used = settings.estimator().plain_params()
         most = used.get("n_states", 1)
-        n_states = allocate_states(occurrences, most, used.get("allocation", "all"), recipe.growth)
+        n_states = allocate_states(occurrences, most, used.get("allocation", "all"), used.get("growth", 0.25))
         layout = Layout.of(productions, n_states)
         work = float((productions.binary_count * np.diff(layout.binary_start)).sum())
         features = 0.0 if most == 1 else 1.2e-5 * len(bank.label)
         cells = int(layout.binary_start[-1])
-        models = recipe.n_models * (1 + recipe.calibrate) * (recipe.folds if recipe.rerank else 1)
+        models = settings.n_models * (1 + settings.calibrate) * (settings.folds if settings.rerank else 1)
         step = 1e-6 * len(bank.label) + 3 * work / 1e10
         nodes = len(bank.label) * (400 + 12 * float(n_states[bank.label].mean()))
         silver = (
-            text_of(recipe).count() / bank.n_trees if recipe.text else 0.0
+            text_of(settings).count() / bank.n_trees if settings.text else 0.0
         )  # as many times as there are trees
         features *= 1 + min(silver, IN_MEMORY / bank.n_trees)
         seconds = models * (2 + features + used.get("max_iter", 0) * step * (1 + silver))
         scoring = 0.0
         if self.gold is not None:  # each grammar alone, and all together; or after every step
-            times = 2 * recipe.n_models if recipe.is_bundle else 1
-            times += (used.get("max_iter", 0) if recipe.keep_best else 0) + (recipe.expert != "none")
+            times = 2 * settings.n_models if settings.is_bundle else 1
+            times += (used.get("max_iter", 0) if settings.keep_best else 0) + (settings.expert != "none")
             rules = len(productions.binary)
             charts = sum(expected_seconds(Pruning(), len(tree.words), rules) for tree in self.gold)
             scoring = times * charts / self.n_jobs
-        text = seconds_for_text(recipe, self.data) / self.n_jobs if recipe.text else 0.0
+        text = seconds_for_text(settings, self.data) / self.n_jobs if settings.text else 0.0
         return {
             "cells": cells,
             "seconds": round(seconds + scoring + text, 1),
-            **({"seconds of these for text": round(text, 1)} if recipe.text else {}),
+            **({"seconds of these for text": round(text, 1)} if settings.text else {}),
             **({} if self.gold is None else {"seconds of these for scoring": round(scoring, 3)}),
             "megabytes": round(300 + 20 * cells / 1e6 + nodes / 1e6),
         }
@@ -277,18 +277,18 @@ class TrainingRun:
         return None if self._checkpoint is None else Path(f"{self._checkpoint}.{what}")
 
     def _search(self) -> dict[str, Any]:
-        """Let the recipe have the numbers of states that a search finds; return what to note about it."""
-        began, recipe = time.perf_counter(), self.recipe
-        judges = None if recipe.judge is None else normal_trees(recipe.judge, recipe.preset)
-        search = StateSearch(self.data, recipe, judges)
+        """Put the numbers of states that a search finds into the settings; return what to record about it."""
+        began, settings, how = time.perf_counter(), self.settings, self.settings.search
+        judges = None if how.trees is None else normal_trees(how.trees, settings.preset)
+        search = StateSearch(self.data, settings, judges)
         found = search.run(
-            method=recipe.search,
-            budget=recipe.budget or None,
-            symbols=recipe.search_symbols or None,
-            beam=recipe.search_beam,
-            step=recipe.search_step,
-            together=recipe.search_groups,
-            by_count=recipe.search_by_count,
+            method=how.method,
+            budget=how.budget or None,
+            symbols=how.symbols or None,
+            beam=how.beam,
+            step=how.step,
+            together=how.groups,
+            by_count=how.by_count,
             n_jobs=self.n_jobs,
             scheduler=self.place.scheduler,
             log=self._beside("search.jsonl"),
@@ -296,10 +296,10 @@ class TrainingRun:
         took = time.perf_counter() - began
         tried = len(found.trials)
         _log.info("%d candidates, F1 from %.2f to %.2f: %.1f s", tried, found.start_score, found.score, took)
-        self.recipe = replace(recipe, n_states=search.names(found))
+        self.settings = replace(settings, n_states=search.names(found))
         return {
-            "method": recipe.search,
-            "judge": recipe.judge or "every tenth tree",
+            "method": how.method,
+            "judge": how.trees or "every tenth tree",
             "candidates": tried,
             "start": round(found.start_score, 3),
             "found": round(found.score, 3),
@@ -308,13 +308,13 @@ class TrainingRun:
 
     def _single(self) -> Model:
         """Train one grammar here, step by step if it has steps."""
-        recipe = self.recipe
+        settings = self.settings
         others: dict[str, Any] = {}
-        if recipe.has_steps and self._checkpoint is not None:
+        if settings.has_iterations and self._checkpoint is not None:
             others["checkpoint"] = f"{self._checkpoint}.partial"
-        if recipe.keep_best:
+        if settings.keep_best:
             others["watch"] = Watch(self._f1_of_step)
-        learner = recipe.learner(n_jobs=self.n_jobs, **others)
+        learner = settings.estimator(n_jobs=self.n_jobs, **others)
         model, costs = self._kept(learner) or self._learnt(learner)
         processor = round(costs.pop("processor"), 3)
         self.costs = costs | {"seconds": costs["seconds"] | {"processor": processor}}
@@ -322,7 +322,7 @@ class TrainingRun:
 
     def _learnt(self, learner: Learner) -> tuple[Model, dict[str, Any]]:
         """Learn one grammar; keep it if it is to be scored, which takes a while."""
-        model, costs = learnt_model(learner, self.data, not self.recipe.full)
+        model, costs = learnt_model(learner, self.data, self.settings.compress)
         if self.place.folder is not None and self.gold is not None:
             value = {"model": encoded(partial(save_model, model)), "costs": costs}
             TaskFolder(self.place.folder).keep(Outcome(self._single_task(learner), value))
@@ -340,16 +340,16 @@ class TrainingRun:
 
     def _single_task(self, learner: Learner) -> dict[str, Any]:
         """Return all that a single grammar depends on."""
-        recipe = self.recipe
-        judges = [str(tree) for tree in self.gold or ()] if recipe.keep_best else []
-        about = repr((learner.identity(), recipe.max_iter, recipe.full, judges))
+        settings = self.settings
+        judges = [str(tree) for tree in self.gold or ()] if settings.keep_best else []
+        about = repr((learner.identity(), settings.learner.get("max_iter"), settings.compress, judges))
         digest = hashlib.sha256(about.encode()).hexdigest()
-        return {"data": self.data.key, "options": recipe.options(), "else": digest}
+        return {"data": self.data.key, "options": settings.options(), "else": digest}
 
     def _bundle(self) -> Model:
         """Train all members, those already finished excepted, and what is learnt from folds."""
-        recipe, place, numbers, before = self.recipe, self.place, count(1), 0
-        tasks = member_tasks(recipe, self.data, place.folder if place.scheduler is None else None)
+        settings, place, numbers, before = self.settings, self.place, count(1), 0
+        tasks = member_tasks(settings, self.data, place.folder if place.scheduler is None else None)
         tell_progress(_log, "models", 0, len(tasks))
 
         def watch(outcome: Outcome) -> None:
@@ -372,17 +372,17 @@ class TrainingRun:
             "peak memory (MB)": memory,
         }
         model = whole_model(tasks, values)
-        if recipe.calibrate:
+        if settings.calibrate:
             model = calibrate(model, tasks, place, watch)
-        if recipe.rerank:
-            heads = head_rules(recipe.heads, self.data.bank)
-            model = add_reranker(model, tasks, recipe.folds, heads, place)
+        if settings.rerank:
+            heads = head_rules(settings.heads, self.data.bank)
+            model = add_reranker(model, tasks, settings.folds, heads, place)
         return model
 
     def _scored(self, model: Model, gold: list[Tree]) -> Model:
         """Note scores, and those of each grammar alone with what they disagree on if there are several parts."""
         report, together = dict(model.report), ""
-        if self.recipe.is_bundle:
+        if self.settings.is_bundle:
             parses = [
                 self._parses(Model(grammar), gold, f"sentences with grammar {number}")
                 for number, grammar in enumerate(model.grammars, 1)

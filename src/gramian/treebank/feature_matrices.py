@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.base import Boolean, InstanceOf, Number, OneOf, Whole, option, options, or_none
 from gramian.treebank.feature_templates import SETS
+from gramian.value_types import Boolean, InstanceOf, Number, OneOf, Whole, option, options, or_none
 
 Places: TypeAlias = npt.NDArray[np.signedinteger]
 
@@ -31,6 +31,7 @@ class Features:
         Whether a feature seen c times has the value ``1 / sqrt(c + kappa)``, which makes the decomposition of the cross-covariance
         approximate a canonical correlation analysis (Cohen et al. 2013). Otherwise every feature has the value one.
     kappa : float
+        What is added to the count of a feature before it is scaled.
     heads : str, optional
         Head rules for features of head words: ``"auto"`` (Collins' for Penn-style English, otherwise none), ``"collins"``, ``"left"``,
         ``"right"``, ``"none"``, or a file.

@@ -81,7 +81,7 @@ def test_an_arc_scores_the_sum_of_what_its_climbs_gave(tokens):
     tables = new_tables(1 << 16, 0.1, smallest=0.0)
     gradient = np.zeros((size, size))
     gradient[2, 1] = 1.0
-    kernels.climb_arcs(ARCS, tokens[0], gradient, 1.0, tables)
+    kernels.update_arcs(ARCS, tokens[0], gradient, 1.0, tables)
     scores = np.empty((size, size))
     kernels.score_arcs(ARCS, tokens[0], tables.weights, scores)
     features = int(tables.squares.sum())

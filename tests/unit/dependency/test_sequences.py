@@ -38,7 +38,7 @@ def test_crossing_arcs_are_lifted_or_skipped():
 
 
 def test_nothing_to_learn_from_is_an_error():
-    with pytest.raises(InputError, match="no sentence"):
+    with pytest.raises(InputError, match="no training sentences"):
         projective([sentence([3, 0, 2, 1])], "skip")
     with pytest.raises(InputError, match="no head"):
         projective([sentence([None, None])])

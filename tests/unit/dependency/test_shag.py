@@ -60,7 +60,7 @@ def test_smoothing_keeps_probabilities_and_closes_no_tree(grammar):
 
 
 def test_foreign_modifiers_and_heads_are_refused(grammar):
-    with pytest.raises(OptionError, match="no symbol"):
+    with pytest.raises(OptionError, match="not a symbol"):
         SHAG.from_automata(("a",), {("a", LEFT): coin("b", 0.5)})
     with pytest.raises(OptionError, match="no symbol 'X'"):
         grammar.automaton("X", LEFT)

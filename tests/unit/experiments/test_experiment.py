@@ -13,7 +13,7 @@ import gramian.experiments.run as running
 from gramian.errors import InputError, OptionError
 from gramian.experiments import Cell, Plan, Recipe, Results, Spread, make_plan, run_experiment
 from gramian.experiments.data import Data, find_treebank, find_treebanks, sizes, split_trees
-from gramian.experiments.plan import Setting, matches
+from gramian.experiments.plan import ExperimentSetting, matches
 from gramian.experiments.results import Figure, Line, Section, Table
 from gramian.experiments.run import clock
 from gramian.tasks.task_runner import Outcome
@@ -63,7 +63,7 @@ class Adding:
 @pytest.fixture
 def adding(monkeypatch):
     measure = Adding()
-    settings = {name: Setting(value) for name, value in OPTIONS.items()}
+    settings = {name: ExperimentSetting(value) for name, value in OPTIONS.items()}
     recipe = Recipe(
         "adding", "Adding up", "Sums of numbers.", lambda name: DATA, settings, cells, measure, sections
     )
@@ -227,9 +227,12 @@ def test_bad_data_and_settings_get_a_clear_sentence(treebank, tmp_path):
         find_treebank("nowhere.mrg")
     with pytest.raises(OptionError, match="there is no recipe 'soup'; try one of: thesis"):
         make_plan("soup", str(treebank))
-    with pytest.raises(OptionError, match="has no setting 'spoons'; it has: seeds, preset"):
+    with pytest.raises(
+        OptionError,
+        match="there is no setting 'spoons'; 'gramian experiment ablation --list-settings' lists all",
+    ):
         make_plan("ablation", str(treebank), config={"spoons": 3})
-    with pytest.raises(OptionError, match="states is given as 'many', but is written like 16"):
+    with pytest.raises(OptionError, match="states must be a whole number, got 'many'"):
         make_plan("ablation", str(treebank), config={"states": "many"})
     (tmp_path / "bad.toml").write_text("states = ")
     with pytest.raises(InputError, match="is no TOML"):

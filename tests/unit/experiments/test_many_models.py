@@ -8,8 +8,7 @@ import pytest
 
 from gramian.experiments.many_models import RerankedModels, most_covered
 from gramian.parsing.parser import Parser
-from gramian.training import TrainingData
-from gramian.training.papers import paper_recipe
+from gramian.training import TrainingData, TrainingSettings
 from gramian.trees import Tree
 
 
@@ -26,8 +25,11 @@ def sentences(number, seed):
 @pytest.fixture(scope="module")
 def many():
     trees = [Tree.parse(text) for text in sentences(100, 1)]
-    recipe = paper_recipe(
-        "clustering", n_states=6, models=3, noise="multiplicative", direction="right", noise_level=0.9
+    recipe = TrainingSettings.of(
+        {"noise.kind": "multiplicative", "binarisation.direction": "right", "noise.level": 0.9},
+        paper="clustering",
+        n_states=6,
+        ensemble_size=3,
     )
     return RerankedModels.learn(TrainingData.read(trees, recipe), recipe, 2)
 

@@ -17,7 +17,7 @@ from gramian.learn.cluster import disturbed
 from gramian.learn.counting import count_soft_states, count_states
 from gramian.learn.smoothing import NO_SMOOTHING
 from gramian.learn.tables import Layout
-from gramian.training.papers import paper_recipe
+from gramian.training import TrainingSettings
 from gramian.treebank import SETS, Treebank
 
 KINDS = ("NP", "VP", "N", "V", "D")  # what has two states
@@ -207,7 +207,7 @@ def test_the_report_tells_spectra_and_stages(caplog):
 
 
 def test_the_plain_setting_of_the_thesis():
-    learner = paper_recipe("thesis", n_states=3, random_state=7).learner()
+    learner = TrainingSettings.of(paper="thesis", n_states=3, random_state=7).learner()
     assert (learner.n_states, learner.allocation, learner.random_state) == (3, "all", 7)
     assert learner.lexicon == LexiconOptions(
         4, 0.0, 0.0, suffixes=False

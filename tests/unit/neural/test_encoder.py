@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.experts import NeuralExpert
 from gramian.neural import NeuralModel, load, save
 from gramian.neural.encoder import Encoder, folder_digest, open_encoder
-from gramian.training import Recipe
+from gramian.training import TrainingSettings
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -190,14 +190,15 @@ def test_without_transformers_the_extra_is_named(learnt, tmp_path):
     assert "pip install 'gramian[encoder]'" in done.stderr
 
 
-def test_recipe_takes_an_encoder_beside_a_neural_expert():
-    recipe = Recipe(expert="neural", encoder="folder", encoder_rate=3e-5)
-    recipe.check()
-    assert recipe.net_parameters() == {"encoder": "folder", "learning__encoder_rate": 3e-5}
-    with pytest.raises(OptionError, match="encoder goes with expert neural or both"):
-        Recipe(encoder="folder").check()
-    with pytest.raises(OptionError, match="encoder_rate goes with encoder"):
-        Recipe(expert="neural", encoder_rate=1e-5).check()
+def test_settings_take_an_encoder_beside_a_neural_expert():
+    both = {"neural.encoder": "folder", "neural.learning.encoder_rate": 3e-5}
+    settings = TrainingSettings.of(both, expert="neural")
+    settings.check()
+    assert settings.expert_parameters() == {"neural": {"encoder": "folder", "learning__encoder_rate": 3e-5}}
+    with pytest.raises(OptionError, match="the neural expert require expert neural or both"):
+        TrainingSettings.of({"neural.encoder": "folder"}).check()
+    with pytest.raises(OptionError, match=r"encoder_rate requires neural\.encoder"):
+        TrainingSettings.of({"neural.learning.encoder_rate": 1e-5}, expert="neural").check()
 
 
 def test_from_the_command_line(folder, tmp_path, capsys, monkeypatch):
@@ -208,12 +209,24 @@ def test_from_the_command_line(folder, tmp_path, capsys, monkeypatch):
         assert not end.value.code
         return capsys.readouterr().out
 
-    small = {"size": SMALL, "learning": QUICK, "max_iter": 2}
-    monkeypatch.setattr(Recipe, "net_parameters", lambda self: small | {"encoder": self.encoder})
+    sizes = {f"size.{name}": value for name, value in asdict(SMALL).items()}
+    rates = {f"learning.{name}": value for name, value in asdict(QUICK).items()}
+    small = [f"--set=neural.{name}={value}" for name, value in {**sizes, **rates, "max_iter": 2}.items()]
     trees, model = tmp_path / "trees.mrg", tmp_path / "a.model"
     trees.write_text("\n".join(map(str, made_up_trees(40))))
-    options = ["--models", 1, "--states", 2, "--iterations", 1, "--language", "none", "-q"]
-    gramian("train", trees, "--expert", "neural", "--encoder", folder, "-o", model, *options)
+    options = [
+        "--ensemble-size",
+        1,
+        "--states",
+        2,
+        "--set",
+        f"max_iter={1}",
+        "--language",
+        "none",
+        "-q",
+        *small,
+    ]
+    gramian("train", trees, "--expert", "neural", "--set", f"neural.encoder={folder}", "-o", model, *options)
     shown = " ".join(gramian("inspect", model).split())  # lines are wrapped
     assert f"torch, transformers and the encoder in {folder}" in shown
     (tmp_path / "a.tok").write_text("the dog sees a cat .\n")

@@ -22,7 +22,7 @@ from gramian.neural.span_scores import weight_shapes
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
-from gramian.training import Recipe, TrainingData
+from gramian.training import TrainingData, TrainingSettings
 from gramian.training.members import member_tasks
 from gramian.training.selftraining.silver_trees import SilverTrees
 from gramian.treebank import Treebank
@@ -38,9 +38,9 @@ TREES = [
 ] * 10
 WORDS = ["the", "dog", "sees", "a", "cat", "in", "town", "."]
 TINY = {
-    "size__word": 8, "size__char": 4, "size__char_units": 4, "size__layers": 1, "size__units": 8,
-    "size__hidden": 8, "size__tag_hidden": 8, "learning__rate": 0.02, "learning__warm_up": 5,
-    "max_iter": 2, "device": "cpu",
+    "neural.size.word": 8, "neural.size.char": 4, "neural.size.char_units": 4, "neural.size.layers": 1, "neural.size.units": 8,
+    "neural.size.hidden": 8, "neural.size.tag_hidden": 8, "neural.learning.rate": 0.02, "neural.learning.warm_up": 5,
+    "neural.max_iter": 2,
 }  # fmt: skip
 
 
@@ -167,7 +167,7 @@ def test_what_could_not_be_loaded_is_not_saved(model, tmp_path):
         load_model(tmp_path / "net")
 
 
-def test_which_experts_a_recipe_has():
+def test_which_experts_settings_ask_for():
     for given, expected, noted in [
         (False, [], False),
         (True, ["expert"], True),
@@ -175,12 +175,14 @@ def test_which_experts_a_recipe_has():
         ("neural", ["neural"], "neural"),
         ("both", ["neural", "expert"], "both"),
     ]:
-        recipe = Recipe(expert=given)
-        tasks = member_tasks(recipe, TrainingData.read(TREES, recipe))
+        settings = TrainingSettings.of(expert=given)
+        tasks = member_tasks(settings, TrainingData.read(TREES, settings))
         assert [task.method for task in tasks] == [*expected, "best", "best"]
-        assert recipe.options()["expert"] == noted
-    with pytest.raises(OptionError, match="expert must be one of none, crf, neural, both, got 'neurl'"):
-        Recipe(expert="neurl").check()
+        assert settings.options()["expert"] == noted
+    with pytest.raises(
+        OptionError, match="expert must be one of none, crf, neural, both or true or false, got 'neurl'"
+    ):
+        TrainingSettings.of(expert="neurl").check()
 
 
 @pytest.mark.parametrize(
@@ -214,8 +216,8 @@ def test_without_torch_nothing_is_learnt(monkeypatch):
 
 def test_from_trees_to_a_parser(tmp_path):
     pytest.importorskip("torch")
-    options = {"n_states": 2, "max_iter": 1, "models": 1, "neural_parameters": TINY}
-    parser = gramian.train(TREES, expert="neural", **options)
+    options = {"n_states": 2, "max_iter": 1, "ensemble_size": 1}
+    parser = gramian.train(TREES, expert="neural", settings=TINY, device="cpu", **options)
     assert parser.model.expert is None
     parser.save(tmp_path / "a.model")
     found = gramian.load(tmp_path / "a.model")
@@ -223,7 +225,7 @@ def test_from_trees_to_a_parser(tmp_path):
     one, two = (each.parse(list(tree.words)) for each in (parser, found))
     assert (one.tree, two.tree) == (tree, tree)
     np.testing.assert_allclose(one.confidences, two.confidences, atol=1e-3)  # the grammar is rounded
-    again = gramian.train(TREES, expert="neural", **options)
+    again = gramian.train(TREES, expert="neural", settings=TINY, device="cpu", **options)
     again.save(tmp_path / "b.model")
     assert (tmp_path / "b.model").read_bytes() == (tmp_path / "a.model").read_bytes()
     without = gramian.train(TREES, **options)
@@ -236,9 +238,11 @@ def test_a_net_learns_from_text_too(tmp_path):
     teacher = tmp_path / "teacher.grammar"
     gramian.train(TREES, method="pcfg").save(teacher)
     (tmp_path / "some.tok").write_text("the gnu sees .\nthe dog sees the gnu .\n" * 20)
-    options = {"n_states": 2, "max_iter": 1, "models": 1, "expert": "neural", "neural_parameters": TINY}
-    plain = gramian.train(TREES, **options).model.neural
-    taught = gramian.train(TREES, text=tmp_path / "some.tok", teacher=str(teacher), **options).model.neural
+    options = {"n_states": 2, "max_iter": 1, "ensemble_size": 1, "expert": "neural", "device": "cpu"}
+    plain = gramian.train(TREES, settings=TINY, **options).model.neural
+    taught = gramian.train(
+        TREES, settings={"silver.teacher": str(teacher), **TINY}, text=tmp_path / "some.tok", **options
+    ).model.neural
     assert "gnu" not in plain.inventory.words
     assert "gnu" in taught.inventory.words
 
@@ -248,10 +252,10 @@ def test_trees_of_the_treebank_come_as_often_as_text_has_words(monkeypatch):
     monkeypatch.setattr(
         NeuralExpert, "fit", lambda self, trees, judges: seen.update(trees=trees, judges=judges)
     )
-    data = TrainingData.read(TREES, Recipe())
+    data = TrainingData.read(TREES, TrainingSettings())
     silver = [(1.0, str(tree)) for tree in TREES] * 3
     data = replace(data, silver=SilverTrees.of(silver))
-    [task, *_] = member_tasks(Recipe(expert="neural", neural_parameters={"held_out": 0.1}), data)
+    [task, *_] = member_tasks(TrainingSettings.of({"neural.held_out": 0.1}, expert="neural"), data)
     task._learn_net(NeuralExpert(held_out=0.1), data)
     assert seen["judges"] == TREES[9::10]
     learnt = [tree for place, tree in enumerate(TREES, 1) if place % 10]

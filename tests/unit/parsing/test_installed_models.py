@@ -11,7 +11,7 @@ import gramian
 from gramian.cli import main
 from gramian.errors import OptionError
 from gramian.parsing.installed_models import installed_models
-from gramian.training import Recipe, train
+from gramian.training import TrainingSettings, train
 from gramian.trees import Tree
 
 
@@ -19,7 +19,7 @@ from gramian.trees import Tree
 def package(tmp_path, monkeypatch):
     """An installed package with a model of Faroese."""
     trees = [Tree.parse("(S (NP (N Hundurin)) (VP (V gongur)) (. .))")] * 4
-    model = train(trees, Recipe(method="pcfg", language="fo", attribution="Made up."))
+    model = train(trees, TrainingSettings.of(method="pcfg", language="fo", attribution="Made up."))
     (tmp_path / "gramian_fo").mkdir()
     (tmp_path / "gramian_fo" / "__init__.py").write_text("")
     gramian.Parser(model).save(tmp_path / "gramian_fo" / "model.grammar")

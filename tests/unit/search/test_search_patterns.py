@@ -89,12 +89,12 @@ def test_names_stand_for_nodes():
         ("NP <", 5, "a node is missing"),
         ("NP < (PP", 9, r"'\)' is missing"),
         ("NP [< PP", 9, r"'\]' is missing"),
-        ("NP < PP)", 8, "too much"),
+        ("NP < PP)", 8, "unexpected text"),
         ("NP < PP &", 10, "a relation is missing"),
         ("NP ! PP", 6, "a relation is missing"),
-        ("NP < /(/", 7, "no regular expression"),
-        ("NP < =a", 7, "nothing is called 'a'"),
-        ("NP < \x22x", 6, "cannot be read"),
+        ("NP < /(/", 7, "invalid regular expression"),
+        ("NP < =a", 7, "no node is named 'a'"),
+        ("NP < \x22x", 6, "unexpected character"),
     ],
 )
 def test_a_pattern_that_cannot_be_read_shows_where(text, place, what):

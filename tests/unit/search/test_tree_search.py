@@ -68,7 +68,7 @@ def test_a_treebank_with_faults_and_several_trees_on_a_line(tmp_path):
 
 def test_what_cannot_be_searched(tmp_path):
     (tmp_path / "x.conllu").write_text("1\ta")
-    with pytest.raises(InputError, match="no file in it has trees"):
+    with pytest.raises(InputError, match="no files with trees found"):
         list(search_trees(str(tmp_path), "NP"))
     with pytest.raises(InputError, match="a node is missing"):
         list(search_trees("nowhere", "NP <"))
@@ -96,5 +96,5 @@ def test_the_command(corpus, command):
     record = json.loads(command(corpus, PATTERN, "--json", "--limit", "1")[1])
     assert record["captures"] == {"whose": "(NP (NN war))"}
     assert command(corpus, "NP <", "--count")[0] == 2
-    assert "nothing in the pattern is called 'x'" in command(corpus, "NP", "--tally", "x")[2]
-    assert "not two of them" in command(corpus, "NP", "--count", "--json")[2]
+    assert "the pattern names no node 'x'" in command(corpus, "NP", "--tally", "x")[2]
+    assert "mutually exclusive" in command(corpus, "NP", "--count", "--json")[2]

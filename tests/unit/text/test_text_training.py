@@ -10,7 +10,7 @@ from gramian.errors import InputError, OptionError
 from gramian.parsing.model_store import load_model, save_model
 from gramian.text.feature_training import learn_scores
 from gramian.text.text_training import learn_habits
-from gramian.training import Recipe, train
+from gramian.training import TrainingSettings, train
 from gramian.trees import Tree
 
 TREES = [
@@ -22,7 +22,7 @@ TREES = [
 
 @pytest.fixture(scope="module")
 def model():
-    return train(TREES, Recipe(method="pcfg"))
+    return train(TREES, TrainingSettings.of(method="pcfg"))
 
 
 def test_a_model_reads_the_text_of_its_treebank(model):
@@ -45,9 +45,9 @@ def test_habits_survive_a_file(model, tmp_path):
 
 
 def test_nothing_is_learnt_where_nothing_is_wanted():
-    assert train(TREES, Recipe(method="pcfg", language="none")).text is None
-    with pytest.raises(OptionError, match="spacing goes with another language than none"):
-        Recipe(language="none", spacing="x.conllu").check()
+    assert train(TREES, TrainingSettings.of(method="pcfg", language="none")).text is None
+    with pytest.raises(OptionError, match="spacing_conllu requires another language than none"):
+        TrainingSettings.of(language="none", spacing_conllu="x.conllu").check()
     with pytest.raises(OptionError, match="language must be a code"):
         learn_habits(TREES, "English")
 

@@ -8,7 +8,7 @@ import pytest
 
 from gramian import Parser
 from gramian.errors import OptionError
-from gramian.training import Recipe, TrainingData
+from gramian.training import TrainingData, TrainingSettings
 from gramian.training.folds import FoldTask, held_out
 from gramian.training.members import Workplace, member_tasks
 from gramian.training.training_data import Fold
@@ -18,7 +18,7 @@ SENTENCES = [
     f"(S (NP (DT the) (NN thing{number})) (VP (VBZ sees) (NP (DT a) (JJ {'big' if number % 2 else 'small'}) (NN dog))) (. .))"
     for number in range(12)
 ]
-RECIPE = Recipe(n_states=2, max_iter=1, allocation="all", full=True)
+SETTINGS = TrainingSettings.of(n_states=2, max_iter=1, allocation="all", compress=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,11 +43,11 @@ class Look(FoldTask):
 
 
 def data_of(*more: str) -> TrainingData:
-    return TrainingData.read([Tree.parse(text) for text in [*SENTENCES, *more]], RECIPE)
+    return TrainingData.read([Tree.parse(text) for text in [*SENTENCES, *more]], SETTINGS)
 
 
-def looked(data: TrainingData, folds: list[Fold], recipe: Recipe = RECIPE) -> list[dict]:
-    return held_out(Look(), member_tasks(recipe, data), folds, Workplace(data))
+def looked(data: TrainingData, folds: list[Fold], settings: TrainingSettings = SETTINGS) -> list[dict]:
+    return held_out(Look(), member_tasks(settings, data), folds, Workplace(data))
 
 
 def test_every_tree_is_held_out_once_and_its_words_are_not_known():
@@ -69,14 +69,14 @@ def test_a_fold_leaves_out_what_occurs_in_it_alone():
 
 
 def test_an_expert_belongs_to_the_model():
-    (fold,) = looked(data_of(), [Fold(1, 4)], replace(RECIPE, expert=True))
+    (fold,) = looked(data_of(), [Fold(1, 4)], replace(SETTINGS, expert=True))
     assert fold["expert"]
     assert fold["kinds"] == ["seeds right", "seeds left"]
 
 
 def test_work_on_folds_is_kept(tmp_path):
     data = data_of()
-    place, members = Workplace(data, folder=tmp_path / "work"), member_tasks(RECIPE, data)
+    place, members = Workplace(data, folder=tmp_path / "work"), member_tasks(SETTINGS, data)
     folds = [Fold(number, 3) for number in range(3)]
     found = held_out(Look(least=2), members, [folds[2], folds[0]], place)
     assert [one["fold"] for one in found] == [2, 0]
@@ -93,7 +93,7 @@ def test_work_on_folds_is_kept(tmp_path):
     held_out(Look(least=3), members, folds[:1], place, seen.append)
     assert [outcome.kept for outcome in seen] == [True, True, False]
     other = data_of("(S (NN cats) (. !))")
-    assert member_tasks(RECIPE, other)[0] != members[0]
+    assert member_tasks(SETTINGS, other)[0] != members[0]
 
 
 def test_there_are_not_more_folds_than_trees():

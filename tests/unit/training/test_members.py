@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import OptionError
-from gramian.training import Member, Recipe, TrainingData, plan_members
+from gramian.training import Member, TrainingData, TrainingSettings, plan_members
 from gramian.training.members import MemberTask, member_tasks, whole_model
 from gramian.trees import Tree
 
@@ -22,12 +22,12 @@ TREES = [
         "(S (NP (NNS cats)) (VP (VBP see) (NP (PRP it)) (PP (IN in) (NP (DT the) (NN house)))) (. .))",
     ]
 ] * 30
-RECIPE = Recipe(n_states=3, max_iter=1, allocation="all")
+SETTINGS = TrainingSettings.of(n_states=3, max_iter=1, allocation="all")
 
 
 @pytest.fixture(scope="module")
 def data():
-    return TrainingData.read(TREES, RECIPE)
+    return TrainingData.read(TREES, SETTINGS)
 
 
 def grammar(task: MemberTask, data: TrainingData):
@@ -51,7 +51,7 @@ def test_plans_go_through_noises_levels_and_directions():
 
 
 def test_a_task_says_all_that_matters_and_its_result_is_json(data):
-    task = replace(member_tasks(RECIPE, data)[0], member=Member(3, "left", "dropout", 0.1))
+    task = replace(member_tasks(SETTINGS, data)[0], member=Member(3, "left", "dropout", 0.1))
     one, two = task.run(data), task.run(pickle.loads(pickle.dumps(data)))
     assert json.loads(json.dumps(one))["model"] == two["model"]
     compact = whole_model([task], [one]).grammar
@@ -67,13 +67,13 @@ def test_a_task_says_all_that_matters_and_its_result_is_json(data):
 
 
 def test_other_data_is_another_task(data):
-    more = TrainingData.read([*TREES, Tree.parse("(S (NN cats) (. !))")], RECIPE)
+    more = TrainingData.read([*TREES, Tree.parse("(S (NN cats) (. !))")], SETTINGS)
     assert more.key != data.key
-    assert TrainingData.read(TREES, RECIPE).key == data.key
+    assert TrainingData.read(TREES, SETTINGS).key == data.key
 
 
 def test_what_a_member_does_not_depend_on_is_no_part_of_its_task(data):
-    tasks = member_tasks(RECIPE, data)
-    more = member_tasks(replace(RECIPE, models=4, expert=True, calibrate=True, rerank=True), data)
+    tasks = member_tasks(SETTINGS, data)
+    more = member_tasks(replace(SETTINGS, ensemble_size=4, expert=True, calibrate=True, rerank=True), data)
     assert more[0].method == "expert"
     assert more[1:3] == tasks

@@ -10,12 +10,12 @@ import pytest
 from gramian.errors import InputError
 from gramian.learn.state_search import ClusterCache
 from gramian.tasks.task_runner import Outcome
-from gramian.training import Recipe, TrainingData
+from gramian.training import TrainingData, TrainingSettings
 from gramian.training import search_by_f1 as module
 from gramian.training.search_by_f1 import StateSearch, clustering, f1_score
 from gramian.trees import Tree
 
-RECIPE = Recipe(method="spectral-em", n_states=2, max_iter=1, allocation="all", random_state=3)
+SETTINGS = TrainingSettings.of(method="spectral-em", n_states=2, max_iter=1, allocation="all", random_state=3)
 
 
 def sentences(number: int) -> list[Tree]:
@@ -34,22 +34,22 @@ def sentences(number: int) -> list[Tree]:
 def data():
     trees = sentences(100)
     trees[9::10] = [Tree.parse("(S (NP (NN news)) (VP (VBZ runs)) (. .))")] * 10
-    return TrainingData.read(trees, RECIPE)
+    return TrainingData.read(trees, SETTINGS)
 
 
 def test_a_tenth_is_held_out(data):
-    search = StateSearch(data, RECIPE)
+    search = StateSearch(data, SETTINGS)
     assert [tree.words[0] for tree in search.judges] == ["news"] * 10
     assert "news" not in search.cache.seen.bank.words
     assert (search.learner.random_state, search.learner.allocation) == (3, "all")
-    assert [tree.words[0] for tree in StateSearch(data, RECIPE, most=3).judges] == ["news"] * 3
+    assert [tree.words[0] for tree in StateSearch(data, SETTINGS, most=3).judges] == ["news"] * 3
     for states, largest in ((2, 4), (24, 32), (40, 40)):
-        assert StateSearch(data, Recipe(n_states=states)).largest == largest
+        assert StateSearch(data, TrainingSettings.of(n_states=states)).largest == largest
 
 
 def test_tasks_and_threads_score_the_same(data, monkeypatch, tmp_path):
     gold = sentences(120)[90:]
-    search = StateSearch(data, RECIPE, gold, largest=3)
+    search = StateSearch(data, SETTINGS, gold, largest=3)
     asked = []
 
     def run_tasks(function, tasks, *, shared, scheduler):
@@ -69,20 +69,29 @@ def test_tasks_and_threads_score_the_same(data, monkeypatch, tmp_path):
     assert search.score(asked[0]) == here.start_score
     named = search.names(here)
     assert seen.allocate(named).tolist() == list(here.n_states)
-    assert StateSearch(data, RECIPE, gold[:3], largest=3) != search
+    assert StateSearch(data, SETTINGS, gold[:3], largest=3) != search
 
 
 def test_a_judge_without_trees(data):
     with pytest.raises(InputError, match="no tree to score candidates on"):
-        StateSearch(data, RECIPE, [])
+        StateSearch(data, SETTINGS, [])
 
 
-def test_candidates_are_clustered_as_the_recipe_says():
-    """Every option of the recipe's learner that clustering has, those of words among them."""
+def test_candidates_are_clustered_as_the_settings_say():
+    """Every setting of the estimator that clustering has, those of words among them."""
     made = clustering(
-        Recipe(method="spectral-em", rare_words=20, k_means_start="random", svd_rank=3, n_states=5)
+        TrainingSettings.of(
+            {
+                "lexicon.rare": 20 - 1,
+                "features.rare_words": 20,
+                "clustering.start": "random",
+                "clustering.rank": 3,
+            },
+            method="spectral-em",
+            n_states=5,
+        )
     )
     assert (made.lexicon.rare, made.features.rare_words) == (19, 20)
     assert (made.clustering.start, made.clustering.rank, made.n_states) == ("random", 3, 5)
-    moments = clustering(Recipe(method="spectral-moments", scaling=False))
+    moments = clustering(TrainingSettings.of({"features.scaling": False}, method="spectral-moments"))
     assert (moments.features.templates, moments.features.scaling) == ("paper", False)

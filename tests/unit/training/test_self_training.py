@@ -13,7 +13,7 @@ from gramian.errors import InputError, OptionError
 from gramian.parsing.result import ParseResult
 from gramian.parsing.sentences import Constrained
 from gramian.tasks import task_runner
-from gramian.training import Recipe, TrainingData, TrainingRun
+from gramian.training import TrainingData, TrainingRun, TrainingSettings
 from gramian.training.members import Workplace, encoded
 from gramian.training.selftraining import teacher
 from gramian.training.selftraining.raw_text import RawText, kind_of
@@ -111,7 +111,7 @@ def test_silver_trees_are_kept_as_they_are():
 
 
 def test_silver_trees_count_by_their_weight():
-    data = TrainingData.read(TREES, Recipe())
+    data = TrainingData.read(TREES, TrainingSettings())
     silver = SilverTrees.of([(0.5, str(TREES[0])), (0.25, str(TREES[1]))])
     taught = TrainingData(data.bank, silver=silver)
     assert taught.key != data.key
@@ -128,8 +128,8 @@ def test_silver_trees_count_by_their_weight():
 
 def test_a_student_knows_words_of_the_text(text):
     plain, taught = (
-        gramian.train(TREES, models=1, n_states=2, **more).model.grammar.lexicon
-        for more in ({}, {"text": text, "silver_weight": 0.5})
+        gramian.train(TREES, ensemble_size=1, n_states=2, **more).model.grammar.lexicon
+        for more in ({}, {"text": text, "settings": {"silver.weight": 0.5}})
     )
     assert {"gnu", "zebra"} <= set(taught.words) - set(plain.words)
     place = taught.words.index("gnu")
@@ -142,7 +142,9 @@ def test_same_seed_same_bytes_wherever_text_is_parsed(text, tmp_path, model):
     files = []
     for n_jobs in (1, 2):
         file = tmp_path / f"{n_jobs}.grammar"
-        gramian.train(TREES, models=1, n_states=2, text=[text], teacher=model, n_jobs=n_jobs).save(file)
+        gramian.train(
+            TREES, settings={"silver.teacher": model}, ensemble_size=1, n_states=2, text=[text], n_jobs=n_jobs
+        ).save(file)
         files.append(file.read_bytes())
     assert files[0] == files[1]
 
@@ -151,8 +153,8 @@ def test_finished_shards_are_kept(tmp_path, model, monkeypatch):
     monkeypatch.setattr(teacher, "_SHARD", 7)
     text = tmp_path / "some.tok"
     text.write_text("".join(f"the animal{number} sleeps .\n" for number in range(60)))
-    data = TrainingData.read(TREES, Recipe())
-    recipe = Recipe(models=1, n_states=2, text=text, teacher=model)
+    data = TrainingData.read(TREES, TrainingSettings())
+    settings = TrainingSettings.of({"silver.teacher": model}, ensemble_size=1, n_states=2, text=text)
     parsed = []
     usual = teacher.ShardTask.run
 
@@ -165,17 +167,17 @@ def test_finished_shards_are_kept(tmp_path, model, monkeypatch):
     monkeypatch.setattr(teacher.ShardTask, "run", run)
     checkpoint = tmp_path / "my.grammar"
     with pytest.raises(KeyboardInterrupt):
-        TrainingRun(data, recipe, checkpoint=checkpoint).run()
+        TrainingRun(data, settings, checkpoint=checkpoint).run()
     stopped = list(parsed)
     parsed.clear()
     monkeypatch.setattr(
         teacher.ShardTask, "run", lambda self, who: parsed.append(self.digest) or usual(self, who)
     )
-    again = TrainingRun(data, recipe, checkpoint=checkpoint).run()
+    again = TrainingRun(data, settings, checkpoint=checkpoint).run()
     assert len(stopped) == 4
     assert not set(stopped) & set(parsed)
     assert len(parsed) == 5  # sixty sentences in all
-    whole = TrainingRun(data, recipe).run()
+    whole = TrainingRun(data, settings).run()
     assert (again.grammar.binary == whole.grammar.binary).all()
 
 
@@ -183,7 +185,7 @@ def test_what_is_left_out_is_told(tmp_path, model, caplog):
     path = tmp_path / "some.tok"
     path.write_text("the cat sleeps .\n. . sleeps the the\nit sees a dog .\n")
     with caplog.at_level("INFO", "gramian"):
-        gramian.train(TREES, models=1, n_states=1, text=path, teacher=model)
+        gramian.train(TREES, settings={"silver.teacher": model}, ensemble_size=1, n_states=1, text=path)
     assert "2 trees of 3 sentences of text; 1 no tree of the grammar (glued)" in caplog.text
 
 
@@ -191,7 +193,7 @@ def test_trees_with_other_labels_are_left_out(text, tmp_path, caplog):
     other = tmp_path / "other.grammar"
     gramian.train([Tree.parse(str(tree).replace("NP", "NX")) for tree in TREES], method="pcfg").save(other)
     with pytest.raises(InputError, match="labels that the treebank lacks"):
-        gramian.train(TREES, models=1, text=text, teacher=str(other))
+        gramian.train(TREES, settings={"silver.teacher": str(other)}, ensemble_size=1, text=text)
 
 
 def test_constraints_that_no_tree_meets_are_loosened(tmp_path, model):
@@ -222,18 +224,27 @@ def test_the_best_trees_share_the_weight(tmp_path):
     gramian.train(trees, method="pcfg").save(model)
     path = tmp_path / "some.tok"
     path.write_text("it sees town in time\n")
-    data = TrainingData.read(trees, Recipe())
+    data = TrainingData.read(trees, TrainingSettings())
     from gramian.training.selftraining.self_training import with_silver
 
     for number, sizes in ((1, 1), (5, 2)):
-        recipe = Recipe(models=1, text=path, teacher=str(model), best_trees=number, silver_weight=1.0)
-        silver = with_silver(data, recipe, Workplace(data)).silver
+        settings = TrainingSettings.of(
+            {"silver.teacher": str(model), "silver.best_trees": number, "silver.weight": 1.0},
+            ensemble_size=1,
+            text=path,
+        )
+        silver = with_silver(data, settings, Workplace(data)).silver
         weights = [weight for weight, _ in silver.trees()]
         assert len(weights) == sizes
         assert max(weights) == pytest.approx(1)  # there is so little text that all of it counts fully
     assert min(weights) > 0.05 * max(weights)
     with pytest.raises(InputError, match="1 not sure enough"):
-        gramian.train(trees, models=1, text=path, teacher=str(model), least_confidence=0.9999)
+        gramian.train(
+            trees,
+            settings={"silver.teacher": str(model), "silver.min_confidence": 0.9999},
+            ensemble_size=1,
+            text=path,
+        )
 
 
 def test_rounds_teach_again(text, monkeypatch):
@@ -245,7 +256,7 @@ def test_rounds_teach_again(text, monkeypatch):
         return usual(function, tasks, **others)
 
     monkeypatch.setattr(teacher, "run_tasks", run_tasks)
-    gramian.train(TREES, models=1, n_states=1, text=text, rounds=2, max_iter=1)
+    gramian.train(TREES, settings={"silver.rounds": 2}, ensemble_size=1, n_states=1, text=text, max_iter=1)
     keys = {task.teacher for task in taught}
     assert len(keys) == 2  # the second teacher is another one
 
@@ -259,15 +270,18 @@ def test_confidence_is_that_of_phrases():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"teacher": "some.grammar"}, "teacher goes with text"),
-        ({"text": "a.txt", "method": "spectral-moments"}, "text goes with method"),
-        ({"text": "a.txt", "rounds": 0}, "rounds must be at least 1"),
-        ({"text": "a.txt", "known": "heads"}, "known must be one of all, tags, words"),
+        ({"silver.teacher": "some.grammar"}, "settings of silver trees require text"),
+        ({"text": "a.txt", "method": "spectral-moments"}, "text requires another method"),
+        ({"text": "a.txt", "silver.rounds": 0}, r"silver\.rounds must be at least 1"),
+        (
+            {"text": "a.txt", "silver.constraints": "heads"},
+            r"silver\.constraints must be one of all, tags, words",
+        ),
     ],
 )
 def test_options_that_do_not_go_together(options, message):
     with pytest.raises(OptionError, match=message):
-        Recipe(**options).check()
+        TrainingSettings.of(**options).check()
 
 
 def test_a_treebank_of_silver_and_gold_has_the_same_symbols():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import InputError, OptionError
-from gramian.training import Recipe, TrainingData
+from gramian.training import TrainingData, TrainingSettings
 from gramian.treebank import Shape, Treebank
 from gramian.trees import HeadRules, Tree, annotation_scheme
 
@@ -32,9 +32,16 @@ def same(one: Treebank, other: Treebank) -> None:
 def test_a_binarisation_is_that_of_the_file(tmp_path, shape):
     path = tmp_path / "trees.mrg"
     path.write_text(TEXT)
-    recipe = Recipe(models=2, direction="head" if shape.direction == "head" else "both", preset="penn")
-    recipe = dataclasses.replace(recipe, horizontal=shape.horizontal, vertical=shape.vertical)
-    data = TrainingData.read(path, recipe)
+    settings = TrainingSettings.of(
+        {
+            "binarisation.direction": "head" if shape.direction == "head" else "both",
+            "binarisation.horizontal": shape.horizontal,
+            "binarisation.vertical": shape.vertical,
+        },
+        ensemble_size=2,
+        preset="penn",
+    )
+    data = TrainingData.read(path, settings)
     heads = HeadRules.collins() if shape.direction == "head" else None
     same(data.treebank(shape.direction), Treebank.read(path, shape=shape, heads=heads))
 
@@ -42,13 +49,17 @@ def test_a_binarisation_is_that_of_the_file(tmp_path, shape):
 def test_a_stream_a_file_and_trees_are_one(tmp_path):
     path = tmp_path / "trees.mrg"
     path.write_text(TEXT)
-    recipe = Recipe()
-    read = TrainingData.read(path, recipe)
-    same(read.bank, TrainingData.read(io.StringIO(TEXT), recipe).bank)
+    settings = TrainingSettings()
+    read = TrainingData.read(path, settings)
+    same(read.bank, TrainingData.read(io.StringIO(TEXT), settings).bank)
     trees = [Tree.parse(line) for line in TEXT.strip().splitlines()]
-    same(read.bank, TrainingData.read(iter(trees), recipe).bank)
-    same(read.bank, TrainingData.read(read.bank, dataclasses.replace(recipe, preset="whole")).bank)
-    assert (read.source, read.preset, TrainingData.read(trees, recipe).source) == (str(path), "penn", "trees")
+    same(read.bank, TrainingData.read(iter(trees), settings).bank)
+    same(read.bank, TrainingData.read(read.bank, dataclasses.replace(settings, preset="whole")).bank)
+    assert (read.source, read.preset, TrainingData.read(trees, settings).source) == (
+        str(path),
+        "penn",
+        "trees",
+    )
     same(read.bank, Treebank.read(path, options=annotation_scheme("penn").options))
 
 
@@ -57,16 +68,16 @@ def test_tagged_text_has_tags_of_the_treebank(tmp_path, caplog):
     tagged.write_text("the/DT ant/NN sings/XYZ\n")
     trees = [Tree.parse(line) for line in TEXT.strip().splitlines()]
     caplog.set_level("INFO", "gramian")
-    data = TrainingData.read(trees, Recipe(tagged=str(tagged)))
+    data = TrainingData.read(trees, TrainingSettings.of(tagged_corpus=str(tagged)))
     assert "read 2 tagged words" in caplog.text
-    assert data.key != TrainingData.read(trees, Recipe()).key
+    assert data.key != TrainingData.read(trees, TrainingSettings()).key
     tagged.write_text("sings/XYZ\n")
     with pytest.raises(OptionError, match="none of its tags"):
-        TrainingData.read(trees, Recipe(tagged=str(tagged)))
+        TrainingData.read(trees, TrainingSettings.of(tagged_corpus=str(tagged)))
 
 
 def test_there_must_be_trees():
     with pytest.raises(InputError, match="trees: no tree in it"):
-        TrainingData.read([], Recipe())
+        TrainingData.read([], TrainingSettings())
     with pytest.raises(InputError, match="no tree to learn from"):
-        TrainingData.read([Tree.parse("(S (-NONE- *))")], Recipe())
+        TrainingData.read([Tree.parse("(S (-NONE- *))")], TrainingSettings())

@@ -6,11 +6,11 @@ from typing import Any
 
 from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
 from gramian.experiments.measure import expected_seconds, train_and_score
-from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table
 
 USUAL = "usual/usual settings"
-_ROUGH = {"smoothing__rule": 0.0, "smoothing__state": 0.0, "smoothing__sister_share": 0.0}
+_ROUGH = {"smoothing.rule": 0.0, "smoothing.state": 0.0, "smoothing.sister_share": 0.0}
 
 
 def changes(states: int) -> dict[str, dict[str, dict[str, Any]]]:
@@ -18,38 +18,38 @@ def changes(states: int) -> dict[str, dict[str, dict[str, Any]]]:
     return {
         "usual": {"usual settings": {}},
         "features": {
-            "paper (8 + 8 templates)": {"options": {"features__templates": "paper"}},
-            "plain (4 + 4 templates)": {"options": {"features__templates": "plain"}},
-            "thesis (4 + 4 templates, none joined)": {"options": {"features__templates": "thesis"}},
-            "no head rules": {"options": {"features__heads": "none"}},
+            "paper (8 + 8 templates)": {"settings": {"features.templates": "paper"}},
+            "plain (4 + 4 templates)": {"settings": {"features.templates": "plain"}},
+            "thesis (4 + 4 templates, none joined)": {"settings": {"features.templates": "thesis"}},
+            "no head rules": {"settings": {"heads": "none"}},
         },
         "scaling": {
-            "features not scaled": {"options": {"features__scaling": False}},
-            "projections raw, as in the paper": {"options": {"clustering__projection": "raw"}},
+            "features not scaled": {"settings": {"features.scaling": False}},
+            "projections raw, as in the paper": {"settings": {"clustering.projection": "raw"}},
         },
         "smoothing": {
-            "none": {"options": _ROUGH},
-            "no share of sisters": {"options": {"smoothing__sister_share": 0.0}},
-            "share of sisters only": {"options": _ROUGH | {"smoothing__sister_share": 0.02}},
+            "none": {"settings": _ROUGH},
+            "no share of sisters": {"settings": {"smoothing.sister_share": 0.0}},
+            "share of sisters only": {"settings": _ROUGH | {"smoothing.sister_share": 0.02}},
         },
         "lexicon": {
-            "rare words by tag alone": {"options": {"lexicon": "pos"}},
+            "rare words by tag alone": {"settings": {"lexicon": "pos"}},
             "gold tags given": {"tags": "gold"},
         },
         "states": {
-            "by frequency": {"options": {"allocation": "frequency"}},
-            "the same for all labels": {"options": {"allocation": "all"}},
+            "by frequency": {"settings": {"allocation": "frequency"}},
+            "the same for all labels": {"settings": {"allocation": "all"}},
             "half as many": {"states": max(1, states // 2)},
             "twice as many": {"states": states * 2},
-            "soft": {"options": {"clustering__soft": 4.0}},
-            "k-means from random starts": {"options": {"clustering__start": "random"}},
+            "soft": {"settings": {"clustering.soft": 4.0}},
+            "k-means from random starts": {"settings": {"clustering.start": "random"}},
         },
         "binarisation": {
-            "left": {"shape": ["left"]},
-            "head outward": {"shape": ["head"]},
-            "one sibling remembered": {"shape": ["right", 1]},
-            "parent remembered": {"shape": ["right", 0, 2]},
-            "tags collapsed": {"recipe": {"collapse_tags": True}},
+            "left": {"settings": {"binarisation.direction": "left"}},
+            "head outward": {"settings": {"binarisation.direction": "head"}},
+            "one sibling remembered": {"settings": {"binarisation.horizontal": 1}},
+            "parent remembered": {"settings": {"binarisation.vertical": 2}},
+            "tags collapsed": {"settings": {"binarisation.collapse_tags": True}},
         },
         "method": {
             "no states (PCFG)": {"method": "pcfg"},
@@ -104,10 +104,10 @@ PARTS = ["features", "scaling", "smoothing", "lexicon", "states", "binarisation"
 TITLE = "Ablation: what each part of learning is worth"
 ABOUT = "Spectral clustering with one thing at a time changed: features, scaling, smoothing, lexicon, states, binarisation, method."
 SETTINGS = {
-    "preset": Setting("auto"),
-    "states": Setting(16, quick=8),
-    "train": Setting(0, quick=600),
-    "test_sentences": Setting(1000, quick=80),
-    "parts": Setting(PARTS, choices=PARTS),
+    "preset": ExperimentSetting("auto"),
+    "states": ExperimentSetting(16, quick=8),
+    "train": ExperimentSetting(0, quick=600),
+    "test_sentences": ExperimentSetting(1000, quick=80),
+    "parts": ExperimentSetting(PARTS, choices=PARTS),
 }
 RECIPE = Recipe("ablation", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)

@@ -17,13 +17,13 @@ from gramian.experiments.measure import (
     LABELS,
     expected_seconds,
     parse_and_score,
-    recipe_of,
     scoring,
+    settings_of,
     train_and_score,
     training_data,
     transferred,
 )
-from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Figure, Results, Section, Table
 from gramian.grammar.compress.compact import compacted
 from gramian.learn.state_search import ClusterCache
@@ -71,7 +71,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
             common = {"set": name, "method": method, "train": size, "test": tested, "preset": scheme}
             settings: dict[str, Any] = common | {"longest": options["longest"]}
             if method == "split-merge":
-                settings["options"] = {"cycles": options["cycles"]}
+                settings["settings"] = {"cycles": options["cycles"]}
             elif method != "pcfg":
                 settings["states"] = options["states"]
             kind = "spectral-cluster" if method in _RARE else _LIKE.get(method, method)
@@ -105,10 +105,10 @@ def measure(task: Task) -> dict[str, Any]:
         if method == "noisy":
             change = {
                 "method": "best",
-                "recipe": {"noise": "mixed", "rerank": True, "folds": settings["folds"]},
+                "settings": {"noise.kind": "mixed", "rerank": True, "folds": settings["folds"]},
             }
         elif method in _RARE:
-            change = {"method": "spectral-cluster", "options": {"lexicon": _RARE[method]}}
+            change = {"method": "spectral-cluster", "settings": {"lexicon": _RARE[method]}}
         result = train_and_score(data, test, settings | change, seed, scheme)
     return result | {"training_seconds": round(result["training_seconds"] + words, 3)}
 
@@ -126,16 +126,16 @@ def _searched(
     data: TrainingData, test: Sequence[GoldTree], settings: dict[str, Any], seed: int
 ) -> dict[str, Any]:
     """Search for numbers of states on a tenth of the training trees, at most 300, then cluster all, or take moments of all."""
-    recipe = recipe_of({"method": "spectral-cluster", "states": settings["states"]}, seed)
+    usual = settings_of({"method": "spectral-cluster", "states": settings["states"]}, seed)
     scheme, largest = settings["preset"], settings["largest"]
     began = time.process_time()
-    search = StateSearch(data, recipe, largest=largest, most=300, parameters=scoring(scheme))
+    search = StateSearch(data, usual, largest=largest, most=300, parameters=scoring(scheme))
     found = search.run(symbols=settings["symbols"], budget=settings["budget"])
     whole = ClusterCache(search.learner, data.observations(), largest)
     numbers = transferred(found, search.cache, whole)
     if settings["method"] == "moments-search":
         names = {whole.seen.name(symbol): number for symbol, number in enumerate(numbers)}
-        moments = recipe_of({"method": "spectral-moments", "states": names}, seed).learner()
+        moments = settings_of({"method": "spectral-moments", "states": names}, seed).estimator()
         grammar = moments.fit(data.observations()).model_
     else:
         grammar, _ = compacted(whole.grammar(numbers))
@@ -196,21 +196,21 @@ def sections(results: Results) -> list[Section]:
 TITLE = "Languages: every treebank, every learner"
 ABOUT = "Tables 2 and 4 of Narayan and Cohen (2016), Optimizing spectral learning for parsing, on the treebanks of a folder."
 SETTINGS = {
-    "sets": Setting([]),
-    "methods": Setting(
+    "sets": ExperimentSetting([]),
+    "methods": ExperimentSetting(
         [method for method in NAMES if method not in ("thesis", "em", "best")],
         quick=["pcfg", "spectral-cluster", "spectral-moments", "spectral-em"],
         choices=NAMES,
     ),
-    "states": Setting(16, quick=8),
-    "models": Setting(2),
-    "folds": Setting(3, quick=2),
-    "budget": Setting(20),
-    "symbols": Setting(10),
-    "largest": Setting(32),
-    "cycles": Setting(3),
-    "train": Setting(0, quick=800),
-    "test_sentences": Setting(500, quick=60),
-    "longest": Setting(100, quick=40),
+    "states": ExperimentSetting(16, quick=8),
+    "models": ExperimentSetting(2),
+    "folds": ExperimentSetting(3, quick=2),
+    "budget": ExperimentSetting(20),
+    "symbols": ExperimentSetting(10),
+    "largest": ExperimentSetting(32),
+    "cycles": ExperimentSetting(3),
+    "train": ExperimentSetting(0, quick=800),
+    "test_sentences": ExperimentSetting(500, quick=60),
+    "longest": ExperimentSetting(100, quick=40),
 }
 RECIPE = Recipe("languages", TITLE, ABOUT, find_treebanks, SETTINGS, cells, measure, sections)

@@ -6,7 +6,7 @@ from typing import Any
 
 from gramian.experiments.data import Data, find_treebank, sizes, split_trees, tree_counts
 from gramian.experiments.measure import LABELS, chosen, expected_seconds, train_and_score
-from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table, growth
 
 
@@ -74,12 +74,12 @@ def sections(results: Results) -> list[Section]:
 TITLE = "Learning curve: trees against F1 and time"
 ABOUT = "Every learner on more and more of the same treebank, scored on its dev part. Trees are drawn anew for every seed."
 SETTINGS = {
-    "preset": Setting("auto"),
-    "shares": Setting([0.05, 0.1, 0.25, 0.5, 1.0]),
-    "sizes": Setting([], quick=[200, 400, 600]),
-    "states": Setting(16, quick=8),
-    "test_sentences": Setting(500, quick=60),
-    "methods": Setting(
+    "preset": ExperimentSetting("auto"),
+    "shares": ExperimentSetting([0.05, 0.1, 0.25, 0.5, 1.0]),
+    "sizes": ExperimentSetting([], quick=[200, 400, 600]),
+    "states": ExperimentSetting(16, quick=8),
+    "test_sentences": ExperimentSetting(500, quick=60),
+    "methods": ExperimentSetting(
         ["pcfg", "spectral-cluster", "spectral-moments", "em", "split-merge", "spectral-em"],
         quick=["pcfg", "spectral-cluster", "spectral-moments", "spectral-em"],
         choices=LABELS,

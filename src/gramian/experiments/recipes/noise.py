@@ -14,12 +14,12 @@ from gramian.experiments.many_models import RerankedModels, most_covered
 from gramian.experiments.measure import (
     expected_seconds,
     parse_and_score,
-    recipe_of,
     score_trees,
+    settings_of,
     trained,
     training_data,
 )
-from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
@@ -61,13 +61,12 @@ def measure(task: Task) -> dict[str, Any]:
     if "reranked_models" in settings:
         return _hierarchical(settings, train, test, task["seed"])
     scheme = settings["scheme"]
-    noise = {"clustering__noise": scheme, "clustering__noise_level": settings["level"]}
-    if scheme in ("seeds", "binarisation"):
-        noise = {}
+    changed: dict[str, Any] = {} if scheme == "binarisation" else {"binarisation.direction": "right"}
+    if scheme not in ("seeds", "binarisation"):
+        changed |= {"noise.kind": scheme, "noise.level": settings["level"]}
     most = max(settings["models"])
-    learnt = {"method": "spectral-em", "states": settings["states"], "models": most, "options": noise}
-    shape = {} if scheme == "binarisation" else {"shape": ["right"]}
-    many, seconds = trained(train, recipe_of(learnt | shape, task["seed"]))
+    learnt = {"method": "spectral-em", "states": settings["states"], "models": most, "settings": changed}
+    many, seconds = trained(train, settings_of(learnt, task["seed"]))
     grammars = many.grammars
     found: dict[str, Any] = {"training_seconds": round(seconds, 1), "sentences": {}}
     for models in settings["models"]:
@@ -95,9 +94,10 @@ def _hierarchical(
     words = [list(tree.normal.words) for tree in test]
     chosen: list[list[Tree]] = []
     for scheme in _NOISES:
-        own = {"recipe": {"noise": scheme}, "models": settings["reranked_models"], "shape": ["right"]}
-        recipe = recipe_of({"method": "clustering", "states": settings["states"]} | own, seed)
-        many = RerankedModels.learn(training_data(train, recipe), recipe, settings["folds"])
+        changed = {"noise.kind": scheme, "binarisation.direction": "right"}
+        own = {"settings": changed, "models": settings["reranked_models"]}
+        learning = settings_of({"method": "clustering", "states": settings["states"]} | own, seed)
+        many = RerankedModels.learn(training_data(train, learning), learning, settings["folds"])
         if scheme == _NOISES[0]:
             single = Parser(many.parser.model.grammar, max_seconds=None)
             note("single", [single.parse(sentence).tree for sentence in words])
@@ -164,17 +164,17 @@ ABOUT = (
     "spectral learning for natural language parsing)."
 )
 SETTINGS = {
-    "preset": Setting("auto"),
-    "schemes": Setting(list(NAMES), choices=NAMES),
-    "level": Setting(0.1),
-    "models": Setting([1, 2, 4, 8, 16], quick=[1, 2, 4]),
-    "combinations": Setting(
+    "preset": ExperimentSetting("auto"),
+    "schemes": ExperimentSetting(list(NAMES), choices=NAMES),
+    "level": ExperimentSetting(0.1),
+    "models": ExperimentSetting([1, 2, 4, 8, 16], quick=[1, 2, 4]),
+    "combinations": ExperimentSetting(
         ["product", "sum", "coverage", "coverage-dynamic"], quick=["product"], choices=COMBINATIONS[:-1]
     ),
-    "reranked_models": Setting(8, quick=2),
-    "folds": Setting(5, quick=2),
-    "states": Setting(16, quick=8),
-    "train": Setting(0, quick=600),
-    "test_sentences": Setting(500, quick=60),
+    "reranked_models": ExperimentSetting(8, quick=2),
+    "folds": ExperimentSetting(5, quick=2),
+    "states": ExperimentSetting(16, quick=8),
+    "train": ExperimentSetting(0, quick=600),
+    "test_sentences": ExperimentSetting(500, quick=60),
 }
 RECIPE = Recipe("noise", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)

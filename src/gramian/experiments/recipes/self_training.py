@@ -13,16 +13,16 @@ from gramian.experiments.measure import (
     chosen,
     expected_seconds,
     parse_and_score,
-    recipe_of,
+    settings_of,
     trained,
     training_data,
 )
-from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Figure, Results, Section, Table
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import save_model
 from gramian.training import TrainingData
-from gramian.training.selftraining.self_training import teacher_recipe
+from gramian.training.selftraining.self_training import teacher_settings
 
 LABELS = {
     "teacher_f1": "teacher: four grammars and a span CRF",
@@ -49,7 +49,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
 def measure(task: Task) -> dict[str, Any]:
     """Learn from some trees and from sentences: the words of the treebank's other trees, or of a text that is named."""
     settings, seed = task["settings"], task["seed"]
-    scheme, recipe = settings["preset"], recipe_of({"method": "best"}, seed)
+    scheme, changed = settings["preset"], {}
     test = split_trees(task["files"], scheme)[1][: settings["test"]]
     data, others, teacher, teaching = _taught(tuple(task["files"].items()), scheme, settings["trees"], seed)
     with TemporaryDirectory() as folder:
@@ -58,17 +58,16 @@ def measure(task: Task) -> dict[str, Any]:
         lines = Path(settings["text"]).read_text("utf-8").splitlines() if settings["text"] else others
         words.write_text("".join(f"{line}\n" for line in lines[: settings["amount"]]), encoding="utf-8")
         if settings["amount"]:
-            recipe = replace(
-                recipe,
-                text=(str(words),),
-                text_kind="tokens",
-                teacher=str(model),
-                known=settings["known"],
-                silver_weight=settings["weight"],
-                least_confidence=settings["confidence"],
-                best_trees=settings["best_trees"],
-            )
-        student, learning = trained(data, recipe)
+            changed = {
+                "text": str(words),
+                "silver.format": "tokens",
+                "silver.teacher": str(model),
+                "silver.constraints": settings["known"],
+                "silver.weight": settings["weight"],
+                "silver.min_confidence": settings["confidence"],
+                "silver.best_trees": settings["best_trees"],
+            }
+        student, learning = trained(data, settings_of({"method": "best", "settings": changed}, seed))
     single = replace(student, others=(), kinds=())
     found = parse_and_score(single, test, scheme=scheme)
     for name, one in (("teacher", teacher), ("student", student)):
@@ -84,9 +83,9 @@ def _taught(
     """Return trees drawn at random, the words of the others, and the teacher that was learnt in so many seconds."""
     train, _ = split_trees(dict(files), scheme)
     drawn, others = chosen(train, min(trees, len(train)), seed)
-    recipe = recipe_of({"method": "best"}, seed)
-    data = training_data(drawn, recipe)
-    teacher, seconds = trained(data, teacher_recipe(recipe, data))
+    usual = settings_of({"method": "best"}, seed)
+    data = training_data(drawn, usual)
+    teacher, seconds = trained(data, teacher_settings(usual, data))
     return data, [" ".join(tree.normal.words) for tree in others], teacher, seconds
 
 
@@ -125,14 +124,14 @@ ABOUT = (
     "The one grammar is the first of the student's."
 )
 SETTINGS = {
-    "preset": Setting("auto"),
-    "trees": Setting(840, quick=100),
-    "amounts": Setting([0, 500, 1000, 2000], quick=[0, 100]),
-    "weight": Setting(1.0),
-    "known": Setting("words", choices=("all", "tags", "words")),
-    "confidence": Setting(0.0),
-    "best_trees": Setting(1),
-    "text": Setting(""),
-    "test_sentences": Setting(500, quick=40),
+    "preset": ExperimentSetting("auto"),
+    "trees": ExperimentSetting(840, quick=100),
+    "amounts": ExperimentSetting([0, 500, 1000, 2000], quick=[0, 100]),
+    "weight": ExperimentSetting(1.0),
+    "known": ExperimentSetting("words", choices=("all", "tags", "words")),
+    "confidence": ExperimentSetting(0.0),
+    "best_trees": ExperimentSetting(1),
+    "text": ExperimentSetting(""),
+    "test_sentences": ExperimentSetting(500, quick=40),
 }
 RECIPE = Recipe("self-training", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)

@@ -22,7 +22,7 @@ from gramian.experiments.attachment_study import (
     read_sequences,
 )
 from gramian.experiments.data import Data, find_dependencies
-from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Picture, Results, Section, Table
 from gramian.trees import Sentence, read_conllu
 
@@ -240,21 +240,21 @@ def _found(results: Results) -> list[Section]:
 TITLE = "Split head-automata grammars: states against attachment"
 ABOUT = "Figures 8 to 10 and 12 of Balle, Carreras, Luque and Quattoni (2014), Spectral learning of weighted automata, on CoNLL-U."
 SETTINGS = {
-    "variants": Setting(
+    "variants": ExperimentSetting(
         list(VARIANTS),
         quick=["DET", "DET+F", "symbols, mass 0", "extended, factor 10", "EM, 10 steps"],
         choices=VARIANTS,
     ),
-    "states": Setting([1, 2, 3, 5, 7, 9, 12, 15, 20], quick=[1, 5, 9]),
-    "em_states": Setting([40, 100], quick=[9]),
-    "convergence_states": Setting([5, 10, 20], quick=[5]),
-    "convergence_steps": Setting([1, 2, 5, 10, 20, 30, 50, 75, 100], quick=[1, 5, 10]),
-    "symbols": Setting("auto"),
-    "single_root": Setting(False),
-    "train": Setting(0, quick=400),
-    "test_sentences": Setting(0, quick=60),
-    "picture": Setting("auto"),
-    "clusters": Setting(10),
-    "prefixes": Setting(50),
+    "states": ExperimentSetting([1, 2, 3, 5, 7, 9, 12, 15, 20], quick=[1, 5, 9]),
+    "em_states": ExperimentSetting([40, 100], quick=[9]),
+    "convergence_states": ExperimentSetting([5, 10, 20], quick=[5]),
+    "convergence_steps": ExperimentSetting([1, 2, 5, 10, 20, 30, 50, 75, 100], quick=[1, 5, 10]),
+    "symbols": ExperimentSetting("auto"),
+    "single_root": ExperimentSetting(False),
+    "train": ExperimentSetting(0, quick=400),
+    "test_sentences": ExperimentSetting(0, quick=60),
+    "picture": ExperimentSetting("auto"),
+    "clusters": ExperimentSetting(10),
+    "prefixes": ExperimentSetting(50),
 }
 RECIPE = Recipe("shag", TITLE, ABOUT, find_dependencies, SETTINGS, cells, measure, sections)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
 from statistics import fmean
 from typing import Any
 
 from gramian.experiments.data import Data, find_treebank, sizes, task_trees, tree_counts
-from gramian.experiments.measure import expected_seconds, recipe_of, trained
-from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.measure import expected_seconds, settings_of, trained
+from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import (
     Entry,
     Figure,
@@ -60,8 +59,12 @@ def measure(task: Task) -> dict[str, Any]:
 
     settings = task["settings"]
     train, test = task_trees(task)
-    recipe = recipe_of({"method": "spectral-em", "states": settings["states"]}, task["seed"])
-    model, learning = trained(train, replace(recipe, full=settings["kind"] == "whole"))
+    cell = {
+        "method": "spectral-em",
+        "states": settings["states"],
+        "settings": {"compress": settings["kind"] != "whole"},
+    }
+    model, learning = trained(train, settings_of(cell, task["seed"]))
     if settings["kind"] == "trees":
         return {"training_seconds": round(learning, 3)}
     parser = Parser(model, max_seconds=None)
@@ -149,13 +152,13 @@ ABOUT = (
     " from more and more trees."
 )
 SETTINGS = {
-    "preset": Setting("auto"),
-    "states": Setting([1, 2, 4, 8, 16, 24, 32, 64], quick=[1, 8, 16]),
-    "kinds": Setting(["low", "whole"], choices=KINDS),
-    "train": Setting(0, quick=600),
-    "shares": Setting([0.125, 0.25, 0.5, 1.0]),
-    "test_sentences": Setting(500, quick=60),
-    "longest": Setting(100),
-    "repeats": Setting(3),
+    "preset": ExperimentSetting("auto"),
+    "states": ExperimentSetting([1, 2, 4, 8, 16, 24, 32, 64], quick=[1, 8, 16]),
+    "kinds": ExperimentSetting(["low", "whole"], choices=KINDS),
+    "train": ExperimentSetting(0, quick=600),
+    "shares": ExperimentSetting([0.125, 0.25, 0.5, 1.0]),
+    "test_sentences": ExperimentSetting(500, quick=60),
+    "longest": ExperimentSetting(100),
+    "repeats": ExperimentSetting(3),
 }
 RECIPE = Recipe("speed", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)

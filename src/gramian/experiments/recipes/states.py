@@ -1,6 +1,6 @@
 """How many states each label gets: rules by count, singular values, held-out likelihood, and searches by F1 (Narayan and Cohen 2016).
 
-Searches see every tenth training tree, as those of ``gramian train --search``, and all are scored on development sentences, so that
+Searches see every tenth training tree, as those of ``gramian train``, and all are scored on development sentences, so that
 none is praised for what it has seen. The search ``paper`` is that of the paper's figure 2: over all labels, none capped by its frequency,
 none moved together with others; ``beam`` is gramian's, which has these additions. Tables 4 and 5 of the paper tell what became of states.
 """
@@ -15,12 +15,12 @@ from gramian.experiments.data import Data, find_treebank, task_trees, tree_count
 from gramian.experiments.measure import (
     expected_seconds,
     parse_and_score,
-    recipe_of,
     scoring,
+    settings_of,
     training_data,
     transferred,
 )
-from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table
 from gramian.grammar.compress.compact import compacted
 from gramian.learn import Observations
@@ -87,11 +87,11 @@ def measure(task: Task) -> dict[str, Any]:
     way = settings["way"]
     allocation = {"same": "all", "frequency": "frequency"}.get(way, "root")
     options: dict[str, Any] = {"method": "spectral-cluster", "states": settings["states"]}
-    recipe = recipe_of(options | {"options": {"allocation": allocation}}, task["seed"])
+    learning = settings_of(options | {"settings": {"allocation": allocation}}, task["seed"])
     largest = settings.get("largest", settings["states"])
     began = time.process_time()
     data = training_data(train)
-    clusters = clustering(recipe)
+    clusters = clustering(learning)
     whole = ClusterCache(clusters, data.observations(), largest)
     scores: list[float] = []
     numbers = whole.start
@@ -100,7 +100,7 @@ def measure(task: Task) -> dict[str, Any]:
     elif way in SEARCHES:
         limits: dict[str, Any] = {name: settings[name] or None for name in ("symbols", "budget")}
         limits |= {name: settings[name] for name in ("beam", "step")}
-        search = StateSearch(data, recipe, largest=largest, parameters=scoring(scheme))
+        search = StateSearch(data, learning, largest=largest, parameters=scoring(scheme))
         if way == "likelihood":
             judges = Treebank.from_trees(search.judges, options=annotation_scheme("whole").options)
             trials = search_states(search.cache, held_out_score(Observations(judges)), **limits)
@@ -203,17 +203,17 @@ ABOUT = (
     "learning for parsing."
 )
 SETTINGS = {
-    "preset": Setting("auto"),
-    "ways": Setting(list(WAYS), choices=WAYS),
-    "states": Setting(16, quick=8),
-    "least": Setting(0.2),
-    "largest": Setting(32, quick=12),
-    "symbols": Setting(20, quick=4),
-    "budget": Setting(40, quick=8),
-    "paper_budget": Setting(400, quick=12),
-    "beam": Setting(5),
-    "step": Setting(5),
-    "train": Setting(0, quick=500),
-    "test_sentences": Setting(1000, quick=60),
+    "preset": ExperimentSetting("auto"),
+    "ways": ExperimentSetting(list(WAYS), choices=WAYS),
+    "states": ExperimentSetting(16, quick=8),
+    "least": ExperimentSetting(0.2),
+    "largest": ExperimentSetting(32, quick=12),
+    "symbols": ExperimentSetting(20, quick=4),
+    "budget": ExperimentSetting(40, quick=8),
+    "paper_budget": ExperimentSetting(400, quick=12),
+    "beam": ExperimentSetting(5),
+    "step": ExperimentSetting(5),
+    "train": ExperimentSetting(0, quick=500),
+    "test_sentences": ExperimentSetting(1000, quick=60),
 }
 RECIPE = Recipe("states", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)

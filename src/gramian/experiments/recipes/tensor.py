@@ -8,12 +8,11 @@ states is parsed with too: its F1 is the paper's m = 1, and its time about that 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Any
 
 from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
-from gramian.experiments.measure import expected_seconds, parse_and_score, recipe_of, trained
-from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.measure import expected_seconds, parse_and_score, settings_of, trained
+from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table, growth
 
 # The paper's table: seconds per sentence and F1 on WSJ section 22, at most 40 words, rank 8.
@@ -57,16 +56,16 @@ def measure(task: Task) -> dict[str, Any]:
     train, test = task_trees(task)
     how = {"scheme": settings["preset"], "repeats": settings["repeats"]}
     if settings["states"] == 1:
-        model, _ = trained(train, recipe_of({"method": "pcfg"}, task["seed"]))
+        model, _ = trained(train, settings_of({"method": "pcfg"}, task["seed"]))
         scored = parse_and_score(model, test, **how)
         return {
             "f1": scored["f1"],
             "seconds": scored["milliseconds"] / 1000,
             "signature": scored["signature"],
         }
-    options = {"allocation": "all", "max_iter": settings["iterations"]}
-    recipe = recipe_of({"method": "em", "states": settings["states"], "options": options}, task["seed"])
-    grammar = trained(train, replace(recipe, full=True))[0].grammar
+    changed = {"allocation": "all", "max_iter": settings["iterations"], "compress": False}
+    cell = {"method": "em", "states": settings["states"], "settings": changed}
+    grammar = trained(train, settings_of(cell, task["seed"]))[0].grammar
     found: dict[str, Any] = {"sentences": {}}
 
     def note(name: str, model: Any, share: float, seconds: float) -> None:
@@ -185,14 +184,14 @@ def _figure(results: Results, m: int, ranks: list[int], gates: list[float]) -> F
 TITLE = "Tensor decomposition for fast parsing"
 ABOUT = "The table and figure of Cohen and Collins (2012), Tensor decomposition for fast parsing with latent-variable PCFGs."
 SETTINGS = {
-    "preset": Setting("auto"),
-    "states": Setting([8, 16, 20, 32], quick=[4, 8]),
-    "ranks": Setting([2, 8], quick=[2]),
-    "gates": Setting([1e-8, 1e-6, 1e-5, 1e-3, 0.1], quick=[1e-5, 0.1]),
-    "iterations": Setting(15, quick=5),
-    "train": Setting(0, quick=300),
-    "test_sentences": Setting(300, quick=40),
-    "longest": Setting(40),
-    "repeats": Setting(3),
+    "preset": ExperimentSetting("auto"),
+    "states": ExperimentSetting([8, 16, 20, 32], quick=[4, 8]),
+    "ranks": ExperimentSetting([2, 8], quick=[2]),
+    "gates": ExperimentSetting([1e-8, 1e-6, 1e-5, 1e-3, 0.1], quick=[1e-5, 0.1]),
+    "iterations": ExperimentSetting(15, quick=5),
+    "train": ExperimentSetting(0, quick=300),
+    "test_sentences": ExperimentSetting(300, quick=40),
+    "longest": ExperimentSetting(40),
+    "repeats": ExperimentSetting(3),
 }
 RECIPE = Recipe("tensor", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)

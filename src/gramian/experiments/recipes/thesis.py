@@ -14,7 +14,7 @@ from typing import Any
 
 from gramian.experiments.data import Data, GoldTree, find_treebank, gold_trees, sizes, split_trees
 from gramian.experiments.measure import chosen, expected_seconds, train_and_score
-from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table
 
 WAYS = {"thesis": "thesis's setting", "best": "gramian"}
@@ -333,13 +333,13 @@ ABOUT = (
     "words alone. Sentences that a grammar does not derive get a fallback tree, and count."
 )
 SETTINGS = {
-    "preset": Setting("auto"),
-    "shares": Setting([0.05, 0.1, 0.25, 0.5, 0.75, 1.0]),
-    "sizes": Setting([], quick=[300, 600]),
-    "states": Setting([1, 2, 4, 8, 16, 24, 32], quick=[1, 8, 16]),
-    "states_size": Setting(10_000, quick=600),
-    "comparison_states": Setting([8, 16, 24, 32], quick=[8]),
-    "comparison_size": Setting(0, quick=600),
-    "test_sentences": Setting(1000, quick=60),
+    "preset": ExperimentSetting("auto"),
+    "shares": ExperimentSetting([0.05, 0.1, 0.25, 0.5, 0.75, 1.0]),
+    "sizes": ExperimentSetting([], quick=[300, 600]),
+    "states": ExperimentSetting([1, 2, 4, 8, 16, 24, 32], quick=[1, 8, 16]),
+    "states_size": ExperimentSetting(10_000, quick=600),
+    "comparison_states": ExperimentSetting([8, 16, 24, 32], quick=[8]),
+    "comparison_size": ExperimentSetting(0, quick=600),
+    "test_sentences": ExperimentSetting(1000, quick=60),
 }
 RECIPE = Recipe("thesis", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)

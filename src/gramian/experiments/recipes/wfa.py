@@ -15,7 +15,7 @@ from gramian.automata.string_formats import read_strings
 from gramian.automata.tagset import universal_tag
 from gramian.errors import OptionError
 from gramian.experiments.data import Data, find_treebank, gold_trees, preset_of
-from gramian.experiments.plan import Cell, Options, Recipe, Setting, Task
+from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table
 from gramian.experiments.tag_study import baseline_points, em_convergence, em_curve, spectral_curve
 from gramian.io.files import peek_text
@@ -170,17 +170,17 @@ def _section(results: Results, tagset: str) -> Section:
 TITLE = "Weighted automata: states against word error rate"
 ABOUT = "Figures 3 to 5 of Balle, Carreras, Luque and Quattoni (2014), Spectral learning of weighted automata, on the tags of a treebank."
 SETTINGS = {
-    "tagsets": Setting(["universal", "whole"], choices=TAGSETS),
-    "states": Setting([1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40], quick=[1, 4, 8, 15]),
-    "bases": Setting(
+    "tagsets": ExperimentSetting(["universal", "whole"], choices=TAGSETS),
+    "states": ExperimentSetting([1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40], quick=[1, 4, 8, 15]),
+    "bases": ExperimentSetting(
         ["symbols", "symbols and empty", "25", "50", "100", "300", "500"],
         quick=["symbols", "symbols and empty", "50"],
     ),
-    "scaled": Setting(False),
-    "em_states": Setting([2, 5, 10, 20, 40, 75, 150], quick=[2, 8]),
-    "em_iterations": Setting(100, quick=20),
-    "convergence_states": Setting([5, 20, 40], quick=[8]),
-    "convergence_steps": Setting([1, 2, 5, 10, 15, 20, 30, 40, 60, 80, 100], quick=[1, 5, 10, 20]),
-    "train": Setting(0, quick=500),
+    "scaled": ExperimentSetting(False),
+    "em_states": ExperimentSetting([2, 5, 10, 20, 40, 75, 150], quick=[2, 8]),
+    "em_iterations": ExperimentSetting(100, quick=20),
+    "convergence_states": ExperimentSetting([5, 20, 40], quick=[8]),
+    "convergence_steps": ExperimentSetting([1, 2, 5, 10, 15, 20, 30, 40, 60, 80, 100], quick=[1, 5, 10, 20]),
+    "train": ExperimentSetting(0, quick=500),
 }
 RECIPE = Recipe("wfa", TITLE, ABOUT, find_treebank, SETTINGS, cells, measure, sections)

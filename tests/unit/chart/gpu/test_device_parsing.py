@@ -207,7 +207,7 @@ def test_the_command_and_load_take_a_device(tmp_path, capsys, monkeypatch):
     Parser(Model(grammar())).save(path)
     text.write_text("the dog sees a cat .\n\nit sleeps .\n", encoding="utf-8")
     printed = []
-    for options in ([], ["--device", "cpu"]):
+    for options in ([], ["--set", "device=cpu"]):
         command = ["gramian", "parse", str(text), "-m", str(path), "--tokens", "--quiet", *options]
         monkeypatch.setattr(sys, "argv", command)
         with pytest.raises(SystemExit) as stop:
@@ -229,11 +229,11 @@ def test_nothing_of_torch_is_imported_without_a_device():
 
 
 def test_training_takes_a_device():
-    from gramian.training import Recipe
+    from gramian.training import TrainingSettings
 
-    assert Recipe(method="em", device="cpu").learner_parameters()["device"] == "cpu"
+    assert TrainingSettings.of(method="em", device="cpu").learner_parameters()["device"] == "cpu"
     with pytest.raises(OptionError, match="device goes with"):
-        Recipe(method="pcfg", device="cpu").check()
+        TrainingSettings.of(method="pcfg", device="cpu").check()
     here = EM(n_states=2, allocation="all", max_iter=3).fit(TREES)
     there = EM(n_states=2, allocation="all", max_iter=3, device="cpu").fit(TREES)
     assert there.report_["log-likelihood"] == pytest.approx(here.report_["log-likelihood"], rel=1e-4)

@@ -1,0 +1,241 @@
+"""Settings by name: declared once, read from the command line, from a TOML file or from Python, and listed.
+
+A setting has the name of a parameter, with a dot before the parameters of a part: ``clustering.rank``. Its type and range are the
+constraint that an estimator or a class of options declares, its default is in the signature, and its description in the docstring.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+import tomllib
+from collections import ChainMap
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from gramian.errors import InputError, OptionError
+from gramian.value_types import Constraint, check_value, option_fields
+
+RENAMED: Mapping[str, Mapping[str, str]] = {
+    "train": {
+        "states": "n_states",
+        "seed": "random_state",
+        "iterations": "max_iter",
+        "models": "ensemble_size",
+        "tagged": "tagged_corpus",
+        "spacing": "spacing_conllu",
+        "full": "compress=false",
+        "preset_paper": "paper",
+        "text_kind": "silver.format",
+        "known": "silver.constraints",
+        "text_length": "silver.max_length",
+        "silver_weight": "silver.weight",
+        "least_confidence": "silver.min_confidence",
+        "search": "search.method",
+        "judge": "search.trees",
+        "search_symbols": "search.symbols",
+        "search_beam": "search.beam",
+        "search_step": "search.step",
+        "search_groups": "search.groups",
+        "search_by_count": "search.by_count",
+        "noise": "noise.kind",
+        "noise_level": "noise.level",
+        "features": "features.templates",
+        "svd_rank": "clustering.rank",
+        "k_means_start": "clustering.start",
+        "k_means_restarts": "clustering.restarts",
+        "least_singular": "least",
+        "moment_backoff": "backoff",
+        "moment_unsmoothed": "unsmoothed",
+        "word_smoothing": "lexicon.shrinkage",
+        "rule_smoothing": "smoothing.rule",
+        "state_smoothing": "smoothing.state",
+    },
+    "parse": {
+        "from": "corpus.format",
+        "language": "model",
+        "scheduler": "corpus.scheduler",
+        "prune": "pruning.item",
+    },
+    "dep train": {
+        "seed": "random_state",
+        "states": "n_states",
+        "iterations": "max_iter",
+        "basis": "basis.kind",
+        "basis_length": "basis.max_length",
+        "symbols": "symbols.tag",
+    },
+    "wfa train": {"seed": "random_state", "states": "n_states", "iterations": "max_iter"},
+}
+"""Names of options and settings that were renamed, by command; kept until version 1.0, so that messages name the new one."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A named value that a user may set.
+
+    Attributes
+    ----------
+    name : str
+    constraint : Constraint
+        Type and range.
+    default : object
+    about : str
+        What it means, in a sentence or two.
+    note : str
+        Where it applies, if not everywhere.
+    """
+
+    name: str
+    constraint: Constraint
+    default: Any = None
+    about: str = ""
+    note: str = ""
+
+    def checked(self, value: Any) -> Any:
+        """Return a value in its usual type; raise an error if it breaks the constraint."""
+        check_value(self.name, value, self.constraint)
+        return self.constraint.normal(value)
+
+    def read(self, text: str) -> Any:
+        """Return the value that a text stands for."""
+        return self.checked(self.constraint.read(text))
+
+    def lines(self) -> str:
+        """Return name, type, default and description, for a list."""
+        default = "none" if self.default in (None, ()) else str(self.default)
+        default = default.lower() if isinstance(self.default, bool) else default
+        head = f"{self.name}  ({self.constraint.describe()}; default {default})"
+        about = f"{self.about} [{self.note}]" if self.note else self.about
+        return "\n".join([head, *textwrap.wrap(about, 96, initial_indent="    ", subsequent_indent="    ")])
+
+
+def declared_settings(
+    kind: Any, prefix: str = "", constraints: Mapping[str, Constraint] | None = None
+) -> dict[str, Setting]:
+    """Return the settings of a class that declares constraints: an estimator, or a class of options.
+
+    Parameters
+    ----------
+    kind : type
+        Its defaults are those of the constructor. Options that are objects have settings of their own, after a dot.
+    prefix : str
+        What stands before the names, such as ``"neural."``.
+    constraints : mapping of str to Constraint, optional
+        Of the parameters; by default those that the class declares.
+    """
+    if constraints is None:
+        constraints = ChainMap(*[vars(parent).get("_constraints", {}) for parent in kind.__mro__])
+    about = descriptions(kind)
+    found: dict[str, Setting] = {}
+    for name, parameter in inspect.signature(kind).parameters.items():
+        if name not in constraints:
+            continue
+        if option_fields(parameter.default):
+            found |= declared_settings(type(parameter.default), f"{prefix}{name}.")
+            for field, value in option_fields(parameter.default).items():
+                one = f"{prefix}{name}.{field}"
+                found |= {one: replace(found[one], default=value)} if one in found else {}
+        if constraints[name].describe():
+            setting = Setting(prefix + name, constraints[name], parameter.default, about.get(name, ""))
+            found[setting.name] = setting
+    return found
+
+
+def descriptions(kind: Any) -> dict[str, str]:
+    """Return what the docstring of a class says about each of its parameters or attributes.
+
+    Examples
+    --------
+    >>> descriptions(Setting)["constraint"]
+    'Type and range.'
+    """
+    found: dict[str, str] = {}
+    text = inspect.getdoc(kind) or ""
+    for section in re.findall(
+        r"^(?:Parameters|Attributes)\n-+\n(.*?)(?:\n\n\S|\Z)", text, re.DOTALL | re.MULTILINE
+    ):
+        for names, body in re.findall(r"^(\S[^\n]*)\n?((?:    [^\n]*\n?)*)", section, re.MULTILINE):
+            about = " ".join(body.split())
+            elsewhere = re.match(r"(?:As for|See) :class:`([\w.]+)`\.?$", about)
+            for name in names.partition(" : ")[0].split(", "):
+                found[name] = about
+                if elsewhere:
+                    module, _, other = elsewhere[1].rpartition(".")
+                    home = import_module(module or kind.__module__)
+                    found[name] = descriptions(getattr(home, other)).get(name, "")
+    return {name: re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`|``", r"\1", about) for name, about in found.items()}
+
+
+def find_setting(name: str, known: Mapping[str, Setting], command: str) -> Setting:
+    """Return the setting of a name; an error suggests the one that was probably meant."""
+    if name in known:
+        return known[name]
+    likely = " or ".join(likely_names(name, known, command))
+    hint = f"did you mean {likely}?" if likely else f"'gramian {command} --list-settings' lists all"
+    raise OptionError(f"there is no setting {name!r}; {hint}")
+
+
+def likely_names(name: str, known: Collection[str], command: str) -> list[str]:
+    """Return which names were probably meant: the new one, those with the same last part, or one that is spelt alike."""
+    if name in RENAMED.get(command, {}):
+        return [RENAMED[command][name]]
+    last = name.rpartition(".")[2]
+    return [one for one in known if one.rpartition(".")[2] == last][:3] or get_close_matches(name, known, 1)
+
+
+def read_settings(
+    assignments: Iterable[str], config: str | Path | None, known: Mapping[str, Setting], command: str
+) -> dict[str, Any]:
+    """Return the values of settings that are given as ``NAME=VALUE``, or else in a TOML file.
+
+    Examples
+    --------
+    >>> from gramian.value_types import Whole
+    >>> read_settings(["beam=3"], None, {"beam": Setting("beam", Whole(1))}, "train")
+    {'beam': 3}
+    """
+    found = {} if config is None else read_config(config, known, command)
+    for text in assignments:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise OptionError(f"--set takes NAME=VALUE, not {text!r}")
+        found[name.strip()] = find_setting(name.strip(), known, command).read(value.strip())
+    return found
+
+
+def read_config(path: str | Path, known: Mapping[str, Setting], command: str) -> dict[str, Any]:
+    """Read a TOML file of settings; a table stands for what is before the dot of a name."""
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot be opened ({error.strerror})", str(path), hint="check the path") from None
+    except RecursionError:
+        raise InputError("is nested too deeply", str(path), hint="name = value, one a line") from None
+    except ValueError as error:  # no TOML, no UTF-8, or a number without end
+        raise InputError(f"is no TOML: {error}", str(path), hint="name = value, one a line") from None
+    found: dict[str, Any] = {}
+    tables = [("", content)]
+    while tables:
+        prefix, table = tables.pop()
+        for key, value in table.items():
+            name = prefix + key
+            if isinstance(value, dict) and name not in known:
+                tables.append((f"{name}.", value))
+                continue
+            try:
+                found[name] = find_setting(name, known, command).checked(value)
+            except OptionError as error:
+                raise InputError(str(error), str(path)) from None
+    return found
+
+
+def listing(settings: Mapping[str, Setting]) -> str:
+    """Return a list of settings for reading: those without a dot first, then part by part."""
+    order = sorted(settings.values(), key=lambda one: ("." in one.name, one.name.rpartition(".")[0]))
+    return "\n".join(one.lines() for one in order)
