@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: setup test test-bounds test-lowest test-newest lint bench docs demo wheel release-check clean
+.PHONY: setup test test-plain test-bounds test-lowest test-newest lint bench docs demo wheel release-check clean
 
 setup: $(STAMP)
 
@@ -21,6 +21,9 @@ demo: $(STAMP)
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+test-plain: lint  # the tests with plain numba, which compiles kernels where its version is not on the tested list
+	GRAMIAN_PLAIN_NUMBA=1 $(BIN)/python -m pytest -n 2
 
 test-bounds: $(STAMP)  # what kernels compute, what once failed, and a few thousand new inputs, with every index of every kernel checked
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.bounds $(BIN)/python -m pytest -n 2 tests/oracle tests/robustness/test_crafted_models.py \
@@ -53,4 +56,4 @@ release-check: $(STAMP)  # wheel and sdist, built and tried in fresh environment
 	$(BIN)/python -m tools.release_check
 
 clean:
-	rm -rf $(VENV) build dist src/gramian/kernels runs/demo docs/_build docs/gallery docs/reference docs/labels.md .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist src/gramian/kernels/compiled runs/demo docs/_build docs/gallery docs/reference docs/labels.md .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,11 +1,11 @@
-"""How long commands take when they are first run: with the kernels that came with the package, with none, and a second time.
+"""How long commands take when they are first run, and later: user CPU time, divided by that of ``import numba``.
 
 python -m benchmarks.cold_start [--commands parse train] [--repeats 3]
 
-Each command runs in new processes on a few sampled trees. "compiled" has an empty folder for kernels and takes none from the package (a
-processor is named, so that those for levels of processors do not fit), "shipped" has an empty folder too, "warm" finds what "compiled" has
-left. Processor time, since the wall clock knows of all that runs beside; the least of the repeats for what is warm. A compilation is a
-kernel for some types of arguments.
+Each command runs in new processes on a few sampled trees. "source" starts with an empty directory for kernels and takes none from the
+package (a processor is named, so that those for levels of processors do not fit), "wheel" starts with an empty one too, "later" finds what
+"source" has left; "plain source" and "plain later" are the same with plain numba. User CPU time, since the wall clock depends on
+everything that runs beside; the least of the repeats, with one ``import numba`` before each. A compilation is a kernel for some types.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import llvmlite.binding
 
 from benchmarks import machine
-from gramian.compiled import SHIPPED
+from gramian.kernels.store import SHIPPED
 
 ARGUMENTS = ()
 
@@ -40,32 +40,50 @@ COMMANDS = {
 }
 
 
-def run(command: str, folder: str, cache: Path, **settings: str) -> tuple[float, int]:
-    """Run a command in a process of its own; return processor time, and how many kernels it compiled."""
-    there = len(list(cache.rglob("*.kernel")))
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def user_time(*arguments: str, folder: str | None = None, **settings: str) -> float:
+    """Run Python in a process of its own; return its user CPU time."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    environment = {**os.environ, **settings}
+    command = [sys.executable, *arguments]
     subprocess.run(
-        [sys.executable, "-m", "gramian", *command.split()],
-        input=SENTENCE, cwd=folder, stdout=subprocess.DEVNULL, text=True, check=True,
-        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), **settings},
-    )  # fmt: skip
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return round(seconds, 2), len(list(cache.rglob("*.kernel"))) - there
+        command, input=SENTENCE, cwd=folder, stdout=subprocess.DEVNULL, text=True, check=True, env=environment
+    )
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+def kernels(cache: Path) -> int:
+    return sum(path.suffix in {".kernel", ".nbc"} for path in cache.rglob("*"))
+
+
+def run(command: str, folder: str, cache: Path, repeats: int = 1, **settings: str) -> dict[str, Any]:
+    """Run a command several times; return its user time, the same divided by that of ``import numba``, and its compilations."""
+    there, times, ratios = kernels(cache), [], []
+    for _ in range(repeats):
+        numba = min(user_time("-c", "import numba") for _ in range(3))
+        seconds = user_time(
+            "-m", "gramian", *command.split(), folder=folder, NUMBA_CACHE_DIR=str(cache), **settings
+        )
+        times.append(seconds)
+        ratios.append(seconds / numba)
+    return {
+        "user seconds": round(min(times), 2),
+        "ratio": round(min(ratios), 2),
+        "compilations": kernels(cache) - there,
+    }
 
 
 def measure(command: str, folder: str, repeats: int) -> dict[str, Any]:
     """Run a command with and without kernels."""
     here = {"NUMBA_CPU_NAME": llvmlite.binding.get_host_cpu_name()}
+    plain = {**here, "GRAMIAN_PLAIN_NUMBA": "1"}
     found: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory() as compiled, tempfile.TemporaryDirectory() as shipped:
-        seconds, count = run(command, folder, Path(compiled), **here)
-        found["compiled"] = {"cpu seconds": seconds, "compilations": count}
+    with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as empty:
+        found["source"] = run(command, folder, Path(cache), **here)
         if SHIPPED.is_dir():
-            seconds, count = run(command, folder, Path(shipped))
-            found["shipped"] = {"cpu seconds": seconds, "compilations": count}
-        warm = [run(command, folder, Path(compiled), **here) for _ in range(repeats)]
-        found["warm"] = {"cpu seconds": min(warm)[0], "compilations": warm[0][1]}
+            found["wheel"] = run(command, folder, Path(empty), repeats)
+        found["later"] = run(command, folder, Path(cache), repeats, **here)
+        found["plain source"] = run(command, folder, Path(cache), **plain)
+        found["plain later"] = run(command, folder, Path(cache), repeats, **plain)
     return found
 
 

@@ -12,7 +12,17 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "gramian"
 
 # Each package and the packages it may import. Everything may import `errors`; nothing imports cli, web, interop or experiments.
-BASE = {"errors", "interruption", "io", "jit", "lazy_names", "progress", "settings", "threads", "value_types"}
+BASE = {
+    "errors",
+    "interruption",
+    "io",
+    "kernels",
+    "lazy_names",
+    "progress",
+    "settings",
+    "threads",
+    "value_types",
+}
 GRAMMARS = BASE | {"trees", "treebank", "grammar", "chart"}
 MAY_IMPORT = {
     "errors": set(),
@@ -20,11 +30,8 @@ MAY_IMPORT = {
     "settings": {"errors", "value_types"},
     "value_types": {"errors"},
     "interruption": set(),
-    "compiled": set(),
-    "jit": {"compiled", "linking"},
-    "kernel_passes": set(),
+    "kernels": set(),
     "lazy_names": {"errors"},
-    "linking": {"kernel_passes"},
     "progress": set(),
     "threads": {"errors"},
     "torch_device": {"errors"},
@@ -102,14 +109,6 @@ def test_imports_go_one_way(path):
         if other != own and other not in MAY_IMPORT[own]
     ]
     assert not wrong, f"{own} may not import these"
-
-
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*_kernels.py")), ids=lambda path: path.name)
-def test_kernels_import_other_kernels_by_name(path):
-    """What numba keeps of a kernel is stamped with the files whose kernels its own file has imported by name."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
-        assert not [name for name in names if name.endswith("_kernels")]
 
 
 def test_the_table_has_no_circle():

@@ -11,12 +11,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "gramian"
 WALK = (ROOT / "docs" / "walk.md").read_text("utf-8")
 MAP = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-NOT_ROOMS = (
-    "__init__",
-    "__main__",
-    "__pycache__",
-    "kernels",
-)  # compiled kernels are there where a wheel is made
+NOT_ROOMS = ("__init__", "__main__", "__pycache__")
 
 
 def named(line: str) -> list[str]:

@@ -3,7 +3,7 @@
     python -m tools.kernels [--level x86-64-v3 ...]
 
 Runs gramian's commands on sampled trees, twice for each level: once to compile, and once to see which kernels they read. Those are put
-into ``src/gramian/kernels``, from where ``make wheel`` takes them and :mod:`gramian.compiled` reads them. Prints one JSON object.
+into ``src/gramian/kernels/compiled``; ``make wheel`` packs them, and :mod:`gramian.kernels.store` reads them. Prints one JSON object.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from gramian.compiled import LEVELS, SHIPPED
+from gramian.kernels.store import LEVELS, SHIPPED
 
 COMMANDS = """
 sample -n 400 --seed 1 --max-length 25 --quiet -o train.mrg
@@ -111,8 +111,9 @@ def main() -> None:
     for level in levels:
         with tempfile.TemporaryDirectory() as folder:
             for path in compiled(level, Path(folder)):
-                shutil.copyfile(path, SHIPPED / path.name)
-    files = list(SHIPPED.iterdir())
+                (SHIPPED / path.parent.name).mkdir(exist_ok=True)
+                shutil.copyfile(path, SHIPPED / path.parent.name / path.name)
+    files = [*SHIPPED.rglob("*.kernel")]
     size = sum(file.stat().st_size for file in files)
     print(json.dumps({"levels": levels, "kernels": len(files), "megabytes": round(size / 1e6, 1)}))
 

@@ -10,5 +10,5 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 class WheelTag(BuildHookInterface):  # type: ignore[misc]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if version == "standard" and any(Path(self.root, "src/gramian/kernels").glob("*.kernel")):
+        if version == "standard" and any(Path(self.root, "src/gramian/kernels/compiled").rglob("*.kernel")):
             build_data.update(pure_python=False, infer_tag=True)

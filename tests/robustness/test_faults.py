@@ -137,7 +137,7 @@ tempfile.TemporaryFile = refuse
 
 
 def place_for_kernels(code: str, **environment: str) -> Path:
-    code += "\nfrom gramian.compiled import own_folder; print(own_folder())"
+    code += "\nfrom gramian.kernels.store import private_root; print(private_root())"
     usual = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     done = subprocess.run(
         [sys.executable, "-c", code], env=usual | environment, capture_output=True, text=True, check=True

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gramian.jit import kernel
+from gramian.kernels import kernel
 
 _SMALL = 1e-100
 _LARGE = 1e100

@@ -9,7 +9,7 @@ import numpy as np
 from gramian.chart.coarse_arrays import CoarseForest, CoarseForests, Tags
 from gramian.chart.coarse_kernels import grown, pruned_forest
 from gramian.chart.two_state_kernels import likely_part
-from gramian.jit import kernel
+from gramian.kernels import kernel
 
 _ITEMS, _EDGES = 256, 1024  # room for each sentence to begin with
 

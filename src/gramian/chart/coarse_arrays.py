@@ -1,10 +1,11 @@
-"""What goes into the kernels of the coarse chart and comes out: arrays by name. Whoever changes a field also touches the kernels' file,
-since numba's cache sees changes in no other.
-"""
+"""The arguments and results of the coarse chart's kernels: arrays by name."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+
+BLOCK = 4
+"""Rules with the same children are stored in blocks of this many; the last block is filled up with rules of weight 0."""
 
 
 class Tags(NamedTuple):

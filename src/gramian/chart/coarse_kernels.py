@@ -12,10 +12,10 @@ import math
 
 import numpy as np
 
+from gramian.chart.coarse_arrays import BLOCK as _FOUR
 from gramian.chart.coarse_arrays import Cells, CoarseForest, EdgeList
-from gramian.chart.grammar_arrays import BLOCK as _FOUR
 from gramian.chart.guess_kernels import outside_guesses
-from gramian.jit import kernel
+from gramian.kernels import kernel
 
 _LOG_TWO = math.log(2)
 _NOTHING = -(1 << 60)

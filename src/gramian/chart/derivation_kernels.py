@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gramian.jit import inlined_kernel, kernel, order_free_kernel
+from gramian.kernels import inlined_kernel, kernel, order_free_kernel
 
 
 class Edges(NamedTuple):

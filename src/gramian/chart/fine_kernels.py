@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gramian.jit import helper_kernel, inlined_kernel, kernel, order_free_kernel
+from gramian.kernels import helper_kernel, inlined_kernel, kernel, order_free_kernel
 
 _ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uintp(n) for n in range(5))
 _LARGE, _SMALL = 1e6, 1e-6  # inside vectors beyond these are rescaled

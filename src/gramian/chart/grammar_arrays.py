@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gramian.chart.coarse_arrays import BLOCK
 from gramian.grammar import LPCFG
 from gramian.grammar.factors import Factors
 from gramian.grammar.lpcfg import CoarseRules
@@ -15,9 +16,6 @@ Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
-
-BLOCK = 4
-"""Rules with the same children come in blocks of so many, the last filled up with rules of weight 0."""
 
 _LEAST = 1e-30  # a rule's coarse weight, where it divides
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramian.chart.coarse_arrays import Guesses
-from gramian.jit import kernel
+from gramian.kernels import kernel
 
 
 @kernel

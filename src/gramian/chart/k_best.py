@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart.decode import RECALL_PENALTY, best_below, scores
+from gramian.chart.decode import DEFAULT_DECODER, RECALL_PENALTY, best_derivations, scores
 from gramian.chart.decode_kernels import Scores
 from gramian.chart.forest import Forest
 from gramian.chart.readout import Decoded
@@ -20,7 +20,7 @@ Ints = npt.NDArray[np.int32]
 
 
 def k_best(
-    forest: Forest, k: int, decoder: str = "max-recall", *, recall_penalty: float = RECALL_PENALTY
+    forest: Forest, k: int, decoder: str = DEFAULT_DECODER, *, recall_penalty: float = RECALL_PENALTY
 ) -> list[Decoded]:
     """Return the best `k` different trees in the order of the decoder's scores; fewer if there are fewer.
 
@@ -29,7 +29,7 @@ def k_best(
     """
     if decoder == "viterbi":
         raise OptionError("decoder 'viterbi' has no list of best trees; try: max-rule-product")
-    ranked = trees_in_order(forest, scores(forest, decoder, recall_penalty=recall_penalty))
+    ranked = trees_in_order(forest, scores(forest.posteriors, decoder, recall_penalty=recall_penalty))
     return list(islice(distinct_trees(forest, ranked), k))
 
 
@@ -75,7 +75,7 @@ class _Ranking:
         self.edge_first = forest.edge_first.tolist()
         self.left, self.right = forest.edge_left.tolist(), forest.edge_right.tolist()
         self.item_score, self.edge_score = scores.item.tolist(), scores.edge.tolist()
-        self.total = best_below(forest, scores)[0].tolist()
+        self.total = best_derivations(forest.posteriors, scores)[0].tolist()
         self.found: dict[int, list[tuple[float, int, int, int]]] = {}
         self.candidates: dict[int, list[tuple[float, int, int, int]]] = {}
         self.followers: dict[int, list[tuple[int, int, int]]] = {}

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gramian.chart.coarse_arrays import CoarseForest
-from gramian.jit import kernel
+from gramian.kernels import kernel
 
 _ROUNDS = 20  # of k-means
 _POWERS = 200  # of a matrix, for its main direction

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gramian.chart.derivation_kernels import _root_ratio, _root_weight
-from gramian.jit import kernel
+from gramian.kernels import kernel
 
 UNIT = 1 << 21
 NEVER = -(1 << 28)

@@ -126,17 +126,21 @@ def _threads(name: str) -> Finding:
 
 
 def _cache(name: str) -> Finding:
-    """Ask where compiled kernels are kept; a folder that cannot be written is passed over in silence."""
-    from gramian.compiled import own_folder
+    """Report where compiled kernels are kept. A directory that is not private, or cannot be written, is not used."""
+    from gramian.kernels.store import private_root
 
-    place, wished = own_folder(), os.environ.get("NUMBA_CACHE_DIR")
-    if place is None:
-        fix = "set NUMBA_CACHE_DIR to a folder that can be written: export NUMBA_CACHE_DIR=/tmp/numba"
-        return Finding(name, False, "no folder can be written, so kernels are compiled in every run", fix)
-    if wished and not place.is_relative_to(Path(wished).absolute()):
-        wrong = f"NUMBA_CACHE_DIR={wished} cannot be written, so compiled kernels are kept in {place}"
-        return Finding(name, False, wrong, "make that folder writable, or unset NUMBA_CACHE_DIR")
-    return Finding(name, True, f"{place}, can be written")
+    root, wanted = private_root(), os.environ.get("NUMBA_CACHE_DIR")
+    if root is None:
+        fix = "create a directory that only you can write, and name it: export NUMBA_CACHE_DIR=$HOME/.cache/numba"
+        return Finding(
+            name, False, "no private directory can be written, so kernels are compiled in every run", fix
+        )
+    if wanted and not root.is_relative_to(Path(wanted).absolute()):
+        wrong = f"NUMBA_CACHE_DIR={wanted} cannot be written, or others can write to it, so compiled kernels are kept in {root}"
+        return Finding(
+            name, False, wrong, "choose a directory that only you can write, or unset NUMBA_CACHE_DIR"
+        )
+    return Finding(name, True, f"{root}, private and writable")
 
 
 def _model(name: str, path: str | None, parsers: list[Parser]) -> Finding:

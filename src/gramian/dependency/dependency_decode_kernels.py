@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gramian.jit import kernel
+from gramian.kernels import kernel
 
 
 @kernel

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gramian.jit import order_free_kernel
+from gramian.kernels import order_free_kernel
 
 Array = npt.NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramian.jit import kernel
+from gramian.kernels import kernel
 from gramian.loglinear.hashing_kernels import length_class, mix_well, summed
 
 PADDING = 2  # places before and behind the words in their rows

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramian.jit import kernel
+from gramian.kernels import kernel
 
 
 @kernel

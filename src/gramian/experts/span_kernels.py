@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from gramian.jit import helper_kernel, kernel
+from gramian.kernels import helper_kernel, kernel
 from gramian.loglinear.adagrad_kernels import take_step
 from gramian.loglinear.hashing_kernels import length_class, mix, parts_at_places, summed
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gramian.jit import kernel
+from gramian.kernels import kernel
 
 _BLOCK = 128  # as many numbers NumPy adds up in eight columns; more it halves first
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gramian.jit import kernel, order_free_kernel
+from gramian.kernels import kernel, order_free_kernel
 
 LEAF, UNARY, ABSORBED, BINARY = 0, 1, 2, 3
 _CHUNK = 16  # nodes whose vectors are rows of one matrix

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 
-from gramian.jit import helper_kernel
+from gramian.kernels import helper_kernel
 
 
 @helper_kernel

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramian.jit import helper_kernel, kernel
+from gramian.kernels import helper_kernel, kernel
 
 
 @helper_kernel

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramian.jit import inlined_kernel, order_free_kernel
+from gramian.kernels import inlined_kernel, order_free_kernel
 
 _F = np.float32
 _LARGEST = _F(7.9)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramian.jit import order_free_kernel
+from gramian.kernels import order_free_kernel
 
 _F = np.float32
 

@@ -8,11 +8,8 @@ from itertools import chain
 from math import isfinite
 from typing import Any, Literal, Protocol, TypeAlias
 
-from gramian.chart.decode import RECALL_PENALTY, decode
-from gramian.chart.derivations import log_probabilities
 from gramian.chart.forest import Forest
-from gramian.chart.k_best import k_best
-from gramian.chart.readout import Decoded, confidences, to_tree
+from gramian.chart.readout import Decoded
 from gramian.trees import Tree
 from gramian.trees.tree import bottom_up, phrase
 
@@ -30,7 +27,7 @@ class Alternative:
     """One of the best trees of a sentence, and the logarithm of its probability with its words, under the mixture of all grammars."""
 
     tree: Tree
-    log_prob: float
+    log_prob_tree: float
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class ParseResult:
         since the usual one left no tree; ``"glued"``: phrases side by side, since the grammar has no tree;
         ``"parts"``: parsed in parts, to keep within limits; ``"flat"``: no phrases but the root; ``"stopped"``: flat, or
         flat parts, since far more time had passed than the limits foretell; ``"empty"``: no words.
-    log_prob : float
+    log_prob_words : float
         Natural logarithm of the probability of the words, summed over all trees that were not pruned; of a glued
         sentence, under the grammar that allows for sequences of phrases; ``-inf`` of a flat tree.
     confidences : tuple of float
@@ -62,7 +59,7 @@ class ParseResult:
 
     tree: Tree
     status: Status
-    log_prob: float
+    log_prob_words: float
     confidences: tuple[float, ...]
     words: tuple[str, ...]
     offsets: tuple[tuple[int, int], ...] | None = None
@@ -133,7 +130,7 @@ class ParseResult:
         record: dict[str, Any] = {
             "tree": str(self.tree) if self.words else "",
             "status": self.status,
-            "log_prob": _finite(self.log_prob),
+            "log_prob": _finite(self.log_prob_words),
             "words": list(self.words),
             "spans": spans,
             "seconds": round(self.seconds, 5),
@@ -142,7 +139,7 @@ class ParseResult:
             record["offsets"] = [list(place) for place in self.offsets]
         if self.alternatives:
             record["alternatives"] = [
-                {"tree": str(one.tree), "log_prob": _finite(one.log_prob)} for one in self.alternatives
+                {"tree": str(one.tree), "log_prob": _finite(one.log_prob_tree)} for one in self.alternatives
             ]
         return record
 
@@ -203,33 +200,6 @@ class Reranker(Protocol):
 
     def ranked(self, forest: Forest, words: Sequence[str], k: int) -> list[Decoded]:
         """Return the best `k` trees of a forest."""
-
-
-def read_result(
-    forest: Forest,
-    words: Sequence[str],
-    log_words: float,
-    status: Status,
-    k: int,
-    decoder: str,
-    reranker: Reranker | None = None,
-    recall_penalty: float = RECALL_PENALTY,
-) -> ParseResult | None:
-    """Return the best tree or trees of a forest, or None if none has a probability."""
-    if k == 1 and reranker is None:
-        best = decode(forest, decoder, recall_penalty=recall_penalty)
-        ranked = [] if best is None else [best]
-    elif reranker is None:
-        ranked = k_best(forest, k, decoder, recall_penalty=recall_penalty)
-    else:
-        ranked = reranker.ranked(forest, words, k)
-    if not ranked:
-        return None
-    trees = [to_tree(forest, one, words) for one in ranked]
-    logs = log_probabilities(forest, ranked, log_words) if k > 1 else ()
-    sure, log_prob = tuple(confidences(forest, ranked[0]).tolist()), forest.log_ratio + log_words
-    alternatives = tuple(map(Alternative, trees, logs))
-    return ParseResult(trees[0], status, log_prob, sure, tuple(words), alternatives=alternatives)
 
 
 def without_end(result: ParseResult) -> ParseResult:

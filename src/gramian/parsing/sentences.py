@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -17,21 +17,34 @@ TaggedToken: TypeAlias = tuple[str, str | Mapping[str, float]]
 Plain: TypeAlias = (
     PlacedText | str | Sequence[str] | Sequence[Token] | Sequence[TaggedToken] | Sequence[str | TaggedToken]
 )
-Given: TypeAlias = Sequence[Mapping[str, float] | None]
+TagPriors: TypeAlias = Sequence[Mapping[str, float] | None]
 """Of each word, the tags it is given with their probabilities."""
 
 _NOT_A_WORD = re.compile(rf"[{SPACE}\0]")
 
 
 @dataclass(frozen=True)
-class Constrained:
-    """A sentence, as for :meth:`gramian.Parser.parse`, with what is known about its tree, for where sentences come in numbers."""
+class ParseRequest:
+    """A sentence and what is wanted of it; where a field is None, what the call says holds for all of its sentences.
+
+    Attributes
+    ----------
+    sentence : str or sequence
+        As for :meth:`gramian.Parser.parse`.
+    constraints : Constraints, optional
+        What is known about its tree.
+    k : int, optional
+        How many of its best trees.
+    decoder : str, optional
+    """
 
     sentence: Plain
-    constraints: Constraints
+    constraints: Constraints | None = None
+    k: int | None = None
+    decoder: str | None = None
 
 
-Sentence: TypeAlias = Plain | Constrained
+Sentence: TypeAlias = Plain | ParseRequest
 
 
 class ReadSentence(NamedTuple):
@@ -39,7 +52,7 @@ class ReadSentence(NamedTuple):
 
     tokens: list[str]
     offsets: tuple[tuple[int, int], ...] | None
-    given: Given | None
+    tag_priors: TagPriors | None
 
 
 def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[Token]] = tokenise) -> ReadSentence:
@@ -50,6 +63,8 @@ def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[Token]] = token
         sentence = sentence.text
     if isinstance(sentence, str):
         sentence = cut(sentence)
+    if not isinstance(sentence, Iterable):
+        raise _no_sentence(sentence)
     items = list(sentence)
     plain = set(map(type, items)) <= {str}
     tokens: list[str] = items if plain else []  # type: ignore[assignment]
@@ -62,6 +77,8 @@ def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[Token]] = token
             tokens.append(item.word)
             offsets.append((first + item.start, first + item.end))
         else:
+            if not (isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], str)):
+                raise _no_sentence(item)
             word, tag = item
             given[len(tokens)] = {tag: 1.0} if isinstance(tag, str) else tag
             tokens.append(word)
@@ -76,3 +93,8 @@ def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[Token]] = token
     tags = [given.get(place) for place in range(len(tokens))] if given else None
     words = [unescape_word(word) for word in tokens] if "RB-" in text else tokens
     return ReadSentence(words, tuple(offsets) or None, tags)
+
+
+def _no_sentence(value: object) -> InputError:
+    what = f"a sentence is text, or tokens with or without tags, not {type(value).__name__} ({value!r:.40})"
+    return InputError(what, "sentence", hint="give one text, a list of words, or a list of (word, tag)")

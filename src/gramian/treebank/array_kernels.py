@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gramian.jit import kernel
+from gramian.kernels import kernel
 
 KIND_PHRASE, KIND_INTERMEDIATE, KIND_TAG = 0, 1, 2
 

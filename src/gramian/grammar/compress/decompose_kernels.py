@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gramian.jit import kernel, order_free_kernel
+from gramian.kernels import kernel, order_free_kernel
 
 _TINY = np.float32(1e-30)
 

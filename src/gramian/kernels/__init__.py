@@ -1,25 +1,29 @@
 """How kernels are compiled: one policy for all of them.
 
-Compiled code is kept between runs (:mod:`gramian.compiled`), the interpreter's lock is let go, and division by zero gives inf or NaN as in
-NumPy. This is the only module that decorates kernels: where nothing is compiled, no place for compiled code is looked for.
+Compiled code is kept between runs, the interpreter's lock is released, and division by zero gives inf or NaN as in NumPy. Plain numba
+always works; where :mod:`gramian.kernels.linking` was tested with the installed version of numba, it compiles and loads the same code
+in half the time. ``GRAMIAN_PLAIN_NUMBA=1`` forces plain numba.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any, TypeAlias
 
-from numba import njit
+import numba
 from numba.core import event
-from numba.core.dispatcher import Dispatcher
+from numba.extending import is_jitted
 
-from gramian.compiled import KeptKernel
-from gramian.linking import in_one_piece
+from gramian.kernels import plain
 
 Kernel: TypeAlias = Callable[..., Any]
+
+TESTED = ("0.61", "0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")
+"""Versions of numba with which kernels are accelerated."""
 
 _ORDER_FREE = {"reassoc", "contract", "nsz"}
 
@@ -48,11 +52,27 @@ def helper_kernel(function: Kernel) -> Kernel:
 
 def _compiled(function: Kernel, **options: Any) -> Kernel:
     options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
-    compiled: Kernel = njit(**options)(function)
-    if isinstance(compiled, Dispatcher):  # not where compilation is switched off
-        kept = KeptKernel(function, {**options, "fastmath": sorted(options.get("fastmath", ()))})
-        in_one_piece(compiled, kept)
-    return compiled
+    dispatcher: Any = numba.njit(**options)(function)
+    if is_jitted(dispatcher):  # not where compilation is switched off
+        if _is_accelerated():
+            from gramian.kernels.linking import accelerate
+
+            accelerate(dispatcher)
+        else:
+            plain.keep(dispatcher)
+    return dispatcher
+
+
+def _is_accelerated() -> bool:
+    """Return whether kernels are accelerated; not after anything has failed."""
+    if os.environ.get("GRAMIAN_PLAIN_NUMBA") or ".".join(numba.__version__.split(".")[:2]) not in TESTED:
+        return False
+    try:
+        from gramian.kernels import linking
+    except Exception as error:  # numba's internals have changed
+        _logger.debug("plain numba compiles all kernels: %s: %s", type(error).__name__, error)
+        return False
+    return linking.is_active()
 
 
 class _Notice(event.Listener):
@@ -80,7 +100,7 @@ class _Notice(event.Listener):
             self._left -= perf_counter() - self._began
 
     def _say(self) -> None:
-        _logger.warning("compiling kernels for this machine, which takes half a minute, once ...")
+        _logger.warning("Compiling kernels for this machine. This takes about half a minute, once.")
 
 
 event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]
