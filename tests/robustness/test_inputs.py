@@ -198,7 +198,7 @@ def test_a_weight_of_a_tag_beyond_all_numbers():
 
 
 def test_empty_lines_without_end(tmp_path):
-    from gramian.io.files import peek_text
+    from gramian.io.reading import peek_text
 
     file = tmp_path / "tagged.txt"
     file.write_text("\n" * 100_000 + "the/D dog/N\n")

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.chart import decode_kernels as kernels
-from gramian.chart.decode_kernels import Scores
+from gramian.chart.decode_kernels import ItemScores
 from gramian.chart.derivations import viterbi
 from gramian.chart.forest import Forest, Posteriors
 from gramian.chart.readout import Decoded, Derivations
@@ -60,12 +60,12 @@ def decode(
     return Decoded(best.items, best.edges, float(best.score[0])) if len(best.items) else None
 
 
-def scores(posteriors: Posteriors, decoder: str, *, recall_penalty: float = RECALL_PENALTY) -> Scores:
+def scores(posteriors: Posteriors, decoder: str, *, recall_penalty: float = RECALL_PENALTY) -> ItemScores:
     """Return what a decoder adds up over a tree; see :func:`decode`."""
     p = posteriors
     if decoder == "max-recall":
         items = p.first_item, p.item_symbol, p.item_cell
-        found: Scores = kernels.recall_scores(
+        found: ItemScores = kernels.recall_scores(
             float(recall_penalty), *items, p.root, p.edge, p.labels.arrays, p.votes
         )
         return found
@@ -73,21 +73,21 @@ def scores(posteriors: Posteriors, decoder: str, *, recall_penalty: float = RECA
     none, is_tag = np.zeros_like(item), p.item_symbol >= p.n_phrases
     if decoder == "max-marginal-sum":
         edge, root = (np.where(x > 0, np.float32(0), np.float32(-np.inf)) for x in (edge, root))
-        return Scores(item, edge, root)
+        return ItemScores(item, edge, root)
     if decoder == "max-rule-sum":
         edge, root = (np.where(x > 0, x, np.float32(-np.inf)) for x in (edge, root))
-        return Scores(np.where(is_tag, item, none), edge, root)
+        return ItemScores(np.where(is_tag, item, none), edge, root)
     with np.errstate(divide="ignore", invalid="ignore"):
         item, edge, root = np.log(item), np.log(edge), np.log(root)
         if decoder == "max-rule-product":
-            return Scores(np.where(is_tag, item, none), edge, root)
+            return ItemScores(np.where(is_tag, item, none), edge, root)
         if decoder == "variational":
-            return Scores(none, edge - np.repeat(item, np.diff(p.edge_first)), root)
+            return ItemScores(none, edge - np.repeat(item, np.diff(p.edge_first)), root)
     raise OptionError(f"decoder must be one of {', '.join(DECODERS)}, got {decoder!r}")
 
 
 def best_derivations(
-    posteriors: Posteriors, scores: Scores
+    posteriors: Posteriors, scores: ItemScores
 ) -> tuple[npt.NDArray[np.float64], Ints, Ints, Ints, npt.NDArray[np.float64]]:
     """Return the best sum of each item and what is below it, and the best trees; see the kernel."""
     p = posteriors

@@ -31,7 +31,7 @@ class Votes(NamedTuple):
     weights: Any  # float32 (n_sentences, n_voices)
 
 
-class Scores(NamedTuple):
+class ItemScores(NamedTuple):
     """What a decoder adds up over a tree: scores of its items and edges, and of each item as its root; -inf (or NaN) where it cannot be."""
 
     item: Any  # float32, as all
@@ -94,7 +94,7 @@ def product_posteriors(votes):
 
 @kernel
 def recall_scores(penalty, first_item, item_symbol, item_cell, root_posterior, edge_posterior, labels, votes):
-    """Return :class:`Scores`: the posterior of each label, less `penalty` if a phrase's.
+    """Return :class:`ItemScores`: the posterior of each label, less `penalty` if a phrase's.
 
     Items of sentences begin at `first_item`; where several have :class:`Votes`, their product counts.
     """
@@ -114,7 +114,7 @@ def recall_scores(penalty, first_item, item_symbol, item_cell, root_posterior, e
     for edge in range(edge_score.shape[0]):
         if not abs(edge_posterior[edge]) > 0:
             edge_score[edge] = -np.inf
-    return Scores(item_score, edge_score, root_score)
+    return ItemScores(item_score, edge_score, root_score)
 
 
 @helper_kernel

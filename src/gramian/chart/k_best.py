@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.chart.decode import DEFAULT_DECODER, RECALL_PENALTY, best_derivations, scores
-from gramian.chart.decode_kernels import Scores
+from gramian.chart.decode_kernels import ItemScores
 from gramian.chart.forest import Forest
 from gramian.chart.readout import Decoded
 from gramian.errors import OptionError
@@ -48,7 +48,7 @@ def distinct_trees(
             yield tree
 
 
-def trees_in_order(forest: Forest, scores: Scores) -> Iterator[Decoded]:
+def trees_in_order(forest: Forest, scores: ItemScores) -> Iterator[Decoded]:
     """Yield all binarised trees of a forest, the best first."""
     ranking = _Ranking(forest, scores)
     total = ranking.total
@@ -70,7 +70,7 @@ class _Ranking:
     the next best, are considered only when the next tree of the same item is wanted.
     """
 
-    def __init__(self, forest: Forest, scores: Scores) -> None:
+    def __init__(self, forest: Forest, scores: ItemScores) -> None:
         self.is_tag = (forest.item_symbol >= forest.grammar.n_phrases).tolist()
         self.edge_first = forest.edge_first.tolist()
         self.left, self.right = forest.edge_left.tolist(), forest.edge_right.tolist()

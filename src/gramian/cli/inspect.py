@@ -49,7 +49,7 @@ def inspect(
         return
     if label is not None:
         raise OptionError("--label is for models; try: gramian inspect MODEL --label NP")
-    from gramian.io.files import source_name
+    from gramian.io.reading import source_name
     from gramian.trees import read_conllu, read_trees
     from gramian.trees.formats import detect_format
     from gramian.trees.scheme import find_scheme

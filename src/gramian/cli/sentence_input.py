@@ -24,12 +24,12 @@ _LEAST_RIGHT = 0.97  # of the words, cut as in the treebank; below, it is said
 
 def expected_sentences(file: str, form: Form, parser: Parser) -> int | None:
     """Return about how many sentences a file has, for a bar; None of stdin, or where there is no terminal to show it on."""
-    from gramian.io.files import open_text
+    from gramian.io.reading import open_text, reads_once
     from gramian.text.running_text import sentences_in
 
     if form != "text":
         return count_lines(file)
-    if file == "-" or not sys.stderr.isatty():
+    if reads_once(file) or not sys.stderr.isatty():
         return None
     with open_text(file, repair=True) as lines:
         first = list(islice(lines, _COUNTED))

@@ -33,7 +33,7 @@ from gramian.learn.lexicon_counts import LexiconChoice
 from gramian.learn.merge import merge_cheapest
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
-from gramian.learn.states import Allocation, States
+from gramian.learn.state_allocation import Allocation, States
 from gramian.learn.tables import LatentTables, Layout, tables_of
 from gramian.progress import tell_progress
 from gramian.treebank import Features
@@ -223,7 +223,7 @@ class EM(_Iterated):
     max_iter : int
         Iterations.
     allocation, growth : str, float
-        See :func:`gramian.learn.states.allocate_states`.
+        See :func:`gramian.learn.state_allocation.allocate_states`.
     smoothing : Smoothing
         Of every maximisation step; see :class:`gramian.learn.Smoothing`.
     watch : Watch, optional

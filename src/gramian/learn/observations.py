@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gramian.grammar import LPCFG
 from gramian.learn.further_trees import FurtherTrees
 from gramian.learn.lexicon_counts import LexicalModel, LexiconChoice, LexiconOptions
-from gramian.learn.states import Allocation, States, allocate_states
+from gramian.learn.state_allocation import Allocation, States, allocate_states
 from gramian.learn.tables import LatentTables
 from gramian.learn.tree_inference import Expectation, TreeInference
 from gramian.treebank import INSIDE, OUTSIDE, SETS, Features, NodeView, Treebank
@@ -163,7 +163,7 @@ class Observations:
     def allocate(
         self, n_states: States, allocation: Allocation = "root", growth: float = 0.25
     ) -> npt.NDArray[np.int32]:
-        """Return the number of states of each symbol: as named, or by :func:`gramian.learn.states.allocate_states`."""
+        """Return the number of states of each symbol: as named, or by :func:`gramian.learn.state_allocation.allocate_states`."""
         if not isinstance(n_states, Mapping):
             return allocate_states(self.label_count, n_states, allocation, growth)
         named = [n_states.get(self.name(symbol), 1) for symbol in range(self.bank.n_symbols)]

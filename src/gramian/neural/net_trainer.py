@@ -26,7 +26,7 @@ import torch
 from gramian.io.output import write_bytes
 from gramian.io.schema import Count, SchemaError, as_document, parse_document, parse_json
 from gramian.io.store import checksum
-from gramian.neural.net import Batch, Sentences, SpanNet
+from gramian.neural.net import PaddedBatch, Sentences, SpanNet
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Example, Inventory, cell, n_cells
 from gramian.neural.span_tree_crf import best_trees
@@ -304,7 +304,7 @@ def _batches(
 
 def _forgetful(
     sentences: Sentences, batch: Sequence[int], chance: npt.NDArray[np.float64], rng: np.random.Generator
-) -> Batch:
+) -> PaddedBatch:
     """Return a batch in which some words are made unknown."""
     words = [sentences.examples[number].words for number in batch]
     return sentences.batch(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from gramian.chart.constraints import Constraints, Span
 from gramian.errors import InputError
-from gramian.io.files import Source, open_text
+from gramian.io.reading import Source, open_text
 from gramian.parsing.sentences import ParseRequest
 from gramian.trees import Sentence
 

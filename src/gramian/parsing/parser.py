@@ -25,7 +25,7 @@ from gramian.chart.readout import Decoded, to_tree
 from gramian.errors import GramianError, InputError, OptionError
 from gramian.grammar.lexicon import joined
 from gramian.grammar.lpcfg import LPCFG
-from gramian.io.files import Source
+from gramian.io.reading import Source
 from gramian.parsing.calibration import Calibration
 from gramian.parsing.fallbacks import FallbackParser
 from gramian.parsing.limits import Deadline, Limits
@@ -165,6 +165,9 @@ class Parser:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle and copy the model and the options; what a parser computes from them is made anew."""
         return _parser_of, (self.model, self._options)
+
+    def __repr__(self) -> str:
+        return f"<Parser: {self.model!r}>"
 
     def parse(
         self,

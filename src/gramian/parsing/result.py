@@ -10,7 +10,8 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from gramian.chart.forest import Forest
 from gramian.chart.readout import Decoded
-from gramian.trees import Tree
+from gramian.trees import HeadRules, Tree, to_dependencies
+from gramian.trees.scheme import detect_scheme
 from gramian.trees.tree import bottom_up, phrase
 
 Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "stopped", "empty"]
@@ -22,15 +23,18 @@ LOW_CONFIDENCE = 0.5
 """Phrases that are less sure than this are marked where trees are shown."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Alternative:
     """One of the best trees of a sentence, and the logarithm of its probability with its words, under the mixture of all grammars."""
 
     tree: Tree
     log_prob_tree: float
 
+    def __repr__(self) -> str:
+        return f"<Alternative: {_shortened(self.tree)!r}, log_prob_tree {self.log_prob_tree:.2f}>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class ParseResult:
     """A sentence's tree, and how sure the parser is of it.
 
@@ -71,9 +75,15 @@ class ParseResult:
         """Label, first word, end and confidence of every node."""
         return [(*span, sure) for span, sure in zip(self.tree.spans(), self.confidences, strict=True)]
 
+    def __repr__(self) -> str:
+        return f"<ParseResult: {_shortened(self.tree)!r}, {self.status}, confidence {self.confidence:.2f}>"
+
     @property
-    def least_confident(self) -> float:
-        """The least confidence of a phrase; 1 if there is none."""
+    def confidence(self) -> float:
+        """Confidence of the sentence: that of its least confident phrase; 1 if there is no phrase.
+
+        It is the best single indicator of a wrong tree. Treat trees below :data:`LOW_CONFIDENCE` with care.
+        """
         nodes = () if self.tree.is_empty else zip(self.tree.subtrees(), self.confidences, strict=True)
         return min((sure for node, sure in nodes if node.word is None), default=1.0)
 
@@ -120,6 +130,26 @@ class ParseResult:
 
         [(tree, confidences)] = bottom_up(list(self.tree.subtrees()), kept)[0]
         return replace(self, tree=tree, confidences=confidences, alternatives=())
+
+    def to_conllu(self, heads: HeadRules | None = None) -> str:
+        r"""Return the dependency tree that follows from head rules, as a sentence of CoNLL-U.
+
+        Parameters
+        ----------
+        heads : HeadRules, optional
+            By default those of the annotation scheme that the tree's labels belong to.
+
+        Examples
+        --------
+        >>> tree = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
+        >>> result = ParseResult(tree, "parsed", -9.5, (1.0,) * 6, tree.words)
+        >>> [line.split("\t")[1:8:5] for line in result.to_conllu().splitlines() if line]
+        [['the', '2'], ['dog', '3'], ['barks', '0']]
+        """
+        if not self.words:
+            return ""
+        heads = heads or HeadRules.of_scheme(detect_scheme([self.tree]), trees=[self.tree])
+        return f"{to_dependencies(self.tree, heads)}\n"
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as JSON holds it, numbers rounded; ``gramian parse --json`` writes this."""
@@ -189,6 +219,11 @@ def table(results: Iterable[ParseResult]) -> list[dict[str, Any]]:
         for number, result in enumerate(results)
         for row in result.rows()
     ]
+
+
+def _shortened(tree: Tree, length: int = 80) -> str:
+    text = str(tree)
+    return text if len(text) <= length else text[: length - 3] + "..."
 
 
 def _finite(value: float) -> float | None:

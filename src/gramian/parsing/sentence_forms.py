@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gramian.errors import OptionError
@@ -11,7 +11,7 @@ from gramian.text.running_text import sentences_in
 from gramian.trees.token_lines import split_pairs, split_tokens
 
 if TYPE_CHECKING:
-    from gramian.io.files import TextLines
+    from gramian.io.reading import TextLines
     from gramian.parsing.parser import Parser
     from gramian.parsing.sentences import Sentence
 
@@ -43,9 +43,9 @@ def read_sentences(
         Whether the sentences of a line of running text are wanted before the next line is read.
     """
     if form == "text":
-        yield from sentences_in(lines, parser.splitter, at_once=at_once)
+        yield from sentences_in(lines.segments(), parser.splitter, at_once=at_once)
         return
-    for number, line in enumerate(whole_lines(lines), 1):
+    for number, line in enumerate(lines, 1):
         yield read_line(line, form, parser, lines.name, number)
 
 
@@ -56,15 +56,3 @@ def read_line(line: str, form: Form, parser: Parser, source: str, number: int) -
     if form == "tagged":
         return split_pairs(line, source, number, "write token/TAG, or use --tokens")
     return split_tokens(line) if form == "tokens" else line
-
-
-def whole_lines(pieces: Iterable[str]) -> Iterator[str]:
-    """Join lines so long that they come in pieces."""
-    held: list[str] = []
-    for piece in pieces:
-        held.append(piece)
-        if piece.endswith("\n"):
-            yield "".join(held)
-            held.clear()
-    if held:
-        yield "".join(held)

@@ -9,13 +9,18 @@ from typing import NamedTuple, TypeAlias
 
 from gramian.chart.constraints import Constraints
 from gramian.errors import InputError
-from gramian.text.rule_tokenizer import Token, tokenise
+from gramian.text.rule_tokenizer import TextToken, tokenise
 from gramian.text.sentence_segmenter import PlacedText
 from gramian.trees.tree import SPACE, unescape_word
 
 TaggedToken: TypeAlias = tuple[str, str | Mapping[str, float]]
 Plain: TypeAlias = (
-    PlacedText | str | Sequence[str] | Sequence[Token] | Sequence[TaggedToken] | Sequence[str | TaggedToken]
+    PlacedText
+    | str
+    | Sequence[str]
+    | Sequence[TextToken]
+    | Sequence[TaggedToken]
+    | Sequence[str | TaggedToken]
 )
 TagPriors: TypeAlias = Sequence[Mapping[str, float] | None]
 """Of each word, the tags it is given with their probabilities."""
@@ -55,7 +60,7 @@ class ReadSentence(NamedTuple):
     tag_priors: TagPriors | None
 
 
-def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[Token]] = tokenise) -> ReadSentence:
+def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[TextToken]] = tokenise) -> ReadSentence:
     """Read a sentence; `cut` is how text is cut into words. A token that is empty or has white space in it is an InputError."""
     first = 0
     if isinstance(sentence, PlacedText):
@@ -73,7 +78,7 @@ def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[Token]] = token
     for item in () if plain else items:
         if isinstance(item, str):
             tokens.append(item)
-        elif isinstance(item, Token):
+        elif isinstance(item, TextToken):
             tokens.append(item.word)
             offsets.append((first + item.start, first + item.end))
         else:

@@ -6,14 +6,14 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from typing import NamedTuple, TypedDict
+from typing import BinaryIO, NamedTuple, TypedDict
 
 from gramian.errors import InputError
-from gramian.io.files import TextLines, decompressed
+from gramian.io.decompression import decompressed
+from gramian.io.reading import TextLines
 from gramian.io.schema import SchemaError, parse_document
-from gramian.parsing.sentence_forms import whole_lines
 from gramian.pipelines.inputs import Input, find_inputs
-from gramian.pipelines.parquet_rows import parquet
+from gramian.pipelines.parquet_rows import ParquetRows
 from gramian.trees.brackets import read_trees
 from gramian.trees.records import whole_trees
 
@@ -22,7 +22,6 @@ _NO_TREES = re.compile(
 )
 _SHARD = re.compile(r"/[0-9]{5,}\.[a-z.]+\Z")  # suffix of a shard after the name of its input
 _TREE, _BEHIND = '"tree": "', '", "status": "'
-_BATCH = 4096  # rows
 
 Note = Callable[[InputError], None]
 
@@ -72,7 +71,7 @@ def stored_trees(file: Input, note: Note) -> Iterator[StoredTree]:
         if file.kind == "parquet":
             yield from _rows(stream, file.name, document)
             return
-        lines = TextLines(decompressed(stream), file.name, repair=True)
+        lines = TextLines(decompressed(stream, file.name), file.name, repair=True)
         if file.kind == "jsonl":
             yield from _json_lines(lines, document, note)
         else:
@@ -83,7 +82,7 @@ def stored_trees(file: Input, note: Note) -> Iterator[StoredTree]:
 
 
 def _json_lines(lines: TextLines, document: str, note: Note) -> Iterator[StoredTree]:
-    for number, line in enumerate(whole_lines(lines), 1):
+    for number, line in enumerate(lines, 1):
         start = line.find(_TREE) + len(_TREE)
         end = line.find(_BEHIND, start)
         text = line[start:end]
@@ -98,21 +97,14 @@ def _json_lines(lines: TextLines, document: str, note: Note) -> Iterator[StoredT
             yield StoredTree(text, line, document, number)
 
 
-def _rows(stream: object, name: str, document: str) -> Iterator[StoredTree]:
-    try:
-        file = parquet().ParquetFile(stream)
-        names = file.schema_arrow.names
-    except (OSError, ValueError) as error:
-        raise InputError(f"not a Parquet file ({error})", name) from None
-    if "tree" not in names:
-        raise InputError("no column 'tree'", name, hint="name a Parquet file written by 'gramian parse'")
-    number = 0
-    columns = [column for column in ("tree", "document", "sentence") if column in names]
-    for batch in file.iter_batches(_BATCH, columns=columns):
-        for row in batch.to_pylist():
-            number += 1
-            if row["tree"]:
-                yield StoredTree(row["tree"], "", row.get("document", document), row.get("sentence", number))
+def _rows(stream: BinaryIO, name: str, document: str) -> Iterator[StoredTree]:
+    columns = ["document", "sentence"]
+    table = ParquetRows(stream, name, "tree", columns, hint="name a file that parse wrote --to parquet")
+    for number, (tree, given, sentence) in enumerate(table.rows(), 1):
+        if tree:
+            yield StoredTree(
+                tree, "", document if given is None else given, number if sentence is None else sentence
+            )
 
 
 def trees_in(stored: StoredTree, note: Note) -> list[StoredTree]:

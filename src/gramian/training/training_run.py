@@ -27,7 +27,7 @@ from gramian.io.schema import Base64, Seconds, parse_json
 from gramian.learn import Watch
 from gramian.learn.learner import Learner
 from gramian.learn.observations import head_rules
-from gramian.learn.states import allocate_states
+from gramian.learn.state_allocation import allocate_states
 from gramian.learn.tables import Layout
 from gramian.parsing.limits import expected_seconds
 from gramian.parsing.model import Model
@@ -50,7 +50,7 @@ from gramian.training.members import (
 )
 from gramian.training.reranking import add_reranker
 from gramian.training.search_by_f1 import StateSearch
-from gramian.training.selftraining.self_training import seconds_for_text, text_of, with_silver
+from gramian.training.selftraining.self_training_rounds import seconds_for_text, text_of, with_silver
 from gramian.training.training_data import IN_MEMORY, TrainingData, TreeSource, normal_trees, tree_source_name
 from gramian.training.training_settings import TrainingSettings
 from gramian.treebank.productions import Productions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from gramian.errors import InputError
-from gramian.io.files import Source, peek_text, source_name
+from gramian.io.reading import Source, peek_text, source_name
 
 Format: TypeAlias = Literal["brackets", "conllu"]
 

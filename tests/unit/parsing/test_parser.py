@@ -27,7 +27,7 @@ from gramian.parsing.parser import Parser, load
 from gramian.parsing.result import ParseResult
 from gramian.parsing.sentences import ParseRequest
 from gramian.parsing.words import WordTable
-from gramian.text.rule_tokenizer import Token
+from gramian.text.rule_tokenizer import TextToken
 from gramian.treebank.vocab import suffix_chain
 from gramian.trees import Tree
 
@@ -117,7 +117,7 @@ def test_tokens_are_never_cut(parser):
     leaves_fit(result, ["don't", "a.b", '"', "(", "x\u00a0y", "("])
     assert result.offsets is None
     assert str(result.tree).count("-LRB-") == 2
-    result = parser.parse([Token("the", 5, 8), Token("dog", 10, 13)])
+    result = parser.parse([TextToken("the", 5, 8), TextToken("dog", 10, 13)])
     assert result.offsets == ((5, 8), (10, 13))
 
 

@@ -225,7 +225,7 @@ def test_the_best_trees_share_the_weight(tmp_path):
     path = tmp_path / "some.tok"
     path.write_text("it sees town in time\n")
     data = TrainingData.read(trees, TrainingSettings())
-    from gramian.training.selftraining.self_training import with_silver
+    from gramian.training.selftraining.self_training_rounds import with_silver
 
     for number, sizes in ((1, 1), (5, 2)):
         settings = TrainingSettings.of(

@@ -13,7 +13,7 @@ from gramian.chart.constraints import Constraints
 from gramian.chart.forest import Pruning
 from gramian.cli import main
 from gramian.errors import OptionError
-from gramian.grammar.sample import TreeSampler
+from gramian.grammar.tree_sampling import TreeSampler
 from gramian.learn import EM, PCFG, SpectralMoments
 from gramian.neural import NeuralModel
 from gramian.neural.span_inventory import Inventory, brackets
