@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from typing import BinaryIO, NamedTuple
+from contextlib import closing, suppress
+from typing import BinaryIO, NamedTuple, TypedDict
 
 from gramian.errors import InputError
 from gramian.io.decompression import decompressed
 from gramian.io.reading import TextLines
+from gramian.io.schema import SchemaError, parse_document
 from gramian.pipelines.inputs import Input, find_inputs
 from gramian.pipelines.parquet_rows import ParquetRows
 from gramian.trees.brackets import read_trees
@@ -26,6 +26,14 @@ _TREE, _BEHIND = '"tree": "', '", "status": "'
 Note = Callable[[InputError], None]
 
 
+class _Record(TypedDict, total=False):
+    """What is read of a line of JSON."""
+
+    tree: str
+    document: str | int | float
+    sentence: int
+
+
 class StoredTree(NamedTuple):
     """A tree as text; its position is parsed only when needed."""
 
@@ -36,10 +44,11 @@ class StoredTree(NamedTuple):
 
     def place(self) -> tuple[str, int]:
         """Return the document and the position of the sentence in it."""
+        found: _Record = {}
         if self.line:
-            record = json.loads(self.line)
-            return str(record.get("document", self.document)), record.get("sentence", self.sentence)
-        return self.document, self.sentence
+            with suppress(SchemaError):  # of a line of which only the tree could be read
+                found = parse_document(_Record, self.line)
+        return str(found.get("document", self.document)), found.get("sentence", self.sentence)
 
 
 def tree_files(source: str) -> list[Input]:
@@ -79,8 +88,8 @@ def _json_lines(lines: TextLines, document: str, note: Note) -> Iterator[StoredT
         text = line[start:end]
         if start < len(_TREE) or end < 0 or "\\" in text:
             try:
-                text = json.loads(line)["tree"]
-            except (ValueError, LookupError, TypeError):
+                text = parse_document(_Record, line)["tree"]
+            except (SchemaError, KeyError):
                 if line.strip():
                     note(InputError("not a JSON object with the key 'tree'", lines.name, number))
                 continue

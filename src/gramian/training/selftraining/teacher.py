@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
 from math import exp
-from typing import Any
+from typing import Any, ClassVar, TypedDict
 
 from gramian.errors import GramianError, InputError, counted
+from gramian.io.schema import Count
 from gramian.parsing.model_store import load_model
 from gramian.parsing.parser import Parser
 from gramian.parsing.result import ParseResult
@@ -57,9 +58,16 @@ class Teacher:
         return Parser(decoded(self.content, load_model))
 
 
+ShardResult = TypedDict(
+    "ShardResult", {"trees": list[tuple[float, float, str]], "left out": dict[str, Count]}
+)
+
+
 @dataclass(frozen=True)
 class ShardTask:
     """Some sentences to be parsed; all that their trees depend on."""
+
+    RESULT: ClassVar[Any] = ShardResult
 
     teacher: str  # its key
     digest: str  # of the sentences
