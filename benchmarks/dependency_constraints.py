@@ -118,7 +118,7 @@ def main() -> None:
     import gramian
     from gramian.evaluate import GoldBrackets
     from gramian.parsing.dependency_constraints import RelationTable, dependency_constraints
-    from gramian.parsing.sentences import Constrained
+    from gramian.parsing.sentences import ParseRequest
     from gramian.trees import annotation_scheme, normalise, read_conllu
 
     parser = gramian.load(chosen.model)
@@ -139,7 +139,7 @@ def main() -> None:
     report["sentences"] = len(sentences)
 
     known = [dependency_constraints(sentence, table) for sentence in sentences]
-    loose = [Constrained(one.sentence, one.constraints.loosened()) for one in known]
+    loose = [ParseRequest(one.sentence, one.constraints.loosened()) for one in known]
     words = [[item if isinstance(item, str) else item[0] for item in one.sentence] for one in known]
     ways: dict[str, Any] = {
         "words": words,

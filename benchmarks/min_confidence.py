@@ -44,7 +44,7 @@ def main() -> None:
                 "f1": round(scores.f1, 2),
             }
         )
-    doubtful = sum(result.least_confident < 0.5 for result in results)
+    doubtful = sum(result.confidence < 0.5 for result in results)
     ratio = (100 - rows[-1]["precision"]) / max(1e-9, 100 - rows[0]["precision"])
     print(
         json.dumps(

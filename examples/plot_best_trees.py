@@ -19,7 +19,7 @@ parser = Parser(SpectralClustering(8).fit(Treebank.from_trees(sample(800, seed=1
 # The best ten trees in the order of their probability given the words, and what they add up to.
 
 result = parser.parse("Anna saw the picture of wood with a telescope near the bridge .", k=10)
-shares = np.sort([np.exp(one.log_prob - result.log_prob) for one in result.alternatives])[::-1]
+shares = np.sort([np.exp(one.log_prob_tree - result.log_prob_words) for one in result.alternatives])[::-1]
 figure, axes = plt.subplots(figsize=(6, 3.5))
 axes.bar(range(1, len(shares) + 1), shares, label="of the tree")
 axes.plot(range(1, len(shares) + 1), np.cumsum(shares), color="black", marker=".", label="of all so far")

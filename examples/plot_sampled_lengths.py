@@ -8,7 +8,7 @@ A grammar is also a source of sentences. Those of a good one are as long as the 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from gramian.grammar.sample import TreeSampler
+from gramian.grammar.tree_sampling import TreeSampler
 from gramian.learn import PCFG, SpectralClustering
 from gramian.treebank import Treebank
 from made_up_english import sample

@@ -22,6 +22,7 @@ from hypothesis import assume, given, reject, settings
 from scipy import stats
 
 from gramian.chart import chart_reference as reference
+from gramian.chart import decode_reference
 from gramian.chart.chart_parser import ChartParser, Forest, Pruning
 from gramian.chart.decode import DECODERS, decode
 from gramian.chart.derivations import log_posteriors, sample, viterbi
@@ -143,10 +144,14 @@ def items_of(forest: Forest, decoded: Decoded) -> tuple:
 def test_decoders_find_the_best_tree(case: Case) -> None:
     truth = Enumeration.of(case)
     forest = parse(case)
+    chart = reference.fill_chart(case.grammar, reference.emissions(case.grammar, case.words))
     for objective in OBJECTIVES:
+        score, items = decode_reference.best_tree(case.grammar, chart, objective, recall_penalty=PENALTY)
+        np.testing.assert_allclose(truth.score(objective, items), score, rtol=1e-6, atol=1e-6)
         decoded = decode(forest, objective, recall_penalty=PENALTY)
         assert decoded is not None
         best = max(truth.score(objective, shape) for shape in truth.shapes)
+        np.testing.assert_allclose(score, best, rtol=1e-6, atol=1e-6, err_msg=objective)
         np.testing.assert_allclose(decoded.score, best, rtol=1e-4, atol=1e-4, err_msg=objective)
         found = truth.score(objective, items_of(forest, decoded))
         np.testing.assert_allclose(found, best, rtol=1e-4, atol=1e-4, err_msg=objective)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gramian.automata import WFA
 from gramian.dependency import half_constituent_reference as reference
 from gramian.dependency import half_constituents as inference
-from gramian.dependency.shag import LEFT, RIGHT, SHAG
+from gramian.dependency.split_head_automata import LEFT, RIGHT, SHAG
 from gramian.trees import is_projective
 
 SYMBOLS = ("a", "b", "?")

@@ -15,9 +15,9 @@ from test_ensemble import joint_words, with_other_states
 from gramian.chart.backend import ChartInput
 from gramian.chart.chart_parser import ChartParser
 from gramian.chart.combine import WeightedExpert
-from gramian.chart.decode import DECODERS, decode
+from gramian.chart.decode import DECODERS, decode, decode_batch
 from gramian.chart.forest import Allowed, Forest, Pruning
-from gramian.chart.readout import confidences, to_tree
+from gramian.chart.readout import confidences, to_tree, tree_arrays
 from gramian.grammar.lexicon import WordScores
 from gramian.parsing.batch_results import BatchResults
 from gramian.parsing.calibration import Calibration
@@ -50,11 +50,12 @@ class SpanExpert:
 
 def compare(chart: ChartParser, sentences: list[list[WordScores]], pruning: Pruning = EXACT) -> None:
     """All that is asked for: trees, confidences and probabilities, under every decoder but one."""
-    assert chart.knows_trees
+    assert not chart.needs_forests
     words = [[f"w{place}" for place in range(len(scores))] for scores in sentences]
     batch = [ChartInput(scores, None, own) for scores, own in zip(sentences, words, strict=True)]
     for decoder in set(DECODERS) - {"viterbi"}:
-        found = chart.trees(batch, pruning, decoder, 0.3)
+        posteriors = chart.posteriors(batch, pruning)
+        found = tree_arrays(posteriors, decode_batch(posteriors, decoder, recall_penalty=0.3))
         reads = [ReadSentence(own, None, None) for own in words]
         results = BatchResults(found, reads, chart.labels.names, Calibration())
         for place, (one, own) in enumerate(zip(batch, words, strict=True)):
@@ -66,7 +67,7 @@ def compare(chart: ChartParser, sentences: list[list[WordScores]], pruning: Prun
                 continue
             assert result is not None
             assert result.tree == to_tree(forest, best, own)
-            assert result.log_prob == pytest.approx(forest.log_ratio, rel=1e-6)
+            assert result.log_prob_words == pytest.approx(forest.log_ratio, rel=1e-6)
             expected = np.minimum(confidences(forest, best), 1)
             np.testing.assert_allclose(result.confidences, expected, rtol=1e-4, atol=1e-6)
 
@@ -112,8 +113,8 @@ def test_what_a_sentence_does_not_allow_holds_for_it_alone():
 def test_experts_that_must_see_forests_and_other_combinations_do_not_go_together_so():
     case = ambiguous_case(3)
     grammars = [case.grammar, case.grammar]
-    assert ChartParser(case.grammar, "coverage").knows_trees
-    assert not ChartParser(grammars, "coverage").knows_trees
+    assert not ChartParser(case.grammar, "coverage").needs_forests
+    assert ChartParser(grammars, "coverage").needs_forests
 
     class SeesForests:
         def forest(self, words, forest):
@@ -122,7 +123,7 @@ def test_experts_that_must_see_forests_and_other_combinations_do_not_go_together
         def known_share(self, words):
             return 1.0
 
-    assert not ChartParser(grammars, experts=[WeightedExpert(SeesForests())]).knows_trees
+    assert ChartParser(grammars, experts=[WeightedExpert(SeesForests())]).needs_forests
 
 
 def test_forests_of_the_same_rules_have_the_same_items_and_edges():

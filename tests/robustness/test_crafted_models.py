@@ -95,7 +95,7 @@ def inner_root(header, tensors):
     [
         (many_entries, "the tags of a word are distinct"),
         (probability(2), "min_tag_probability"),
-        (probability(float("nan")), "min_tag_probability"),
+        (probability(float("nan")), "holds NaN, which is not JSON"),
         (symbol_named(9, "@NN"), "tags are no intermediate symbols"),
         (inner_root, "no intermediate symbol is at the root"),
         (symbol_named(2, "N%28P"), "symbols are labels"),

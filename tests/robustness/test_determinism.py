@@ -22,7 +22,7 @@ SENTENCES = ["the dog saw a cat with a telescope .", "a dog barks .", "", "the c
 def test_threads_that_share_a_parser_give_what_one_gives():
     def facts(results):
         return [
-            (str(one.tree), one.status, one.log_prob, tuple(one.spans) if one.words else ())
+            (str(one.tree), one.status, one.log_prob_words, tuple(one.spans) if one.words else ())
             for one in results
         ]
 

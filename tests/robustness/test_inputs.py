@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from gramian.automata.string_formats import read_solution, read_strings, read_targets
 from gramian.errors import GramianError, InputError, OptionError
 from gramian.experiments.plan import make_plan
-from gramian.parsing.sentence_records import read_record
+from gramian.parsing.json_sentences import read_record
 from gramian.trees import BracketError, ConlluError, Tree, binarise, debinarise, read_conllu, read_trees
 
 DIGITS = "9" * 5000  # more than Python turns into a number
@@ -198,7 +198,7 @@ def test_a_weight_of_a_tag_beyond_all_numbers():
 
 
 def test_empty_lines_without_end(tmp_path):
-    from gramian.io.files import peek_text
+    from gramian.io.reading import peek_text
 
     file = tmp_path / "tagged.txt"
     file.write_text("\n" * 100_000 + "the/D dog/N\n")

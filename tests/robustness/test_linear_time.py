@@ -15,7 +15,7 @@ import pytest
 
 import gramian
 from gramian.parsing.parser import load
-from gramian.text.rule_tokenizer import Token, tokenise
+from gramian.text.rule_tokenizer import TextToken, tokenise
 from gramian.text.sentence_segmenter import SentenceSegmenter
 from gramian.text.tokenizer_training import Written, learn_cutter
 
@@ -81,7 +81,7 @@ def test_learning_a_tokenizer_is_linear_in_the_longest_word(monkeypatch: pytest.
 
     def learn(text: str) -> object:
         starts = range(0, len(text), 2)
-        pieces = [Token(text[start : start + 2], start, min(start + 2, len(text))) for start in starts]
+        pieces = [TextToken(text[start : start + 2], start, min(start + 2, len(text))) for start in starts]
         return learn_cutter([Written(text, pieces)])
 
     monkeypatch.setattr("gramian.text.tokenizer_training.learn_scores", read_all)
@@ -103,7 +103,9 @@ DYNAMIC = {
     "experiments/figures.py": "attributes of figures that matplotlib has just drawn",
     "search/pattern.py": "the user's own pattern, see test_search_limits.py",
     "pipelines/inputs.py": "the user's own file pattern, see test_search_limits.py",
+    "io/schema.py": "expressions that record classes declare",
     "trees/normalise.py": "the annotation scheme's own expression",
+    "trees/scheme.py": "expressions of the records of annotation schemes",
 }
 """Files with expressions that are put together when they are used, and what from."""
 

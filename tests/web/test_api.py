@@ -59,7 +59,7 @@ def test_a_parse_is_that_of_the_parser(client, parser):
     assert answer["words"] == list(expected.words)
     assert [tuple(one) for one in answer["offsets"]] == list(expected.offsets)
     assert parse["tree"] == str(expected.tree)
-    assert parse["log_prob"] == expected.log_prob
+    assert (parse["log_prob_words"], parse["log_prob_tree"]) == (expected.log_prob_words, None)
     assert parse["status"] == expected.status == "parsed"
     spans = [(one["label"], one["start"], one["end"], one["confidence"]) for one in parse["nodes"]]
     assert spans == expected.spans
@@ -82,7 +82,8 @@ def test_the_best_trees_with_confidences(client, parser):
     expected = parser.parse(SENTENCE, k=4)
     parses = ask(client, "parse", sentence=SENTENCE, k=4)["parses"]
     assert [one["tree"] for one in parses] == [str(one.tree) for one in expected.alternatives]
-    assert [one["log_prob"] for one in parses] == [one.log_prob for one in expected.alternatives]
+    assert [one["log_prob_tree"] for one in parses] == [one.log_prob_tree for one in expected.alternatives]
+    assert {one["log_prob_words"] for one in parses} == {expected.log_prob_words}
     known = {(label, start, end): sure for label, start, end, sure in expected.spans}
     shared = 0
     for parse in parses:

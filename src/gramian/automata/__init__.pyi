@@ -16,5 +16,5 @@ from .spectral import SpectralWFA as SpectralWFA
 from .spectral import extract_wfa as extract_wfa
 from .string_formats import read_strings as read_strings
 from .strings import Sequences as Sequences
-from .wfa import WFA as WFA
-from .wfa import DivergenceError as DivergenceError
+from .weighted_automaton import WFA as WFA
+from .weighted_automaton import DivergenceError as DivergenceError

@@ -22,7 +22,7 @@ _LARGE = 1e100
 Array = npt.NDArray[np.float64]
 
 
-class Weights(NamedTuple):
+class AutomatonWeights(NamedTuple):
     """The weights of an automaton; ``transposed[s]`` is the transpose of ``transitions[s]``."""
 
     initial: npt.NDArray[np.floating]

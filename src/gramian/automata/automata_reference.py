@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian.automata.pnfa import MoveCounts
 from gramian.automata.strings import Symbol
-from gramian.automata.wfa import WFA, Statistic
+from gramian.automata.weighted_automaton import WFA, Statistic
 
 
 def score(model: WFA, string: Sequence[Symbol]) -> float:

@@ -13,7 +13,7 @@ from html import escape, unescape
 
 from gramian.automata.export import Edge, edges
 from gramian.automata.pdfa import PDFA
-from gramian.automata.wfa import WFA
+from gramian.automata.weighted_automaton import WFA
 from gramian.errors import OptionError
 
 _RADIUS = 26.0

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.automata.strings import Sequences, Symbol
-from gramian.automata.wfa import Statistic
+from gramian.automata.weighted_automaton import Statistic
 from gramian.errors import OptionError
 from gramian.value_types import Boolean, Constraint, Either, OneOf, Whole
 

@@ -20,7 +20,7 @@ from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.trie import PrefixForest
-from gramian.automata.wfa import WFA
+from gramian.automata.weighted_automaton import WFA
 from gramian.base import number_of_jobs
 from gramian.progress import tell_progress
 

@@ -24,7 +24,7 @@ from gramian.automata.repair import cluster_to_pnfa
 from gramian.automata.spectral import SpectralFactors, spectral_factors
 from gramian.automata.strings import Array, Sequences
 from gramian.automata.trie import PrefixForest
-from gramian.automata.wfa import WFA
+from gramian.automata.weighted_automaton import WFA
 from gramian.progress import tell_progress
 
 Start = Literal["cluster", "scaled", "random"]

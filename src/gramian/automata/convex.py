@@ -17,7 +17,7 @@ from gramian.automata.hankel import HankelBlocks, hankel_blocks
 from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.spectral import held_out_likelihood
 from gramian.automata.strings import Array, Sequences, Symbol
-from gramian.automata.wfa import WFA, Statistic
+from gramian.automata.weighted_automaton import WFA, Statistic
 from gramian.errors import OptionError
 from gramian.value_types import Constraint, Either, InstanceOf, Number, OneOf, Whole
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gramian.automata.mixture import Mixture
 from gramian.automata.pdfa import PDFA
-from gramian.automata.wfa import WFA
+from gramian.automata.weighted_automaton import WFA
 from gramian.errors import OptionError
 
 

@@ -17,7 +17,7 @@ from scipy import sparse
 from gramian.automata import automata_kernels as kernels
 from gramian.automata.basis import Basis
 from gramian.automata.strings import Array, Sequences, Symbol
-from gramian.automata.wfa import Statistic
+from gramian.automata.weighted_automaton import Statistic
 from gramian.errors import OptionError
 
 

@@ -20,7 +20,7 @@ from gramian.automata.pnfa_em import PNFAEM
 from gramian.automata.quadratic import QuadraticWFA
 from gramian.automata.spectral import SpectralWFA
 from gramian.automata.strings import Sequences
-from gramian.automata.wfa import WFA, Statistic
+from gramian.automata.weighted_automaton import WFA, Statistic
 from gramian.errors import OptionError
 from gramian.progress import tell_progress
 from gramian.value_types import Boolean, Number, OneOf, Whole, option, options, or_none

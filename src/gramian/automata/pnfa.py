@@ -1,8 +1,8 @@
 """Probabilistic automata from counts: the step that EM, Gibbs sampling and repair share.
 
-A PNFA is a :class:`~gramian.automata.wfa.WFA` with weights >= 0 whose initial weights sum to one, and whose final and transition weights
-out of each state sum to one. ``structure`` says what a state's row is: "joint", one distribution over (symbol, next state) and STOP;
-"factored", a distribution over symbols and STOP times one over next states, which is a hidden Markov model.
+A PNFA is a :class:`~gramian.automata.weighted_automaton.WFA` with weights >= 0 whose initial weights sum to one, and whose final and
+transition weights out of each state sum to one. ``structure`` says what a state's row is: "joint", one distribution over
+(symbol, next state) and STOP; "factored", a distribution over symbols and STOP times one over next states, which is a hidden Markov model.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from gramian.automata.strings import Array, Sequences, Symbol
-from gramian.automata.wfa import WFA
+from gramian.automata.weighted_automaton import WFA
 
 Structure = Literal["joint", "factored"]
 

@@ -11,7 +11,7 @@ from gramian.automata.pnfa import Structure, random_pnfa
 from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.trie import PrefixForest
-from gramian.automata.wfa import WFA
+from gramian.automata.weighted_automaton import WFA
 from gramian.base import number_of_jobs
 from gramian.errors import OptionError
 from gramian.value_types import Constraint, Either, InstanceOf, Number, OneOf, Whole

@@ -16,7 +16,7 @@ from gramian.automata.hankel import hankel_blocks
 from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.spectral import SpectralFactors, spectral_factors
 from gramian.automata.strings import Sequences, Symbol
-from gramian.automata.wfa import WFA
+from gramian.automata.weighted_automaton import WFA
 from gramian.value_types import Constraint, InstanceOf
 
 _RANKS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22)

@@ -16,7 +16,7 @@ import numpy as np
 from gramian.automata.pnfa import MoveCounts, Structure, random_pnfa
 from gramian.automata.pnfa_em import PNFAEM, interpolated
 from gramian.automata.strings import Array, Sequences
-from gramian.automata.wfa import WFA
+from gramian.automata.weighted_automaton import WFA
 
 _BLOCK = 50_000  # state vectors held at once
 _SAMPLED = 20_000  # state vectors that anchors and cluster centres are found among

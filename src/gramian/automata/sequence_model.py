@@ -16,7 +16,7 @@ from gramian.io import store
 from gramian.io.array_table import prove
 
 if TYPE_CHECKING:
-    from gramian.automata.wfa import WFA
+    from gramian.automata.weighted_automaton import WFA
 
 _MOST_WEIGHTS = 1 << 27  # of one automaton, a gigabyte
 
@@ -106,7 +106,7 @@ def load_sequence_model(path: str | os.PathLike[str]) -> SequenceModel:
     """Read any sequence model that a ``save`` of this package wrote."""
     from gramian.automata.mixture import Mixture
     from gramian.automata.pdfa import PDFA
-    from gramian.automata.wfa import WFA
+    from gramian.automata.weighted_automaton import WFA
 
     model: SequenceModel = store.load(path, WFA.kind, PDFA.kind, Mixture.kind)
     return model

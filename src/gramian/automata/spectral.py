@@ -20,7 +20,7 @@ from gramian.automata.completion import Completion, completed_blocks
 from gramian.automata.hankel import HankelBlocks, hankel_blocks, hankel_blocks_of
 from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.strings import Array, Sequences, Symbol
-from gramian.automata.wfa import WFA, DivergenceError, Statistic
+from gramian.automata.weighted_automaton import WFA, DivergenceError, Statistic
 from gramian.value_types import Boolean, Constraint, Either, InstanceOf, Number, OneOf, or_none
 
 Solver = Literal["auto", "dense", "sparse", "randomised"]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from gramian.automata.strings import Sequences, Symbol
 from gramian.errors import InputError
-from gramian.io.files import Source, TextLines, open_text
+from gramian.io.reading import Source, TextLines, open_text
 
 _T = TypeVar("_T")
 _WHOLE = re.compile("[0-9]{1,9}")
@@ -35,7 +35,7 @@ def read_strings(source: Source) -> Sequences:
     ('DT', 'NN', 'VB')
     """
     with open_text(source) as text:
-        lines = _whole_lines(text)
+        lines = (line.removesuffix("\n") for line in text)
         first, second = next(lines, None), next(lines, None)
         if first is None:
             raise InputError("there are no strings", text.name, 1, hint="check that the file is not empty")
@@ -79,12 +79,14 @@ def read_targets(source: Source) -> list[tuple[float, dict[int, float]]]:
 
 def _each_line(text: TextLines, read: Callable[[str], _T], problem: str, hint: str) -> Iterator[_T]:
     """Yield what is read from every line that is not blank; say `what` is wrong where it cannot be read."""
-    for line_number, line in enumerate(_whole_lines(text), 1):
+    for line_number, line in enumerate(text, 1):
         try:
             if line.strip():
                 yield read(line)
         except ValueError:
-            raise InputError(problem, text.name, line_number, excerpt=line, hint=hint) from None
+            raise InputError(
+                problem, text.name, line_number, excerpt=line.removesuffix("\n"), hint=hint
+            ) from None
 
 
 def _is_pautomac(first: str, second: str | None) -> bool:
@@ -130,15 +132,3 @@ def _numbered(first: str, lines: Iterable[str], name: str) -> Sequences:
         )
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     return Sequences(np.array(flat, dtype=np.int32), offsets.astype(np.int64), tuple(range(size)))
-
-
-def _whole_lines(text: TextLines) -> Iterator[str]:
-    """Join the segments of very long lines, and drop line ends."""
-    line = ""
-    for segment in text:
-        line += segment
-        if line.endswith("\n"):
-            yield line[:-1]
-            line = ""
-    if line:
-        yield line

@@ -16,10 +16,10 @@ import numpy.typing as npt
 import scipy.linalg.cython_blas  # noqa: F401 - what the kernels call is loaded before anyone limits its threads
 
 from gramian.automata import automata_kernels as kernels
-from gramian.automata.automata_kernels import PrefixTree, Weights, Workspace
+from gramian.automata.automata_kernels import AutomatonWeights, PrefixTree, Workspace
 from gramian.automata.pnfa import MoveCounts
 from gramian.automata.strings import Sequences, Symbol
-from gramian.automata.wfa import WFA
+from gramian.automata.weighted_automaton import WFA
 
 _T = TypeVar("_T")
 _LANES = 8
@@ -84,10 +84,10 @@ class PrefixForest:
             return list(pool.map(lane, lanes))
 
 
-def _weights(model: WFA, dtype: type[np.floating[Any]]) -> Weights:
+def _weights(model: WFA, dtype: type[np.floating[Any]]) -> AutomatonWeights:
     transitions = model.transitions.astype(dtype)
     transposed = np.ascontiguousarray(transitions.transpose(0, 2, 1))
-    return Weights(model.initial.astype(dtype), model.final.astype(dtype), transitions, transposed)
+    return AutomatonWeights(model.initial.astype(dtype), model.final.astype(dtype), transitions, transposed)
 
 
 def _workspace(trees: tuple[PrefixTree, ...], n_states: int, dtype: type[np.floating[Any]]) -> Workspace:

@@ -29,12 +29,10 @@ from gramian.chart.combine import (
     mean_posteriors,
     voice_weights,
 )
-from gramian.chart.decode import posterior_scores
 from gramian.chart.decode_kernels import Votes
-from gramian.chart.forest import Allowed, Forest, Pruning
+from gramian.chart.forest import Allowed, Forest, Posteriors, Pruning
 from gramian.chart.label_table import LabelArrays, label_table
 from gramian.chart.readout import Decoded
-from gramian.chart.tree_arrays import TreeArrays
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
@@ -110,52 +108,52 @@ class ChartParser:
         """Return the same with charts filled by another backend."""
         other = copy(self)
         other._backends = [backend(family, self._tag_states) for family in self._placed]
-        other.__dict__.pop("knows_trees", None)
+        other.__dict__.pop("needs_forests", None)
         return other
 
     @cached_property
-    def knows_trees(self) -> bool:
-        """Whether :meth:`trees` finds what the forests of sentences have as their best trees: if all that counts are labels over spans."""
+    def needs_forests(self) -> bool:
+        """Whether trees are found only in the forests of single sentences: if more counts than a product of labels over spans."""
         alone = len(self._voices) == 1 and not self._experts
         if not (alone or self.combination == "product"):
-            return False
+            return True
         if not all(isinstance(one, NumbaBackend) for one in self._backends):
-            return False
-        return all(isinstance(one.expert, SpanExpert) for one in self._experts)
+            return True
+        return not all(isinstance(one.expert, SpanExpert) for one in self._experts)
 
-    def trees(
-        self, batch: Sequence[ChartInput], pruning: Pruning, decoder: str, recall_penalty: float
-    ) -> TreeArrays:
-        """Return the best trees of some sentences, one at the least, by any decoder but Viterbi: at once, and without their forests.
+    def posteriors(self, batch: Sequence[ChartInput], pruning: Pruning) -> Posteriors:
+        """Return the posteriors of all grammars and experts for some sentences, one at the least, without their forests.
 
-        Those that not all grammars derive have none here: their probability is 0. Probabilities are less those of the words.
+        Only if not :attr:`needs_forests`. Sentences that not all grammars derive have probability 0 here.
         """
         backends = [one for one in self._backends if isinstance(one, NumbaBackend)]
         pruning = self._pruning(pruning)
-        found = [backend.find(batch, pruning) for backend in backends]
-        coarse, own = found[0]
-        logs = np.array([one.forest.log_probability + each.log_ratio for one, fine in found for each in fine])
-        votes, c = self._votes(batch, found), coarse.forest
-        posteriors = [(one.item_posterior, one.edge_posterior, one.root_posterior) for one in own]
-        item, edge, root = posteriors[0]
+        free = [
+            sentence._replace(allowed=None) for sentence in batch
+        ]  # symbols are those of the first grammar
+        found = [
+            backend.find(batch if family[0].symbols == self.grammar.symbols else free, pruning)
+            for backend, family in zip(backends, self.families, strict=True)
+        ]
+        coarse, fine = found[0]
+        logs = np.array(
+            [one.forest.log_probability + each.log_ratio for one, several in found for each in several]
+        )
+        votes = self._votes(batch, found)
+        alike = [(one.item_posterior, one.edge_posterior, one.root_posterior) for one in fine]
+        item, edge, root = alike[0]
         if len(votes.tables) > 1:
-            same = np.full(len(own), 1 / len(own), np.float32)
+            share = np.full(len(alike), 1 / len(alike), np.float32)
             item, edge, root = (
-                mean_posteriors(list(each), same, "product") for each in zip(*posteriors, strict=True)
+                mean_posteriors(list(one), share, "product") for one in zip(*alike, strict=True)
             )
-        if decoder == "max-recall":
-            items = coarse.first_item, c.item_symbol, c.item_cell
-            scores = decode_kernels.recall_scores(
-                float(recall_penalty), *items, root, edge, self.labels.arrays, votes
-            )
-        else:
-            is_tag = c.item_symbol >= self.grammar.n_phrases
-            scores = posterior_scores(decoder, is_tag, c.edge_first, item, edge, root)
-        nodes = decode_kernels.best_trees(self.grammar.n_phrases, coarse, scores, self.labels.arrays, votes)
-        first, label, parent, posterior = nodes
         log_prob = np.logaddexp.reduce(logs) - np.log(len(logs))
         log_prob[~np.isfinite(logs).all(axis=0)] = -np.inf
-        return TreeArrays(first, label, parent, posterior, log_prob)
+        c = coarse.forest
+        return Posteriors(
+            self.grammar.n_phrases, coarse.first_item, c.item_symbol, c.item_cell, c.edge_first, c.edge_left, c.edge_right,
+            item, edge, root, self.labels, votes, log_prob,
+        )  # fmt: skip
 
     def _votes(self, batch: Sequence[ChartInput], found: list[FoundForests]) -> Votes:
         """Return what grammars and experts say about the labels of sentences."""

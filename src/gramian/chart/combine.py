@@ -22,8 +22,8 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart.decode import best_tree, scores
-from gramian.chart.decode_kernels import LEAST_POSTERIOR
+from gramian.chart.decode import decode
+from gramian.chart.decode_kernels import LEAST_POSTERIOR, Votes, product_posteriors
 from gramian.chart.forest import Forest
 from gramian.chart.label_table import label_table
 from gramian.chart.readout import Decoded, tree_labels
@@ -148,7 +148,10 @@ def _labels(
     if combination == "coverage-dynamic":
         tables = [_own_tree(base, table) for table in tables]
     if combination == "product":
-        return _product(tables, weights)
+        if len(tables) == 1:
+            return np.clip(tables[0], LEAST_POSTERIOR, 1 - LEAST_POSTERIOR)
+        table: Floats = product_posteriors(Votes(np.array(tables), weights[None]))
+        return table
     result = np.zeros_like(tables[0])
     for weight, table in zip(weights, tables, strict=True):
         result += weight * table
@@ -162,7 +165,7 @@ def _most_covered(
 
     Its labels stand above one half, by how many share them, and all others below.
     """
-    pick = choose or _best
+    pick = choose or decode
     groups = [[voice] for voice in voices]
     if combination == "hierarchical":
         kinds = sorted({voice.kind for voice in voices})
@@ -175,7 +178,7 @@ def _most_covered(
             votes.append(in_order_of(group[0].label_place, tree_labels(forest, tree)))
     weights = _weights(max(1, len(votes)), opinions)
     for one in opinions:
-        tree = _best(one.forest)
+        tree = decode(one.forest)
         votes.append(
             np.zeros_like(one.forest.label_posterior) if tree is None else tree_labels(one.forest, tree)
         )
@@ -183,10 +186,6 @@ def _most_covered(
     covered = [float((vote * share).sum()) for vote in votes]
     chosen = votes[int(np.argmax(covered))]
     return np.asarray(np.where(chosen > 0, 0.5 + share / 2, share / 2), np.float32)
-
-
-def _best(forest: Forest) -> Decoded | None:
-    return best_tree(forest, scores(forest, "max-recall"))
 
 
 def _of_kind(forests: Sequence[Forest]) -> Forest:
@@ -205,27 +204,10 @@ def _of_kind(forests: Sequence[Forest]) -> Forest:
     )
 
 
-def _product(tables: list[Floats], weights: Floats) -> Floats:
-    """Return the posteriors whose log-odds are the mean of those of some tables."""
-    live = tables[0] <= LEAST_POSTERIOR
-    for table in tables[1:]:
-        live &= table <= LEAST_POSTERIOR
-    places = np.flatnonzero(~live)  # few labels over few spans; the rest are all alike
-    sure = np.zeros((len(tables), len(places) + 1), np.float32)  # the last column stands for the rest
-    for row, table in zip(sure, tables, strict=True):
-        row[:-1] = table.take(places)
-    np.clip(sure, LEAST_POSTERIOR, 1 - LEAST_POSTERIOR, out=sure)
-    odds = (weights[:, None] * np.log(sure / (1 - sure))).sum(axis=0)
-    posterior = 1 / (1 + np.exp(-odds))
-    result = np.full(tables[0].shape, posterior[-1])
-    result.put(places, posterior[:-1])
-    return result
-
-
 def _own_tree(base: Callable[..., Forest], table: Floats) -> Floats:
     """Return a table with ones where the best tree under a table has its labels."""
     forest = base(labels_over_spans=table)
-    tree = best_tree(forest, scores(forest, "max-recall"))
+    tree = decode(forest)
     return np.zeros_like(table) if tree is None else tree_labels(forest, tree)
 
 

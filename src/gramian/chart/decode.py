@@ -1,6 +1,6 @@
-"""Decoders: which tree of a forest is the answer.
+"""Decoders: which tree of a chart is the answer.
 
-All but Viterbi work on posteriors of the pruned forest, summed over states (Goodman 1996; Matsuzaki, Miyao &
+All but Viterbi work on posteriors of the pruned chart, summed over states (Goodman 1996; Matsuzaki, Miyao &
 Tsujii 2005; Petrov & Klein 2007):
 
 ====================  =================================================================================
@@ -12,6 +12,8 @@ Tsujii 2005; Petrov & Klein 2007):
 ``variational``       probability under the PCFG of this sentence nearest to the model: edge given parent
 ``viterbi``           the most probable tree with states
 ====================  =================================================================================
+
+:mod:`gramian.chart.decode_reference` has the same in plain Python.
 """
 
 from __future__ import annotations
@@ -20,24 +22,31 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.chart import decode_kernels as kernels
-from gramian.chart.decode_kernels import Scores
+from gramian.chart.decode_kernels import ItemScores
 from gramian.chart.derivations import viterbi
-from gramian.chart.forest import Forest
-from gramian.chart.readout import Decoded
+from gramian.chart.forest import Forest, Posteriors
+from gramian.chart.readout import Decoded, Derivations
 from gramian.errors import OptionError
 
-Floats = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int32]
 
 DECODERS = ("max-recall", "max-marginal-sum", "max-rule-product", "max-rule-sum", "variational", "viterbi")
+DEFAULT_DECODER = "max-recall"
+"""The decoder of a parser that names none; its trees are what rerankers choose from."""
 RECALL_PENALTY = 0.5
 NEURAL_RECALL_PENALTY = 0.4
 """Beside a neural expert, since its product with grammars leaves out more brackets than it gets wrong; chosen on trees held out."""
 
-_ALONE = np.ones((1, 1), np.float32)
+
+def decode_batch(posteriors: Posteriors, decoder: str, *, recall_penalty: float) -> Derivations:
+    """Return the best tree of each sentence, by any decoder but Viterbi."""
+    added = scores(posteriors, decoder, recall_penalty=recall_penalty)
+    _, first, items, edges, score = best_derivations(posteriors, added)
+    return Derivations(first, items, edges, np.arange(len(score), dtype=np.int32), score)
 
 
 def decode(
-    forest: Forest, decoder: str = "max-recall", *, recall_penalty: float = RECALL_PENALTY
+    forest: Forest, decoder: str = DEFAULT_DECODER, *, recall_penalty: float = RECALL_PENALTY
 ) -> Decoded | None:
     """Return the best tree of a forest; None if no tree has a probability, as may happen with models that have negative weights.
 
@@ -47,66 +56,44 @@ def decode(
     """
     if decoder == "viterbi":
         return viterbi(forest)
-    return best_tree(forest, scores(forest, decoder, recall_penalty=recall_penalty))
+    best = decode_batch(forest.posteriors, decoder, recall_penalty=recall_penalty)
+    return Decoded(best.items, best.edges, float(best.score[0])) if len(best.items) else None
 
 
-def scores(forest: Forest, decoder: str = "max-recall", *, recall_penalty: float = RECALL_PENALTY) -> Scores:
-    """Return what a decoder adds up; see :func:`decode`."""
+def scores(posteriors: Posteriors, decoder: str, *, recall_penalty: float = RECALL_PENALTY) -> ItemScores:
+    """Return what a decoder adds up over a tree; see :func:`decode`."""
+    p = posteriors
     if decoder == "max-recall":
-        votes = kernels.Votes(forest.label_posterior[None], _ALONE)
-        items = np.array([0, len(forest.item_symbol)]), forest.item_symbol, forest.item_cell
-        edges = forest.root_posterior, forest.edge_posterior
-        found: Scores = kernels.recall_scores(
-            float(recall_penalty), *items, *edges, forest.labels.arrays, votes
+        items = p.first_item, p.item_symbol, p.item_cell
+        found: ItemScores = kernels.recall_scores(
+            float(recall_penalty), *items, p.root, p.edge, p.labels.arrays, p.votes
         )
         return found
-    posteriors = forest.item_posterior, forest.edge_posterior, forest.root_posterior
-    return posterior_scores(
-        decoder, forest.item_symbol >= forest.grammar.n_phrases, forest.edge_first, *posteriors
-    )
-
-
-def posterior_scores(
-    decoder: str, is_tag: npt.NDArray[np.bool_], edge_first: npt.NDArray[np.int32], items: Floats, edges: Floats,
-    roots: Floats,
-) -> Scores:  # fmt: skip
-    """Return what a decoder adds up that looks at the posteriors of items, edges and roots alone, be it of one sentence or of several."""
-    item, edge, root = np.abs(items), np.abs(edges), np.abs(roots)
+    item, edge, root = np.abs(p.item), np.abs(p.edge), np.abs(p.root)
+    none, is_tag = np.zeros_like(item), p.item_symbol >= p.n_phrases
     if decoder == "max-marginal-sum":
         edge, root = (np.where(x > 0, np.float32(0), np.float32(-np.inf)) for x in (edge, root))
-        return Scores(item, edge, root)
-    none = np.zeros_like(item)
+        return ItemScores(item, edge, root)
     if decoder == "max-rule-sum":
         edge, root = (np.where(x > 0, x, np.float32(-np.inf)) for x in (edge, root))
-        return Scores(np.where(is_tag, item, none), edge, root)
+        return ItemScores(np.where(is_tag, item, none), edge, root)
     with np.errstate(divide="ignore", invalid="ignore"):
         item, edge, root = np.log(item), np.log(edge), np.log(root)
         if decoder == "max-rule-product":
-            return Scores(np.where(is_tag, item, none), edge, root)
+            return ItemScores(np.where(is_tag, item, none), edge, root)
         if decoder == "variational":
-            return Scores(none, edge - np.repeat(item, np.diff(edge_first)), root)
+            return ItemScores(none, edge - np.repeat(item, np.diff(p.edge_first)), root)
     raise OptionError(f"decoder must be one of {', '.join(DECODERS)}, got {decoder!r}")
 
 
-def best_tree(forest: Forest, scores: Scores) -> Decoded | None:
-    """Return the tree with the highest sum of scores, or None if all are -inf."""
-    _, choice, root, score = best_below(forest, scores)
-    if root < 0:
-        return None
-    items, edges = kernels.read_tree(root, choice, forest.edge_left, forest.edge_right, forest.n_words)
-    return Decoded(items, edges, score)
-
-
-def best_below(
-    forest: Forest, scores: Scores
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int32], int, float]:
-    """Return of each item the best sum of itself and what is below, its edge there or -1; the best root or -1, and its sum."""
-    found: tuple[npt.NDArray[np.float64], npt.NDArray[np.int32], int, float] = kernels.best_tree(
-        forest.grammar.n_phrases,
-        forest.item_symbol,
-        forest.edge_first,
-        forest.edge_left,
-        forest.edge_right,
-        scores,
+def best_derivations(
+    posteriors: Posteriors, scores: ItemScores
+) -> tuple[npt.NDArray[np.float64], Ints, Ints, Ints, npt.NDArray[np.float64]]:
+    """Return the best sum of each item and what is below it, and the best trees; see the kernel."""
+    p = posteriors
+    found: tuple[npt.NDArray[np.float64], Ints, Ints, Ints, npt.NDArray[np.float64]] = (
+        kernels.best_derivations(
+            p.n_phrases, p.first_item, p.item_symbol, p.edge_first, p.edge_left, p.edge_right, scores
+        )
     )
     return found

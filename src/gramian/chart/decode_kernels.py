@@ -1,7 +1,8 @@
-"""Numba kernels that look for the best tree in a finished forest by the posteriors of its items and edges.
+"""Numba kernels of decoding: the product rule, the scores of max-recall, the best derivations, and the nodes they stand for.
 
-The arrays are those of a :class:`gramian.chart.forest.Forest`, `labels` a :class:`gramian.chart.label_table.LabelArrays`. Where a model
-has negative weights, absolute values stand for posteriors; what has no posterior, or not a number, stands in no tree.
+Arrays of items and edges are those of :class:`gramian.chart.forest.Posteriors`, `labels` a
+:class:`gramian.chart.label_table.LabelArrays`. Where a model has negative weights, absolute values stand for posteriors; what has no
+posterior, or not a number, stands in no tree. :mod:`gramian.chart.decode_reference` has the same in plain Python.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -24,13 +25,13 @@ _NODES = 64  # room for each tree to begin with
 
 
 class Votes(NamedTuple):
-    """Posteriors of labels over spans from several, float32 (n_voices, n_cells, n_labels), and their weights (n_sentences, n_voices)."""
+    """What grammars and experts say about labels over spans, and how much each counts."""
 
-    tables: Any
-    weights: Any
+    tables: Any  # float32 (n_voices, n_cells, n_labels): posteriors
+    weights: Any  # float32 (n_sentences, n_voices)
 
 
-class Scores(NamedTuple):
+class ItemScores(NamedTuple):
     """What a decoder adds up over a tree: scores of its items and edges, and of each item as its root; -inf (or NaN) where it cannot be."""
 
     item: Any  # float32, as all
@@ -56,21 +57,44 @@ def add_posteriors(item_symbol, item_cell, item_posterior, labels, table):
 
 
 @helper_kernel
-def _together(votes, sentence, cell, label):
-    """Return the posterior of a label over a span: of several, the one whose log-odds are the weighted mean of theirs."""
+def _product(votes, sentence, cell, label):
+    """Return the posterior of a label over a span by the product rule.
+
+    Its log-odds are the weighted mean of those of all voters: logit p = sum_v w_v logit p_v, with p_v kept away from 0 and 1.
+    """
     n_voices = votes.tables.shape[0]
     if n_voices == 1:
         return abs(votes.tables[0, cell, label])
     odds = _F(0)
     for voice in range(n_voices):
-        sure = min(max(votes.tables[voice, cell, label], _LEAST), _F(1) - _LEAST)
-        odds += votes.weights[sentence, voice] * np.log(sure / (_F(1) - sure))
+        posterior = min(max(votes.tables[voice, cell, label], _LEAST), _F(1) - _LEAST)
+        odds += votes.weights[sentence, voice] * np.log(posterior / (_F(1) - posterior))
     return _F(1) / (_F(1) + np.exp(-odds))
 
 
 @kernel
+def product_posteriors(votes):
+    """Return the posteriors of all labels over all spans of one sentence by the product rule, float32 (n_cells, n_labels)."""
+    n_voices, n_cells, n_labels = votes.tables.shape
+    table = np.empty((n_cells, n_labels), np.float32)
+    floor = _F(-1)  # what all have that no voter gives a posterior: nearly all labels over nearly all spans
+    for cell in range(n_cells):
+        for label in range(n_labels):
+            is_unlikely = n_voices > 1
+            for voice in range(n_voices):
+                is_unlikely = is_unlikely and votes.tables[voice, cell, label] <= _LEAST
+            if not is_unlikely:
+                table[cell, label] = _product(votes, 0, cell, label)
+                continue
+            if floor < 0:
+                floor = _product(votes, 0, cell, label)
+            table[cell, label] = floor
+    return table
+
+
+@kernel
 def recall_scores(penalty, first_item, item_symbol, item_cell, root_posterior, edge_posterior, labels, votes):
-    """Return :class:`Scores`: the posterior of each label, less `penalty` if a phrase's.
+    """Return :class:`ItemScores`: the posterior of each label, less `penalty` if a phrase's.
 
     Items of sentences begin at `first_item`; where several have :class:`Votes`, their product counts.
     """
@@ -84,13 +108,13 @@ def recall_scores(penalty, first_item, item_symbol, item_cell, root_posterior, e
                 root_score[item] = -np.inf
             for place in range(labels.first[item_symbol[item]], labels.first[item_symbol[item] + 1]):
                 label = labels.number[place]
-                item_score[item] += _together(votes, one, item_cell[item], label)
+                item_score[item] += _product(votes, one, item_cell[item], label)
                 if label < labels.n_phrase_labels:
                     item_score[item] -= penalty
     for edge in range(edge_score.shape[0]):
         if not abs(edge_posterior[edge]) > 0:
             edge_score[edge] = -np.inf
-    return Scores(item_score, edge_score, root_score)
+    return ItemScores(item_score, edge_score, root_score)
 
 
 @helper_kernel
@@ -117,99 +141,77 @@ def _best_below(items, n_phrases, item_symbol, edges, scores, total, choice):
 
 
 @kernel
-def best_tree(n_phrases, item_symbol, edge_first, edge_left, edge_right, scores):
-    """Find the tree with the highest sum of scores.
-
-    Returns the best sum of each item and what is below it (n_items,), its edge there or -1, the best root or -1, and its sum.
-    """
-    n_items = item_symbol.shape[0]
-    total, choice = np.empty(n_items, np.float64), np.full(n_items, -1, np.int32)
-    edges = edge_first, edge_left, edge_right
-    root, score = _best_below((0, n_items), n_phrases, item_symbol, edges, scores, total, choice)
-    return total, choice, root, score
-
-
-@kernel
-def best_trees(n_phrases, forests, scores, labels, votes):
+def best_derivations(n_phrases, first_item, item_symbol, edge_first, edge_left, edge_right, scores):
     """Find the tree of each sentence with the highest sum of scores.
 
-    `forests` are :class:`gramian.chart.coarse_arrays.CoarseForests`. Returns first nodes of trees, labels, parents and posteriors as
-    :class:`gramian.chart.tree_arrays.TreeArrays` has them.
+    Items of sentences begin at `first_item` (n_sentences + 1,). Returns the best sum of each item and what is below it (n_items,); where
+    each tree's nodes begin (n_sentences + 1,); their items, parents before children, left before right; the edge taken at each, -1 at
+    tags; and each tree's sum of scores. A sentence of which no tree has a score has no nodes.
     """
-    c, size = forests.forest, forests.first_item.shape[0] - 1
-    n_items = c.item_symbol.shape[0]
+    size, n_items = first_item.shape[0] - 1, item_symbol.shape[0]
     total, choice = np.empty(n_items, np.float64), np.full(n_items, -1, np.int32)
-    first, room = np.zeros(size + 1, np.int32), _NODES * size
-    node_label, node_parent = np.empty(room, np.int32), np.empty(room, np.int32)
-    node_posterior = np.empty(room, np.float32)
-    waiting_item, waiting_above = np.empty(_NODES, np.int32), np.empty(_NODES, np.int32)
+    first, score = np.zeros(size + 1, np.int32), np.empty(size, np.float64)
+    items, edges = np.empty(_NODES * size, np.int32), np.empty(_NODES * size, np.int32)
+    stack = np.empty(_NODES, np.int32)
+    below = edge_first, edge_left, edge_right
     count = np.int32(0)
     for one in range(size):
-        items = forests.first_item[one], forests.first_item[one + 1]
-        edges = c.edge_first, c.edge_left, c.edge_right
-        root, _ = _best_below(items, n_phrases, c.item_symbol, edges, scores, total, choice)
+        bounds = first_item[one], first_item[one + 1]
+        root, score[one] = _best_below(bounds, n_phrases, item_symbol, below, scores, total, choice)
         waiting = 0
         if root >= 0:
-            waiting_item[0], waiting_above[0], waiting = root, -1, 1
+            stack[0], waiting = root, 1
         while waiting:
             waiting -= 1
-            item, above = waiting_item[waiting], waiting_above[waiting]
-            begin, end = labels.first[c.item_symbol[item]], labels.first[c.item_symbol[item] + 1]
-            if count + end - begin > node_label.shape[0]:
-                node_label, node_parent = grown(node_label, count), grown(node_parent, count)
-                node_posterior = grown(node_posterior, count)
-            for place in range(begin, end):
-                label = labels.number[place]
-                node_label[count], node_parent[count] = label, above
-                node_posterior[count] = _together(votes, one, c.item_cell[item], label)
-                above = count
-                count += np.int32(1)
+            item = stack[waiting]
             edge = choice[item]
+            if count == items.shape[0]:
+                items, edges = grown(items, count), grown(edges, count)
+            items[count], edges[count] = item, edge
+            count += np.int32(1)
             if edge >= 0:
-                if waiting + 2 > waiting_item.shape[0]:
-                    waiting_item = grown(waiting_item, waiting)
-                    waiting_above = grown(waiting_above, waiting)
-                if c.edge_right[edge] >= 0:
-                    waiting_item[waiting], waiting_above[waiting] = c.edge_right[edge], above
+                if waiting + 2 > stack.shape[0]:
+                    stack = grown(stack, waiting)
+                if edge_right[edge] >= 0:
+                    stack[waiting] = edge_right[edge]
                     waiting += 1
-                waiting_item[waiting], waiting_above[waiting] = c.edge_left[edge], above
+                stack[waiting] = edge_left[edge]
                 waiting += 1
         first[one + 1] = count
-    return first, node_label[:count], node_parent[:count], node_posterior[:count]
+    return total, first, items[:count], edges[:count], score
 
 
 @kernel
-def read_tree(root, choice, edge_left, edge_right, n_words):
-    """Return the items under `root` and the edge taken at each, parents first, left before right."""
-    items, edges, stack = np.empty((3, 3 * n_words), np.int32)
-    stack[0] = root
-    waiting, count = 1, 0
-    while waiting:
-        waiting -= 1
-        item = stack[waiting]
-        edge = choice[item]
-        items[count], edges[count] = item, edge
-        count += 1
-        if edge >= 0:
-            if edge_right[edge] >= 0:
-                stack[waiting] = edge_right[edge]
+def labelled_nodes(trees, item_symbol, item_cell, edge_right, labels, votes):
+    """Return the nodes of the treebank that derivations stand for: intermediate items have none, chains have several.
+
+    `trees` are :class:`gramian.chart.decode.Derivations`. Returns first nodes of trees, labels, parents and posteriors as
+    :class:`gramian.chart.tree_arrays.TreeArrays` has them.
+    """
+    size, n_nodes = trees.first.shape[0] - 1, 0
+    for item in trees.items:
+        n_nodes += labels.first[item_symbol[item] + 1] - labels.first[item_symbol[item]]
+    first, label = np.zeros(size + 1, np.int32), np.empty(n_nodes, np.int32)
+    parent, posterior = np.empty(n_nodes, np.int32), np.empty(n_nodes, np.float32)
+    stack = np.empty(trees.items.shape[0] + 1, np.int32)  # the node above each item that is still to come
+    count = np.int32(0)
+    for tree in range(size):
+        stack[0], waiting = -1, 1
+        for place in range(trees.first[tree], trees.first[tree + 1]):
+            item, edge = trees.items[place], trees.edges[place]
+            waiting -= 1
+            above = stack[waiting]
+            for at in range(labels.first[item_symbol[item]], labels.first[item_symbol[item] + 1]):
+                number = labels.number[at]
+                label[count], parent[count] = number, above
+                posterior[count] = _product(votes, trees.sentence[tree], item_cell[item], number)
+                above = count
+                count += np.int32(1)
+            if edge >= 0:
+                stack[waiting] = above
                 waiting += 1
-            stack[waiting] = edge_left[edge]
-            waiting += 1
-    return items[:count].copy(), edges[:count].copy()
-
-
-@kernel
-def node_confidences(items, item_symbol, item_cell, labels, table):
-    """Return the posterior of every label of the items, top-down within a chain."""
-    label_first, label_number = labels.first, labels.number
-    count = 0
-    for item in items:
-        count += label_first[item_symbol[item] + 1] - label_first[item_symbol[item]]
-    confidences = np.empty(count, np.float64)
-    count = 0
-    for item in items:
-        for place in range(label_first[item_symbol[item]], label_first[item_symbol[item] + 1]):
-            confidences[count] = abs(table[item_cell[item], label_number[place]])
-            count += 1
-    return confidences
+                if edge_right[edge] >= 0:
+                    stack[waiting] = above
+                    waiting += 1
+        first[tree + 1] = count
+    return first, label, parent, posterior

@@ -70,6 +70,29 @@ class Pruning:
     split: float = option(Number(0), default=5e-5)
 
 
+class Posteriors(NamedTuple):
+    """The items and edges of some sentences with their posteriors under all grammars and experts: what decoders need.
+
+    Items and edges of the sentences follow each other and are numbered through, children before parents; so are spans.
+    """
+
+    n_phrases: int
+    first_item: Longs  # (n_sentences + 1,): where the items of a sentence begin
+    item_symbol: Ints
+    item_cell: Ints  # the row of the tables of `votes`
+    edge_first: Ints  # (n_items + 1,): an item's edges
+    edge_left: Ints
+    edge_right: Ints  # -1 for a phrase over a tag
+    item: Floats
+    edge: Floats
+    root: Floats
+    labels: LabelTable
+    votes: decode_kernels.Votes
+    log_prob: npt.NDArray[
+        np.float64
+    ]  # (n_sentences,): log-probability, less the words' own; -inf if a grammar has none
+
+
 class Allowed(NamedTuple):
     """Which symbols each span may hold: `row` (n (n + 1) / 2,) has for each span, by width, then start, its row of `symbols`.
 
@@ -119,6 +142,15 @@ class Forest:
     def item_end(self) -> Ints:
         """Position after the last word of each item."""
         return cell_spans(self.n_words)[1][self.item_cell]
+
+    @cached_property
+    def posteriors(self) -> Posteriors:
+        """The same for decoders, as those of a batch of one sentence."""
+        return Posteriors(
+            self.grammar.n_phrases, np.array([0, len(self.item_symbol)]), self.item_symbol, self.item_cell, self.edge_first,
+            self.edge_left, self.edge_right, self.item_posterior, self.edge_posterior, self.root_posterior, self.labels,
+            decode_kernels.Votes(self.label_posterior[None], np.ones((1, 1), np.float32)), np.array([self.log_ratio]),
+        )  # fmt: skip
 
     @cached_property
     def label_posterior(self) -> Floats:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart.decode import RECALL_PENALTY, best_below, scores
-from gramian.chart.decode_kernels import Scores
+from gramian.chart.decode import DEFAULT_DECODER, RECALL_PENALTY, best_derivations, scores
+from gramian.chart.decode_kernels import ItemScores
 from gramian.chart.forest import Forest
 from gramian.chart.readout import Decoded
 from gramian.errors import OptionError
@@ -20,7 +20,7 @@ Ints = npt.NDArray[np.int32]
 
 
 def k_best(
-    forest: Forest, k: int, decoder: str = "max-recall", *, recall_penalty: float = RECALL_PENALTY
+    forest: Forest, k: int, decoder: str = DEFAULT_DECODER, *, recall_penalty: float = RECALL_PENALTY
 ) -> list[Decoded]:
     """Return the best `k` different trees in the order of the decoder's scores; fewer if there are fewer.
 
@@ -29,7 +29,7 @@ def k_best(
     """
     if decoder == "viterbi":
         raise OptionError("decoder 'viterbi' has no list of best trees; try: max-rule-product")
-    ranked = trees_in_order(forest, scores(forest, decoder, recall_penalty=recall_penalty))
+    ranked = trees_in_order(forest, scores(forest.posteriors, decoder, recall_penalty=recall_penalty))
     return list(islice(distinct_trees(forest, ranked), k))
 
 
@@ -48,7 +48,7 @@ def distinct_trees(
             yield tree
 
 
-def trees_in_order(forest: Forest, scores: Scores) -> Iterator[Decoded]:
+def trees_in_order(forest: Forest, scores: ItemScores) -> Iterator[Decoded]:
     """Yield all binarised trees of a forest, the best first."""
     ranking = _Ranking(forest, scores)
     total = ranking.total
@@ -70,12 +70,12 @@ class _Ranking:
     the next best, are considered only when the next tree of the same item is wanted.
     """
 
-    def __init__(self, forest: Forest, scores: Scores) -> None:
+    def __init__(self, forest: Forest, scores: ItemScores) -> None:
         self.is_tag = (forest.item_symbol >= forest.grammar.n_phrases).tolist()
         self.edge_first = forest.edge_first.tolist()
         self.left, self.right = forest.edge_left.tolist(), forest.edge_right.tolist()
         self.item_score, self.edge_score = scores.item.tolist(), scores.edge.tolist()
-        self.total = best_below(forest, scores)[0].tolist()
+        self.total = best_derivations(forest.posteriors, scores)[0].tolist()
         self.found: dict[int, list[tuple[float, int, int, int]]] = {}
         self.candidates: dict[int, list[tuple[float, int, int, int]]] = {}
         self.followers: dict[int, list[tuple[int, int, int]]] = {}

@@ -137,9 +137,9 @@ def counting(things: Iterable[_T], noun: str, total: int | None = None) -> Itera
 
 def count_lines(file: str, wanted: Callable[[str], bool] = lambda line: line.endswith("\n")) -> int | None:
     """Return how many lines of a file are `wanted`, for a bar; None of stdin, or where there is no terminal to show it on."""
-    from gramian.io.files import open_text
+    from gramian.io.reading import open_text, reads_once
 
-    if file == "-" or not sys.stderr.isatty():
+    if reads_once(file) or not sys.stderr.isatty():
         return None
     with open_text(file, repair=True) as lines:
         return sum(map(wanted, lines))

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 _LOOKED_AT = 300  # trees from which is told whether head rules fit
 _LEAST_FIT = 0.8  # rules of another treebank with some of the same labels find less
-Form: TypeAlias = Literal["normalised", "binarised", "debinarised", "tokens", "tagged", "dependencies"]
+TreebankOutput: TypeAlias = Literal[
+    "normalised", "binarised", "debinarised", "tokens", "tagged", "dependencies"
+]
 
 
 def convert(
     file: str = typer.Argument(help="Trees or CoNLL-U: a file, a folder, or - for stdin."),
-    to: Form = typer.Option(help="What to write."),
+    to: TreebankOutput = typer.Option(help="What to write."),
     output: str = TEXT_OUTPUT,
     force: bool = FORCE,
     skip_broken: bool = SKIP_BROKEN,
@@ -68,8 +70,8 @@ def convert(
     """
     from gramian.io.output import writing
     from gramian.trees import HeadRules, read_conllu, read_trees
-    from gramian.trees.formats import detect_format
     from gramian.trees.scheme import DEFAULT_SCHEME, annotation_scheme, find_scheme
+    from gramian.trees.treebank_formats import detect_format
 
     report = _Report(quiet)
     changes: dict[str, Any] = {
@@ -179,7 +181,7 @@ def _rules(
     return rules, chain(first, trees)
 
 
-def _form(to: Form, file: str, rules: HeadRules, shape: dict[str, Any]) -> Callable[[Tree], str]:
+def _form(to: TreebankOutput, file: str, rules: HeadRules, shape: dict[str, Any]) -> Callable[[Tree], str]:
     """Return the function that writes one tree."""
     from gramian.trees import binarise, debinarise, to_dependencies
 
@@ -190,7 +192,7 @@ def _form(to: Form, file: str, rules: HeadRules, shape: dict[str, Any]) -> Calla
             error.source = file
             raise
 
-    forms: dict[Form, Callable[[Tree], str]] = {
+    forms: dict[TreebankOutput, Callable[[Tree], str]] = {
         "normalised": str,
         "binarised": lambda tree: str(binarise(tree, heads=rules, **shape)),
         "debinarised": debinarised,
@@ -205,7 +207,9 @@ def _tagged(pairs: Iterable[tuple[str, str]]) -> str:
     return " ".join([f"{word}/{tag}" for word, tag in pairs])
 
 
-def _from_sentences(sentences: Iterable[Sentence], to: Form, crossing: str, report: _Report) -> Iterator[str]:
+def _from_sentences(
+    sentences: Iterable[Sentence], to: TreebankOutput, crossing: str, report: _Report
+) -> Iterator[str]:
     from gramian.trees import is_projective, lift
 
     for sentence in sentences:

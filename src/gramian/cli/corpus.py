@@ -65,7 +65,6 @@ def parse_folder(
     if "://" not in output:
         check_folder(output)
         output = os.path.abspath(output)
-    inputs = find_inputs(files, output)
     place = model_file(model)
     name = os.path.abspath(model) if os.path.exists(model) else model  # workers may be elsewhere
     how = Settings(
@@ -77,6 +76,7 @@ def parse_folder(
         **settings,
     )
     with showing_progress(quiet):
+        inputs = find_inputs(files, output)
         report = parse_corpus(
             inputs,
             output,

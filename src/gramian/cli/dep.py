@@ -58,13 +58,13 @@ def _train_settings() -> Mapping[str, Setting]:
     return {name: one for name, one in declared.items() if name not in ("n_jobs", "verbose")}
 
 
-class TrainCommand(SettingsCommand):
+class DependencyTrainCommand(SettingsCommand):
     """Trains a dependency parser."""
 
     settings = staticmethod(_train_settings)
 
 
-@app.command(cls=TrainCommand)
+@app.command(cls=DependencyTrainCommand)
 def train(
     treebank: str = typer.Argument(help="CoNLL-U with arcs: a file, a folder, or - for stdin."),
     output: str = MODEL_OUTPUT,
@@ -201,7 +201,7 @@ def draw(
     from gramian.automata.export import to_dot
     from gramian.dependency.dependency_parser import DependencyParser
     from gramian.dependency.modifiers import head_sequences, projective
-    from gramian.dependency.shag import LEFT, RIGHT
+    from gramian.dependency.split_head_automata import LEFT, RIGHT
     from gramian.io.output import writing
 
     parser = DependencyParser.load(model)

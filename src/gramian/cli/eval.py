@@ -179,12 +179,11 @@ def _read(source: str) -> list[Tree]:
 
 
 def _read_parses(source: str) -> list[tuple[Tree, list[float]]]:
-    from gramian.io.files import open_text
-    from gramian.parsing.sentence_records import read_parse
+    from gramian.io.reading import open_text
+    from gramian.parsing.json_sentences import read_parse
 
     with open_text(source) as lines:
-        rows = "".join(lines).split("\n")
-    return [read_parse(row, lines.name, number) for number, row in enumerate(rows, start=1) if row.strip()]
+        return [read_parse(row, lines.name, number) for number, row in enumerate(lines, 1) if row.strip()]
 
 
 def _score(prepared: GoldBrackets, trees: list[Tree], gold: str, pred: str) -> BracketScores:

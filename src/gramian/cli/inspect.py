@@ -49,11 +49,11 @@ def inspect(
         return
     if label is not None:
         raise OptionError("--label is for models; try: gramian inspect MODEL --label NP")
-    from gramian.io.files import source_name
+    from gramian.io.reading import source_name
     from gramian.trees import read_conllu, read_trees
-    from gramian.trees.formats import detect_format
     from gramian.trees.scheme import find_scheme
     from gramian.trees.survey import DependencySurvey, survey_dependencies, survey_trees
+    from gramian.trees.treebank_formats import detect_format
 
     source, kind = detect_format(file)
     broken: list[InputError] = []

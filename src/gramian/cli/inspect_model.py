@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import textwrap
@@ -143,12 +142,13 @@ def _print_members(members: list[dict[str, Any]], disagreement: list[list[float]
 def _print_other(file: str, text: str, label: str | None, as_json: bool) -> None:
     """Print the header of a model that is no grammar of trees."""
     from gramian.errors import ModelFileError, OptionError
+    from gramian.io.schema import SchemaError, as_document, parse_document
 
     try:
-        header = json.loads(text)
-        kind = header.pop("kind")
-    except (ValueError, AttributeError, KeyError):
-        raise ModelFileError(f"{file}: the header of the model is damaged; try: copying it again") from None
+        header = parse_document(dict[str, Any], text)
+        kind = as_document(str, header.pop("kind", None), "kind")
+    except SchemaError as error:
+        raise ModelFileError(f"{file}: invalid model header: {error}; try: copying the file again") from None
     if label is not None:
         raise OptionError(f"{file}: --label is for grammars of trees, and this is a {kind} model")
     if as_json:

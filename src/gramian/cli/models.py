@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from gramian.cli.console import print_json
@@ -34,9 +33,9 @@ def models(as_json: bool = AS_JSON) -> None:
 
 
 def _facts(model: InstalledModel) -> dict[str, Any]:
-    from gramian.io.header import read_header
+    from gramian.io.header import grammar_header, read_header
 
-    header = json.loads((read_header(str(model.path)) or {}).get("gramian", "{}"))
+    header = grammar_header(str(model.path), read_header(str(model.path)))
     data, metrics = header.get("data", {}), header.get("metrics", {})
     return {
         "language": model.language,

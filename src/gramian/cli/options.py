@@ -49,7 +49,13 @@ def _processed(option: Any, check: Any, context: Any, value: Any) -> Any:
     is_text = getattr(getattr(option, "type_descriptor", None), "annotation", None) in _TEXTS
     given = value is not None and value != option.default
     if (given and not is_text) or (option.required and value is None):
-        return check(context, value)
+        try:
+            return check(context, value)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix(
+                "Value error, "
+            )  # of the library that typer checks with
+            raise
     if value is None and option.nargs != 1:
         value = ()
     return value if option.callback is None else option.callback(context, option, value)

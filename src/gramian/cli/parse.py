@@ -21,7 +21,7 @@ from gramian.cli.settings_options import CONFIG, SET, SettingsCommand, chosen_se
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
-    from gramian.io.files import TextLines
+    from gramian.io.reading import TextLines
     from gramian.parsing.result import ParseResult
     from gramian.settings import Setting
 
@@ -113,16 +113,16 @@ def parse(
     if status is not None:
         corpus.print_status(status, as_json)
         return
-    from gramian.parsing.sentence_forms import form_of, read_sentences
+    from gramian.parsing.sentence_formats import read_sentences, sentence_format
 
-    form = form_of(lines=lines, tokens=tokens, tagged=tagged, records=records)
+    form = sentence_format(lines=lines, tokens=tokens, tagged=tagged, records=records)
     if min_confidence is not None and k > 1:
         raise OptionError("--min-confidence goes without --k, since only the best tree has confidences")
     if as_json and pretty:
         raise OptionError("trees are written as --json or --pretty, not both")
-    from gramian.io.files import open_text
     from gramian.io.machine import without_cycle_search
     from gramian.io.output import check_output
+    from gramian.io.reading import open_text
     from gramian.io.resume import resumed
     from gramian.parsing.parser_settings import CorpusSettings, parser_options
     from gramian.parsing.result import LOW_CONFIDENCE
@@ -189,7 +189,7 @@ def parse(
             ahead = max(0, (expected_sentences(file, form, parser) or 0) - done) or None
             for result in results if out.isatty() else counting(results, "sentences", ahead):
                 statuses[result.status] += 1
-                statuses["doubt"] += result.least_confident < LOW_CONFIDENCE
+                statuses["doubt"] += result.confidence < LOW_CONFIDENCE
                 result = result if min_confidence is None else result.trusted(min_confidence)
                 out.write(_text(result, as_json, pretty, k))
                 out.flush()  # who reads line by line, or interrupts, has all that is done

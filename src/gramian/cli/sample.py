@@ -21,7 +21,7 @@ def sample(
     quiet: bool = QUIET,
 ) -> None:
     """Sample random trees from a grammar."""
-    from gramian.grammar.sample import TreeSampler
+    from gramian.grammar.tree_sampling import TreeSampler
     from gramian.io.output import writing
     from gramian.parsing.model_store import load_model
 

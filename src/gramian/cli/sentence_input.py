@@ -12,7 +12,7 @@ from gramian.cli.console import count_lines
 
 if TYPE_CHECKING:
     from gramian.parsing.parser import Parser
-    from gramian.parsing.sentence_forms import Form
+    from gramian.parsing.sentence_formats import SentenceFormat
     from gramian.parsing.sentences import Sentence
 
 _LOOKED_AT = 20  # sentences from which is told whether the model knows the language
@@ -22,14 +22,14 @@ _LEAST_KNOWN = 0.5  # of the different words; text of the model's own language h
 _LEAST_RIGHT = 0.97  # of the words, cut as in the treebank; below, it is said
 
 
-def expected_sentences(file: str, form: Form, parser: Parser) -> int | None:
+def expected_sentences(file: str, form: SentenceFormat, parser: Parser) -> int | None:
     """Return about how many sentences a file has, for a bar; None of stdin, or where there is no terminal to show it on."""
-    from gramian.io.files import open_text
+    from gramian.io.reading import open_text, reads_once
     from gramian.text.running_text import sentences_in
 
     if form != "text":
         return count_lines(file)
-    if file == "-" or not sys.stderr.isatty():
+    if reads_once(file) or not sys.stderr.isatty():
         return None
     with open_text(file, repair=True) as lines:
         first = list(islice(lines, _COUNTED))
@@ -50,7 +50,7 @@ def known_first(sentences: Iterator[Sentence], parser: Parser) -> tuple[Iterator
     return chain(first, sentences), message
 
 
-def reading_faults(parser: Parser, form: Form) -> str | None:
+def reading_faults(parser: Parser, form: SentenceFormat) -> str | None:
     """Return what is to be said before text is cut into words in a way that may not be the treebank's."""
     model = parser.model
     if form not in ("text", "lines"):

@@ -73,7 +73,7 @@ def train(
     import time
 
     from gramian.interruption import kept_meanwhile
-    from gramian.io.header import read_header
+    from gramian.io.header import grammar_header, read_header
     from gramian.io.output import check_output, is_written_through, writing
     from gramian.parsing.model_store import save_model
     from gramian.training import TrainingData, TrainingRun
@@ -96,9 +96,8 @@ def train(
         if dry_run:
             print(json.dumps({"options": run.settings.options(), "estimate": run.estimate()}, indent=2))
             return
-        header = json.loads((read_header(output) or {}).get("gramian", "{}"))
         with (
-            new_model(output, force or run.would_make(header)),
+            new_model(output, force or run.would_make(grammar_header(output, read_header(output)))),
             kept_meanwhile(f"what is finished is kept beside {output}, and the same command goes on"),
         ):
             model = run.learn()

@@ -72,13 +72,13 @@ def _train_settings() -> Mapping[str, Setting]:
     return {one.name: one for one in own} | declared_settings(MethodOptions)
 
 
-class TrainCommand(SettingsCommand):
+class SequenceTrainCommand(SettingsCommand):
     """Learns a sequence model."""
 
     settings = staticmethod(_train_settings)
 
 
-@app.command(cls=TrainCommand)
+@app.command(cls=SequenceTrainCommand)
 def train(
     file: str = _FILE,
     output: str = MODEL_OUTPUT,
@@ -302,7 +302,7 @@ def _read(file: str, layout: Layout, tags: Tags) -> Sequences:
     from gramian.automata import Sequences
     from gramian.automata.string_formats import read_strings
     from gramian.automata.tagset import universal_tag
-    from gramian.io.files import peek_text
+    from gramian.io.reading import peek_text
     from gramian.trees import read_conllu, read_trees
 
     source, start = peek_text(file)

@@ -1,6 +1,6 @@
 from .dependency_parser import DependencyParse as DependencyParse
 from .dependency_parser import DependencyParser as DependencyParser
 from .head_automata import HeadBasis as HeadBasis
-from .shag import SHAG as SHAG
 from .shag_parser import SHAGParser as SHAGParser
 from .shag_parser import SymbolOptions as SymbolOptions
+from .split_head_automata import SHAG as SHAG

@@ -21,7 +21,7 @@ from gramian.dependency import arc_kernels as kernels
 from gramian.dependency.arc_templates import ARCS, RELATIONS
 from gramian.dependency.arc_tokens import Tokens, TokenTable
 from gramian.dependency.half_constituents import marginals
-from gramian.dependency.shag import SHAG, Array, Symbols
+from gramian.dependency.split_head_automata import SHAG, Array, Symbols
 from gramian.loglinear.adagrad import ascend, new_tables
 
 Weights = npt.NDArray[np.float32]

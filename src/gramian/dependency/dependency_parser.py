@@ -19,7 +19,7 @@ from gramian.dependency.arc_models import ArcScorer, Labeller
 from gramian.dependency.arc_tokens import TokenTable
 from gramian.dependency.half_constituents import Decoder, decode
 from gramian.dependency.modifiers import restored
-from gramian.dependency.shag import SHAG, Symbols
+from gramian.dependency.split_head_automata import SHAG, Symbols
 from gramian.dependency.symbols import SymbolFunction, SymbolMap
 from gramian.errors import OptionError
 from gramian.threads import in_order

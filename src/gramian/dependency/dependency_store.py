@@ -12,7 +12,7 @@ import numpy as np
 from gramian.dependency.arc_models import ArcScorer, Labeller
 from gramian.dependency.arc_tokens import VIEWS, TokenTable
 from gramian.dependency.dependency_parser import DependencyParser
-from gramian.dependency.shag import SHAG
+from gramian.dependency.split_head_automata import SHAG
 from gramian.dependency.symbols import SymbolFunction, SymbolMap
 from gramian.errors import OptionError
 from gramian.io import store

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.dependency.shag import LEFT, RIGHT, SHAG, Array, Symbols
+from gramian.dependency.split_head_automata import LEFT, RIGHT, SHAG, Array, Symbols
 
 _Key = tuple[int, int, int]  # direction, first position, last position
 

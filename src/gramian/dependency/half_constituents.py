@@ -15,7 +15,7 @@ import numpy as np
 
 from gramian.dependency import dependency_decode_kernels as decode_kernels
 from gramian.dependency import half_constituent_kernels as kernels
-from gramian.dependency.shag import SHAG, Array, Symbols
+from gramian.dependency.split_head_automata import SHAG, Array, Symbols
 from gramian.errors import OptionError
 
 Decoder = Literal["mbr", "viterbi"]

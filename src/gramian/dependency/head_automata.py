@@ -14,9 +14,9 @@ import numpy as np
 
 from gramian.automata import PNFAEM, WFA, BasisOptions, Sequences, SpectralWFA
 from gramian.automata.strings import Symbol
-from gramian.automata.wfa import Statistic
+from gramian.automata.weighted_automaton import Statistic
 from gramian.dependency.modifiers import HeadSequences
-from gramian.dependency.shag import LEFT, RIGHT, SHAG
+from gramian.dependency.split_head_automata import LEFT, RIGHT, SHAG
 from gramian.progress import tell_progress
 from gramian.value_types import Constraint, Number, OneOf, Whole, check_options
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gramian.automata import Sequences
-from gramian.dependency.shag import LEFT, RIGHT
+from gramian.dependency.split_head_automata import LEFT, RIGHT
 from gramian.errors import InputError, OptionError
 from gramian.trees import Sentence, is_projective, lift
 

@@ -13,9 +13,16 @@ from dataclasses import dataclass, replace
 
 from gramian.errors import OptionError, ScoreError
 from gramian.evaluate.parameters import COLLINS, TRACE, Parameters
-from gramian.evaluate.scored_trees import Brackets, LabelTable, Outline, Remains, pairs, restore_quotes
+from gramian.evaluate.scored_trees import (
+    LabelMapping,
+    Outline,
+    Remains,
+    SentenceBrackets,
+    pairs,
+    restore_quotes,
+)
 from gramian.evaluate.scores import BracketScores, LabelScore, SentenceScore, Status
-from gramian.io.files import Source
+from gramian.io.reading import Source
 from gramian.trees.brackets import trees_of
 from gramian.trees.normalise import unescape_penn
 from gramian.trees.tree import Tree, escape_word
@@ -104,7 +111,7 @@ class GoldBrackets:
 
     def __init__(self, trees: Iterable[Tree], parameters: Parameters = COLLINS) -> None:
         self.parameters = parameters
-        self._labels = LabelTable(parameters)
+        self._labels = LabelMapping(parameters)
         self._sentences = [_GoldSentence(Outline.of(tree), parameters, self._labels) for tree in trees]
 
     def __len__(self) -> int:
@@ -199,14 +206,14 @@ class _Comparison:
     """The counts of a sentence and, unless EVALB drops it, the brackets that were compared."""
 
     row: SentenceScore
-    gold: Brackets | None = None
-    predicted: Brackets | None = None
+    gold: SentenceBrackets | None = None
+    predicted: SentenceBrackets | None = None
 
 
 class _GoldSentence:
     """One gold sentence, prepared."""
 
-    def __init__(self, outline: Outline, parameters: Parameters, labels: LabelTable) -> None:
+    def __init__(self, outline: Outline, parameters: Parameters, labels: LabelMapping) -> None:
         tags, deleted = outline.tags, parameters.deleted
         self.parameters = parameters
         self.tokens = outline.tokens
@@ -239,7 +246,7 @@ class _GoldSentence:
             return f"the prediction goes on after gold's {place} words with {theirs[place]!r}"
         return f"word {place + 1} is {ours[place]!r} in gold, {theirs[place]!r} in the prediction"
 
-    def compare(self, number: int, outline: Outline, labels: LabelTable) -> _Comparison:
+    def compare(self, number: int, outline: Outline, labels: LabelMapping) -> _Comparison:
         """Count a prediction that covers this sentence."""
         parameters = self.parameters
         if not outline.words:
@@ -287,7 +294,7 @@ class _GoldSentence:
         )
         return _Comparison(row, gold, predicted)
 
-    def outcomes(self, tree: Tree, outline: Outline, labels: LabelTable) -> list[bool | None]:
+    def outcomes(self, tree: Tree, outline: Outline, labels: LabelMapping) -> list[bool | None]:
         """Tell of every node of a prediction that covers this sentence whether it is right, None if it does not count."""
         keep = self._kept(outline)
         remains = Remains(outline, keep)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gramian.errors import InputError
+from gramian.io.reading import open_text
 
 TRACE = "-NONE-"
 """Tag of an empty element: a leaf that is no word."""
@@ -73,11 +74,8 @@ class Parameters:
         The settings are named after the built-in ones if equal, else after the file and a digest of them.
         """
         source = os.fspath(path)
-        try:
-            lines = Path(source).read_text(encoding="utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not text in UTF-8"
-            raise InputError(f"cannot read the parameter file: {reason}", source) from None
+        with open_text(source) as text:
+            lines = [line.removesuffix("\n") for line in text]
         found: dict[str, list[list[str]]] = {keyword: [] for keyword in _VALUES}
         for number, line in enumerate(lines, start=1):
             if line.startswith("#") or len(line.strip()) < 3:

@@ -1,7 +1,7 @@
 """Trees as scores see them: words, tags, and brackets over the words that count.
 
 A tree becomes an `Outline`; deleting some of its leaves leaves `Remains`, whose phrases are spans over the
-leaves that stay; the phrases that count are its `Brackets`.
+leaves that stay; the phrases that count are its `SentenceBrackets`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gramian.trees.normalise import ROOT_LABELS
 from gramian.trees.tree import Tree
 
 
-class LabelTable(dict[str, str | None]):
+class LabelMapping(dict[str, str | None]):
     """Labels of phrases -> labels to compare, None for those that do not count; filled when first asked."""
 
     def __init__(self, parameters: Parameters) -> None:
@@ -75,7 +75,7 @@ class Outline:
         return [word for word, tag in zip(self.words, self.tags, strict=True) if tag != TRACE]
 
 
-class Brackets:
+class SentenceBrackets:
     """The brackets of a sentence that count: by span, their labels, outermost first."""
 
     __slots__ = ("_reach", "count", "spans")
@@ -85,7 +85,7 @@ class Brackets:
         self.count = sum(map(len, spans.values()))
         self._reach: tuple[list[int], list[int]] | None = None
 
-    def matched(self, predicted: Brackets, parameters: Parameters) -> tuple[int, int]:
+    def matched(self, predicted: SentenceBrackets, parameters: Parameters) -> tuple[int, int]:
         """Count the brackets also in `predicted`: under `parameters`, and with labels ignored."""
         labelled = unlabelled = 0
         ours = self.spans
@@ -98,7 +98,7 @@ class Brackets:
                     labelled += sum(1 for _ in pairs(gold, labels, parameters))
         return labelled, unlabelled
 
-    def crossing(self, predicted: Brackets) -> int:
+    def crossing(self, predicted: SentenceBrackets) -> int:
         """Count the brackets of `predicted` that overlap one of these, neither inside the other."""
         least_start, greatest_end = self._reaches()
         crossing = 0
@@ -148,13 +148,13 @@ class Remains:
         self.starts = [before[start] for start in outline.starts]
         self.ends = [before[end] for end in outline.ends]
 
-    def brackets(self, labels: LabelTable) -> Brackets:
+    def brackets(self, labels: LabelMapping) -> SentenceBrackets:
         """Return the phrases that count: not empty, their label not deleted."""
         spans: dict[tuple[int, int], list[str]] = {}
         for label, start, end in zip(self.outline.labels, self.starts, self.ends, strict=True):
             if start != end and (bare := labels[label]) is not None:
                 spans.setdefault((start, end), []).append(bare)
-        return Brackets(spans)
+        return SentenceBrackets(spans)
 
     @property
     def words(self) -> list[str]:

@@ -22,7 +22,7 @@ from gramian.dependency.head_automata import (
     spectral,
 )
 from gramian.dependency.modifiers import HeadSequences, head_sequences, projective
-from gramian.dependency.shag import SHAG
+from gramian.dependency.split_head_automata import SHAG
 from gramian.dependency.symbols import SymbolChoice, SymbolMap
 from gramian.errors import OptionError
 from gramian.evaluate.attachments import attachment_scores

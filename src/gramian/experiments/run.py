@@ -70,7 +70,7 @@ def foresee(plan: Plan, out: str | Path, *, n_jobs: int = 1, only: str | None = 
     tasks, runs = plan.tasks(only), Path(out) / "runs"
     kept = []
     if only is None and runs.is_dir():
-        folder = TaskFolder(runs, key=identity)
+        folder = TaskFolder(runs, key=identity, result=dict[str, Any])
         kept = [found for task in tasks if (found := folder.find(task)) is not None]
     guessed = sum(found.task["seconds"] for found in kept)
     ratio = sum(found.seconds for found in kept) / guessed if guessed else 1.0
@@ -113,7 +113,7 @@ def run_experiment(
     except ModuleNotFoundError:
         raise MissingExtraError("matplotlib", "plots", "the report of an experiment") from None
     out = Path(out)
-    folder = TaskFolder(out / "runs", key=identity)
+    folder = TaskFolder(out / "runs", key=identity, result=dict[str, Any])
     tasks = plan.tasks(only)
     if only is not None and not report_only:
         for task in tasks:

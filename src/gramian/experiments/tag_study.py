@@ -19,7 +19,7 @@ from gramian.automata.pnfa_em import PNFAEM
 from gramian.automata.repair import cluster_to_pnfa, refine
 from gramian.automata.spectral import spectral_factors
 from gramian.automata.strings import Sequences
-from gramian.automata.wfa import WFA
+from gramian.automata.weighted_automaton import WFA
 from gramian.evaluate.sequence_scores import next_symbol_scores
 
 

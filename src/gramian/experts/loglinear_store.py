@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,8 +14,12 @@ from gramian.experts.rerank_model import RerankModel
 from gramian.experts.span_model import SpanModel
 from gramian.io import store
 from gramian.io.array_table import prove
+from gramian.io.schema import as_document, parse_json
 from gramian.io.tensors import Tensors, pack_strings, pack_weights, unpack_strings, unpack_weights
 from gramian.trees import HeadRules
+
+_Heads: TypeAlias = tuple[dict[str, list[tuple[str, tuple[str, ...]]]], str, list[str], list[str]]
+"""Head rules as JSON holds them: searches by label, the default, labels that are never heads, labels of coordination."""
 
 
 def save(model: SpanModel, path: str | os.PathLike[str]) -> None:
@@ -72,15 +76,12 @@ def _pack_reranker(model: RerankModel) -> tuple[dict[str, Any], Tensors]:
 
 def _unpack_reranker(_: dict[str, Any], tensors: Tensors) -> RerankModel:
     k, base = tensors["k"].item(), float(tensors["base"].item())
-    found = json.loads(bytes(tensors["heads"]).decode())
+    found = as_document(_Heads | None, parse_json(bytes(tensors["heads"])), "heads")
     heads = None
     if found is not None:
         searches, default, never, coordination = found
         heads = HeadRules(
-            {
-                label: tuple([(how, tuple(wanted)) for how, wanted in rows])
-                for label, rows in searches.items()
-            },
+            {label: tuple(rows) for label, rows in searches.items()},
             default,
             frozenset(never),
             frozenset(coordination),

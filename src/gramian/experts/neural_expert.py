@@ -16,7 +16,7 @@ from gramian.evaluate import GoldBrackets
 from gramian.neural.encoder import POOLINGS, Encoder, folder_digest, open_encoder
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.neural_model import NeuralModel
-from gramian.neural.span_inventory import Brackets, Inventory, brackets
+from gramian.neural.span_inventory import Inventory, SpanTree, brackets
 from gramian.trees import Tree
 from gramian.value_types import Constraint, InstanceOf, Number, OneOf, Whole, or_none
 
@@ -216,7 +216,7 @@ def _trees(trees: _Trees | Iterable[Tree]) -> Iterable[Tree]:
     return trees.trees() if hasattr(trees, "trees") else trees
 
 
-def _parted(bank: Sequence[Brackets], share: float) -> tuple[list[Brackets], list[Brackets]]:
+def _parted(bank: Sequence[SpanTree], share: float) -> tuple[list[SpanTree], list[SpanTree]]:
     """Return trees to learn from and trees to judge by, taken evenly; a handful is not parted."""
     every = round(1 / share) if share else 0
     if every == 0 or len(bank) < 2 * every:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.chart.decode import decode, scores
+from gramian.chart.decode import DEFAULT_DECODER, decode, scores
 from gramian.chart.forest import Forest
 from gramian.chart.k_best import distinct_trees, trees_in_order
 from gramian.chart.readout import Decoded, confidences
@@ -51,7 +51,7 @@ class Candidates:
 def candidates(forest: Forest, k: int) -> tuple[Candidates, list[Decoded]]:
     """Return up to `k` of the best trees of a forest, as arrays and as the chart has them; the default decoder's tree comes first."""
     table = forest.labels
-    rules, recall = scores(forest, "max-rule-product"), scores(forest)
+    rules, recall = (scores(forest.posteriors, one) for one in ("max-rule-product", DEFAULT_DECODER))
     odds = kernels.odds_scores(
         forest.item_symbol, forest.item_cell, table.first, table.number, forest.label_posterior, _LEAST
     )
@@ -77,7 +77,7 @@ def described(forest: Forest, ranked: Sequence[Decoded]) -> Candidates:
     Of each tree the model tells the expected number of right brackets, less one half for each bracket; the sum of the log-odds of its
     brackets; the sum of the log-posteriors of its rules and tags; how many phrases it has; and whether it comes first.
     """
-    table, rules = forest.labels, scores(forest, "max-rule-product")
+    table, rules = forest.labels, scores(forest.posteriors, "max-rule-product")
     item, edge, root = (
         np.maximum(part, np.log(_LEAST_RULE)) for part in (rules.item, rules.edge, rules.root)
     )

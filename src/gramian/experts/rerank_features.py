@@ -33,7 +33,7 @@ _CONJUNCTIONS = frozenset({"CC", "CONJ"})
 _MOST_RULES = 1 << 17  # whose heads are kept
 
 
-class TreeArrays(NamedTuple):
+class CandidateArrays(NamedTuple):
     """Candidates as the kernels want them."""
 
     tree_start: Ints  # as in Candidates
@@ -80,12 +80,12 @@ class TreeFeatures:
         """
         return kernels.differences(self._arrays(words, trees), table)
 
-    def _arrays(self, words: Sequence[str], trees: Candidates) -> TreeArrays:
+    def _arrays(self, words: Sequence[str], trees: Candidates) -> CandidateArrays:
         codes, roles = self._codes[trees.names, trees.n_phrase_labels]
         code = codes[trees.label]
         parent, sibling, start, end = kernels.frames(trees.tree_start, trees.arity)
         key = kernels.rule_keys(trees.arity, code, sibling)
-        return TreeArrays(
+        return CandidateArrays(
             trees.tree_start,
             trees.arity,
             code,

@@ -135,7 +135,7 @@ def _emit(slots, count, template, a, b=_NONE, c=_NONE, d=_NONE, e=_NONE):
 def _features(trees, first, last, slots):
     """OUT slots: the features of the tree with the nodes first .. last - 1; return how many.
 
-    `trees` is a :class:`gramian.experts.rerank_features.TreeArrays`.
+    `trees` is a :class:`gramian.experts.rerank_features.CandidateArrays`.
     """
     _, arity, code, parent, sibling, start, end, head, key, lexical, role, has_heads, groups = trees
     n_words = end[first]

@@ -64,16 +64,16 @@ class SpanModel:
         self._tagger.tag(views)
         return views
 
-    def posteriors(self, words: Sequence[str], forest: Skeleton) -> Posteriors:
+    def posteriors(self, words: Sequence[str], forest: Skeleton) -> SpanPosteriors:
         """Return the posteriors of all items and edges of a forest whose symbols are numbered as in `symbols`."""
         states = self._contexts.states(forest)
         scores = kernels.score_forest(SPANS, self.views(words), forest, states, self.n_phrases, self.weights)
         log_total, *tables, _, _ = kernels.inside_outside(forest, states, self.n_phrases, *scores)
-        return Posteriors(float(log_total), *(table.astype(np.float32) for table in tables))
+        return SpanPosteriors(float(log_total), *(table.astype(np.float32) for table in tables))
 
 
 @dataclass(frozen=True)
-class Posteriors:
+class SpanPosteriors:
     """What a span CRF expects of a sentence.
 
     Attributes
@@ -125,7 +125,7 @@ class Expert:
             )
         self._symbol = np.array([numbers[key] for key in keys], np.int32)
 
-    def posteriors(self, words: Sequence[str], forest: Forest) -> Posteriors:
+    def posteriors(self, words: Sequence[str], forest: Forest) -> SpanPosteriors:
         """Return the posteriors of the items and edges of a chart's forest, in their order; words are as the treebank writes them."""
         frame = skeleton(forest)
         return self.model.posteriors(words, frame._replace(item_symbol=self._symbol[frame.item_symbol]))

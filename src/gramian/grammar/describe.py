@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from gramian.errors import OptionError
 from gramian.grammar.lpcfg import LPCFG
-from gramian.grammar.sample import TreeSampler
+from gramian.grammar.tree_sampling import TreeSampler
 from gramian.trees.labels import is_intermediate, unescape_label
 
 Doubles = npt.NDArray[np.float64]

@@ -1,37 +1,17 @@
-"""Trees of NLTK and trees of gramian, one into the other.
+"""Trees of NLTK as trees of gramian; :meth:`gramian.trees.Tree.to_nltk` is the inverse.
 
 NLTK keeps words as bracket files write them (``-LRB-``); the conversion escapes and unescapes them, so that
-``nltk.Tree.fromstring(str(tree)) == to_nltk(tree)``.
+``nltk.Tree.fromstring(str(tree)) == tree.to_nltk()``.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gramian.errors import MissingExtraError
-from gramian.trees.tree import Tree, bottom_up, escape_word
+from gramian.trees.tree import Tree
 
 if TYPE_CHECKING:
     import nltk
-
-
-def to_nltk(tree: Tree) -> nltk.Tree:
-    """Return `tree` as an ``nltk.Tree``.
-
-    Examples
-    --------
-    >>> to_nltk(Tree.parse("(S (NP (PRP I)) (VP (VBP sleep)))")).leaves()
-    ['I', 'sleep']
-    """
-    try:
-        from nltk.tree import Tree as NltkTree
-    except ImportError:
-        raise MissingExtraError("nltk", "nltk", "the conversion to nltk.Tree") from None
-
-    def converted(node: Tree, below: list[Any]) -> nltk.Tree:
-        return NltkTree(node.label, below if node.word is None else [escape_word(node.word)])
-
-    return bottom_up(list(tree.subtrees()), converted)[0]
 
 
 def from_nltk(tree: nltk.Tree) -> Tree:

@@ -11,9 +11,7 @@
 from __future__ import annotations
 
 import errno
-import gzip
 import io
-import lzma
 import os
 import secrets
 import stat
@@ -24,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from gramian.errors import InputError, OptionError
-from gramian.io import zstd
+from gramian.io.decompression import compressing
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 
@@ -159,15 +157,7 @@ def replace_file(path: AnyPath, target: AnyPath) -> None:
 
 def as_text(raw: IO[bytes], suffix: str) -> io.TextIOWrapper:
     """Return a stream of text that ends in `raw`, compressed as the end of the file's name says."""
-    if suffix == ".gz":
-        packed: IO[bytes] = cast("IO[bytes]", gzip.GzipFile("", "wb", fileobj=raw, mtime=0))
-    elif suffix == ".xz":
-        packed = lzma.LZMAFile(raw, "wb")  # noqa: SIM115 - closed by the text layer
-    elif suffix == ".zst":
-        packed = zstd.packing(raw)
-    else:
-        packed = raw
-    return io.TextIOWrapper(packed, encoding="utf-8", newline="\n")
+    return io.TextIOWrapper(compressing(raw, suffix), encoding="utf-8", newline="\n")
 
 
 def is_no_room(error: OSError) -> bool:

@@ -17,6 +17,7 @@ from gramian import __version__
 from gramian.errors import InputError
 from gramian.io.lock import locked
 from gramian.io.output import is_written_through, no_links, writing
+from gramian.io.reading import reads_once
 
 _HEAD = re.compile(rb"([0-9]{1,12}) ([0-9a-f]{8})\n")
 _LONGEST_HEAD = 24
@@ -49,11 +50,12 @@ class _Records:
 def resumed(output: str, files: list[str], options: object) -> Iterator[tuple[IO[str], int]]:
     """Write `output`, which appears when it is whole; give a stream that takes a record at each ``write``, and how many there are.
 
-    These are records that an earlier call has finished: one with the same `files` and `options`, not to stdout (``-``), a device, a pipe or
-    a compressed file. What it left is taken as far as its checksums fit; where there is no room, it is removed.
+    These are records that an earlier call with the same `files` and `options` has finished. They are only kept where all `files` and the
+    output are regular files, and the output is not compressed: reading a pipe to compare it with the earlier call would drain it. Records
+    count as far as their checksums fit; if the disk is full, they are removed.
     """
     is_stream = output == "-" or output.endswith((".gz", ".xz", ".zst")) or is_written_through(output)
-    if is_stream or "-" in files:
+    if is_stream or any(map(reads_once, files)):
         with writing(output) as out:
             yield out, 0
         return

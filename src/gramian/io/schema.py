@@ -1,13 +1,15 @@
 """The one way in which JSON documents are read back: dataclasses say what a document holds, and everything else is refused.
 
 Annotations are the schema: ``int``, ``float`` (finite), ``str``, ``bool``, ``None``, ``Literal``, unions, ``list``, ``tuple``, ``dict``
-with texts as keys, other dataclasses, and ``Any``; :class:`Range` and :class:`Pattern` in ``Annotated`` narrow numbers and texts.
-Fields with a default may be missing; fields that are not declared are ignored, since newer versions may add some. A dataclass may
-have a method ``validate``, which raises :class:`SchemaError` for what the types of single fields cannot say.
+with texts as keys, other dataclasses, ``TypedDict`` (which stays a ``dict``), and ``Any``; :class:`Range` and :class:`Pattern` in
+``Annotated`` narrow numbers and texts. Fields with a default may be missing; fields that are not declared are ignored, since newer
+versions may add some. A dataclass may have a method ``validate``, which raises :class:`SchemaError` for what the types of single
+fields cannot say.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import re
@@ -16,7 +18,20 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import datetime
 from functools import lru_cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Required,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 from gramian.errors import InputError
 
@@ -70,9 +85,22 @@ class Moment:
         return None if has_zone else "must be a date and time with its zone"
 
 
+class Encoded:
+    """Texts that stand for bytes, in base 64."""
+
+    def problem(self, value: Any) -> str | None:
+        """Say what is wrong with a text, if anything is."""
+        try:
+            base64.b64decode(value, validate=True)
+        except ValueError:
+            return "must be in base 64"
+        return None
+
+
 Count: TypeAlias = Annotated[int, Range(0, 2**53)]
 Seconds: TypeAlias = Annotated[float, Range(0)]
 Sha256: TypeAlias = Annotated[str, Pattern("[0-9a-f]{64}", "a SHA-256 in hexadecimal")]
+Base64: TypeAlias = Annotated[str, Encoded()]
 DateTime: TypeAlias = Annotated[str, Moment()]
 
 
@@ -102,12 +130,16 @@ def as_document(kind: Any, value: Any, field: str = "") -> Any:
             if (problem := check.problem(result)) is not None:
                 raise SchemaError(field, f"{problem}, not {_shown(value)}")
         return result
+    if origin in (Required, NotRequired):
+        return as_document(get_args(kind)[0], value, field)
     if origin in (Union, UnionType):
         return _one_of(kind, value, field)
     if origin is Literal:
         if not any(value == choice and type(value) is type(choice) for choice in get_args(kind)):
             raise _wrong(kind, value, field)
         return value
+    if is_typeddict(kind):
+        return _as_typed_dict(kind, value, field)
     if is_dataclass(kind):
         return _as_dataclass(kind, value, field)
     if (origin or kind) in (list, tuple):
@@ -157,6 +189,20 @@ def _as_dataclass(kind: Any, value: Any, field: str) -> Any:
         except SchemaError as error:
             raise SchemaError(_below(field, error.field), error.problem) from None
     return document
+
+
+def _as_typed_dict(kind: Any, value: Any, field: str) -> Any:
+    if type(value) is not dict:
+        raise _wrong(kind, value, field)
+    annotations = _annotations(kind)
+    for name, of in annotations.items():  # with annotations as text, __required_keys__ of the class is wrong
+        is_required = get_origin(of) is Required or (kind.__total__ and get_origin(of) is not NotRequired)
+        if is_required and name not in value:
+            raise SchemaError(_below(field, name), "is missing")
+    return {
+        name: as_document(annotations.get(name, Any), entry, _below(field, name))
+        for name, entry in value.items()
+    }
 
 
 def _as_sequence(kind: Any, value: Any, field: str) -> Any:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Annotated, Any, NamedTuple, NotRequired, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +22,20 @@ from gramian import __version__
 from gramian.errors import GramianError, ModelFileError, OptionError
 from gramian.io.header import kind_of_text
 from gramian.io.output import write_bytes
+from gramian.io.schema import Range, SchemaError, parse_document, parse_json
 from gramian.io.tensors import Tensors
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 Header: TypeAlias = dict[str, Any]
 _Value = TypeVar("_Value")
+
+
+class StoredHeader(TypedDict):
+    """What every header has; each kind of part has fields of its own, which its `unpack` checks."""
+
+    version: Annotated[int, Range(1)]
+    kind: NotRequired[str]
+    checksum: NotRequired[str]
 
 
 class Format(NamedTuple):
@@ -100,7 +109,7 @@ def unpack(kind: str, header: Header, tensors: Tensors) -> Any:
 def rounded(kind: str, value: _Value, **options: Any) -> _Value:
     """Return a part as it will be when it has been saved and loaded."""
     header, tensors = pack(kind, value, **options)
-    return unpack(kind, json.loads(json.dumps(header)), tensors)
+    return unpack(kind, parse_json(json.dumps(header)), tensors)
 
 
 def save(kind: str, value: object, path: AnyPath, **options: Any) -> None:
@@ -118,7 +127,7 @@ def save(kind: str, value: object, path: AnyPath, **options: Any) -> None:
         header["checksum"] = format.checksum(header, tensors)
         text = json.dumps(header, sort_keys=True, allow_nan=False)
         format.check_numbers(tensors)
-        unpack(kind, json.loads(text), dict(tensors))
+        unpack(kind, parse_json(text), dict(tensors))
     try:
         write_bytes(path, to_bytes(tensors, {format.key: text}))
     except GramianError as error:
@@ -174,12 +183,10 @@ def _header(path: AnyPath, metadata: Mapping[str, str], format: Format, hint: st
         what = known[0] if known else "of another program"
         raise ModelFileError(f"{path}: this file is {what}, not {format.name}; try: {hint}")
     try:
-        header = json.loads(metadata[format.key])
-    except (ValueError, RecursionError):
-        header = None
-    version = header.get("version") if isinstance(header, dict) else None
-    if type(version) is not int or version < 1:
-        raise ModelFileError(f"{path}: the header of the model file is damaged; try: copying it again")
+        header = parse_document(StoredHeader, metadata[format.key])
+    except SchemaError as error:
+        raise ModelFileError(f"{path}: invalid model header: {error}; try: copying the file again") from None
+    version = header["version"]
     if version > format.version:
         raise ModelFileError(
             f"{path}: the model has format {version}, this gramian ({__version__}) reads up to {format.version};"

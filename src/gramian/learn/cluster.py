@@ -23,7 +23,7 @@ from gramian.learn.learner import Learner, Maximisation
 from gramian.learn.lexicon_counts import LexiconChoice
 from gramian.learn.observations import Columns, Observations
 from gramian.learn.smoothing import Smoothing
-from gramian.learn.states import Allocation, States
+from gramian.learn.state_allocation import Allocation, States
 from gramian.learn.svd import CrossSVD, cross_svd
 from gramian.learn.tables import LatentTables, Layout
 from gramian.progress import tell_progress
@@ -83,7 +83,7 @@ class SpectralClustering(Learner):
     allocation : {"root", "frequency", "all"}
         Whether the number of states of a label grows with the root of its count, or with its frequency, or is the same for all labels.
     growth : float
-        With allocation by root: states per root of the count; see :func:`gramian.learn.states.allocate_states`.
+        With allocation by root: states per root of the count; see :func:`gramian.learn.state_allocation.allocate_states`.
     features : Features
         Which features nodes have; see :class:`gramian.treebank.Features`.
     clustering : Clustering

@@ -13,16 +13,18 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypedDict, cast
 from zipfile import BadZipFile
 
 import numpy as np
+import numpy.typing as npt
 
 from gramian import __version__
 from gramian.base import Report
 from gramian.errors import GramianError
 from gramian.grammar import LPCFG
 from gramian.io.output import writing
+from gramian.io.schema import as_document, parse_document, parse_json
 from gramian.io.store import checksum
 from gramian.learn.cluster import Clustering, SpectralClustering
 from gramian.learn.counting import random_counts
@@ -31,16 +33,29 @@ from gramian.learn.lexicon_counts import LexiconChoice
 from gramian.learn.merge import merge_cheapest
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
-from gramian.learn.states import Allocation, States
+from gramian.learn.state_allocation import Allocation, States
 from gramian.learn.tables import LatentTables, Layout, tables_of
 from gramian.progress import tell_progress
 from gramian.treebank import Features
 from gramian.value_types import Constraint, Function, InstanceOf, Number, Whole, or_none
 
+_log = logging.getLogger(__name__)
 _TENSORS = ("binary", "unary", "lexical", "root")
 _LARGE = (
     10_000_000  # cells; more take a good part of a step to write, and are kept after every fourth one only
 )
+
+
+_MOST_STATES = 4096  # of a symbol
+
+
+class _Head(TypedDict):
+    """What a checkpoint says of its arrays."""
+
+    mark: str
+    likelihoods: str
+    facts: str
+    checksum: str
 
 
 class _Checkpoint:
@@ -78,26 +93,39 @@ class _Checkpoint:
             return None
         try:
             with np.load(self._path) as file:
-                head = json.loads(str(file["head"]))
-                if head.get("mark") != self._mark:
+                head = parse_document(_Head, str(file["head"]))
+                if head["mark"] != self._mark:
                     return None
                 tensors = {name: file[name] for name in (*_TENSORS, "n_states")}
-                if head.get("checksum") != checksum(head, tensors):
-                    return None  # damaged
+                if head["checksum"] != checksum(head, tensors):
+                    raise ValueError("its checksum differs")
                 n_states = np.asarray(tensors.pop("n_states"), np.int32)
-                likelihoods = [float(value) for value in json.loads(head["likelihoods"])]
-                facts = dict(json.loads(head["facts"]))
-        except (OSError, BadZipFile, KeyError, ValueError, EOFError):
+                likelihoods = as_document(list[float], parse_json(head["likelihoods"]), "likelihoods")
+                facts = as_document(dict[str, Any], parse_json(head["facts"]), "facts")
+                self._check(n_states, tensors)
+        except (OSError, BadZipFile, KeyError, ValueError, EOFError) as error:
+            if not isinstance(error, FileNotFoundError):
+                _log.info("%s: invalid checkpoint (%s); learning begins anew", self._path, error)
             return None
         return LatentTables(Layout.of(self._seen.productions, n_states), **tensors), likelihoods, facts
+
+    def _check(self, n_states: npt.NDArray[np.int32], tensors: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Raise a ValueError if arrays are not counts of the productions: kernels rely on their sizes."""
+        if (
+            n_states.shape != (self._seen.bank.n_symbols,)
+            or not 1 <= n_states.min() <= n_states.max() <= _MOST_STATES
+        ):
+            raise ValueError("numbers of states that do not fit the treebank")
+        expected = Layout.of(self._seen.productions, n_states).zeros(np.float32)
+        for name, tensor in tensors.items():
+            fits = tensor.shape == getattr(expected, name).shape and tensor.dtype.kind == "f"
+            if not fits or not np.isfinite(tensor).all() or (tensor < 0).any():
+                raise ValueError(f"{name} holds no counts of the productions")
 
     def remove(self) -> None:
         """Delete the file, if there is one."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
-
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -195,7 +223,7 @@ class EM(_Iterated):
     max_iter : int
         Iterations.
     allocation, growth : str, float
-        See :func:`gramian.learn.states.allocate_states`.
+        See :func:`gramian.learn.state_allocation.allocate_states`.
     smoothing : Smoothing
         Of every maximisation step; see :class:`gramian.learn.Smoothing`.
     watch : Watch, optional

@@ -15,7 +15,7 @@ from gramian.learn.counting import count_productions
 from gramian.learn.lexicon_counts import LEXICON, LexiconChoice, StateScores
 from gramian.learn.observations import Observations, head_rules
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing, estimate_rules, state_shares
-from gramian.learn.states import STATE_CONSTRAINTS
+from gramian.learn.state_allocation import STATE_CONSTRAINTS
 from gramian.learn.tables import LatentTables, tables_of
 from gramian.learn.tree_inference import Expectation
 from gramian.treebank import Features, Shape, Treebank

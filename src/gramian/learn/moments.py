@@ -21,7 +21,7 @@ from gramian.learn.counting import node_offsets
 from gramian.learn.learner import Learner, made_grammar
 from gramian.learn.lexicon_counts import LexiconChoice
 from gramian.learn.observations import Columns, Observations
-from gramian.learn.states import Allocation, States
+from gramian.learn.state_allocation import Allocation, States
 from gramian.learn.svd import cross_svd
 from gramian.learn.tables import LatentTables, Layout
 from gramian.treebank import Features
@@ -39,7 +39,7 @@ class SpectralMoments(Learner):
     n_states : int or mapping of str to int
         The largest rank of a symbol's operators.
     allocation, growth : str, float
-        See :func:`gramian.learn.states.allocate_states`.
+        See :func:`gramian.learn.state_allocation.allocate_states`.
     features : Features
         See :class:`gramian.treebank.Features`.
     least : float

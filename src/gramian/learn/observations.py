@@ -13,10 +13,11 @@ import numpy.typing as npt
 from gramian.grammar import LPCFG
 from gramian.learn.further_trees import FurtherTrees
 from gramian.learn.lexicon_counts import LexicalModel, LexiconChoice, LexiconOptions
-from gramian.learn.states import Allocation, States, allocate_states
+from gramian.learn.state_allocation import Allocation, States, allocate_states
 from gramian.learn.tables import LatentTables
 from gramian.learn.tree_inference import Expectation, TreeInference
-from gramian.treebank import INSIDE, OUTSIDE, SETS, Features, NodeView, Treebank
+from gramian.treebank import INSIDE, OUTSIDE, Features, NodeView, Treebank
+from gramian.treebank.feature_templates import template_names
 from gramian.treebank.head_words import head_leaves
 from gramian.treebank.productions import Counts, Productions
 from gramian.treebank.tagged import TaggedWords
@@ -163,7 +164,7 @@ class Observations:
     def allocate(
         self, n_states: States, allocation: Allocation = "root", growth: float = 0.25
     ) -> npt.NDArray[np.int32]:
-        """Return the number of states of each symbol: as named, or by :func:`gramian.learn.states.allocate_states`."""
+        """Return the number of states of each symbol: as named, or by :func:`gramian.learn.state_allocation.allocate_states`."""
         if not isinstance(n_states, Mapping):
             return allocate_states(self.label_count, n_states, allocation, growth)
         named = [n_states.get(self.name(symbol), 1) for symbol in range(self.bank.n_symbols)]
@@ -182,7 +183,7 @@ class Observations:
         key = features.templates, features.heads, features.rare_words, suffixes
         if key in self._columns:
             return self._columns[key]
-        inside, outside = SETS[features.templates]
+        inside, outside = template_names(features.templates)
         view = self.view(features.heads, suffixes, features.rare_words)
         columns = (
             [_narrow(INSIDE[name](view)) for name in inside],

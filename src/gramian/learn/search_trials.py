@@ -7,15 +7,17 @@ import logging
 import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypedDict
 
 from threadpoolctl import threadpool_limits
 
 from gramian import __version__
 from gramian.errors import InputError
 from gramian.io.output import no_links
+from gramian.io.schema import Range, SchemaError, as_document, parse_document
 from gramian.progress import tell_progress
 
 Assignment: TypeAlias = tuple[int, ...]
@@ -56,6 +58,15 @@ class FoundStates:
         return found
 
 
+class _Line(TypedDict):
+    """One line of the log."""
+
+    symbol: str
+    score: float
+    states: tuple[Annotated[int, Range(1, 4096)], ...]
+    checksum: str
+
+
 class Trials:
     """Scores candidates, each once, as far as the budget goes; better ones are logged as they are found.
 
@@ -87,8 +98,10 @@ class Trials:
                 "this log is of another treebank or learner", str(path), 1, hint="another file, or remove it"
             )
         for record in map(_record, lines[1:]):
-            if record.keys() >= {"states", "score"} and record.get("checksum") == _checksum(record):
-                self._stored[tuple(record["states"])] = record["score"]
+            with suppress(SchemaError):  # a line that was cut short
+                line = as_document(_Line, record)
+                if line["checksum"] == _checksum(line):
+                    self._stored[line["states"]] = line["score"]
 
     @property
     def is_spent(self) -> bool:
@@ -142,7 +155,6 @@ def _checksum(record: Mapping[str, Any]) -> str:
 
 def _record(line: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(line)
-    except ValueError:
+        return parse_document(dict[str, Any], line)
+    except SchemaError:
         return {}
-    return found if isinstance(found, dict) else {}

@@ -48,7 +48,7 @@ def estimate_rules(counts: LatentTables, smoothing: Smoothing) -> LatentTables:
     """Return rule and root probabilities; the lexical part is left at zero, it is the lexicon's."""
     result = counts.layout.zeros(counts.binary.dtype)
     mass, shares = _masses_and_shares(counts)
-    weights = kernels.Weights(
+    weights = kernels.SmoothingWeights(
         max(smoothing.rule, TINY), max(smoothing.state, TINY), float(smoothing.sister_share)
     )
     for part, target in zip(_rule_counts(counts), (result.binary, result.unary), strict=False):

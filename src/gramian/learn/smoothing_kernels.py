@@ -27,7 +27,7 @@ class RuleCounts(NamedTuple):
     state_start: Any
 
 
-class Weights(NamedTuple):
+class SmoothingWeights(NamedTuple):
     """How strongly rules, child states and sister states are smoothed."""
 
     rule: float

@@ -28,7 +28,7 @@ from gramian.learn.counting import count_states
 from gramian.learn.learner import Maximisation, mean_log_likelihood
 from gramian.learn.observations import Columns, Observations
 from gramian.learn.search_trials import Assignment, FoundStates, Scores, Trials
-from gramian.learn.states import allocate_states
+from gramian.learn.state_allocation import allocate_states
 from gramian.learn.tables import Layout
 from gramian.trees.labels import is_intermediate
 from gramian.value_types import Jobs, OneOf, Whole, check_value

@@ -53,7 +53,7 @@ class Expectation:
 
 
 @dataclass(frozen=True)
-class Posteriors:
+class NodeVectors:
     """Vectors of all nodes, flat: node i's begin at ``offset[i]``, and its posteriors are the products of inside and outside."""
 
     offset: npt.NDArray[np.int64]  # (n_nodes,)
@@ -110,7 +110,7 @@ class TreeInference:
         rest[absorbed.leaf] = False
         return _visits(np.flatnonzero(rest), heights(bank), kind, production, left, right, absorbed)
 
-    def posteriors(self, tables: LatentTables, n_jobs: int = 1) -> Posteriors:
+    def posteriors(self, tables: LatentTables, n_jobs: int = 1) -> NodeVectors:
         """Return inside and outside vectors and the log-likelihood of each tree."""
         rules = _rules(tables, self._all_nodes.absorbed.laid_out(tables))
         scale = np.zeros(len(self.bank.label), tables.binary.dtype)
@@ -123,7 +123,7 @@ class TreeInference:
         rules: kernels.Rules,
         scale: npt.NDArray[np.floating],
         n_jobs: int,
-    ) -> Posteriors:
+    ) -> NodeVectors:
         """Fill vectors of the nodes that are visited; others have their `scale` already."""
         layout, bank, order = tables.layout, self.bank, visits.by_height.order
         states = layout.n_states[bank.label[order]].astype(np.int64)
@@ -152,7 +152,7 @@ class TreeInference:
         with np.errstate(divide="ignore"):
             node_log = np.log(scale.astype(np.float64))
             log_likelihood = np.add.reduceat(node_log, bank.tree_start[:-1]) + np.log(root_mass)
-        return Posteriors(offset, inside, outside, scale, log_likelihood)
+        return NodeVectors(offset, inside, outside, scale, log_likelihood)
 
     def expect(self, tables: LatentTables, n_jobs: int = 1, *, spent: bool = False) -> Expectation:
         """Return expected counts of all productions and states under `tables`; if these are `spent`, the counts take their place."""
@@ -187,7 +187,7 @@ class TreeInference:
         ones.binary[:] = 1
         ones.unary[:] = 1
         scale = np.ones(len(self.bank.label), weights.dtype)
-        vectors = Posteriors(offset, weights, heavy, scale, np.zeros(0))
+        vectors = NodeVectors(offset, weights, heavy, scale, np.zeros(0))
         none = self._all_nodes.absorbed.laid_out(ones)
         self._count(self._all_nodes, ones, vectors, none, counts, n_jobs)
         counts.lexical[:] = 0
@@ -197,7 +197,7 @@ class TreeInference:
         self,
         visits: _Visits,
         tables: LatentTables,
-        vectors: Posteriors,
+        vectors: NodeVectors,
         absorbed: LaidOutLeaves,
         counts: LatentTables,
         n_jobs: int,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 
 
-class Batch(NamedTuple):
+class PaddedBatch(NamedTuple):
     """Sentences side by side, filled up to the longest.
 
     Attributes
@@ -61,10 +61,10 @@ class Batch(NamedTuple):
     numbers: torch.Tensor
     sentences: tuple[tuple[str, ...], ...] = ()
 
-    def to(self, device: torch.device) -> Batch:
+    def to(self, device: torch.device) -> PaddedBatch:
         """Return the batch on a device; lengths stay on the CPU, where packing wants them."""
         stay = ("form_lengths", "lengths", "numbers", "sentences")
-        return Batch(
+        return PaddedBatch(
             *(
                 getattr(self, name) if name in stay else getattr(self, name).to(device, non_blocking=True)
                 for name in self._fields
@@ -95,7 +95,7 @@ class Sentences:
         for row, numbers in enumerate(characters):
             self._spelt[row, : len(numbers)] = numbers
 
-    def batch(self, numbers: Sequence[int], words: Sequence[Ints] | None = None) -> Batch:
+    def batch(self, numbers: Sequence[int], words: Sequence[Ints] | None = None) -> PaddedBatch:
         """Return sentences as a batch, the longest first.
 
         Parameters
@@ -130,11 +130,11 @@ class Sentences:
             word_table, vector_table, rank[inverse].reshape(form_table.shape), self._spelt[forms, : lengths[0]], lengths,
             np.array([examples[index].n_words for index in order]), tag_table, np.concatenate(gold), np.array(numbers)[order],
         )  # fmt: skip
-        batch = Batch(*(torch.from_numpy(np.ascontiguousarray(table, np.int64)) for table in tables))
+        batch = PaddedBatch(*(torch.from_numpy(np.ascontiguousarray(table, np.int64)) for table in tables))
         return batch._replace(sentences=tuple(examples[index].forms for index in order))
 
 
-class Scores(NamedTuple):
+class NetScores(NamedTuple):
     """What a net says about a batch.
 
     Attributes
@@ -211,7 +211,7 @@ class SpanNet(nn.Module):  # type: ignore[misc]
             nn.init.normal_(table.weight, std=table.weight.shape[1] ** -0.5)
             nn.init.zeros_(table.weight[PADDING])
 
-    def forward(self, batch: Batch) -> Scores:
+    def forward(self, batch: PaddedBatch) -> NetScores:
         """Score all spans and tags of a batch."""
         learning = self.learning
         inputs = self._inputs(batch)
@@ -224,9 +224,9 @@ class SpanNet(nn.Module):  # type: ignore[misc]
         left, right = self.left(posts), self.right(posts)
         spans = span_layer(left, right, self.norm, learning.hidden_dropout if self.training else 0.0)
         tags = self.tag_hidden(inputs[:, 1:-1]).relu()
-        return Scores(self.label(spans), self.tag(dropout(tags, learning.hidden_dropout, self.training)))
+        return NetScores(self.label(spans), self.tag(dropout(tags, learning.hidden_dropout, self.training)))
 
-    def _inputs(self, batch: Batch) -> torch.Tensor:
+    def _inputs(self, batch: PaddedBatch) -> torch.Tensor:
         """Return the vectors of words, learnt and fixed, and of their characters, side by side."""
         characters = dropout(self.char(batch.characters), self.learning.word_dropout, self.training)
         packed = pack_padded_sequence(characters, batch.form_lengths, batch_first=True)
@@ -256,7 +256,7 @@ class SpanNet(nn.Module):  # type: ignore[misc]
         mask = torch.rand(inputs.shape[0], 1, inputs.shape[2], device=inputs.device) >= share
         return inputs * mask / (1 - share)
 
-    def loss(self, batch: Batch) -> torch.Tensor:
+    def loss(self, batch: PaddedBatch) -> torch.Tensor:
         """Return the negative log-likelihood of trees and of tags, a word."""
         scores = self(batch)
         tags = nn.functional.cross_entropy(
@@ -265,7 +265,7 @@ class SpanNet(nn.Module):  # type: ignore[misc]
         trees = self.tree_loss(scores.spans, batch)
         return (trees + self.learning.tag_share * tags) / int(batch.lengths.sum())
 
-    def tree_loss(self, spans: torch.Tensor, batch: Batch) -> torch.Tensor:
+    def tree_loss(self, spans: torch.Tensor, batch: PaddedBatch) -> torch.Tensor:
         """Return the negative log-likelihood of the trees of a batch, all binarisations of each together.
 
         A span without a label scores 0, so that all binarisations of a tree score the same, and their number, a constant, is left out.
@@ -274,14 +274,14 @@ class SpanNet(nn.Module):  # type: ignore[misc]
         total = log_partition(_any_label(spans), batch.lengths.to(spans.device)).sum()
         return total - spans[sentence, cell, chain].sum()
 
-    def posteriors(self, batch: Batch, temperature: float = 1.0) -> Scores:
+    def posteriors(self, batch: PaddedBatch, temperature: float = 1.0) -> NetScores:
         """Return the probability of each chain over each span, and of each tag."""
         scores = self(batch)
         with torch.enable_grad():
             spans = (scores.spans / temperature).detach().requires_grad_()
             total = log_partition(_any_label(spans), batch.lengths.to(spans.device)).sum()
             (marginals,) = torch.autograd.grad(total, spans)
-        return Scores(marginals, torch.softmax(scores.tags / temperature, -1))
+        return NetScores(marginals, torch.softmax(scores.tags / temperature, -1))
 
 
 def _any_label(spans: torch.Tensor) -> torch.Tensor:

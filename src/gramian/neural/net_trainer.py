@@ -24,8 +24,9 @@ import numpy.typing as npt
 import torch
 
 from gramian.io.output import write_bytes
+from gramian.io.schema import Count, SchemaError, as_document, parse_document, parse_json
 from gramian.io.store import checksum
-from gramian.neural.net import Batch, Sentences, SpanNet
+from gramian.neural.net import PaddedBatch, Sentences, SpanNet
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Example, Inventory, cell, n_cells
 from gramian.neural.span_tree_crf import best_trees
@@ -303,7 +304,7 @@ def _batches(
 
 def _forgetful(
     sentences: Sentences, batch: Sequence[int], chance: npt.NDArray[np.float64], rng: np.random.Generator
-) -> Batch:
+) -> PaddedBatch:
     """Return a batch in which some words are made unknown."""
     words = [sentences.examples[number].words for number in batch]
     return sentences.batch(
@@ -393,8 +394,12 @@ class _Checkpoint:
             return
         if head.get("checksum") != checksum(head, _arrays(tensors)):
             return  # damaged
-        history = json.loads(head["history"])
-        run.history, run.steps = History(**history), int(head["steps"])
+        try:
+            run.history = parse_document(History, head["history"])
+            run.steps = as_document(Count, parse_json(head["steps"]), "steps")
+        except SchemaError as error:
+            _log.info("%s: invalid checkpoint: %s; learning begins anew", self.path, error)
+            return
         _log.info("going on after pass %d", len(run.history.losses))
 
         def part(prefix: str) -> dict[str, torch.Tensor]:

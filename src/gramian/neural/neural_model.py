@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.io.array_table import Row, prove
+from gramian.io.schema import parse_document
 from gramian.neural import span_tree_kernels
-from gramian.neural.encoder import POOLINGS, Encoder
+from gramian.neural.encoder import Encoder, EncoderRecord
 from gramian.neural.span_inventory import Inventory, cell
 from gramian.neural.span_scores import SpanScorer, weight_shapes
 from gramian.threads import one_blas_thread
@@ -220,15 +221,8 @@ def _encoder(tensors: Mapping[str, npt.NDArray[Any]]) -> Encoder | None:
     """Return what arrays say about an encoder, if anything."""
     if "text.encoder" not in tensors:
         return None
-    metadata = json.loads(bytes(tensors["text.encoder"]))
-    kinds = {"path": str, "digest": str, "size": int, "pooling": str}
-    if metadata.keys() != kinds.keys() or any(
-        type(metadata[name]) is not kind for name, kind in kinds.items()
-    ):
-        raise ValueError("an encoder that is none")
-    if metadata["pooling"] not in POOLINGS or metadata["size"] < 1:
-        raise ValueError("an encoder that is none")
+    about = parse_document(EncoderRecord, bytes(tensors["text.encoder"]))
     weights = {
         name.removeprefix("encoder."): value for name, value in tensors.items() if name.startswith("encoder.")
     }
-    return Encoder(**metadata, weights=weights)
+    return Encoder(**asdict(about), weights=weights)

@@ -57,7 +57,7 @@ def cell(n_words: int, start: int, end: int) -> int:
 
 
 @dataclass(frozen=True)
-class Brackets:
+class SpanTree:
     """A tree as spans with chains of labels, and its tags.
 
     Attributes
@@ -72,7 +72,7 @@ class Brackets:
     spans: tuple[tuple[int, int, str], ...]
 
 
-def brackets(tree: Tree) -> Brackets:
+def brackets(tree: Tree) -> SpanTree:
     """Take a tree apart.
 
     Examples
@@ -83,7 +83,7 @@ def brackets(tree: Tree) -> Brackets:
     chains: dict[tuple[int, int], list[str]] = {}
     for label, start, end in tree.spans(preterminals=False):
         chains.setdefault((start, end), []).append(escape_label(label))
-    return Brackets(
+    return SpanTree(
         tree.words, tree.tags, tuple((*span, chain_label(chain)) for span, chain in chains.items())
     )
 
@@ -141,7 +141,7 @@ class Inventory:
 
     @classmethod
     def of(
-        cls, treebank: Iterable[Brackets], min_count: int = 2, vector_words: Sequence[str] = ()
+        cls, treebank: Iterable[SpanTree], min_count: int = 2, vector_words: Sequence[str] = ()
     ) -> Inventory:
         """Return what is in trees; words and characters must occur `min_count` times."""
         words: Counter[str] = Counter()
@@ -223,7 +223,7 @@ class Inventory:
         number = self._character_number
         return [BOUNDARY, *[number.get(character, UNKNOWN) for character in word], BOUNDARY]
 
-    def example(self, tree: Brackets) -> Example:
+    def example(self, tree: SpanTree) -> Example:
         """Return a tree in numbers; spans whose chain is not known are left out, unknown tags are -1."""
         known = [
             (start, end, number)

@@ -34,6 +34,8 @@ class WordEncoder:
     pooling : {"first", "mean"}
     weights : mapping of str to ndarray
         To be put in the place of the folder's.
+    name : str
+        What to call the folder in messages; by default as it is called.
     is_tuned : bool
         Whether it is to learn; else what it says about a sentence is remembered.
     """
@@ -44,6 +46,8 @@ class WordEncoder:
         pooling: str,
         weights: Mapping[str, npt.NDArray[Any]],
         is_tuned: bool = False,
+        *,
+        name: str = "",
     ) -> None:
         try:
             options = {"local_files_only": True, "trust_remote_code": False}
@@ -55,13 +59,13 @@ class WordEncoder:
         except (OSError, ValueError, KeyError) as error:
             raise InputError(
                 f"holds no encoder that transformers can read ({str(error).splitlines()[0][:200]})",
-                str(folder),
+                name or str(folder),
                 hint="a folder that save_pretrained of Hugging Face's transformers wrote",
             ) from None
         if not self._pieces.is_fast:
             raise InputError(
                 "has a tokenizer that does not say which piece belongs to which word",
-                str(folder),
+                name or str(folder),
                 hint="save it as a fast one (tokenizer.json)",
             )
         self.pooling, self.is_tuned = pooling, is_tuned

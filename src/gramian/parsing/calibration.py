@@ -95,19 +95,21 @@ class Calibration:
     phrases: Curve | None = None
     tags: Curve | None = None
 
-    def confidences(self, tree: Tree, posteriors: Sequence[float]) -> tuple[float, ...]:
-        """Return the confidences of a tree's nodes, in the order of its subtrees.
+    def calibrated(self, posteriors: Floats, is_tag: npt.NDArray[np.bool_]) -> Floats:
+        """Return the confidences of nodes.
 
         A posterior of 0 marks a fallback and stays; what models with negative parameters have above 1 counts as 1.
         """
-        if self.phrases is self.tags is None:
-            return tuple([min(1.0, value) for value in posteriors])
-        values = np.array(posteriors, np.float64)
-        is_tag = np.array([node.word is not None for node in tree.subtrees()])
+        values = posteriors.copy()
         for curve, chosen in ((self.phrases, ~is_tag & (values > 0)), (self.tags, is_tag & (values > 0))):
             if curve is not None:
                 values[chosen] = curve(values[chosen])
-        return tuple(np.minimum(values, 1.0).tolist())
+        return np.minimum(values, 1.0)
+
+    def confidences(self, tree: Tree, posteriors: Sequence[float]) -> tuple[float, ...]:
+        """Return the confidences of a tree's nodes, in the order of its subtrees."""
+        is_tag = np.array([node.word is not None for node in tree.subtrees()])
+        return tuple(self.calibrated(np.array(posteriors, np.float64), is_tag).tolist())
 
 
 def _logarithms(posteriors: Floats) -> Floats:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from gramian.chart.constraints import Constraints, Span
 from gramian.errors import InputError
-from gramian.io.files import Source, open_text
-from gramian.parsing.sentences import Constrained
+from gramian.io.reading import Source, open_text
+from gramian.parsing.sentences import ParseRequest
 from gramian.trees import Sentence
 
 _TABLES = ("universal", "french", "phrases")
@@ -129,7 +129,7 @@ class RelationTable:
         return None
 
 
-def dependency_constraints(sentence: Sentence, table: RelationTable) -> Constrained:
+def dependency_constraints(sentence: Sentence, table: RelationTable) -> ParseRequest:
     """Return the words of a dependency tree, their tags, and what its relations demand, for :meth:`gramian.Parser.parse`.
 
     Words that are no span, one word alone and the whole sentence demand nothing, nor do words that cross others of
@@ -164,7 +164,7 @@ def dependency_constraints(sentence: Sentence, table: RelationTable) -> Constrai
             required.append(span)
         else:
             uncrossed.append(span)
-    return Constrained(words, Constraints(tuple(uncrossed), tuple(required)))
+    return ParseRequest(words, Constraints(tuple(uncrossed), tuple(required)))
 
 
 class Demanded(NamedTuple):

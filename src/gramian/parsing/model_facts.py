@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from gramian.io.header import grammar_header
+from gramian.io.schema import read_document
 from gramian.parsing.compression import guarantees
 from gramian.parsing.model import Model
 from gramian.trees.labels import is_intermediate
@@ -35,7 +37,7 @@ def model_facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[st
         "format": "grammar",
         "file": file,
         "bytes": os.path.getsize(file),
-        "gramian": json.loads(metadata["gramian"]).get("gramian"),
+        "gramian": grammar_header(file, metadata).get("gramian"),
         "data": dict(model.data),
         "options": dict(model.options) | ({} if model.preset is None else {"preset": model.preset}),
         "metrics": dict(model.metrics),
@@ -80,8 +82,8 @@ def _low_rank(model: Model) -> dict[str, Any] | None:
 def _costs(file: str) -> dict[str, Any]:
     """Return what training cost, from the file that it leaves beside the model."""
     try:
-        with open(f"{file}.log.json", encoding="utf-8") as log:
-            costs = json.load(log)
-    except (OSError, ValueError):
+        text = Path(f"{file}.log.json").read_bytes()
+    except OSError:
         return {}
-    return costs if isinstance(costs, dict) else {}
+    hint = "removing it: it only tells what training cost"
+    return read_document(dict[str, Any], text, f"{file}.log.json", name="log of a training", hint=hint)

@@ -1,38 +1,39 @@
 """The parser: text, tokens or tagged tokens in, a :class:`ParseResult` out, whatever comes.
 
-Text is cut into tokens, these get scores from the lexicon, scores become a forest, and from the forest a tree is read; where that fails,
-:mod:`gramian.parsing.fallbacks` has another way.
+All sentences go through :meth:`Parser.parse_batch`: one alone, a stream, the text of a corpus. It reads them, and hands them to
+:mod:`gramian.parsing.pipeline` and, where that finds no tree, to :mod:`gramian.parsing.fallbacks`.
 """
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from gramian.chart.backend import ChartInput
 from gramian.chart.chart_parser import ChartParser
 from gramian.chart.combine import EXPERT_WEIGHT, WeightedExpert
 from gramian.chart.constraints import Constraints
-from gramian.chart.decode import DECODERS, NEURAL_RECALL_PENALTY, RECALL_PENALTY
+from gramian.chart.decode import DECODERS, DEFAULT_DECODER, NEURAL_RECALL_PENALTY, RECALL_PENALTY, decode
 from gramian.chart.derivations import log_probabilities, sample
 from gramian.chart.forest import Forest, Pruning
 from gramian.chart.readout import Decoded, to_tree
-from gramian.errors import OptionError
+from gramian.errors import GramianError, InputError, OptionError
 from gramian.grammar.lexicon import joined
 from gramian.grammar.lpcfg import LPCFG
-from gramian.io.files import Source
+from gramian.io.reading import Source
 from gramian.parsing.calibration import Calibration
-from gramian.parsing.fallbacks import Attempts, Request
+from gramian.parsing.fallbacks import FallbackParser
 from gramian.parsing.limits import Deadline, Limits
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
-from gramian.parsing.plain_batches import Asked, PlainBatches
+from gramian.parsing.pipeline import Pipeline, ReadRequest, word_scores
 from gramian.parsing.result import Alternative, ParseResult, Reranker
-from gramian.parsing.sentences import Constrained, ReadSentence, Sentence, read_sentence
+from gramian.parsing.sentences import ParseRequest, Sentence, read_sentence
 from gramian.parsing.words import WordTable
 from gramian.text.running_text import sentences_in
 from gramian.text.sentence_segmenter import SentenceSegmenter
@@ -44,6 +45,8 @@ from gramian.trees.scheme import find_scheme
 if TYPE_CHECKING:
     from gramian.evaluate import BracketScores
 
+
+OnError: TypeAlias = Literal["raise", "return"]
 
 MOST_TREES = 10_000
 """How many trees of a sentence may be asked for."""
@@ -97,7 +100,7 @@ class Parser:
         self,
         model: Model | LPCFG,
         *,
-        decoder: str = "max-recall",
+        decoder: str = DEFAULT_DECODER,
         recall_penalty: float | None = None,
         combination: str = "product",
         pruning: Pruning = Pruning(),
@@ -108,6 +111,11 @@ class Parser:
         max_memory: int | None = 1 << 30,
         device: str | None = None,
     ) -> None:
+        self._options: dict[str, Any] = {
+            "decoder": decoder, "recall_penalty": recall_penalty, "combination": combination, "pruning": pruning,
+            "rerank": rerank, "splitter": splitter, "max_length": max_length, "max_seconds": max_seconds,
+            "max_memory": max_memory, "device": device,
+        }  # fmt: skip
         self.model = model if isinstance(model, Model) else Model(model)
         self.limits = Limits(max_length, max_seconds, max_memory)
         self.decoder = _known_decoder(decoder)
@@ -139,21 +147,27 @@ class Parser:
         kinds = self.model.kinds or None
         chart = ChartParser(self.model.grammars, combination, kinds=kinds, experts=experts, choose=choose)
         table = WordTable(joined([one.lexicon for one in self.model.grammars]))
-        self._attempts = Attempts(chart, table, pruning, reranker)
         if not (self.model.others or experts):
             combination = "product"  # what all ways are, if there is but one grammar
         self.calibration = self.model.calibration.get(combination, Calibration())
-        self._plain = PlainBatches(self._attempts, self.calibration)
+        self._pipeline = Pipeline(chart, table, self.recall_penalty, self.calibration, reranker)
+        self._fallbacks = FallbackParser(self._pipeline, pruning)
         self.device, self._on_device = device, None
         if device is not None:
             from gramian.torch_device import find_device
 
-            find_device(
-                device
-            )  # before anything else of torch is imported, for what is said if that is missing
+            # Before anything else of torch is imported, for what is said if that is missing.
+            find_device(device)
             from gramian.parsing.device_parsing import on_device
 
-            self._on_device = on_device(self, chart, experts, self._attempts, reranker, device)
+            self._on_device = on_device(self._pipeline, self._fallbacks, experts, pruning, device)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy the model and the options; what a parser computes from them is made anew."""
+        return _parser_of, (self.model, self._options)
+
+    def __repr__(self) -> str:
+        return f"<Parser: {self.model!r}>"
 
     def parse(
         self,
@@ -183,26 +197,90 @@ class Parser:
         -------
         ParseResult
         """
-        [result] = self._plain.parse([self._request(sentence, constraints, k, decoder)])
+        if isinstance(sentence, str) and len(self.splitter.split(sentence)) > 1:
+            warnings.warn(
+                "the text holds several sentences, which are parsed as one; parse_text parses each of them",
+                UserWarning,
+                stacklevel=2,
+            )
+        request = sentence if isinstance(sentence, ParseRequest) else ParseRequest(sentence)
+        if constraints is not None:
+            request = replace(request, constraints=constraints)
+        [result] = self.parse_batch([request], k=k, decoder=decoder)
         return result
 
-    def parse_many(
+    @overload
+    def parse_batch(
         self,
-        sentences: Iterable[Sentence],
+        requests: Iterable[Sentence],
         *,
-        n_jobs: int = 1,
+        k: int = ...,
+        decoder: str | None = ...,
+        on_error: Literal["raise"] = ...,
+    ) -> list[ParseResult]: ...
+
+    @overload
+    def parse_batch(
+        self, requests: Iterable[Sentence], *, k: int = ..., decoder: str | None = ..., on_error: OnError
+    ) -> list[ParseResult | GramianError]: ...
+
+    def parse_batch(
+        self,
+        requests: Iterable[Sentence],
+        *,
         k: int = 1,
         decoder: str | None = None,
-        ahead: bool = False,
-    ) -> Iterator[ParseResult]:
+        on_error: OnError = "raise",
+    ) -> Any:
+        """Parse some sentences together, on the CPU: every other way to parse comes down to this.
+
+        Parameters
+        ----------
+        requests : iterable of Sentence
+            What :meth:`parse` takes, or a :class:`gramian.parsing.sentences.ParseRequest` for one that has constraints, a decoder or a
+            number of trees of its own.
+        k, decoder
+            As for :meth:`parse`, for requests that do not say it.
+        on_error : {"raise", "return"}
+            Whether the error of a sentence that cannot be read is raised, or stands in the place of its result.
+
+        Returns
+        -------
+        list of ParseResult
+            In the order of `requests`; with ``"return"`` errors among them.
+        """
+        raises = _checked(on_error) == "raise"
+        read = [self._read(request, k, decoder) for request in requests]
+        wrong = next((one for one in read if isinstance(one, GramianError)), None)
+        if wrong is not None and raises:
+            raise wrong
+        results = iter(self._fallbacks.parse([one for one in read if isinstance(one, ReadRequest)]))
+        return [one if isinstance(one, GramianError) else next(results) for one in read]
+
+    @overload
+    def parse_many(
+        self, sentences: Iterable[Sentence], *, n_jobs: int = ..., k: int = ..., decoder: str | None = ..., ahead: bool = ...,
+        on_error: Literal["raise"] = ...,
+    ) -> Iterator[ParseResult]: ...  # fmt: skip
+
+    @overload
+    def parse_many(
+        self, sentences: Iterable[Sentence], *, n_jobs: int = ..., k: int = ..., decoder: str | None = ..., ahead: bool = ...,
+        on_error: OnError,
+    ) -> Iterator[ParseResult | GramianError]: ...  # fmt: skip
+
+    def parse_many(
+        self, sentences: Iterable[Sentence], *, n_jobs: int = 1, k: int = 1, decoder: str | None = None, ahead: bool = False,
+        on_error: OnError = "raise",
+    ) -> Iterator[Any]:  # fmt: skip
         """Parse sentences as they come; results come in the same order.
 
         Some dozens of sentences for each thread are held at a time, or some thousands if there is a device.
 
         Parameters
         ----------
-        sentences : iterable
-            Of what :meth:`parse` takes.
+        sentences : iterable of Sentence
+            As for :meth:`parse_batch`.
         n_jobs : int
             Threads.
         k, decoder
@@ -210,32 +288,18 @@ class Parser:
         ahead : bool
             Whether one thread, too, may read some dozens of sentences before it gives the first result, which is quicker; of a list it
             always does. Trees are the same.
+        on_error : {"raise", "return"}
+            As for :meth:`parse_batch`; an error is raised behind the results of the sentences before it.
         """
         if isinstance(sentences, str):
             raise OptionError("sentences must be several, got one text; try: parse, or a list with one text")
         if self._on_device is not None:
-            return self._on_device.parse(
-                sentences, self.model.cut, partial(self._asked, k=k, decoder=decoder)
-            )
-        parse = partial(self._parse_batch, k=k, decoder=decoder)
-        results = batches_in_order(parse, sentences, n_jobs, ahead=ahead)
-        return results if self.model.neural is None else alone(results)
-
-    def _parse_batch(
-        self, sentences: Sequence[Sentence], k: int, decoder: str | None
-    ) -> Iterator[ParseResult]:
-        """Parse some sentences; an error of one is raised behind the results of those before it."""
-        asked: list[Asked] = []
-        wrong: Exception | None = None
-        for sentence in sentences:
-            try:
-                asked.append(self._request(sentence, None, k, decoder))
-            except Exception as error:
-                wrong = error
-                break
-        yield from self._plain.parse(asked)
-        if wrong is not None:
-            raise wrong
+            results = self._on_device.parse(sentences, partial(self._read, k=k, decoder=decoder))
+        else:
+            parse = partial(self.parse_batch, k=k, decoder=decoder, on_error="return")
+            results = batches_in_order(parse, sentences, n_jobs, ahead=ahead)
+            results = results if self.model.neural is None else alone(results)
+        return _raised(results) if _checked(on_error) == "raise" else results
 
     def parse_text(
         self, text: str, *, n_jobs: int = 1, k: int = 1, decoder: str | None = None
@@ -287,14 +351,20 @@ class Parser:
         -------
         list of Alternative
         """
-        request, _ = self._request(sentence, constraints)
-        result, forest = self._attempts.parse(request)
-        if result.status != "parsed" or forest is None:
-            return [Alternative(result.tree, result.log_prob)] * size
+        request = self._read(sentence, 1, None)
+        if isinstance(request, GramianError):
+            raise request
+        if constraints is not None:
+            request = request._replace(constraints=constraints)
+        batch = word_scores(self._pipeline.table, self.model.grammar, [request])
+        fits = self._fallbacks.fits(request)
+        [forest] = self._pipeline.chart.forests(batch.inputs, self.pruning) if fits else [None]
+        if forest is None or decode(forest, request.decoder) is None:
+            result = self._fallbacks.fallback(request)
+            return [Alternative(result.tree, result.log_prob_words)] * size
         drawn = sample(forest, size, random_state)
-        log_words = result.log_prob - forest.log_ratio
         trees = [to_tree(forest, one, request.tokens) for one in drawn]
-        return list(map(Alternative, trees, log_probabilities(forest, drawn, log_words)))
+        return list(map(Alternative, trees, log_probabilities(forest, drawn, batch.log_words[0])))
 
     def evaluate(self, trees: Source | Iterable[Tree], *, n_jobs: int = 1) -> BracketScores:
         """Parse the words of gold trees, and return how well the results match these.
@@ -334,12 +404,12 @@ class Parser:
         sentence : str or sequence
             As for :meth:`parse`.
         """
-        plain = sentence.sentence if isinstance(sentence, Constrained) else sentence
+        plain = sentence.sentence if isinstance(sentence, ParseRequest) else sentence
         return read_sentence(plain, self.model.cut).tokens
 
     def vocabulary_coverage(self, words: Collection[str]) -> float:
         """Return which share of some words the grammar has seen, as they are or in small letters; 1 if there are none."""
-        known = self._attempts.table.knows
+        known = self._pipeline.table.knows
         return sum(known(word) or known(word.lower()) for word in words) / len(words) if words else 1.0
 
     def save(self, path: str | os.PathLike[str], *, half: bool = True) -> None:
@@ -353,35 +423,52 @@ class Parser:
         """
         save_model(self.model, path, half=half)
 
-    def forest(self, words: Sequence[str]) -> Forest | None:
-        """Return the forest of a sentence under the usual pruning, or None if there is no tree."""
-        scores = [word.scores for word in self._attempts.table.read(words)]
-        [forest] = self._attempts.chart.forests([ChartInput(scores, None, words)], self.pruning)
+    def forest(self, sentence: Sentence, pruning: Pruning | None = None) -> Forest | None:
+        """Return the forest of a sentence under the usual pruning, or another one; None if there is no tree."""
+        request = self._read(sentence, 1, None)
+        if isinstance(request, GramianError):
+            raise request
+        batch = word_scores(self._pipeline.table, self.model.grammar, [request])
+        [forest] = self._pipeline.chart.forests(batch.inputs, pruning or self.pruning)
         return forest
 
-    def _request(
-        self,
-        sentence: Sentence,
-        constraints: Constraints | None,
-        k: int = 1,
-        decoder: str | None = None,
-    ) -> Asked:
-        if isinstance(sentence, Constrained):
-            constraints = sentence.constraints
-            sentence = sentence.sentence
-        read = read_sentence(sentence, self.model.cut)
-        return Asked(self._asked(read, constraints, k, decoder), read)
-
-    def _asked(
-        self, read: ReadSentence, constraints: Constraints | None, k: int, decoder: str | None
-    ) -> Request:
+    def _read(self, sentence: Sentence, k: int, decoder: str | None) -> ReadRequest | GramianError:
+        """Read a sentence and check what is wanted of it; the error of a sentence is returned, that of `k` or `decoder` raised."""
+        request = sentence if isinstance(sentence, ParseRequest) else ParseRequest(sentence)
+        k = k if request.k is None else request.k
         if not 1 <= k <= MOST_TREES:
             bound = f"at least 1, got {k}" if k < 1 else f"at most {MOST_TREES}, got {k}"
             raise OptionError(f"k must be {bound}")
+        decoder = request.decoder or decoder
         decoder = self.decoder if decoder is None else _known_decoder(decoder)
-        deadline = Deadline.of(self.limits)
-        what = read.tokens, read.given, self.limits, deadline, decoder, k, constraints
-        return Request(*what, self.recall_penalty)
+        if k > 1 and decoder == "viterbi":
+            raise OptionError("decoder 'viterbi' has no list of best trees; try: max-rule-product")
+        try:
+            sentence_read = read_sentence(request.sentence, self.model.cut)
+            deadline = Deadline.of(self.limits)
+            read = ReadRequest(sentence_read, self.limits, deadline, decoder, k, request.constraints)
+            self._fallbacks.check(read)
+        except (InputError, OptionError) as error:
+            return error
+        return read
+
+
+def _parser_of(model: Model, options: dict[str, Any]) -> Parser:
+    return Parser(model, **options)
+
+
+def _checked(on_error: str) -> str:
+    if on_error not in ("raise", "return"):
+        raise OptionError(f"on_error must be raise or return, got {on_error!r}")
+    return on_error
+
+
+def _raised(results: Iterable[ParseResult | GramianError]) -> Iterator[ParseResult]:
+    """Yield results up to the first error, and raise that."""
+    for result in results:
+        if isinstance(result, GramianError):
+            raise result
+        yield result
 
 
 def _first_choice(reranker: Reranker, forest: Forest, words: Sequence[str]) -> Decoded | None:

@@ -8,12 +8,10 @@ from itertools import chain
 from math import isfinite
 from typing import Any, Literal, Protocol, TypeAlias
 
-from gramian.chart.decode import RECALL_PENALTY, decode
-from gramian.chart.derivations import log_probabilities
 from gramian.chart.forest import Forest
-from gramian.chart.k_best import k_best
-from gramian.chart.readout import Decoded, confidences, to_tree
-from gramian.trees import Tree
+from gramian.chart.readout import Decoded
+from gramian.trees import HeadRules, Tree, to_dependencies
+from gramian.trees.scheme import detect_scheme
 from gramian.trees.tree import bottom_up, phrase
 
 Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "stopped", "empty"]
@@ -25,15 +23,18 @@ LOW_CONFIDENCE = 0.5
 """Phrases that are less sure than this are marked where trees are shown."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Alternative:
     """One of the best trees of a sentence, and the logarithm of its probability with its words, under the mixture of all grammars."""
 
     tree: Tree
-    log_prob: float
+    log_prob_tree: float
+
+    def __repr__(self) -> str:
+        return f"<Alternative: {_shortened(self.tree)!r}, log_prob_tree {self.log_prob_tree:.2f}>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ParseResult:
     """A sentence's tree, and how sure the parser is of it.
 
@@ -46,7 +47,7 @@ class ParseResult:
         since the usual one left no tree; ``"glued"``: phrases side by side, since the grammar has no tree;
         ``"parts"``: parsed in parts, to keep within limits; ``"flat"``: no phrases but the root; ``"stopped"``: flat, or
         flat parts, since far more time had passed than the limits foretell; ``"empty"``: no words.
-    log_prob : float
+    log_prob_words : float
         Natural logarithm of the probability of the words, summed over all trees that were not pruned; of a glued
         sentence, under the grammar that allows for sequences of phrases; ``-inf`` of a flat tree.
     confidences : tuple of float
@@ -62,7 +63,7 @@ class ParseResult:
 
     tree: Tree
     status: Status
-    log_prob: float
+    log_prob_words: float
     confidences: tuple[float, ...]
     words: tuple[str, ...]
     offsets: tuple[tuple[int, int], ...] | None = None
@@ -74,9 +75,15 @@ class ParseResult:
         """Label, first word, end and confidence of every node."""
         return [(*span, sure) for span, sure in zip(self.tree.spans(), self.confidences, strict=True)]
 
+    def __repr__(self) -> str:
+        return f"<ParseResult: {_shortened(self.tree)!r}, {self.status}, confidence {self.confidence:.2f}>"
+
     @property
-    def least_confident(self) -> float:
-        """The least confidence of a phrase; 1 if there is none."""
+    def confidence(self) -> float:
+        """Confidence of the sentence: that of its least confident phrase; 1 if there is no phrase.
+
+        It is the best single indicator of a wrong tree. Treat trees below :data:`LOW_CONFIDENCE` with care.
+        """
         nodes = () if self.tree.is_empty else zip(self.tree.subtrees(), self.confidences, strict=True)
         return min((sure for node, sure in nodes if node.word is None), default=1.0)
 
@@ -124,6 +131,26 @@ class ParseResult:
         [(tree, confidences)] = bottom_up(list(self.tree.subtrees()), kept)[0]
         return replace(self, tree=tree, confidences=confidences, alternatives=())
 
+    def to_conllu(self, heads: HeadRules | None = None) -> str:
+        r"""Return the dependency tree that follows from head rules, as a sentence of CoNLL-U.
+
+        Parameters
+        ----------
+        heads : HeadRules, optional
+            By default those of the annotation scheme that the tree's labels belong to.
+
+        Examples
+        --------
+        >>> tree = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
+        >>> result = ParseResult(tree, "parsed", -9.5, (1.0,) * 6, tree.words)
+        >>> [line.split("\t")[1:8:5] for line in result.to_conllu().splitlines() if line]
+        [['the', '2'], ['dog', '3'], ['barks', '0']]
+        """
+        if not self.words:
+            return ""
+        heads = heads or HeadRules.of_scheme(detect_scheme([self.tree]), trees=[self.tree])
+        return f"{to_dependencies(self.tree, heads)}\n"
+
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as JSON holds it, numbers rounded; ``gramian parse --json`` writes this."""
         spans = [
@@ -133,7 +160,7 @@ class ParseResult:
         record: dict[str, Any] = {
             "tree": str(self.tree) if self.words else "",
             "status": self.status,
-            "log_prob": _finite(self.log_prob),
+            "log_prob": _finite(self.log_prob_words),
             "words": list(self.words),
             "spans": spans,
             "seconds": round(self.seconds, 5),
@@ -142,7 +169,7 @@ class ParseResult:
             record["offsets"] = [list(place) for place in self.offsets]
         if self.alternatives:
             record["alternatives"] = [
-                {"tree": str(one.tree), "log_prob": _finite(one.log_prob)} for one in self.alternatives
+                {"tree": str(one.tree), "log_prob": _finite(one.log_prob_tree)} for one in self.alternatives
             ]
         return record
 
@@ -194,6 +221,11 @@ def table(results: Iterable[ParseResult]) -> list[dict[str, Any]]:
     ]
 
 
+def _shortened(tree: Tree, length: int = 80) -> str:
+    text = str(tree)
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
 def _finite(value: float) -> float | None:
     return round(value, 4) if isfinite(value) else None
 
@@ -203,33 +235,6 @@ class Reranker(Protocol):
 
     def ranked(self, forest: Forest, words: Sequence[str], k: int) -> list[Decoded]:
         """Return the best `k` trees of a forest."""
-
-
-def read_result(
-    forest: Forest,
-    words: Sequence[str],
-    log_words: float,
-    status: Status,
-    k: int,
-    decoder: str,
-    reranker: Reranker | None = None,
-    recall_penalty: float = RECALL_PENALTY,
-) -> ParseResult | None:
-    """Return the best tree or trees of a forest, or None if none has a probability."""
-    if k == 1 and reranker is None:
-        best = decode(forest, decoder, recall_penalty=recall_penalty)
-        ranked = [] if best is None else [best]
-    elif reranker is None:
-        ranked = k_best(forest, k, decoder, recall_penalty=recall_penalty)
-    else:
-        ranked = reranker.ranked(forest, words, k)
-    if not ranked:
-        return None
-    trees = [to_tree(forest, one, words) for one in ranked]
-    logs = log_probabilities(forest, ranked, log_words) if k > 1 else ()
-    sure, log_prob = tuple(confidences(forest, ranked[0]).tolist()), forest.log_ratio + log_words
-    alternatives = tuple(map(Alternative, trees, logs))
-    return ParseResult(trees[0], status, log_prob, sure, tuple(words), alternatives=alternatives)
 
 
 def without_end(result: ParseResult) -> ParseResult:

@@ -3,35 +3,53 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from gramian.chart.constraints import Constraints
 from gramian.errors import InputError
-from gramian.text.rule_tokenizer import Token, tokenise
+from gramian.text.rule_tokenizer import TextToken, tokenise
 from gramian.text.sentence_segmenter import PlacedText
 from gramian.trees.tree import SPACE, unescape_word
 
 TaggedToken: TypeAlias = tuple[str, str | Mapping[str, float]]
 Plain: TypeAlias = (
-    PlacedText | str | Sequence[str] | Sequence[Token] | Sequence[TaggedToken] | Sequence[str | TaggedToken]
+    PlacedText
+    | str
+    | Sequence[str]
+    | Sequence[TextToken]
+    | Sequence[TaggedToken]
+    | Sequence[str | TaggedToken]
 )
-Given: TypeAlias = Sequence[Mapping[str, float] | None]
+TagPriors: TypeAlias = Sequence[Mapping[str, float] | None]
 """Of each word, the tags it is given with their probabilities."""
 
 _NOT_A_WORD = re.compile(rf"[{SPACE}\0]")
 
 
 @dataclass(frozen=True)
-class Constrained:
-    """A sentence, as for :meth:`gramian.Parser.parse`, with what is known about its tree, for where sentences come in numbers."""
+class ParseRequest:
+    """A sentence and what is wanted of it; where a field is None, what the call says holds for all of its sentences.
+
+    Attributes
+    ----------
+    sentence : str or sequence
+        As for :meth:`gramian.Parser.parse`.
+    constraints : Constraints, optional
+        What is known about its tree.
+    k : int, optional
+        How many of its best trees.
+    decoder : str, optional
+    """
 
     sentence: Plain
-    constraints: Constraints
+    constraints: Constraints | None = None
+    k: int | None = None
+    decoder: str | None = None
 
 
-Sentence: TypeAlias = Plain | Constrained
+Sentence: TypeAlias = Plain | ParseRequest
 
 
 class ReadSentence(NamedTuple):
@@ -39,10 +57,10 @@ class ReadSentence(NamedTuple):
 
     tokens: list[str]
     offsets: tuple[tuple[int, int], ...] | None
-    given: Given | None
+    tag_priors: TagPriors | None
 
 
-def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[Token]] = tokenise) -> ReadSentence:
+def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[TextToken]] = tokenise) -> ReadSentence:
     """Read a sentence; `cut` is how text is cut into words. A token that is empty or has white space in it is an InputError."""
     first = 0
     if isinstance(sentence, PlacedText):
@@ -50,6 +68,8 @@ def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[Token]] = token
         sentence = sentence.text
     if isinstance(sentence, str):
         sentence = cut(sentence)
+    if not isinstance(sentence, Iterable):
+        raise _no_sentence(sentence)
     items = list(sentence)
     plain = set(map(type, items)) <= {str}
     tokens: list[str] = items if plain else []  # type: ignore[assignment]
@@ -58,10 +78,12 @@ def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[Token]] = token
     for item in () if plain else items:
         if isinstance(item, str):
             tokens.append(item)
-        elif isinstance(item, Token):
+        elif isinstance(item, TextToken):
             tokens.append(item.word)
             offsets.append((first + item.start, first + item.end))
         else:
+            if not (isinstance(item, list | tuple) and len(item) == 2 and isinstance(item[0], str)):
+                raise _no_sentence(item)
             word, tag = item
             given[len(tokens)] = {tag: 1.0} if isinstance(tag, str) else tag
             tokens.append(word)
@@ -76,3 +98,8 @@ def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[Token]] = token
     tags = [given.get(place) for place in range(len(tokens))] if given else None
     words = [unescape_word(word) for word in tokens] if "RB-" in text else tokens
     return ReadSentence(words, tuple(offsets) or None, tags)
+
+
+def _no_sentence(value: object) -> InputError:
+    what = f"a sentence is text, or tokens with or without tags, not {type(value).__name__} ({value!r:.40})"
+    return InputError(what, "sentence", hint="give one text, a list of words, or a list of (word, tag)")

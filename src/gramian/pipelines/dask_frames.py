@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
+from itertools import tee
 from typing import Any
 
 from gramian.errors import OptionError
@@ -54,15 +55,21 @@ def _parsed(
     documents: Iterable[Any], model: str | None, options: tuple[tuple[str, Any], ...]
 ) -> Iterator[dict[str, Any]]:
     parser = _parser(model, options)
+    sentences, read = tee(_sentences(documents, parser))
+    results = parser.parse_many((one.sentence for one in read), ahead=True)
+    yield from map(as_record, sentences, results)
+
+
+def _sentences(documents: Iterable[Any], parser: Parser) -> Iterator[CorpusSentence]:
     for number, document in enumerate(documents, 1):
         name, text = str(number), document
         if isinstance(document, dict):
             name, text = str(document.get("id", number)), document.get("text")
         if isinstance(text, str):
             for sentence in sentences_in([text], parser.splitter):
-                yield as_record(CorpusSentence(name, sentence.start, sentence), parser.parse(sentence))
+                yield CorpusSentence(name, sentence.start, sentence)
         elif isinstance(text, list | tuple):
-            yield as_record(CorpusSentence(name, 1, text), parser.parse(text))
+            yield CorpusSentence(name, 1, text)
         else:
             raise OptionError(
                 f"a document must be a text, words, or a dict with a 'text', got {type(text).__name__}"
@@ -107,5 +114,9 @@ def _empty(meta: Any) -> dict[str, Any]:
 
 def _with_trees(frame: Any, text: str, model: str | None, options: tuple[tuple[str, Any], ...]) -> Any:
     parser = _parser(model, options)
-    records = [as_record(CorpusSentence("", 1, one), parser.parse(one)) for one in frame[text].astype(str)]
+    sentences = frame[text].astype(str).tolist()
+    results = parser.parse_many(sentences)
+    records = [
+        as_record(CorpusSentence("", 1, one), result) for one, result in zip(sentences, results, strict=True)
+    ]
     return frame.assign(**{name: [record[name] for record in records] for name in _COLUMNS}).astype(_COLUMNS)

@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Literal, TypeAlias
 
 from gramian.errors import InputError, OptionError
-from gramian.io.files import open_text
+from gramian.io.reading import open_text
 from gramian.pipelines.storage import Entry, LocalStorage, RemoteStorage, Storage, storage_at
 
 Kind: TypeAlias = Literal["text", "jsonl", "conllu", "parquet"]
@@ -90,14 +90,22 @@ def _common(folders: set[str]) -> str:
     return "/".join(names[0] for names in shared)
 
 
-def _expanded(argument: str) -> Iterator[tuple[str, Entry]]:
-    """Yield, of each file that an argument stands for, a folder that counts for its name, and the file below it."""
+def _expanded(argument: str, lists: tuple[str, ...] = ()) -> Iterator[tuple[str, Entry]]:
+    """Yield, of each file that an argument stands for, a folder that counts for its name, and the file below it.
+
+    `lists` are the lists of files that the argument was found in, the outermost first.
+    """
     if argument.startswith("@"):
+        path = os.path.realpath(argument[1:])
+        if path in lists:
+            raise InputError("this list of files contains itself", argument[1:], hint="remove that line")
         with open_text(argument[1:]) as lines:
             for line in filter(None, map(str.strip, lines)):
                 try:
-                    yield from _expanded(line)
+                    yield from _expanded(line, (*lists, path))
                 except InputError:
+                    if line.startswith("@"):
+                        raise
                     folder, name = os.path.split(line if "://" in line else os.path.abspath(line))
                     yield folder, Entry(name, 0, "")
         return

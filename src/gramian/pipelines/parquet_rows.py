@@ -1,16 +1,17 @@
-"""Parquet files, read in batches: one row a document, in a column of texts or of lists of words."""
+"""Parquet files, read in batches and decoded one row at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
 
 from gramian.errors import InputError, MissingExtraError
-
-if TYPE_CHECKING:
-    from gramian.pipelines.shard_plan import InputLayout
+from gramian.io.decompression import check_ratio
+from gramian.io.reading import line_limit, too_long
 
 _BATCH = 256  # rows
+_BUFFER = 1 << 20  # bytes of a column that are read at a time
+_STRINGS = ("string", "large_string", "string_view")
 
 
 def parquet() -> Any:
@@ -23,40 +24,132 @@ def parquet() -> Any:
 
 
 class ParquetRows:
-    """The two columns of a Parquet file that are asked for."""
+    """Some columns of a Parquet file.
 
-    def __init__(self, file: BinaryIO, name: str, layout: InputLayout) -> None:
+    Parameters
+    ----------
+    file : binary stream
+        Seekable.
+    name : str
+        How messages call the file.
+    required : str
+        A column of texts. A file without it, or where it has another type, is an InputError.
+    optional : sequence of str
+        Columns of texts or whole numbers; None in every row of a file that lacks them.
+    lists : bool
+        Whether the required column may hold lists of texts as well.
+    hint : str
+        What to try if a column has another type, or is missing.
+    """
+
+    def __init__(
+        self,
+        file: BinaryIO,
+        name: str,
+        required: str,
+        optional: Sequence[str] = (),
+        *,
+        lists: bool = False,
+        hint: str,
+    ) -> None:
         module = parquet()
+        from pyarrow import ArrowException
+
+        self._name, self._faults = name, (OSError, ArrowException)
         try:
-            self._file = module.ParquetFile(file)
-        except (OSError, ValueError) as error:  # pyarrow's errors are these
+            found = module.ParquetFile(file)
+            schema = found.schema_arrow
+            self._columns = [column for column in (required, *optional) if column in schema.names]
+            leaves = [found.schema.column(number) for number in range(len(found.schema))]
+            # A dictionary stays one: a long text that is repeated a million times is never held a million times.
+            dictionaries = [
+                leaf.path
+                for leaf in leaves
+                if leaf.path.split(".")[0] in self._columns and leaf.physical_type == "BYTE_ARRAY"
+            ]
+            self._file = module.ParquetFile(file, read_dictionary=dictionaries, buffer_size=_BUFFER)
+        except self._faults as error:
             raise InputError(
                 f"this is not a Parquet file ({error})", name, hint="copy the file again"
             ) from None
-        names = self._file.schema_arrow.names
-        if layout.text_field not in names:
+        if required not in schema.names:
             raise InputError(
-                f"there is no column {layout.text_field!r} among {', '.join(names)}",
-                name,
-                hint="name the column by --set corpus.text_field=NAME",
+                f"there is no column {required!r} among {', '.join(schema.names)}", name, hint=hint
             )
-        self._columns = [layout.text_field] + [layout.id_field] * (layout.id_field in names)
+        for column in self._columns:
+            if schema.names.count(column) > 1:
+                raise InputError(f"several columns are called {column!r}", name, hint=hint)
+            is_required = column == required
+            fault = _fault(schema.field(column).type, lists=lists and is_required, numbers=not is_required)
+            if fault is not None:
+                raise InputError(f"the column {column!r} holds {fault}", name, hint=hint)
+        self._cells = [column if column in self._columns else None for column in (required, *optional)]
 
-    def rows(self, start: int = 0, end: int | None = None) -> Iterator[tuple[Any, Any]]:
-        """Yield the id, None if there is no such column, and the text of each row from `start` to `end`."""
-        row = 0
-        about = self._file.metadata
+    def rows(self, start: int = 0, end: int | None = None) -> Iterator[tuple[Any, ...]]:
+        """Yield the values of each row from `start` to `end`, the required column first."""
+        row, limit = 0, line_limit()
         for group in range(self._file.num_row_groups):
-            size = about.row_group(group).num_rows
+            size = self._file.metadata.row_group(group).num_rows
             if row + size <= start:
                 row += size
                 continue
-            for batch in self._file.iter_batches(_BATCH, row_groups=[group], columns=self._columns):
-                texts = batch.column(0).to_pylist()
-                ids = batch.column(1).to_pylist() if len(self._columns) > 1 else [None] * len(texts)
-                for found in zip(ids, texts, strict=True):
+            for batch in self._batches(group):
+                for index in range(batch.num_rows):
                     if end is not None and row >= end:
                         return
-                    if row >= start:
-                        yield found
                     row += 1
+                    if row > start:
+                        yield tuple(
+                            [
+                                None if name is None else self._value(batch.column(name)[index], row, limit)
+                                for name in self._cells
+                            ]
+                        )
+
+    def _batches(self, group: int) -> Iterator[Any]:
+        about = self._file.metadata.row_group(group)
+        for number in range(about.num_columns):
+            column = about.column(number)
+            if column.path_in_schema.split(".")[0] in self._columns:
+                check_ratio(column.total_uncompressed_size, column.total_compressed_size, self._name)
+        try:
+            yield from self._file.iter_batches(_BATCH, row_groups=[group], columns=self._columns)
+        except self._faults as error:
+            raise InputError(
+                f"row group {group} is damaged ({error})", self._name, hint="copy the file again"
+            ) from None
+
+    def _value(self, cell: Any, row: int, limit: int) -> Any:
+        """Return what a cell holds: a text, a list of texts, a number or None."""
+        try:
+            elements = getattr(cell, "values", None)  # of a list
+            if elements is None:
+                value = cell.as_py()
+                size = len(value) if isinstance(value, str) else 0
+            else:
+                value, size = [], 0
+                for element in elements:
+                    value.append(element.as_py())
+                    size += len(value[-1] or "")
+                    if size > limit:
+                        break
+        except UnicodeDecodeError:
+            raise InputError(f"row {row} is not UTF-8", self._name, hint="write the file again") from None
+        if size > limit:
+            raise too_long("the row", self._name, row, limit)
+        return value
+
+
+def _fault(kind: Any, *, lists: bool, numbers: bool) -> str | None:
+    """Say what a column of a type holds if it cannot be read; None if it can."""
+    from pyarrow import types
+
+    inner = kind
+    if lists and (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):
+        inner = kind.value_type
+    if types.is_dictionary(inner):
+        inner = inner.value_type
+    if str(inner) in _STRINGS or types.is_null(inner) or (numbers and types.is_integer(inner)):
+        return None
+    wanted = "neither text nor whole numbers" if numbers else "not text"
+    return f"values of type {kind}, {wanted}"

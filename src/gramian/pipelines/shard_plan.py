@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Annotated, BinaryIO
 
 from gramian.errors import InputError
-from gramian.io.files import TextLines, decompressed
+from gramian.io.decompression import decompressed
+from gramian.io.reading import TextLines, reads_once
 from gramian.io.schema import Count, Range, SchemaError, Sha256
-from gramian.parsing.sentence_forms import Form
+from gramian.parsing.sentence_formats import SentenceFormat
 from gramian.pipelines.inputs import Input, Kind
 from gramian.pipelines.parquet_rows import ParquetRows
 
@@ -30,7 +31,7 @@ class InputLayout:
     """What a file holds and how it is cut: all that its cuts depend on."""
 
     kind: Kind
-    form: Form
+    form: SentenceFormat
     text_field: str
     id_field: str
     shard_size: Annotated[int, Range(1, 2**53)]
@@ -79,10 +80,12 @@ def make_plan(source: Input, layout: InputLayout) -> ShardPlan:
     """Read a file once and cut it; what cannot be read is the plan's fault."""
     plan = ShardPlan(source.stamp, layout, source.size, address=source.address)
     storage, name = source.storage
+    if reads_once(source.address):
+        return replace(plan, fault=f"{source.name}: a pipe or device cannot be part of a corpus")
     try:
         with closing(storage.open(name)) as file:
             if layout.kind == "parquet":
-                return replace(plan, shards=tuple(_rows(ParquetRows(file, source.name, layout), layout)))
+                return replace(plan, shards=tuple(_rows(text_rows(file, source.name, layout), layout)))
             cutter = _Cutter(layout)
             shards = tuple(cutter.cut(_text(file, source.name), source.name))
             return replace(plan, shards=shards, repaired=cutter.repaired)
@@ -94,13 +97,8 @@ def make_plan(source: Input, layout: InputLayout) -> ShardPlan:
 
 def _text(file: BinaryIO, name: str) -> BinaryIO:
     """Return the content of a file; an InputError if it is no text."""
-    stream = decompressed(file)
-    try:
-        start = stream.peek(_LOOKED_AT)[:_LOOKED_AT]  # type: ignore[attr-defined]
-    except (EOFError, OSError, ValueError) as error:
-        raise InputError(
-            f"the compressed file is damaged or cut short ({error})", name, hint="copy the file again"
-        ) from None
+    stream = decompressed(file, name)
+    start = stream.peek(_LOOKED_AT)[:_LOOKED_AT]  # type: ignore[attr-defined]
     if b"\0" in start:
         raise InputError("this is a binary file, not text", name, hint="leave it out")
     return stream
@@ -181,11 +179,17 @@ class _Cutter:
         return not text.strip() or size >= _LONGEST_PARAGRAPH * self._layout.shard_size
 
 
+def text_rows(file: BinaryIO, name: str, layout: InputLayout) -> ParquetRows:
+    """Return the rows of a table: the text, which may be a list of words, and the id of each document."""
+    hint = "name the columns by --set corpus.text_field=NAME and corpus.id_field=NAME"
+    return ParquetRows(file, name, layout.text_field, [layout.id_field], lists=True, hint=hint)
+
+
 def _rows(table: ParquetRows, layout: InputLayout) -> Iterator[Shard]:
     shard, size = Shard(0, 0, 0, ""), 0
     digest = hashlib.sha256()
     row = 0
-    for row, (_, value) in enumerate(table.rows(), 1):
+    for row, (value, _) in enumerate(table.rows(), 1):
         data = json.dumps(value, ensure_ascii=False).encode()
         digest.update(data)
         size += len(data)

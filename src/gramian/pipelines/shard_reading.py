@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from gramian.errors import InputError
-from gramian.io.files import TextLines, decompressed
+from gramian.io.decompression import decompressed
+from gramian.io.reading import TextLines
 from gramian.parsing.parser import Parser
-from gramian.parsing.sentence_forms import read_line, whole_lines
+from gramian.parsing.sentence_formats import read_line
 from gramian.parsing.sentences import Sentence
 from gramian.pipelines.inputs import Input
-from gramian.pipelines.parquet_rows import ParquetRows
-from gramian.pipelines.shard_plan import InputLayout, Shard
+from gramian.pipelines.shard_plan import InputLayout, Shard, text_rows
 from gramian.text.running_text import sentences_in
 from gramian.text.sentence_segmenter import PlacedText
 from gramian.trees.conllu import read_conllu
@@ -71,7 +71,8 @@ class ShardReader:
                     yield from self._json_lines(lines, shard)
                 else:
                     at = shard.line, shard.character
-                    yield from self._sentences(lines, self._source.name, *at)
+                    pieces = lines.segments() if self._layout.form == "text" else lines
+                    yield from self._sentences(pieces, self._source.name, *at)
             stretch.check()
 
     def _sentences(
@@ -83,7 +84,7 @@ class ShardReader:
                 at = start + placed.start
                 yield CorpusSentence(document, at, PlacedText(placed.text, at))
             return
-        for number, text in enumerate(whole_lines(lines), line + 1):
+        for number, text in enumerate(lines, line + 1):
             sentence: Sentence = PlacedText(text, start)
             if self._layout.form != "lines":
                 try:
@@ -108,7 +109,7 @@ class ShardReader:
 
     def _json_lines(self, lines: TextLines, shard: Shard) -> Iterator[CorpusSentence]:
         name = self._source.name
-        for number, line in enumerate(whole_lines(lines), shard.line + 1):
+        for number, line in enumerate(lines, shard.line + 1):
             if not line.strip():
                 continue
             try:
@@ -127,8 +128,8 @@ class ShardReader:
 
     def _table(self, file: BinaryIO, shard: Shard) -> Iterator[CorpusSentence]:
         name, digest = self._source.name, hashlib.sha256()
-        rows = ParquetRows(file, name, self._layout).rows(shard.start, shard.end)
-        for number, (given, value) in enumerate(rows, shard.start + 1):
+        rows = text_rows(file, name, self._layout).rows(shard.start, shard.end)
+        for number, (value, given) in enumerate(rows, shard.start + 1):
             digest.update(json.dumps(value, ensure_ascii=False).encode())
             document = f"{name}:{number}" if given is None else str(given)
             yield from self._value(value, document, name, number)
@@ -161,7 +162,7 @@ class _Stretch(io.RawIOBase):
 
     def __init__(self, file: BinaryIO, shard: Shard, name: str) -> None:
         self.name = name
-        self._stream = stream = decompressed(file)
+        self._stream = stream = decompressed(file, name)
         self._shard, self._hash = shard, hashlib.sha256()
         self._left = shard.end - shard.start
         if stream is file or getattr(stream, "raw", None) is file:

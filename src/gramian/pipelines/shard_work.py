@@ -14,19 +14,20 @@ import socket
 from collections import Counter
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from itertools import tee
 from secrets import token_hex
 from threading import Lock
 from time import perf_counter, process_time
 from typing import Any
 
 from gramian.chart.forest import Pruning
-from gramian.errors import InputError
+from gramian.errors import GramianError, InputError
 from gramian.io.output import is_no_room
 from gramian.io.schema import parse_json
 from gramian.parsing.installed_models import model_path
 from gramian.parsing.model_store import default_model_path
 from gramian.parsing.parser import Parser, load
-from gramian.parsing.sentence_forms import Form
+from gramian.parsing.sentence_formats import SentenceFormat
 from gramian.pipelines.inputs import Input
 from gramian.pipelines.shard_plan import InputLayout, Shard
 from gramian.pipelines.shard_reading import ShardReader
@@ -47,7 +48,7 @@ class Settings:
     model: str = ""  # a file or a language; empty for the model that comes with gramian
     model_sha256: str = ""
     to: str = "jsonl"
-    form: Form = "text"
+    form: SentenceFormat = "text"
     text_field: str = "text"
     id_field: str = "id"
     head_rules: str = "auto"
@@ -147,11 +148,13 @@ def parse_shard(task: ShardWork) -> dict[str, Any]:
         with closing(storage.create(partial)) as file:
             hashed = HashedFile(file)
             writer = ShardWriter(task.settings.to, hashed, rules)
-            for piece in reader.pieces(task.shard):
-                try:
-                    result = parser.parse(piece.sentence)
-                except InputError as error:
-                    note(InputError(error.what, piece.document, piece.place))
+            pieces, read = tee(reader.pieces(task.shard))
+            sentences = (piece.sentence for piece in read)
+            results = parser.parse_many(sentences, ahead=True, on_error="return")
+            for piece, result in zip(pieces, results, strict=True):
+                if isinstance(result, GramianError):
+                    what = result.what if isinstance(result, InputError) else str(result)
+                    note(InputError(what, piece.document, piece.place))
                     continue
                 if task.settings.min_confidence is not None:
                     result = result.trusted(task.settings.min_confidence)

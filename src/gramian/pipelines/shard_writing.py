@@ -88,7 +88,7 @@ def as_record(piece: CorpusSentence, result: ParseResult) -> dict[str, Any]:
         "sentence": piece.place,
         **named,
         **record,
-        "confidence": round(result.least_confident, 4),
+        "confidence": round(result.confidence, 4),
     }
 
 
@@ -156,7 +156,7 @@ class ShardWriter:
             self._document = piece.document
         if isinstance(piece.sentence, PlacedText):
             comments.append(f"# text = {' '.join(piece.sentence.text.split())}")
-        comments += [f"# status = {result.status}", f"# confidence = {result.least_confident:.4f}"]
+        comments += [f"# status = {result.status}", f"# confidence = {result.confidence:.4f}"]
         tokens = sentence.tokens
         if result.offsets is not None:
             tokens = tuple(

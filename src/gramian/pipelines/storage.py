@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, Protocol, cast
 from gramian.errors import InputError, MissingExtraError, OptionError
 from gramian.io.lock import is_locked, locked
 from gramian.io.output import replace_file, write_bytes
+from gramian.io.reading import reads_once, warn_special_file
 
 _LOCK = "run"  # what a run of parse holds: the file .run.lock
 
@@ -41,7 +42,7 @@ class Storage(Protocol):
         """Return what is known of a file, None if there is none."""
 
     def entries(self, folder: str = "") -> Iterator[Entry]:
-        """Yield all files below a folder in sorted order, hidden ones left out."""
+        """Yield all regular files below a folder in sorted order, hidden ones left out; others are skipped with a warning."""
 
     def open(self, name: str) -> BinaryIO:
         """Open a file to read; an InputError if it cannot be."""
@@ -102,8 +103,10 @@ class LocalStorage:
         for place, folders, files in os.walk(self._root / folder):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(name for name in files if not name.startswith(".")):
-                below = (Path(place) / name).relative_to(self._root).as_posix()
-                if (entry := self.entry(below)) is not None:
+                path = Path(place) / name
+                if reads_once(path):
+                    warn_special_file(path)
+                elif (entry := self.entry(path.relative_to(self._root).as_posix())) is not None:
                     yield entry
 
     def open(self, name: str) -> BinaryIO:  # noqa: D102

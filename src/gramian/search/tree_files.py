@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from typing import NamedTuple
+from contextlib import closing, suppress
+from typing import BinaryIO, NamedTuple, TypedDict
 
 from gramian.errors import InputError
-from gramian.io.files import TextLines, decompressed
-from gramian.parsing.sentence_forms import whole_lines
+from gramian.io.decompression import decompressed
+from gramian.io.reading import TextLines
+from gramian.io.schema import SchemaError, parse_document
 from gramian.pipelines.inputs import Input, find_inputs
-from gramian.pipelines.parquet_rows import parquet
+from gramian.pipelines.parquet_rows import ParquetRows
 from gramian.trees.brackets import read_trees
 from gramian.trees.records import whole_trees
 
@@ -22,9 +22,16 @@ _NO_TREES = re.compile(
 )
 _SHARD = re.compile(r"/[0-9]{5,}\.[a-z.]+\Z")  # suffix of a shard after the name of its input
 _TREE, _BEHIND = '"tree": "', '", "status": "'
-_BATCH = 4096  # rows
 
 Note = Callable[[InputError], None]
+
+
+class _Record(TypedDict, total=False):
+    """What is read of a line of JSON."""
+
+    tree: str
+    document: str | int | float
+    sentence: int
 
 
 class StoredTree(NamedTuple):
@@ -37,10 +44,11 @@ class StoredTree(NamedTuple):
 
     def place(self) -> tuple[str, int]:
         """Return the document and the position of the sentence in it."""
+        found: _Record = {}
         if self.line:
-            record = json.loads(self.line)
-            return str(record.get("document", self.document)), record.get("sentence", self.sentence)
-        return self.document, self.sentence
+            with suppress(SchemaError):  # of a line of which only the tree could be read
+                found = parse_document(_Record, self.line)
+        return str(found.get("document", self.document)), found.get("sentence", self.sentence)
 
 
 def tree_files(source: str) -> list[Input]:
@@ -63,7 +71,7 @@ def stored_trees(file: Input, note: Note) -> Iterator[StoredTree]:
         if file.kind == "parquet":
             yield from _rows(stream, file.name, document)
             return
-        lines = TextLines(decompressed(stream), file.name, repair=True)
+        lines = TextLines(decompressed(stream, file.name), file.name, repair=True)
         if file.kind == "jsonl":
             yield from _json_lines(lines, document, note)
         else:
@@ -74,14 +82,14 @@ def stored_trees(file: Input, note: Note) -> Iterator[StoredTree]:
 
 
 def _json_lines(lines: TextLines, document: str, note: Note) -> Iterator[StoredTree]:
-    for number, line in enumerate(whole_lines(lines), 1):
+    for number, line in enumerate(lines, 1):
         start = line.find(_TREE) + len(_TREE)
         end = line.find(_BEHIND, start)
         text = line[start:end]
         if start < len(_TREE) or end < 0 or "\\" in text:
             try:
-                text = json.loads(line)["tree"]
-            except (ValueError, LookupError, TypeError):
+                text = parse_document(_Record, line)["tree"]
+            except (SchemaError, KeyError):
                 if line.strip():
                     note(InputError("not a JSON object with the key 'tree'", lines.name, number))
                 continue
@@ -89,21 +97,14 @@ def _json_lines(lines: TextLines, document: str, note: Note) -> Iterator[StoredT
             yield StoredTree(text, line, document, number)
 
 
-def _rows(stream: object, name: str, document: str) -> Iterator[StoredTree]:
-    try:
-        file = parquet().ParquetFile(stream)
-        names = file.schema_arrow.names
-    except (OSError, ValueError) as error:
-        raise InputError(f"not a Parquet file ({error})", name) from None
-    if "tree" not in names:
-        raise InputError("no column 'tree'", name, hint="name a Parquet file written by 'gramian parse'")
-    number = 0
-    columns = [column for column in ("tree", "document", "sentence") if column in names]
-    for batch in file.iter_batches(_BATCH, columns=columns):
-        for row in batch.to_pylist():
-            number += 1
-            if row["tree"]:
-                yield StoredTree(row["tree"], "", row.get("document", document), row.get("sentence", number))
+def _rows(stream: BinaryIO, name: str, document: str) -> Iterator[StoredTree]:
+    columns = ["document", "sentence"]
+    table = ParquetRows(stream, name, "tree", columns, hint="name a file that parse wrote --to parquet")
+    for number, (tree, given, sentence) in enumerate(table.rows(), 1):
+        if tree:
+            yield StoredTree(
+                tree, "", document if given is None else given, number if sentence is None else sentence
+            )
 
 
 def trees_in(stored: StoredTree, note: Note) -> list[StoredTree]:

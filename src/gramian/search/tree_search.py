@@ -43,7 +43,7 @@ class SearchCount:
 
     def note(self, error: InputError) -> None:
         """Record the error of skipped input."""
-        self.faults.append(f"{error.source}:{error.line}: {error.what}")
+        self.faults.append(str(error).partition("\n")[0])
 
     def add(self, other: SearchCount) -> None:
         """Add the counts of another search."""
@@ -95,7 +95,10 @@ def _searched(
     source: str, pattern: str, n_jobs: int, tally: SearchCount, counted_only: bool
 ) -> Iterator[SearchMatch]:
     parse_pattern(pattern)  # reports mistakes before any file is opened
-    tasks = [_SearchTask(index, file, pattern, counted_only) for index, file in enumerate(tree_files(source))]
+    files = tree_files(source)
+    tasks = [
+        _SearchTask(index, file, pattern, counted_only, len(files) == 1) for index, file in enumerate(files)
+    ]
     if n_jobs == 1 or len(tasks) == 1:
         for task in tasks:
             yield from task.search(tally)
@@ -124,6 +127,15 @@ class _SearchTask:
     file: Input
     pattern: str
     counted_only: bool
+    is_alone: bool  # of several files, one that cannot be read is left out
+
+    def _trees(self, tally: SearchCount) -> Iterator[StoredTree]:
+        try:
+            yield from stored_trees(self.file, tally.note)
+        except InputError as error:
+            if self.is_alone:
+                raise
+            tally.note(error)
 
     def search(self, tally: SearchCount) -> Iterator[SearchMatch]:
         """Yield the matches in the file."""
@@ -134,7 +146,7 @@ class _SearchTask:
             for names in needed_names(pattern)
             if not any(_UNSAFE & set(name) for name in names)
         ]
-        trees = stored_trees(self.file, tally.note)
+        trees = self._trees(tally)
         while batch := list(islice(trees, _BATCH)):
             tally.trees += len(batch)
             candidates = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,16 +18,18 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from gramian import __version__
 from gramian.errors import GramianError, InputError, OptionError
 from gramian.interruption import was_interrupted
 from gramian.io.output import writing
+from gramian.io.schema import SchemaError, Seconds, Sha256, as_document, parse_document, parse_json
 from gramian.tasks.dask_pool import DaskCrew
 from gramian.tasks.process_pool import ProcessCrew
 from gramian.tasks.worker_pool import run_on_pool
 
+_log = logging.getLogger(__name__)
 _TRIES = 3  # how often a task may lose its worker
 _KEPT = re.compile(r"[0-9a-f]{24}\.(json|partial)|\.[0-9a-f]{24}\.(json|partial)\.[0-9a-f]{12}\.tmp")
 _STREAM_TRIES = 6  # of many small tasks on machines that come and go
@@ -58,6 +61,15 @@ class TaskError(GramianError):
         super().__init__(f"{about}\n{first.error.rstrip()}")
 
 
+class _StoredResult(TypedDict):
+    """What a file of a folder holds."""
+
+    task: Any
+    seconds: Seconds
+    result: Any
+    checksum: Sha256
+
+
 def task_key(task: Any) -> str:
     """Return a name for a task that depends on nothing but its content, and the version of gramian."""
     text = json.dumps({"gramian": __version__, "task": _content(task)}, sort_keys=True, ensure_ascii=False)
@@ -77,7 +89,7 @@ def _content(task: Any) -> Any:
         raise TypeError(f"{value!r} is no JSON")
 
     try:
-        return json.loads(json.dumps(task, default=plain, allow_nan=False))
+        return parse_json(json.dumps(task, default=plain, allow_nan=False))
     except (TypeError, ValueError):
         raise OptionError(
             f"a task that is kept in a folder is made of JSON values; this is not: {_shortened(task)}"
@@ -91,10 +103,15 @@ def _checksum(stored: Mapping[str, Any]) -> str:
 
 
 class TaskFolder:
-    """Finished tasks on disk, one JSON file each, named by the task's key; `key` says what of a task names it, by default all of it."""
+    """Finished tasks on disk, one JSON file each, named by the task's key; `key` says what of a task names it, by default all of it.
 
-    def __init__(self, path: str | Path, key: Callable[[Any], Any] = lambda task: task) -> None:
-        self.path, self._key = Path(path), key
+    What is read back is checked against the schema of its result: `result`, or the attribute ``RESULT`` of the task.
+    """
+
+    def __init__(
+        self, path: str | Path, key: Callable[[Any], Any] = lambda task: task, result: Any = Any
+    ) -> None:
+        self.path, self._key, self._result = Path(path), key, result
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -113,14 +130,20 @@ class TaskFolder:
             self.path.rmdir()
 
     def find(self, task: Any) -> Outcome | None:
-        """Return the outcome of a task that was finished before; a damaged file counts as none."""
+        """Return the outcome of a task that was finished before; an invalid file counts as none, and is told of."""
         try:
-            stored = json.loads(self.file(task).read_text(encoding="utf-8"))
-            if stored["checksum"] != _checksum(stored):
-                return None
-            return Outcome(task, stored["result"], seconds=stored["seconds"], kept=True)
-        except (OSError, ValueError, KeyError, TypeError):
+            text = self.file(task).read_bytes()
+        except OSError:
             return None
+        try:
+            stored = parse_document(_StoredResult, text)
+            if stored["checksum"] != _checksum(stored):
+                raise SchemaError("checksum", "does not fit: the file is damaged")
+            result = as_document(getattr(task, "RESULT", self._result), stored["result"], "result")
+        except SchemaError as error:
+            _log.info("%s: invalid result of a task: %s; its work is done again", self.file(task), error)
+            return None
+        return Outcome(task, result, seconds=stored["seconds"], kept=True)
 
     def keep(self, outcome: Outcome) -> None:
         """Write the outcome of a task."""
@@ -130,7 +153,7 @@ class TaskFolder:
             "result": outcome.value,
         }
         try:
-            written = json.loads(json.dumps(stored, allow_nan=False))
+            written = parse_json(json.dumps(stored, allow_nan=False))
             text = json.dumps({**written, "checksum": _checksum(written)}, ensure_ascii=False)
         except (TypeError, ValueError) as error:
             raise OptionError(

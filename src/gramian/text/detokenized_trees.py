@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gramian.text.rule_tokenizer import Token
+from gramian.text.rule_tokenizer import TextToken
 from gramian.text.tokenizer_training import Written
 from gramian.trees.conllu import Sentence
 
@@ -86,7 +86,7 @@ def written_words(words: Sequence[str], tags: Sequence[str], writing: Writing) -
     'She said "don\'t" (twice).'
     """
     text = ""
-    tokens: list[Token] = []
+    tokens: list[TextToken] = []
     glued, quoted = True, dict.fromkeys(_QUOTES, False)
     place = 0
     while place < len(words):
@@ -106,7 +106,7 @@ def written_words(words: Sequence[str], tags: Sequence[str], writing: Writing) -
             glued = behind or not writing.spaces
         if writing.mark and len(word) > 1:
             glued = glued or word.endswith(writing.mark)
-        tokens += [Token(one, start, len(text)) for one in words[place : place + 1 + bool(contraction)]]
+        tokens += [TextToken(one, start, len(text)) for one in words[place : place + 1 + bool(contraction)]]
         place += 1 + bool(contraction)
     return Written(text, tokens)
 
@@ -141,15 +141,15 @@ def written_sentences(sentences: Iterable[Sentence]) -> Iterator[Written]:
 
     Examples
     --------
-    >>> from gramian.trees.conllu import Token as Row
+    >>> from gramian.trees.conllu import TextToken as Row
     >>> rows = Row(1, "de"), Row(2, "le"), Row(3, "monde", misc="SpaceAfter=No"), Row(4, "!")
     >>> next(written_sentences([Sentence(rows, extras=((0, "1-2\tdu" + "\t_" * 8),))]))
-    Written(text='du monde!', tokens=[Token(word='de', start=0, end=2), Token(word='le', start=0, end=2), ...])
+    Written(text='du monde!', tokens=[TextToken(word='de', start=0, end=2), TextToken(word='le', start=0, end=2), ...])
     """
     for sentence in sentences:
         ranges = dict(_ranges(sentence))
         text = ""
-        tokens: list[Token] = []
+        tokens: list[TextToken] = []
         rows = list(sentence.tokens)
         while rows:
             last, form, misc = ranges.get(rows[0].id, (rows[0].id, rows[0].form, rows[0].misc))
@@ -168,12 +168,12 @@ def _ranges(sentence: Sentence) -> Iterator[tuple[int, tuple[int, str, str]]]:
             yield int(first), (int(last), columns[1], columns[9])
 
 
-def _covered(words: Sequence[str], form: str, at: int) -> list[Token]:
+def _covered(words: Sequence[str], form: str, at: int) -> list[TextToken]:
     """Return the words of a form with their places: those of its letters if they make it up, else its own."""
     if "".join(words) != form:
-        return [Token(word, at, at + len(form)) for word in words]
+        return [TextToken(word, at, at + len(form)) for word in words]
     tokens = []
     for word in words:
-        tokens.append(Token(word, at, at + len(word)))
+        tokens.append(TextToken(word, at, at + len(word)))
         at += len(word)
     return tokens

@@ -16,7 +16,7 @@ from gramian.errors import OptionError
 Style = Literal["penn", "spaces"]
 
 
-class Token(NamedTuple):
+class TextToken(NamedTuple):
     """A word and where it stands: ``text[start:end]``, which differs from `word` for double quotes only."""
 
     word: str
@@ -58,7 +58,7 @@ _JOINED = {
 }  # fmt: skip
 
 
-def tokenise(text: str, style: Style = "penn") -> list[Token]:
+def tokenise(text: str, style: Style = "penn") -> list[TextToken]:
     r"""Cut one sentence into words, as treebanks of English do ("penn") or at white space only ("spaces").
 
     Unlike NLTK's word tokeniser, addresses (``https://...``, ``a@b.org``), ``@names``, ``#tags``, emoji and initials (``AT&T``) stay
@@ -69,21 +69,21 @@ def tokenise(text: str, style: Style = "penn") -> list[Token]:
     >>> [token.word for token in tokenise('"Don\'t go," Mr. Fox\'s aunt said (twice).')]
     ['``', 'Do', "n't", 'go', ',', "''", 'Mr.', 'Fox', "'s", 'aunt', 'said', '(', 'twice', ')', '.']
     >>> tokenise("It's 5 %.")[1]
-    Token(word="'s", start=2, end=4)
+    TextToken(word="'s", start=2, end=4)
     """
     if style == "spaces":
-        return [Token(match[0], *match.span()) for match in re.finditer(r"[^\s\0]+", text)]
+        return [TextToken(match[0], *match.span()) for match in re.finditer(r"[^\s\0]+", text)]
     if style != "penn":
         raise OptionError(f"a style of tokens is 'penn' or 'spaces', not {style!r}")
-    tokens: list[Token] = []
+    tokens: list[TextToken] = []
     for match in _SPLIT.finditer(text):
         start, end = match.span()
         if match["word"] is not None:
             tokens += _parts(text, start, end)
         elif match[0] == '"':
-            tokens.append(Token(penn_quote(text, start), start, end))
+            tokens.append(TextToken(penn_quote(text, start), start, end))
         elif match[0] != "\0":
-            tokens.append(Token(match[0], start, end))
+            tokens.append(TextToken(match[0], start, end))
     return tokens
 
 
@@ -93,25 +93,25 @@ def penn_quote(text: str, start: int) -> str:
     return "``" if before.isspace() or before in "([{<" else "''"
 
 
-def _parts(text: str, start: int, end: int) -> Iterator[Token]:
+def _parts(text: str, start: int, end: int) -> Iterator[TextToken]:
     """Yield the parts of a word that may hold apostrophes or be two words in one."""
     word = text[start:end]
     plain = word.replace("’", "'").lower()
     if (cut := _JOINED.get(plain)) is not None:
-        yield Token(word[:cut], start, start + cut)
-        yield Token(word[cut:], start + cut, end)
+        yield TextToken(word[:cut], start, start + cut)
+        yield TextToken(word[cut:], start + cut, end)
         return
     if "'" not in plain:
-        yield Token(word, start, end)
+        yield TextToken(word, start, end)
         return
     offset = start
     while plain.startswith("''", start - offset):  # a quotation mark made of two
-        yield Token(text[start : start + 2], start, start + 2)
+        yield TextToken(text[start : start + 2], start, start + 2)
         start += 2
     if end - start > 1 and plain[start - offset] == "'" and not _ELISION.match(text, start, end):
-        yield Token(text[start], start, start + 1)
+        yield TextToken(text[start], start, start + 1)
         start += 1
-    suffixes: list[Token] = []
+    suffixes: list[TextToken] = []
     while end - start > 1:
         first = max(start + 1, end - _LONGEST_SUFFIX)
         if text.endswith("''", first, end):
@@ -120,8 +120,8 @@ def _parts(text: str, start: int, end: int) -> Iterator[Token]:
             first = suffix.start()
         else:
             break
-        suffixes.append(Token(text[first:end], first, end))
+        suffixes.append(TextToken(text[first:end], first, end))
         end = first
     if start < end:
-        yield Token(text[start:end], start, end)
+        yield TextToken(text[start:end], start, end)
     yield from reversed(suffixes)

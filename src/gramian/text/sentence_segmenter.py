@@ -30,7 +30,7 @@ _NARROWEST = 40  # characters; nobody wraps lines that are shorter
 _FAR = 40  # words; beyond this, distances are all the same
 
 
-class Span(NamedTuple):
+class SentenceSpan(NamedTuple):
     """Where a sentence stands: ``text[start:end]``."""
 
     start: int
@@ -76,17 +76,17 @@ class SentenceSegmenter:
 
     scores: FeatureScores | None = None
 
-    def split(self, text: str) -> list[Span]:
+    def split(self, text: str) -> list[SentenceSpan]:
         """Return where the sentences of a text stand, in order; white space around them belongs to none."""
-        found: list[Span] = []
+        found: list[SentenceSpan] = []
         for start, end in _paragraphs(text):
             first = start
             for gap, forced in _gaps(text, start, end):
                 if forced or self._ends(gap):
-                    found.append(Span(first, gap.end))
+                    found.append(SentenceSpan(first, gap.end))
                     first = gap.end
-            found.append(Span(first, end))
-        return [Span(*_stripped(text, span)) for span in found if text[span.start : span.end].strip()]
+            found.append(SentenceSpan(first, end))
+        return [SentenceSpan(*_stripped(text, span)) for span in found if text[span.start : span.end].strip()]
 
     def _ends(self, gap: Gap) -> bool:
         return _by_rule(gap) if self.scores is None else self.scores.total(gap.features) > 0
@@ -105,7 +105,7 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
     yield start, len(text)
 
 
-def _stripped(text: str, span: Span) -> tuple[int, int]:
+def _stripped(text: str, span: SentenceSpan) -> tuple[int, int]:
     part = text[span.start : span.end]
     return span.start + len(part) - len(part.lstrip()), span.start + len(part.rstrip())
 

@@ -17,7 +17,7 @@ from typing import ClassVar
 from gramian.errors import OptionError
 from gramian.io.bounded_cache import BoundedCache
 from gramian.text.feature_scores import FeatureScores
-from gramian.text.rule_tokenizer import WHOLE, Token, penn_quote
+from gramian.text.rule_tokenizer import WHOLE, TextToken, penn_quote
 
 JOINT = "_"
 CHUNK = re.compile(r"[^\s\0]+")
@@ -54,7 +54,7 @@ class Tokenizer:
     --------
     >>> from gramian.text.tokenizer_training import Written, learn_cutter
     >>> text = "l'eau de l'hiver"
-    >>> tokens = [Token("l'", 0, 2), Token("eau", 2, 5), Token("de", 6, 8), Token("l'", 9, 11), Token("hiver", 11, 16)]
+    >>> tokens = [TextToken("l'", 0, 2), TextToken("eau", 2, 5), TextToken("de", 6, 8), TextToken("l'", 9, 11), TextToken("hiver", 11, 16)]
     >>> [token.word for token in learn_cutter([Written(text, tokens)] * 5).cut("l'hiver")]
     ["l'", 'hiver']
     """
@@ -82,21 +82,21 @@ class Tokenizer:
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
-    def cut(self, text: str) -> list[Token]:
+    def cut(self, text: str) -> list[TextToken]:
         """Return the words of a sentence, each with its place; words that stand in one contraction have the same place."""
-        tokens: list[Token] = []
+        tokens: list[TextToken] = []
         chunks = list(CHUNK.finditer(text))
         for number, match in enumerate(chunks, 1):
             at = match.start()
             for start, end, whole in _stretches(match[0]):
                 if whole:
-                    tokens.append(Token(match[0][start:end], at + start, at + end))
+                    tokens.append(TextToken(match[0][start:end], at + start, at + end))
                 else:
                     last = number == len(chunks) and end == len(match[0])
                     tokens += self._words(match[0][start:end], at + start, last)
         return self._joined(tokens)
 
-    def _words(self, chunk: str, at: int, last: bool) -> Iterator[Token]:
+    def _words(self, chunk: str, at: int, last: bool) -> Iterator[TextToken]:
         """Yield the words of what stands between two white spaces."""
         start, opened = 0, False
         cuts = self._cuts(chunk, last) if self.dense else self._known[chunk, last]
@@ -106,12 +106,12 @@ class Tokenizer:
             words = self._meanings.get(plain(piece))
             if words is not None:
                 for word in _as_written(words, piece):
-                    yield Token(word, at + start, at + end)
+                    yield TextToken(word, at + start, at + end)
             elif self.quotes and piece == '"':
-                yield Token(penn_quote(chunk, start), at + start, at + end)
+                yield TextToken(penn_quote(chunk, start), at + start, at + end)
             else:
                 before, behind = self.mark if opened else "", self.mark if inside else ""
-                yield Token(f"{before}{piece}{behind}", at + start, at + end)
+                yield TextToken(f"{before}{piece}{behind}", at + start, at + end)
             start, opened = end, inside
 
     @cached_property
@@ -145,22 +145,22 @@ class Tokenizer:
             found.setdefault(words[0], []).append(words)
         return found
 
-    def _joined(self, tokens: list[Token]) -> list[Token]:
+    def _joined(self, tokens: list[TextToken]) -> list[TextToken]:
         if not self.compounds:
             return tokens
-        joined: list[Token] = []
+        joined: list[TextToken] = []
         place = 0
         while place < len(tokens):
             size = self._size(tokens, place)
             if size > 1:
                 word = JOINT.join([token.word for token in tokens[place : place + size]])
-                joined.append(Token(word, tokens[place].start, tokens[place + size - 1].end))
+                joined.append(TextToken(word, tokens[place].start, tokens[place + size - 1].end))
             else:
                 joined.append(tokens[place])
             place += size
         return joined
 
-    def _size(self, tokens: list[Token], place: int) -> int:
+    def _size(self, tokens: list[TextToken], place: int) -> int:
         """Return how many words from `place` on are one in the treebank."""
         first = tokens[place].word
         for word in dict.fromkeys((first, first[:1].lower() + first[1:])):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gramian.text.feature_scores import FeatureScores
 from gramian.text.feature_training import learn_scores
-from gramian.text.rule_tokenizer import Token
+from gramian.text.rule_tokenizer import TextToken
 from gramian.text.tokenizer import CHUNK, JOINT, Tokenizer, features, places, plain, tail, word_end
 
 _DENSE = 0.1  # share of places between two letters where words are cut, from which spaces say little
@@ -22,7 +22,7 @@ class Written(NamedTuple):
     """A sentence: its text, and its words with their places there. Words of one contraction have the same place."""
 
     text: str
-    tokens: Sequence[Token]
+    tokens: Sequence[TextToken]
 
 
 class Piece(NamedTuple):
@@ -50,7 +50,7 @@ def learn_cutter(sentences: Sequence[Written], mark: str = "") -> Tokenizer:
 
     Examples
     --------
-    >>> tokens = [Token("de", 0, 2), Token("a", 0, 2), Token("casa", 3, 7)]
+    >>> tokens = [TextToken("de", 0, 2), TextToken("a", 0, 2), TextToken("casa", 3, 7)]
     >>> [token.word for token in learn_cutter([Written("da casa", tokens)]).cut("Da casa")]
     ['De', 'a', 'casa']
     """

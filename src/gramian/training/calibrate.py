@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -75,6 +75,8 @@ def _calibrated(model: Model, ask: Callable[[FoldTask], Any]) -> Model:
 class WeightsTask(FoldTask):
     """The F1 (gold tags put in) of the model of a fold on this fold, for each weight of one of its experts."""
 
+    RESULT: ClassVar[Any] = list[float]
+
     part: str = "expert"
     others: tuple[tuple[str, float], ...] = ()  # weights found before
 
@@ -89,6 +91,8 @@ class WeightsTask(FoldTask):
 @dataclass(frozen=True, kw_only=True)
 class OutcomesTask(FoldTask):
     """The posteriors of phrases and tags in the best trees of a fold, and whether each is right, for each way to combine."""
+
+    RESULT: ClassVar[Any] = dict[str, dict[str, tuple[list[float], list[float]]]]
 
     combinations: tuple[str, ...]
     weights: tuple[tuple[str, float], ...] = ()

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, ClassVar, Required, TypedDict, TypeVar, get_args
 
 from gramian import learn
 from gramian.errors import InputError
@@ -22,6 +22,7 @@ from gramian.experts import NeuralExpert, SpanCRF
 from gramian.experts.loglinear_store import load as load_expert
 from gramian.experts.loglinear_store import save as save_expert
 from gramian.grammar.compress.compact import compacted
+from gramian.io.schema import Base64, Seconds
 from gramian.learn.cluster import LEVELS, Noise
 from gramian.neural import load as load_neural
 from gramian.neural import save as save_neural
@@ -85,9 +86,26 @@ def plan_members(
     return members
 
 
+MemberResult = TypedDict(
+    "MemberResult",
+    {
+        "model": Base64,
+        "expert": Base64,
+        "neural": Base64,
+        "processor": Required[Seconds],
+        "seconds": Any,
+        "peak memory (MB)": float,
+    },
+    total=False,
+)
+"""What comes of a task: the bytes of a model file, and what it took."""
+
+
 @dataclass(frozen=True)
 class MemberTask:
     """The training of one member; all that its result depends on."""
+
+    RESULT: ClassVar[Any] = MemberResult
 
     data: str  # the key of what it is trained on
     method: str  # of the settings, or EXPERT or NEURAL

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
-from typing import Any
+from typing import Any, ClassVar
 
 from gramian.experts import MaxEntReranker
 from gramian.experts.loglinear_store import rounded
@@ -26,6 +26,8 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, kw_only=True)
 class CandidatesTask(FoldTask):
     """Find the `k` best candidates of a fold's sentences, scored."""
+
+    RESULT: ClassVar[Any] = dict[str, Any]
 
     k: int = CANDIDATES
     expert_weight: float | None = None

@@ -11,19 +11,20 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from gramian import learn
 from gramian.errors import InputError, OptionError
-from gramian.io.files import Source, open_text, source_name
 from gramian.io.machine import give_back_memory
+from gramian.io.reading import Rereadable, Source, rereadable, source_name
 from gramian.learn.observations import head_rules, treebank_digest
 from gramian.training.selftraining.silver_trees import SilverTrees
 from gramian.training.training_settings import TrainingSettings
 from gramian.treebank import Shape, Treebank
+from gramian.treebank.encode import TokenCodes
 from gramian.treebank.tagged import TaggedWords
 from gramian.trees import HeadRules, Tree, annotation_scheme, normalise, read_trees
 from gramian.trees.labels import split_chain
@@ -100,6 +101,7 @@ class TrainingData:
         # Members of one binarisation that are trained one after the other share the treebank and what learners derive from it.
         self.treebank = lru_cache(maxsize=2)(self._treebank)
         self.observations = lru_cache(maxsize=2)(self._observations)
+        self._with_silver = lru_cache(maxsize=1)(self._encoded)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TrainingData, (self.bank, self.source, self.preset, self.heads, self.tagged, self.silver)
@@ -157,43 +159,38 @@ class TrainingData:
 
     def _treebank(self, direction: Any, fold: Fold | None = None) -> Treebank:
         """Return the trees in some binarisation, less a fold: nothing that occurs in the fold alone has a name."""
-        bank = self.bank
-        if fold is None and direction == bank.shape.direction:
+        bank, shape = self.bank, replace(self.bank.shape, direction=direction)
+        if fold is None and shape == bank.shape:
             return bank
-        options: dict[str, Any] = {
-            "options": annotation_scheme("whole").options,
-            "shape": replace(bank.shape, direction=direction),
-            "heads": self.heads if direction == "head" else None,
-        }
         if fold is not None:
             bank = bank.subset(np.setdiff1d(np.arange(bank.n_trees), fold.trees(bank.n_trees)))
-        return Treebank.read(_text(bank), **options)
+        return bank.reshaped(shape, self._heads(shape))
+
+    def _heads(self, shape: Shape) -> HeadRules | None:
+        return self.heads if shape.direction == "head" else None
 
     def _observations(self, direction: Any = None, fold: Fold | None = None) -> learn.Observations:
         bank = self.treebank(direction or self.bank.shape.direction, fold)
         if self.silver is None:
             return learn.Observations(bank, tagged=self.tagged)
-        near, far = self.silver.parted(IN_MEMORY)
-        gold = ((1.0, tree) for tree in bank.brackets())
-        both = self._weighted(chain(gold, near.trees()), bank.shape)
-        further = (self._weighted(part.trees(), bank.shape) for part in far) if far else None
+        shape, heads = bank.shape, self._heads(bank.shape)
+        codes, tokens, weights = self._with_silver(fold)
+        both = Treebank.from_codes(codes, tokens, shape, heads).weighted(weights)
+        _, far = self.silver.parted(IN_MEMORY)
+        further = (part.treebank(shape, heads) for part in far) if far else None
         return learn.Observations(both, tagged=self.tagged, further=further)
 
-    def _weighted(self, trees: Iterable[tuple[float, str]], shape: Shape) -> Treebank:
-        """Return a treebank of trees in normal form, as brackets, with their weights."""
-        weights, lines = zip(*trees, strict=True)
-        heads = self.heads if shape.direction == "head" else None
-        bank = Treebank.read(
-            io.StringIO("\n".join(lines)),
-            options=annotation_scheme("whole").options,
-            shape=shape,
-            heads=heads,
-        )
-        return bank.weighted(weights)
+    def _encoded(self, fold: Fold | None) -> tuple[TokenCodes, npt.NDArray[np.int32], list[float]]:
+        """Return the treebank and the silver trees kept in memory as token codes, with their weights, for all binarisations."""
+        assert self.silver is not None
+        gold, codes = self.treebank(self.bank.shape.direction, fold), TokenCodes()
+        near, _ = self.silver.parted(IN_MEMORY)
+        tokens, weights = near.encode(codes)
+        return codes, np.concatenate([gold.encode(codes), tokens]), [1.0] * gold.n_trees + weights
 
 
 def _binarisation_heads(
-    settings: TrainingSettings, scheme: AnnotationScheme, source: str | os.PathLike[str] | io.StringIO
+    settings: TrainingSettings, scheme: AnnotationScheme, source: Rereadable
 ) -> HeadRules:
     """Return the head rules that trees are binarised by."""
     if settings.heads != "auto":
@@ -226,16 +223,12 @@ def normal_trees(trees: TreeSource, preset: str) -> list[Tree]:
     return [tree for tree in found if not tree.is_empty]
 
 
-def _text(trees: Any) -> str | os.PathLike[str] | io.StringIO:
+def _text(trees: Any) -> Rereadable:
     """Return a path, or the text of what can be read only once, or of trees: whence they come, they are read in the same way."""
-    if isinstance(trees, str | os.PathLike) and str(trees) != "-":
-        return trees
     if isinstance(trees, str | os.PathLike) or _is_stream(trees):
-        with open_text(trees) as lines:
-            text = io.StringIO("".join(lines))
-    else:
-        text = io.StringIO("\n".join(trees.brackets() if isinstance(trees, Treebank) else map(str, trees)))
-    text.name = source_name(trees) if isinstance(trees, str) else tree_source_name(trees)
+        return rereadable(trees)
+    text = io.StringIO("\n".join(trees.brackets() if isinstance(trees, Treebank) else map(str, trees)))
+    text.name = tree_source_name(trees)
     return text
 
 

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -23,10 +23,11 @@ from gramian.errors import MissingExtraError
 from gramian.evaluate import GoldBrackets
 from gramian.grammar import LPCFG
 from gramian.io.lock import locked
+from gramian.io.schema import Base64, Seconds, parse_json
 from gramian.learn import Watch
 from gramian.learn.learner import Learner
 from gramian.learn.observations import head_rules
-from gramian.learn.states import allocate_states
+from gramian.learn.state_allocation import allocate_states
 from gramian.learn.tables import Layout
 from gramian.parsing.limits import expected_seconds
 from gramian.parsing.model import Model
@@ -49,7 +50,7 @@ from gramian.training.members import (
 )
 from gramian.training.reranking import add_reranker
 from gramian.training.search_by_f1 import StateSearch
-from gramian.training.selftraining.self_training import seconds_for_text, text_of, with_silver
+from gramian.training.selftraining.self_training_rounds import seconds_for_text, text_of, with_silver
 from gramian.training.training_data import IN_MEMORY, TrainingData, TreeSource, normal_trees, tree_source_name
 from gramian.training.training_settings import TrainingSettings
 from gramian.treebank.productions import Productions
@@ -91,6 +92,20 @@ def train(
         model = run.run()
         run.clean()
     return model
+
+
+class SingleResult(TypedDict):
+    """A single grammar that is kept while it is scored: the bytes of a model file, and what it took."""
+
+    model: Base64
+    costs: SingleCosts
+
+
+class SingleCosts(TypedDict):
+    """What a single grammar took, as far as programs read it."""
+
+    processor: Seconds
+    seconds: dict[str, float]
 
 
 class TrainingRun:
@@ -175,7 +190,7 @@ class TrainingRun:
     def would_make(self, header: Mapping[str, Any]) -> bool:
         """Whether a file with this header holds what this training makes, so that nothing is lost if it is replaced."""
         searched = {"n_states", "search"} if self.settings.search.method else set()
-        wanted = json.loads(json.dumps(self.settings.options()))
+        wanted = parse_json(json.dumps(self.settings.options()))
         stored = dict(header.get("options", {}))
         return (
             header.get("gramian") == __version__
@@ -317,7 +332,7 @@ class TrainingRun:
         """Return the grammar that was learnt before its scoring was stopped, if there is one."""
         if self.place.folder is None or self.gold is None or not self.place.folder.is_dir():
             return None
-        found = TaskFolder(self.place.folder).find(self._single_task(learner))
+        found = TaskFolder(self.place.folder, result=SingleResult).find(self._single_task(learner))
         if found is None:
             return None
         _log.info("the model: kept from before")

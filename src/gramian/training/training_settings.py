@@ -37,7 +37,7 @@ from gramian.value_types import (
 if TYPE_CHECKING:
     from gramian import learn
     from gramian.grammar import LPCFG
-    from gramian.learn.states import States
+    from gramian.learn.state_allocation import States
 
 Method: TypeAlias = Literal[
     "best", "spectral-em", "spectral-cluster", "spectral-moments", "em", "split-merge", "pcfg"

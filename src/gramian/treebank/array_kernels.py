@@ -94,6 +94,47 @@ def find_nodes(codes, nameless, starts_anew, label, word, parent, tree_start):
 
 
 @kernel
+def write_codes(label, left, right, word_code, tree_start, open_start, opens, codes):
+    """Write binarised trees in their original shape as token codes, the inverse of :func:`find_nodes`; return how many.
+
+    The symbol of a node stands for the brackets ``opens[open_start[symbol] : open_start[symbol + 1]]``, an intermediate one for none.
+    `word_code` is -1 at phrases. OUT: `codes`.
+    """
+    n_trees, n_codes = tree_start.shape[0] - 1, 0
+    longest = np.diff(tree_start).max() if n_trees else 0
+    stack = np.empty(
+        2 * longest + 2, np.int32
+    )  # nodes, and as negative numbers how many brackets are to be closed
+    for tree in range(n_trees):
+        stack[0] = tree_start[tree + 1] - 1
+        size = 1
+        while size:
+            size -= 1
+            node = stack[size]
+            if node < 0:
+                codes[n_codes : n_codes - node] = -1
+                n_codes -= node
+                continue
+            first, last = open_start[label[node]], open_start[label[node] + 1]
+            for position in range(first, last):
+                codes[n_codes] = opens[position]
+                n_codes += 1
+            if first < last:
+                stack[size] = first - last
+                size += 1
+            if word_code[node] >= 0:
+                codes[n_codes] = word_code[node]
+                n_codes += 1
+                continue
+            if right[node] >= 0:
+                stack[size] = right[node]
+                size += 1
+            stack[size] = left[node]
+            size += 1
+    return n_codes
+
+
+@kernel
 def keep_nodes(label, word, parent, maps, merge_same, new_label, kept_parent):
     """Decide which nodes survive normalisation.
 

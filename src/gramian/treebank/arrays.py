@@ -7,7 +7,6 @@ phrases first and tags after them, so that ``symbol >= n_phrases`` tells a prete
 from __future__ import annotations
 
 import io
-import os
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import InputError, OptionError, counted
-from gramian.io.files import Source, open_text, source_name
+from gramian.io.reading import Source, rereadable, source_name
 from gramian.treebank import array_kernels as kernels
 from gramian.treebank.encode import TokenCodes
 from gramian.trees import (
@@ -42,7 +41,7 @@ from gramian.trees.labels import (
     split_chain,
 )
 from gramian.trees.normalise import ROOT_LABELS, bare_label
-from gramian.trees.scheme import find_scheme, scheme_of
+from gramian.trees.scheme import SCHEMES, find_scheme, scheme_of
 from gramian.trees.tree import phrase, preterminal
 
 Ints = npt.NDArray[np.int32]
@@ -179,11 +178,7 @@ class Treebank:
         broken : {"raise", "skip"}
             What happens to broken trees.
         """
-        if not isinstance(source, str | os.PathLike) or str(source) == "-":
-            with open_text(source) as lines:  # a stream can be read only once
-                text = io.StringIO("".join(lines))
-                text.name = source_name(source)
-                source = text
+        source = rereadable(source)
         if options is None:
             options = scheme_of(source).options
         # What the compiled binariser and normaliser know:
@@ -239,14 +234,22 @@ class Treebank:
 
     @classmethod
     def _from_codes(
-        cls, codes: TokenCodes, tokens: Ints, options: NormaliseOptions | None, shape: Shape
+        cls,
+        codes: TokenCodes,
+        tokens: Ints,
+        options: NormaliseOptions | None,
+        shape: Shape,
+        is_sound: bool = False,
     ) -> Treebank | None:
-        """Build arrays from token codes; None if they are not well-formed trees. Without options the trees are binary already."""
+        """Build arrays from token codes; None if they are not well-formed trees. Without options the trees are binary already.
+
+        Unless it is known that they are sound, a root's label within a tree raises the suspicion that a bracket is missing.
+        """
         n_open = int(np.count_nonzero(tokens & 1 == 0))
         label, word, parent = (np.empty(n_open, np.int32) for _ in range(3))
         tree_start = np.empty(n_open + 1, np.int32)
         starts_anew = np.array(
-            [options is not None and name in ROOT_LABELS for name in codes.labels], np.bool_
+            [options is not None and not is_sound and name in ROOT_LABELS for name in codes.labels], np.bool_
         )
         nameless = codes.labels.index("") if "" in codes.labels else -1
         n_nodes, n_trees = kernels.find_nodes(tokens, nameless, starts_anew, label, word, parent, tree_start)
@@ -326,6 +329,55 @@ class Treebank:
             ),
             shape=shape,
         )
+
+    def encode(self, codes: TokenCodes) -> Ints:
+        """Return the trees in their original shape as token codes, without a text or a tree being made.
+
+        Examples
+        --------
+        >>> codes = TokenCodes()
+        >>> tree = "(S (X (A a) (B b) (C c)))"
+        >>> Treebank.from_trees([Tree.parse(tree)]).encode(codes).tolist() == codes.encode(tree).tolist()
+        True
+        """
+        opens = [
+            [] if is_intermediate(symbol) else [codes[f"({label}"] for label in split_chain(symbol)]
+            for symbol in self.symbols
+        ]
+        open_start = np.cumsum([0, *map(len, opens)]).astype(np.int32)
+        flat = np.array([code for symbol in opens for code in symbol], np.int32)
+        word_code = np.array([*(codes[escape_word(word)] for word in self.words), -1], np.int32)[self.word]
+        size = 2 * int(np.diff(open_start)[self.label].sum()) + int(np.count_nonzero(self.word >= 0))
+        found = np.empty(size, np.int32)
+        kernels.write_codes(
+            self.label, self.left, self.right, word_code, self.tree_start, open_start, flat, found
+        )
+        return found
+
+    def reshaped(self, shape: Shape, heads: HeadFinder | None = None) -> Treebank:
+        """Return the same trees in another binarisation; only symbols and words that occur in them have a number.
+
+        Examples
+        --------
+        >>> bank = Treebank.from_trees([Tree.parse("(X (A a) (B b) (C c))")])
+        >>> [str(bank.reshaped(Shape(direction)).binary_tree(0)) for direction in ("right", "left")]
+        ['(X (@X (A a) (B b)) (C c))', '(X (A a) (@X (B b) (C c)))']
+        """
+        codes = TokenCodes()
+        return self.from_codes(codes, self.encode(codes), shape, heads)
+
+    @classmethod
+    def from_codes(
+        cls, codes: TokenCodes, tokens: Ints, shape: Shape, heads: HeadFinder | None = None
+    ) -> Treebank:
+        """Binarise well-formed trees in normal form that are given as token codes."""
+        options = SCHEMES["whole"].options
+        plain = shape if shape.is_plain else Shape()
+        bank = cls._from_codes(codes, tokens, options, plain, is_sound=True)
+        assert bank is not None, "trees that were encoded are well-formed"
+        if shape.is_plain:
+            return bank
+        return cls.from_trees(bank.trees(), options=options, shape=shape, heads=heads)
 
     def binary_tree(self, number: int) -> Tree:
         """Return a tree in its binarised form."""

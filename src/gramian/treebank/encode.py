@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from gramian.io.files import Source, expand, open_text
+from gramian.io.reading import Source, expand, open_text
 from gramian.trees.tree import SPACE
 
 _TOKEN = re.compile(rf"\([{SPACE}]*[^{SPACE}()]*|[^{SPACE}()]+|\)")
@@ -52,7 +52,7 @@ class TokenCodes(dict[str, int]):
         for file in expand(source):
             balance = 0
             with open_text(file) as lines:
-                for piece in _pieces(lines):
+                for piece in _pieces(lines.segments()):
                     tokens.append(self.encode(piece))
                     balance += int((tokens[-1] & 1 == 0).sum()) - int((tokens[-1] == -1).sum())
             if balance:

@@ -9,10 +9,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.treebank.feature_templates import SETS
+from gramian.treebank.feature_templates import INSIDE, OUTSIDE, SETS
 from gramian.value_types import Boolean, InstanceOf, Number, OneOf, Whole, option, options, or_none
 
 Places: TypeAlias = npt.NDArray[np.signedinteger]
+
+
+class TemplateNames(OneOf):
+    """The name of a set of templates, with ``+NAME`` for each template that is added to it."""
+
+    def _is_kind(self, value: object) -> bool:
+        name, *added = str(value).split("+")
+        return super()._is_kind(name) and all(other in INSIDE or other in OUTSIDE for other in added)
 
 
 @options
@@ -21,8 +29,9 @@ class Features:
 
     Attributes
     ----------
-    templates : {"thesis", "plain", "paper", "rich"}
-        Name of a set of templates; see :data:`gramian.treebank.SETS`.
+    templates : str
+        Name of a set of templates (``"thesis"``, ``"plain"``, ``"paper"``, ``"rich"``; see :data:`gramian.treebank.SETS`), and of single
+        ones, such as those of :func:`gramian.treebank.register_template`, with ``+`` between: ``"rich+depth"``.
     rare_words : int
         Words seen less often are told apart by their class alone, as the lexicon has it.
     min_count : int
@@ -37,7 +46,7 @@ class Features:
         ``"right"``, ``"none"``, or a file.
     """
 
-    templates: str = option(OneOf(*SETS), default="rich")
+    templates: str = option(TemplateNames(*SETS), default="rich")
     rare_words: int = option(Whole(1), default=6)
     min_count: int = option(Whole(1), default=1)
     scaling: bool = option(Boolean(), default=True)

@@ -144,9 +144,15 @@ def _closed(column: npt.NDArray[np.int32]) -> Column:
 
 
 def register_template(side: Literal["inside", "outside"], name: str, template: Template) -> None:
-    """Add a feature template under a name of one's own, new on its side.
+    """Add a feature template; ``Features(templates="rich+NAME")`` adds it to those of a set.
 
-    It takes a :class:`NodeView`, and returns int64 of shape (n_nodes + 1,), -1 where it says nothing.
+    Parameters
+    ----------
+    side : {"inside", "outside"}
+    name : str
+        New on its side.
+    template : callable
+        It takes a :class:`NodeView` and returns int64 of shape (n_nodes + 1,), -1 where it has no value.
 
     Examples
     --------
@@ -218,3 +224,20 @@ SETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     )
 }
 """Named feature sets: inside and outside template names."""
+
+
+def template_names(templates: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the inside and the outside templates of a set and of single templates behind it, all joined by ``+``.
+
+    Examples
+    --------
+    >>> template_names("plain+first-word+tag-after")
+    (('rule', 'left', 'right', 'width', 'first-word'), ('parent', 'parent-grandparent', 'above', 'above-two', 'tag-after'))
+    """
+    name, *added = templates.split("+")
+    sides = zip(SETS[name], (INSIDE, OUTSIDE), strict=True)
+    inside, outside = (
+        (*names, *(other for other in added if other in table and other not in names))
+        for names, table in sides
+    )
+    return inside, outside

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gramian.errors import InputError
-from gramian.io.files import open_text, peek_text
+from gramian.io.reading import open_text, peek_text
 from gramian.trees import read_conllu, read_trees
 from gramian.trees.token_lines import split_pairs
 from gramian.trees.tree import unescape_word
@@ -34,19 +34,19 @@ class TaggedWords:
 
 
 def _sentences(path: str) -> Iterator[list[tuple[str, str]]]:
-    _, start = peek_text(path)
+    source, start = peek_text(path)
     first = start.lstrip()[:1]
     if first == "(":
-        for tree in read_trees(path):
+        for tree in read_trees(source):
             yield [(unescape_word(leaf.word or ""), leaf.label) for leaf in tree.leaves()]
     elif first == "#" or "\t" in start.strip().split("\n", 1)[0]:
-        for sentence in read_conllu(path):
+        for sentence in read_conllu(source):
             pairs = [
                 (token.form, token.xpos if token.xpos != "_" else token.upos) for token in sentence.tokens
             ]
             yield [(word.replace(" ", "_"), tag) for word, tag in pairs if tag != "_"]
     else:
-        with open_text(path) as lines:
+        with open_text(source) as lines:
             for number, line in enumerate(lines, 1):
                 pairs = split_pairs(line, path, number, "write token/TAG, or give CoNLL-U")
                 yield [(unescape_word(word), tag) for word, tag in pairs]

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from gramian.errors import InputError, OptionError
-from gramian.io.files import Source, expand, open_text, source_name
 from gramian.io.output import write_lines
+from gramian.io.reading import Source, expand, open_text, source_name
 from gramian.trees.records import Tally, whole_trees
 from gramian.trees.tree import SPACE, Tree, phrase, preterminal, unescape_word, with_line
 
@@ -120,8 +120,8 @@ def _read(
         )
 
 
-def parse_bracketed(text: str) -> list[Tree]:
-    """Read all trees in `text`.
+def parse_bracketed(text: str, *, spaces: Literal["join", "reject"] = "join") -> list[Tree]:
+    """Read all trees in `text`; `spaces` as for :func:`read_trees`.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def parse_bracketed(text: str) -> list[Tree]:
     [Tree.parse('(A a)'), Tree.parse('(B b)')]
     """
     trees = []
-    for result in _parse_record(text, "<string>", 1, True, {}, Tally("", lambda error: None)):
+    for result in _parse_record(text, "<string>", 1, spaces == "join", {}, Tally("", lambda error: None)):
         if isinstance(result, BracketError):
             raise result
         trees.append(result)
@@ -138,7 +138,9 @@ def parse_bracketed(text: str) -> list[Tree]:
 
 def parse_one(text: str) -> Tree:
     """Read exactly one tree from `text`; this is :meth:`Tree.parse`."""
-    trees = parse_bracketed(text)
+    if not isinstance(text, str):
+        raise OptionError(f"a tree is read from text in brackets, not from {type(text).__name__}")
+    trees = parse_bracketed(text, spaces="reject")
     if len(trees) != 1:
         raise BracketError(f"one tree is wanted, {len(trees)} were found", excerpt=text[:100])
     return trees[0]

@@ -16,8 +16,8 @@ from conllu.exceptions import ParseException
 from conllu.parser import parse_dict_value, parse_id_value
 
 from gramian.errors import InputError, OptionError
-from gramian.io.files import Source, TextLines, expand, open_text, source_name
 from gramian.io.output import write_lines
+from gramian.io.reading import Source, TextLines, expand, open_text, source_name
 from gramian.trees.projective import is_projective
 from gramian.trees.records import Tally
 
@@ -256,22 +256,13 @@ def write_conllu(sentences: Iterable[Sentence], path: str | os.PathLike[str]) ->
 def _blocks(lines: TextLines) -> Iterator[tuple[int, list[str]]]:
     """Cut a file at its blank lines into ``(first line, lines)``."""
     block: list[str] = []
-    partial = ""
     number = 0
-    for segment in lines:
-        if not segment.endswith("\n"):
-            partial += segment
-            continue
-        line, partial = (partial + segment)[:-1], ""
-        number += 1
-        if line and not line.isspace():
-            block.append(line)
+    for number, line in enumerate(lines, 1):
+        if not line.isspace():
+            block.append(line.removesuffix("\n"))
         elif block:
             yield number - len(block), block
             block = []
-    if partial:
-        number += 1
-        block.append(partial)
     if block:
         yield number - len(block) + 1, block
 

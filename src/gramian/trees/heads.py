@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Literal, TypeAlias, cast
 
 from gramian.errors import InputError
-from gramian.io.files import Source, open_text
+from gramian.io.reading import Source, open_text
 from gramian.trees.conllu import Sentence, Token
 from gramian.trees.labels import FUNCTION_SEPARATOR, category
 from gramian.trees.normalise import NormaliseOptions

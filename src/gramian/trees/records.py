@@ -13,7 +13,7 @@ from itertools import accumulate, islice
 from typing import Generic, TypeVar
 
 from gramian.errors import InputError
-from gramian.io.files import TextLines
+from gramian.io.reading import TextLines
 from gramian.trees.tree import SPACE
 
 Fault = TypeVar("Fault", bound=InputError)
@@ -30,7 +30,7 @@ _END_OF_TREES = SPACE + ")"
 
 def whole_trees(lines: TextLines) -> Iterator[tuple[int, str]]:
     """Cut text into ``(first line, text)`` with whole trees in each, by bracket balance alone."""
-    segments = iter(lines)
+    segments = lines.segments()
     again: deque[str] = deque()
     record = _Record(1)
     patience = _LONGEST_WAIT

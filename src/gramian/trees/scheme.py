@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from gramian.errors import InputError, OptionError
-from gramian.io.files import Source
+from gramian.io.reading import Source
 from gramian.trees.brackets import read_trees
 from gramian.trees.normalise import NormaliseOptions
 from gramian.trees.tree import Tree

@@ -15,7 +15,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
+
+from gramian.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    import nltk
 
 SPACE = " \t\n\r\f\v"
 """What separates tokens in bracket text. Other white space (no-break, ideographic) may be part of a word."""
@@ -223,6 +228,24 @@ class Tree:
     def __repr__(self) -> str:
         text = str(self)
         return f"Tree.parse({text if len(text) <= 80 else text[:77] + '...'!r})"
+
+    def to_nltk(self) -> nltk.Tree:
+        """Return the tree as an ``nltk.Tree`` with words escaped as in bracket files; :func:`gramian.interop.nltk.from_nltk` undoes it.
+
+        Examples
+        --------
+        >>> Tree.parse("(S (NP (PRP I)) (VP (VBP sleep)))").to_nltk().leaves()
+        ['I', 'sleep']
+        """
+        try:
+            from nltk.tree import Tree as NltkTree
+        except ImportError:
+            raise MissingExtraError("NLTK", "nltk", "the conversion to nltk.Tree") from None
+
+        def converted(node: Tree, below: list[Any]) -> nltk.Tree:
+            return NltkTree(node.label, below if node.word is None else [escape_word(node.word)])
+
+        return bottom_up(list(self.subtrees()), converted)[0]
 
     def pretty(self, width: int = 80) -> str:
         """Return indented bracket text: what fits on the rest of a line stays on it.

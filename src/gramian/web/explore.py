@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gramian.chart.chart_parser import ChartParser
 from gramian.chart.forest import Forest, cell_number
 from gramian.chart.label_table import label_table
 from gramian.chart.readout import state_posterior
 from gramian.errors import OptionError
-from gramian.grammar.lexicon import joined
 from gramian.parsing.limits import expected_seconds
 from gramian.parsing.parser import Parser, load
-from gramian.parsing.words import WordTable
 from gramian.trees import AnnotationScheme, HeadRules, Tree, annotation_scheme, to_dependencies, unescape_word
 from gramian.trees.glossary import entries, meaning
 from gramian.trees.labels import SEPARATORS, is_intermediate, split_chain, unescape_label
@@ -45,8 +43,7 @@ class Explorer:
         self.name = "bundled" if path is None else Path(path).name
         model = self.parser.model
         self.grammar = model.grammar
-        self._table = WordTable(joined([one.lexicon for one in model.grammars]))
-        self._chart = ChartParser(model.grammars, kinds=model.kinds or None)
+        self._grammars = Parser(replace(model, expert=None, neural=None, reranker=None))
         self._labels = label_table(self.grammar.symbols, self.grammar.n_phrases)
         self._look = lru_cache(maxsize=_KEPT)(self._new_look)
         self._head_rules = HeadRules.of_scheme(self.scheme, self.language)
@@ -130,8 +127,8 @@ class Explorer:
         pruning = self.parser.limits.fit(self.parser.pruning, len(words), len(self.grammar.binary_rules))
         if pruning is None or not words:
             return None
-        given = [{tag: 1.0} for tag in tags or ()]
-        forest = self._chart.forest([word.scores for word in self._table.read(words, given)], pruning)
+        sentence = list(words) if tags is None else list(zip(words, tags, strict=True))
+        forest = self._grammars.forest(sentence, pruning)
         return None if forest is None else Look(forest, forest.label_posterior)
 
     def confidences(self, look: Look, tree: Tree) -> list[float]:

@@ -17,15 +17,16 @@ MOST_SENTENCES = 20
 def parsed_text(explorer: Explorer, text: str) -> dict[str, Any]:
     """Parse the first sentences of a text; ``end`` is where the next begin, or None at the end."""
     spans = explorer.parser.splitter.split(text)
+    asked = [text[start:end] for start, end in spans[:MOST_SENTENCES]]
+    for sentence in asked:
+        check_length(len(explorer.words(sentence)))
     sentences = []
-    for start, end in spans[:MOST_SENTENCES]:
-        check_length(len(explorer.words(text[start:end])))
-        result = explorer.parser.parse(text[start:end])
+    for sentence, result in zip(asked, explorer.parser.parse_batch(asked), strict=True):
         if not result.words:
             continue
         sentences.append(
             {
-                "text": text[start:end],
+                "text": sentence,
                 "words": list(result.words),
                 "status": result.status,
                 "tree": str(result.tree),
@@ -55,8 +56,9 @@ def judged_bank(explorer: Explorer, text: str) -> dict[str, Any]:
             f"{len(trees)} trees are too many to compare at once", "trees", hint=f"send {MOST_SENTENCES}"
         )
     judged = []
-    for gold in trees:
-        found = compare(explorer.parser.parse(list(gold.words)).tree, gold, scored=True)
+    results = explorer.parser.parse_batch([list(gold.words) for gold in trees])
+    for gold, result in zip(trees, results, strict=True):
+        found = compare(result.tree, gold, scored=True)
         wrong = sum(found["differs"]) + len(found["missing"])
         judged.append({"f1": found["scores"]["f1"], "differences": wrong})
     return {"trees": judged}

@@ -19,7 +19,7 @@ from gramian.automata.sequence_model import SequenceModel
 from gramian.automata.tagset import universal_tag
 from gramian.dependency.dependency_parser import DependencyParser
 from gramian.dependency.dependency_picture import draw_parse
-from gramian.dependency.shag import LEFT, RIGHT
+from gramian.dependency.split_head_automata import LEFT, RIGHT
 from gramian.errors import MissingExtraError, OptionError
 from gramian.trees import Sentence, Token
 from gramian.web.tree_json import finite

@@ -7,13 +7,13 @@ pictures.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import product
 from typing import Any
 
 from gramian import __version__
 from gramian.chart.decode import DECODERS
 from gramian.errors import InputError, OptionError
 from gramian.parsing.result import ParseResult
+from gramian.parsing.sentences import ParseRequest
 from gramian.trees import Tree
 from gramian.web.explore import Explorer, Look
 from gramian.web.fields import Fields
@@ -83,11 +83,13 @@ class Service:
             raise OptionError("at least one model and one decoder are needed")
         typed = self._typed(fields, models[0])
         found: list[tuple[int, str, ParseResult]] = []
-        for model, decoder in product(models, dict.fromkeys(decoders)):
-            # Viterbi orders derivations, not trees, and has one tree to show.
-            number = 1 if decoder == "viterbi" else k
-            result = self._explorer(model).parser.parse(typed.sentence, k=number, decoder=decoder)
-            found.append((model, decoder, result))
+        # Viterbi orders derivations, not trees, and has one tree to show.
+        ways = {
+            one: ParseRequest(typed.sentence, k=1 if one == "viterbi" else k, decoder=one) for one in decoders
+        }
+        for model in models:
+            results = self._explorer(model).parser.parse_batch(ways.values())
+            found += [(model, decoder, result) for decoder, result in zip(ways, results, strict=True)]
         first = found[0][2]
         reference = typed.gold or (first.tree if first.words else None)
         gold = None
@@ -106,12 +108,14 @@ class Service:
         self, model: int, decoder: str, result: ParseResult, typed: Typed, reference: Tree | None
     ) -> list[dict[str, Any]]:
         """Return one record a tree."""
-        trees = [(one.tree, one.log_prob) for one in result.alternatives] or [(result.tree, result.log_prob)]
+        trees = [(one.tree, finite(one.log_prob_tree)) for one in result.alternatives] or [
+            (result.tree, None)
+        ]
         look: Look | None = None
         if len(trees) > 1 and result.status == "parsed":
             look = self._explorer(model).look(result.words, None if typed.gold else typed.tags)
         records = []
-        for rank, (tree, log_prob) in enumerate(trees):
+        for rank, (tree, log_prob_tree) in enumerate(trees):
             sure: Sequence[float] | None = result.confidences if rank == 0 else None
             if sure is None and look is not None:
                 sure = self._explorer(model).confidences(look, tree)
@@ -123,7 +127,8 @@ class Service:
                     "rank": rank,
                     "status": result.status,
                     "tree": str(tree) if result.words else "",
-                    "log_prob": finite(log_prob),
+                    "log_prob_words": finite(result.log_prob_words),
+                    "log_prob_tree": log_prob_tree,
                     "seconds": result.seconds,
                     "nodes": nodes(tree, sure, against.get("differs")) if result.words else [],
                     "dependencies": self._explorer(model).dependencies(tree) if result.words else None,
@@ -230,7 +235,7 @@ class Service:
         typed = self._typed(fields, model)
         if typed.tags is not None:
             return view.parse(typed.words, typed.tags)
-        tree = self._explorer(model).parser.parse(typed.sentence).tree
+        tree = self._explorer(model).parser.parse_batch([typed.sentence])[0].tree
         if not tree.words:
             raise InputError("there are no words", "sentence", hint="type a sentence")
         return view.parse(tree.words, tree.tags)

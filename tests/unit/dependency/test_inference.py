@@ -3,7 +3,7 @@ import pytest
 
 from gramian.automata import WFA
 from gramian.dependency.half_constituents import decode, marginals, mbr_tree, viterbi_tree
-from gramian.dependency.shag import LEFT, RIGHT, SHAG
+from gramian.dependency.split_head_automata import LEFT, RIGHT, SHAG
 from gramian.errors import OptionError
 from gramian.trees import is_projective
 

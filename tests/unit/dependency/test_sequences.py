@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian.dependency.modifiers import head_sequences, projective, restored
-from gramian.dependency.shag import LEFT, RIGHT
+from gramian.dependency.split_head_automata import LEFT, RIGHT
 from gramian.errors import InputError, OptionError
 from gramian.trees import Sentence, Token
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from gramian.automata import WFA
-from gramian.dependency.shag import LEFT, RIGHT, SHAG
+from gramian.dependency.split_head_automata import LEFT, RIGHT, SHAG
 from gramian.errors import OptionError
 
 

@@ -12,7 +12,7 @@ import pytest
 from tiny_grammar import COUNT, TAG_OF, TAGS, emission, low_rank_grammar, probability, tiny_grammar
 
 from gramian.errors import OptionError
-from gramian.grammar.sample import TreeSampler
+from gramian.grammar.tree_sampling import TreeSampler
 from gramian.trees import Tree
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramian.interop.nltk import from_nltk, to_nltk
+from gramian.interop.nltk import from_nltk
 from gramian.trees import Tree
 
 names = st.text("ABCab-,.é語1", min_size=1, max_size=4)
@@ -21,20 +21,20 @@ trees = st.recursive(
 
 @given(trees)
 def test_both_ways(tree):
-    other = to_nltk(tree)
+    other = tree.to_nltk()
     assert other == nltk.Tree.fromstring(str(tree))
     assert from_nltk(other) == tree
 
 
 def test_outer_bracket_and_escapes():
     text = "( (S (-LRB- -LRB-) (NN x)))"
-    assert to_nltk(Tree.parse(text)) == nltk.Tree.fromstring(text)
+    assert Tree.parse(text).to_nltk() == nltk.Tree.fromstring(text)
     assert from_nltk(nltk.Tree.fromstring(text)).words == ("(", "x")
 
 
 def test_depth_has_no_limit():
     tree = Tree.parse("(X " * 10_000 + "(A a)" + ")" * 10_000)
-    assert from_nltk(to_nltk(tree)) == tree
+    assert from_nltk(tree.to_nltk()) == tree
 
 
 def test_a_word_beside_phrases_is_refused():

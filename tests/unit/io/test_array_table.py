@@ -10,7 +10,7 @@ import pytest
 from tiny_grammar import low_rank_grammar, tiny_grammar
 
 from gramian.automata import PDFA, WFA
-from gramian.dependency.shag import SHAG
+from gramian.dependency.split_head_automata import SHAG
 from gramian.experts.rerank_candidates import DENSE
 from gramian.experts.rerank_model import RerankModel
 from gramian.experts.span_model import SpanModel

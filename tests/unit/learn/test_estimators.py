@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from dataclasses import fields
 from typing import Any
@@ -16,6 +17,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from gramian.errors import InputError, OptionError
 from gramian.grammar import LPCFG
 from gramian.grammar.check import check
+from gramian.io.store import checksum
 from gramian.learn import (
     EM,
     PCFG,
@@ -400,3 +402,50 @@ def test_trees_are_scored_as_they_were_binarised(bank):
     left = Treebank.from_trees(trees, shape=Shape("left", 0, 1))
     learner = PCFG().fit(left)
     assert learner.score(trees) == learner.score(left)
+
+
+def forged_checkpoint(path, head_changes, tensor_changes):
+    """Change a checkpoint, under a checksum that fits."""
+    with np.load(path) as file:
+        head = json.loads(str(file["head"]))
+        tensors = {name: file[name] for name in file.files if name != "head"}
+    del head["checksum"]
+    head |= head_changes
+    for name, change in tensor_changes.items():
+        tensors[name] = change(tensors[name])
+    sealed = np.array(json.dumps(head | {"checksum": checksum(head, tensors)}))
+    with path.open("wb") as out:
+        np.savez(out, head=sealed, **tensors)
+
+
+@pytest.mark.parametrize(
+    ("head", "tensors"),
+    [
+        ({"likelihoods": "3"}, {}),
+        ({"likelihoods": '["x"]'}, {}),
+        ({"facts": "[]"}, {}),
+        ({"likelihoods": 3}, {}),
+        ({}, {"binary": lambda array: array[:-1]}),
+        ({}, {"lexical": lambda array: np.append(array, array)}),
+        ({}, {"unary": lambda array: array.astype(np.int64)}),
+        ({}, {"root": lambda array: array * np.nan}),
+        ({}, {"root": lambda array: array - 1e6}),
+        ({}, {"n_states": lambda array: array * 0}),
+        ({}, {"n_states": lambda array: array[:-1]}),
+        ({}, {"n_states": lambda array: array + 2**20}),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_its_treebank_is_told_of_and_not_used(
+    bank, tmp_path, caplog, head, tensors
+):
+    """Its checksum fits: whoever changes the file can compute that."""
+    caplog.set_level("INFO", "gramian")
+    seen, file = Observations.of(bank), tmp_path / "c"
+    counts = random_counts(seen, Layout.of(seen.productions, np.full(bank.n_symbols, 2, np.int32)), 0)
+    _Checkpoint(str(file), "", seen, "x").save(counts, [1.0], {})
+    forged_checkpoint(file, {}, {})
+    assert _Checkpoint(str(file), "", seen, "x").load() is not None
+    forged_checkpoint(file, head, tensors)
+    assert _Checkpoint(str(file), "", seen, "x").load() is None
+    [message] = caplog.messages
+    assert message.startswith(f"{file}: invalid checkpoint (")

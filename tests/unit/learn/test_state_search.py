@@ -10,8 +10,8 @@ import pytest
 from gramian.errors import InputError, OptionError
 from gramian.learn import Features, Observations, SpectralClustering
 from gramian.learn.search_trials import Trials
+from gramian.learn.state_allocation import allocate_states
 from gramian.learn.state_search import ClusterCache, held_out_score, search_states, states_by_singular_values
-from gramian.learn.states import allocate_states
 from gramian.treebank import Treebank
 from gramian.trees import Tree
 

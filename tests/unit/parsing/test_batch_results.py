@@ -50,7 +50,7 @@ def test_results_are_the_trees_of_arrays(calibration):
             assert result is None
             continue
         assert result.tree == tree
-        assert (result.status, result.log_prob, result.words) == ("parsed", -place - 1, tree.words)
+        assert (result.status, result.log_prob_words, result.words) == ("parsed", -place - 1, tree.words)
         assert result.offsets == reads[place].offsets
         own = found.posterior[found.first[place] : found.first[place + 1]]
         np.testing.assert_allclose(result.confidences, calibration.confidences(tree, own.tolist()), rtol=1e-6)

@@ -133,7 +133,7 @@ def test_curves_that_are_none_are_refused(calibrated, tmp_path, change):
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     header["checksum"] = checksum(header, tensors)
     save_file(tensors, path, {"gramian": json.dumps(header)})
-    with pytest.raises(ModelFileError, match="holds no model"):
+    with pytest.raises(ModelFileError, match=r"holds no model|invalid model header: holds Infinity"):
         load_model(path)
 
 

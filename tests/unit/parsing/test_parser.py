@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import multiprocessing
+import pickle
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count, islice
@@ -19,9 +23,11 @@ from gramian.chart.chart_parser import ChartParser, Pruning
 from gramian.chart.constraints import Constraints, Span
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.parsing.limits import expected_seconds
-from gramian.parsing.parser import Constrained, Parser, load
+from gramian.parsing.parser import Parser, load
+from gramian.parsing.result import ParseResult
+from gramian.parsing.sentences import ParseRequest
 from gramian.parsing.words import WordTable
-from gramian.text.rule_tokenizer import Token
+from gramian.text.rule_tokenizer import TextToken
 from gramian.treebank.vocab import suffix_chain
 from gramian.trees import Tree
 
@@ -50,7 +56,7 @@ def test_a_sentence_with_one_tree():
     the, dog, barks, stop = 10 / 16, np.array([1.6, 0.25]) * 4 / 10.2, 1.8 / 5.8, 8 / 9
     phrase = np.array([[0.6, 0.1], [0.05, 0.55]]) @ dog * the
     expected = 0.9 * 0.5 * stop * (np.array([0.7, 0.3]) @ phrase) * 0.3 * barks
-    assert result.log_prob == pytest.approx(log(expected), rel=1e-5)
+    assert result.log_prob_words == pytest.approx(log(expected), rel=1e-5)
     np.testing.assert_allclose(result.confidences, 1.0, atol=1e-5)
     assert result.spans[1][:3] == ("NP", 0, 2)
     assert result.words == ("the", "dog", "barks", ".")
@@ -68,26 +74,28 @@ def test_best_trees(parser):
         "(S (NP (DT the) (NN dog)) (VP (VB saw) (NP (NP (DT a) (NN cat)) (PP (IN with) (NP (DT a) (NN telescope))))) (. .))",
     }
     assert len(set(trees)) == len(trees)
-    total = np.logaddexp.reduce([alternative.log_prob for alternative in result.alternatives])
-    assert total == pytest.approx(result.log_prob, abs=0.05)  # these few are nearly all of the probability
+    total = np.logaddexp.reduce([alternative.log_prob_tree for alternative in result.alternatives])
+    assert total == pytest.approx(
+        result.log_prob_words, abs=0.05
+    )  # these few are nearly all of the probability
 
 
 def test_samples(parser):
     """Drawn trees come as often as the list of best trees says."""
     size = 2000
     probability = {
-        one.tree: np.exp(one.log_prob - parser.parse(AMBIGUOUS).log_prob)
+        one.tree: np.exp(one.log_prob_tree - parser.parse(AMBIGUOUS).log_prob_words)
         for one in parser.parse(AMBIGUOUS, k=4).alternatives
     }
     drawn = parser.sample(AMBIGUOUS, size, random_state=1)
     for tree, expected in probability.items():
         share = sum(one.tree == tree for one in drawn) / size
         assert share == pytest.approx(expected, abs=5 * (expected * (1 - expected) / size) ** 0.5 + 1e-3)
-    by_tree = {one.tree: one.log_prob for one in drawn}
+    by_tree = {one.tree: one.log_prob_tree for one in drawn}
     best = parser.parse(AMBIGUOUS, k=2).alternatives[0]
-    assert by_tree[best.tree] == pytest.approx(best.log_prob, abs=1e-3)
+    assert by_tree[best.tree] == pytest.approx(best.log_prob_tree, abs=1e-3)
     assert drawn == parser.sample(AMBIGUOUS, size, random_state=1)
-    low = Constrained(AMBIGUOUS, Constraints(required=(Span(3, 8, "NP"),)))
+    low = ParseRequest(AMBIGUOUS, Constraints(required=(Span(3, 8, "NP"),)))
     assert all(("NP", 3, 8) in list(one.tree.spans()) for one in parser.sample(low, 20, random_state=2))
     makeshift = parser.sample(". .", 2, random_state=3)
     assert [one.tree for one in makeshift] == [parser.parse(". .").tree] * 2
@@ -109,7 +117,7 @@ def test_tokens_are_never_cut(parser):
     leaves_fit(result, ["don't", "a.b", '"', "(", "x\u00a0y", "("])
     assert result.offsets is None
     assert str(result.tree).count("-LRB-") == 2
-    result = parser.parse([Token("the", 5, 8), Token("dog", 10, 13)])
+    result = parser.parse([TextToken("the", 5, 8), TextToken("dog", 10, 13)])
     assert result.offsets == ((5, 8), (10, 13))
 
 
@@ -126,7 +134,9 @@ def test_other_ways_to_write_a_known_word(parser, word, known):
     other = Parser(replace(grammar, lexicon=replace(grammar.lexicon, words=words)))
     result = other.parse([word, "dog", "barks"])
     assert result.tree.tags == ("DT", "NN", "VB")
-    assert result.log_prob == pytest.approx(parser.parse(["the", "dog", "barks"]).log_prob, rel=1e-6)
+    assert result.log_prob_words == pytest.approx(
+        parser.parse(["the", "dog", "barks"]).log_prob_words, rel=1e-6
+    )
 
 
 # -- tags from outside -----------------------------------------------------------------------------------------------
@@ -151,7 +161,7 @@ def test_given_tags_of_words_written_another_way(parser):
     curly, straight = (
         other.parse([("the", "DT"), (word, "NN"), ("barks", "VB")]) for word in ("it’s", "it's")
     )
-    assert curly.log_prob == straight.log_prob
+    assert curly.log_prob_words == straight.log_prob_words
     assert curly.tree.words == ("the", "it’s", "barks")
     table = WordTable(other.model.grammar.lexicon)
     for word in ("it’s", "it's", "saw"):  # its only tag is given, or one of two
@@ -231,7 +241,7 @@ def test_long_sentences(parser):
     result = parser.parse(words)
     assert result.status == "parsed"
     leaves_fit(result, words)
-    assert -inf < result.log_prob < 0
+    assert -inf < result.log_prob_words < 0
 
 
 def test_max_length(parser):
@@ -252,7 +262,7 @@ def test_memory_and_time_cut_then_flatten(parser):
         statuses.append(result.status)
     assert statuses == ["parsed", "parsed", "parts", "flat"]
     result = load(FIXTURE, max_seconds=1e-9).parse(words)
-    assert (result.status, result.log_prob) == ("flat", -inf)
+    assert (result.status, result.log_prob_words) == ("flat", -inf)
     assert result.tree.tags[:3] == ("DT", "NN", "VB")
     assert load(FIXTURE, max_seconds=1e-9).parse([("dog", "FOO"), ("dog", "(")]).tree.tags == ("FOO", "NN")
 
@@ -364,7 +374,7 @@ def test_constraints(parser):
 
 
 def test_constraints_of_many_sentences(parser):
-    known = Constrained(AMBIGUOUS, Constraints(required=(Span(3, 8, "NP"),)))
+    known = ParseRequest(AMBIGUOUS, Constraints(required=(Span(3, 8, "NP"),)))
     first, second = parser.parse_many([known, AMBIGUOUS], n_jobs=2)
     assert first.tree == parser.parse(AMBIGUOUS, constraints=known.constraints).tree
     assert second.tree == parser.parse(AMBIGUOUS).tree != first.tree
@@ -387,7 +397,7 @@ SENTENCES = [
 
 
 def facts(result) -> tuple:
-    return result.tree, result.status, result.log_prob, result.confidences, result.words, result.offsets
+    return result.tree, result.status, result.log_prob_words, result.confidences, result.words, result.offsets
 
 
 def test_eight_threads_give_what_one_gives():
@@ -463,3 +473,76 @@ def test_brackets_cost_what_the_penalty_says(parser):
     assert counts == sorted(counts, reverse=True)
     with pytest.raises(OptionError, match=r"^recall_penalty must be at least 0, got -1"):
         Parser(parser.model, recall_penalty=-1)
+
+
+def test_errors_of_sentences_are_raised_or_stand_in_their_places():
+    shared = load(FIXTURE)
+    crossing = Constraints(required=(Span(0, 2), Span(1, 3)))
+    bad = [["two words"], 5, [("dog", "NN"), 7], ParseRequest(AMBIGUOUS, crossing)]
+    mixed = ["the dog barks .", bad[0], "", *bad[1:], ["a", "saw"]]
+    for found in (
+        shared.parse_batch(mixed, on_error="return"),
+        list(shared.parse_many(mixed, on_error="return")),
+        list(shared.parse_many(iter(mixed), on_error="return")),
+        list(shared.parse_many(mixed, n_jobs=2, on_error="return")),
+    ):
+        assert [type(one) for one in found] == [
+            ParseResult, InputError, ParseResult, InputError, InputError, OptionError, ParseResult,
+        ]  # fmt: skip
+        assert facts(found[-1]) == facts(shared.parse(["a", "saw"]))
+    with pytest.raises(InputError, match="int"):
+        shared.parse_batch(["the dog barks .", 5])
+    stream = shared.parse_many(mixed)
+    assert next(stream).status == "parsed"
+    with pytest.raises(InputError, match="white space"):
+        next(stream)
+    with pytest.raises(OptionError, match="on_error"):
+        shared.parse_batch([], on_error="ignore")
+
+
+def test_requests_of_a_batch_have_wishes_of_their_own():
+    shared = load(FIXTURE)
+    low = Constraints(required=(Span(3, 8, "NP"),))
+    wishes = [
+        ParseRequest(AMBIGUOUS, decoder="viterbi", k=1), AMBIGUOUS, ParseRequest(AMBIGUOUS, k=3), ParseRequest(AMBIGUOUS, low),
+    ]  # fmt: skip
+    alone = [
+        shared.parse(AMBIGUOUS, decoder="viterbi"), shared.parse(AMBIGUOUS, k=2), shared.parse(AMBIGUOUS, k=3),
+        shared.parse(AMBIGUOUS, k=2, constraints=low),
+    ]  # fmt: skip
+    found = shared.parse_batch(wishes, k=2)
+    assert [len(one.alternatives) for one in found[:3]] == [0, 2, 2]
+    assert found[3].tree != found[1].tree
+    assert list(map(facts, found)) == list(map(facts, alone))
+    with pytest.raises(OptionError, match="viterbi"):
+        shared.parse_batch(wishes, k=2, decoder="viterbi")
+
+
+def test_text_of_several_sentences_is_warned_of():
+    shared = load(FIXTURE)
+    with pytest.warns(UserWarning, match="parse_text"):
+        shared.parse("The dog barks. The cat saw a dog.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        shared.parse("The dog barks.")
+        shared.parse(["The", "dog", "barks", ".", "The", "cat", "barks", "."])
+        shared.parse_batch(["The dog barks. The cat saw a dog."])
+
+
+def test_parsers_are_copied_and_pickled():
+    one = load(FIXTURE, decoder="max-rule-product", max_length=8, max_seconds=3.0, recall_penalty=0.3)
+    expected = list(map(facts, one.parse_many(SENTENCES[:10])))
+    for other in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
+        assert (other.decoder, other.limits, other.recall_penalty) == (one.decoder, one.limits, 0.3)
+        assert list(map(facts, other.parse_many(SENTENCES[:10]))) == expected
+    assert copy.copy(one).model is one.model
+    assert len(pickle.dumps(one)) < 1.2 * len(
+        pickle.dumps(load(FIXTURE))
+    )  # nothing that was remembered goes along
+
+
+def test_parsers_go_to_processes_that_are_spawned():
+    one = load(FIXTURE)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found = pool.map(one.parse, SENTENCES[:3])
+    assert list(map(facts, found)) == [facts(one.parse(sentence)) for sentence in SENTENCES[:3]]

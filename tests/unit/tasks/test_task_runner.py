@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -337,3 +339,66 @@ def test_a_process_that_is_stopped_holds_nobody_up(tmp_path, monkeypatch):
     found = {outcome.task["number"]: outcome.value for outcome in stream_tasks(naps, tasks, n_jobs=2)}
     assert found == {0: 0, 1: 1, 2: 4, 3: 9}
     assert not is_running(int((tmp_path / "stopped").read_text()))
+
+
+class Typed(NamedTuple):
+    """A task that says what its result is."""
+
+    number: int
+    RESULT = dict[str, float]
+
+
+def forged(path, **changes):
+    """Change what a file of a folder holds, under a checksum that fits."""
+    stored = {**json.loads(path.read_text()), **changes}
+    rest = {name: value for name, value in stored.items() if name != "checksum"}
+    stored["checksum"] = hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+    path.write_text(json.dumps(stored))
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"result": 3}, "result"),
+        ({"result": {"a": "b"}}, "result.a"),
+        ({"seconds": "x"}, "seconds"),
+        ({"seconds": -1}, "seconds"),
+    ],
+)
+def test_a_result_of_another_kind_is_told_of_and_not_used(tmp_path, caplog, changes, field):
+    caplog.set_level("INFO", "gramian")
+    folder, task = TaskFolder(tmp_path), Typed(1)
+    folder.keep(Outcome(task, {"a": 1.5}))
+    assert folder.find(task).value == {"a": 1.5}
+    forged(folder.file(task), **changes)
+    assert folder.find(task) is None
+    [record] = caplog.records
+    assert record.getMessage().startswith(
+        f"{folder.file(task)}: invalid result of a task: field '{field}' must be"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "[]", "null", "3", "{}", '{"seconds": NaN}', "[" * 50_000])
+def test_a_file_that_holds_no_result_is_told_of_and_not_used(tmp_path, caplog, text):
+    caplog.set_level("INFO", "gramian")
+    folder = TaskFolder(tmp_path)
+    folder.file(1).write_text(text)
+    assert folder.find(1) is None
+    assert "its work is done again" in caplog.text
+
+
+def test_only_results_and_checkpoints_are_removed(tmp_path):
+    folder = TaskFolder(tmp_path / "model.members")
+    folder.keep(Outcome(1, 2))
+    name = folder.file(1).stem
+    (folder.path / f"{name}.partial").write_text("counts")
+    (folder.path / f".{name}.json.0123456789ab.tmp").write_text("{")
+    mine = ("notes.txt", "a.json", f"{name}.json.old", "x.partial")
+    for other in mine:
+        (folder.path / other).write_text("mine")
+    folder.remove()
+    assert sorted(path.name for path in folder.path.iterdir()) == sorted(mine)
+    for other in mine:
+        (folder.path / other).unlink()
+    folder.remove()
+    assert not folder.path.exists()

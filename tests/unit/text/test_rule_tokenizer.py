@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian.errors import OptionError
-from gramian.text.rule_tokenizer import Token, tokenise
+from gramian.text.rule_tokenizer import TextToken, tokenise
 
 ORDINARY = """
 The old man the boat.
@@ -81,8 +81,8 @@ def test_its_own_way(text, expected):
 
 def test_offsets():
     assert tokenise('He\'s "in".') == [
-        Token("He", 0, 2), Token("'s", 2, 4), Token("``", 5, 6), Token("in", 6, 8), Token("''", 8, 9),
-        Token(".", 9, 10),
+        TextToken("He", 0, 2), TextToken("'s", 2, 4), TextToken("``", 5, 6), TextToken("in", 6, 8), TextToken("''", 8, 9),
+        TextToken(".", 9, 10),
     ]  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def test_nothing_is_lost(text):
 
 
 def test_spaces_only():
-    assert tokenise("don't  stop.", "spaces") == [Token("don't", 0, 5), Token("stop.", 7, 12)]
+    assert tokenise("don't  stop.", "spaces") == [TextToken("don't", 0, 5), TextToken("stop.", 7, 12)]
     with pytest.raises(OptionError, match="'penn' or 'spaces'"):
         tokenise("a", "words")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gramian.errors import OptionError
 from gramian.text.detokenized_trees import WRITINGS, Writing, written_words
 from gramian.text.feature_scores import FeatureScores
-from gramian.text.rule_tokenizer import Token
+from gramian.text.rule_tokenizer import TextToken
 from gramian.text.tokenizer import Tokenizer
 from gramian.text.tokenizer_training import Written, learn_cutter, share_right
 
@@ -97,8 +97,8 @@ def test_no_character_is_lost(text):
 
 
 def test_how_much_is_right_is_measured_on_sentences_held_out():
-    known = [Written("l'eau", [Token("l'", 0, 2), Token("eau", 2, 5)])]
-    other = [Written("d'eau", [Token("d'eau", 0, 5)])]
+    known = [Written("l'eau", [TextToken("l'", 0, 2), TextToken("eau", 2, 5)])]
+    other = [Written("d'eau", [TextToken("d'eau", 0, 5)])]
     assert learn_cutter(known * 60).right == 1.0
     assert learn_cutter(known * 54 + other * 6).right == 0.0
     assert share_right(FRENCH, known) == 1.0

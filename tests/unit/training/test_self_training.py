@@ -11,7 +11,7 @@ import pytest
 import gramian
 from gramian.errors import InputError, OptionError
 from gramian.parsing.result import ParseResult
-from gramian.parsing.sentences import Constrained
+from gramian.parsing.sentences import ParseRequest
 from gramian.tasks import task_runner
 from gramian.training import TrainingData, TrainingRun, TrainingSettings
 from gramian.training.members import Workplace, encoded
@@ -81,7 +81,7 @@ def test_sentences_of_all_kinds(tmp_path):
     assert [len(one) for one in found[1:3]] == [5, 6]
     assert found[3] == ["the", "gnu", "sleeps"]
     assert found[4] == [("the", "DT"), ("gnu", "NN"), ("sleeps", "VBZ")]
-    assert isinstance(found[5], Constrained)
+    assert isinstance(found[5], ParseRequest)
     assert found[5].constraints.uncrossed or found[5].constraints.required
     assert RawText(tuple(paths)).count() == 2 + 1 + 1 + 1  # lines, since sentences are not looked for
 
@@ -205,7 +205,7 @@ def test_constraints_that_no_tree_meets_are_loosened(tmp_path, model):
     labels = frozenset(("S", "NP", "VP", "DT", "NN", "PRP", "VBZ", "."))
     words = ["it", "sees", "the", "dog", "."]
     for required, trees in ((Span(2, 4), 1), (Span(1, 4), 1), (Span(0, 4), 1), (Span(1, 3), 0)):
-        sentence = Constrained(words, Constraints(required=(required,)))
+        sentence = ParseRequest(words, Constraints(required=(required,)))
         found = ShardTask("key", "digest", 1, (sentence,)).run(Teacher(content, labels))
         assert len(found["trees"]) == trees, required
     broken = ["it", "sees\u0000", "the", "dog", "."]
@@ -225,7 +225,7 @@ def test_the_best_trees_share_the_weight(tmp_path):
     path = tmp_path / "some.tok"
     path.write_text("it sees town in time\n")
     data = TrainingData.read(trees, TrainingSettings())
-    from gramian.training.selftraining.self_training import with_silver
+    from gramian.training.selftraining.self_training_rounds import with_silver
 
     for number, sizes in ((1, 1), (5, 2)):
         settings = TrainingSettings.of(

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gramian.errors import OptionError
-from gramian.treebank import INSIDE, OUTSIDE, SETS, NodeView, Treebank, register_template
+from gramian.learn import Observations, SpectralClustering
+from gramian.treebank import INSIDE, OUTSIDE, SETS, Features, NodeView, Treebank, register_template
 from gramian.treebank.head_words import head_leaves
 from gramian.trees import HeadRules, Tree
 
@@ -226,6 +227,12 @@ def test_a_template_of_ones_own(bank, view):
         assert OUTSIDE["depth"](view)[:-1].sum() == len(bank.label) - bank.n_trees
         with pytest.raises(OptionError, match="already an outside template called 'depth'"):
             register_template("outside", "depth", lambda view: view.none)
+        inside, outside = Observations(bank).feature_columns(Features(templates="plain+depth"))
+        assert (len(inside), len(outside)) == (4, 5)
+        np.testing.assert_array_equal(outside[-1], OUTSIDE["depth"](view))
+        SpectralClustering(features=Features(templates="plain+depth")).fit(bank)
+        with pytest.raises(OptionError, match="templates must be one of thesis"):
+            SpectralClustering(features=Features(templates="plain+no-such-template")).fit(bank)
         register_template("inside", "depth", lambda view: view.none)  # the sides do not share names
     finally:
         del OUTSIDE["depth"]

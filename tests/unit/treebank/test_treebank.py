@@ -373,3 +373,20 @@ def test_sentences_are_those_of_the_trees(shape, trees):
     assert [tuple(one) for one in bank.sentences()] == [
         (tuple(tree.words), tuple(tree.tags)) for tree in bank.trees()
     ]
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(odd_trees, max_size=5),
+    st.sampled_from([Shape(), Shape("left", 1), Shape("right", 1, 2), Shape(collapse_tags=True)]),
+    st.sampled_from([Shape(), Shape("left", 2), Shape("left", 1, 2), Shape("right", 0, 1, True)]),
+)
+def test_another_binarisation_is_that_of_the_printed_trees(trees, shape, other):
+    whole = SCHEMES["whole"].options
+    bank = Treebank.from_trees(trees, options=whole, shape=shape)
+    printed = "\n".join(str(tree) for tree in bank.trees())
+    read = Treebank.from_trees(
+        read_trees(io.StringIO(printed)) if printed else [], options=whole, shape=other
+    )
+    assert_equal(bank.reshaped(other), read, same_order=not other.is_plain or other.direction == "right")
+    assert list(bank.reshaped(other).trees()) == list(read.trees())

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from tree_strategies import trees, words
 
-from gramian.trees import Tree, escape_word, unescape_word
+from gramian.errors import OptionError
+from gramian.trees import BracketError, Tree, escape_word, parse_bracketed, unescape_word
 
 TREE = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .))")
 
@@ -146,3 +147,13 @@ def test_depth_has_no_limit():
     assert max(end for _, _, end in one.spans()) == 10_001
     assert one.pretty().count("\n") > 9_000
     assert Tree.parse(one.pretty()) == one
+
+
+def test_a_tree_in_code_has_one_word_under_a_tag():
+    """Files may join words with '_', and say so; nobody would hear of it here."""
+    with pytest.raises(BracketError) as caught:
+        Tree.parse("(S (NP a b))")
+    assert (caught.value.line, caught.value.column) == (1, 8)
+    assert parse_bracketed("(S (NP a b))") == [Tree("S", [Tree("NP", word="a_b")])]
+    with pytest.raises(OptionError, match="not from int"):
+        Tree.parse(5)

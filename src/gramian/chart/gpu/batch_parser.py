@@ -14,7 +14,7 @@ from gramian.chart.forest import Pruning
 from gramian.chart.gpu.batch_forest import expanded
 from gramian.chart.gpu.net_labels import NetLabels
 from gramian.chart.gpu.pause import Pause, Work
-from gramian.chart.gpu.torch_backend import Family, Found, Room
+from gramian.chart.gpu.torch_backend import Family, Room, ScoredBatch
 from gramian.chart.gpu.tree_choice import LabelTensors, best_trees, label_posteriors, product
 from gramian.chart.gpu.word_rows import WordNumbers, WordRows
 from gramian.chart.label_table import LabelTable, label_table
@@ -92,7 +92,7 @@ class BatchParser:
         yield Pause(self._device)
         return _here(*nodes, _log_probabilities(found), log_words)
 
-    def _table(self, found: list[Found], sentences: Sequence[Sequence[str]], size: int) -> torch.Tensor:
+    def _table(self, found: list[ScoredBatch], sentences: Sequence[Sequence[str]], size: int) -> torch.Tensor:
         """Return the posteriors of labels over spans under the product of all."""
         tables, there = [], []
         for one, labels, place in zip(found, self._labels, self._places, strict=True):
@@ -114,7 +114,7 @@ class BatchParser:
         return product(tables, weights)
 
     def _nodes(
-        self, found: Found, table: torch.Tensor, size: int
+        self, found: ScoredBatch, table: torch.Tensor, size: int
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return each tree's first node, and of the nodes labels, parents and posteriors."""
         f = found.forest
@@ -138,7 +138,7 @@ class BatchParser:
         return bounds, label, parent, posterior
 
 
-def _log_probabilities(found: list[Found]) -> torch.Tensor:
+def _log_probabilities(found: list[ScoredBatch]) -> torch.Tensor:
     """Return the log-probability of each sentence, less its words' own, under the mixture of grammars that give it one."""
     logs = torch.stack([one.log_total + each.log_ratio for one in found for each in one.posteriors])
     count = logs.isfinite().sum(0).clamp(min=1)

@@ -12,7 +12,7 @@ from gramian.chart.label_table import LabelTable
 from gramian.neural.net import Sentences, SpanNet
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.neural_model import NeuralModel
-from gramian.neural.span_inventory import UNKNOWN, Brackets
+from gramian.neural.span_inventory import UNKNOWN, SpanTree
 
 
 class NetLabels:
@@ -52,7 +52,7 @@ class NetLabels:
         Sentences come the longest first; spans are ordered by width, then start, of the longest.
         """
         inventory = self._model.inventory
-        examples = [inventory.example(Brackets(tuple(one), ("",) * len(one), ())) for one in sentences]
+        examples = [inventory.example(SpanTree(tuple(one), ("",) * len(one), ())) for one in sentences]
         batch = Sentences(examples, inventory).batch(range(len(examples)))
         n = len(examples[0].forms)
         inside = torch.arange(n) < batch.lengths[:, None]

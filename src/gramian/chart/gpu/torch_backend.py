@@ -38,7 +38,7 @@ class WordTensors(NamedTuple):
     states: Sequence[torch.Tensor]  # for each grammar (n_entries, n_states)
 
 
-class Found(NamedTuple):
+class ScoredBatch(NamedTuple):
     """The forest of a batch, and what each grammar says about it."""
 
     forest: BatchForest
@@ -55,7 +55,7 @@ class Family:
         self.coarse = coarse_tensors(first, device)
         self.products = [product_tensors(one, first.coarse, device) for one in grammars]
 
-    def find(self, words: WordTensors, n_words: int, pruning: Pruning) -> Work[Found]:
+    def find(self, words: WordTensors, n_words: int, pruning: Pruning) -> Work[ScoredBatch]:
         """Return the forest of a batch, of sentences of at most `n_words` words."""
         size, n_tags = len(words.lengths), self.coarse.n_symbols - self.n_phrases
         cells = words.place * n_tags + words.tag
@@ -74,7 +74,7 @@ class Family:
         yield Pause(self.device)
         for products, states in zip(self.products, words.states, strict=True):
             found.append(state_posteriors(products, forest, states[entry], size))
-        return Found(forest, found, chart.log_total)
+        return ScoredBatch(forest, found, chart.log_total)
 
 
 class Room:
@@ -172,7 +172,7 @@ class TorchBackend:
         return _taken_apart(self, found, len(batch))
 
 
-def _taken_apart(backend: TorchBackend, found: Found, n_sentences: int) -> list[list[Forest | None]]:
+def _taken_apart(backend: TorchBackend, found: ScoredBatch, n_sentences: int) -> list[list[Forest | None]]:
     """Return the forests of single sentences, in the arrays of kernels."""
     f = found.forest
     items = torch.argsort(f.sentence, stable=True)  # children stay before parents

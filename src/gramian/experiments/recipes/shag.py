@@ -13,7 +13,7 @@ from typing import Any
 from gramian.automata.automaton_picture import layered_svg
 from gramian.automata.dfa import DFAApproximation, Way, dfa_approximation
 from gramian.dependency.head_automata import spectral
-from gramian.dependency.shag import LEFT, RIGHT
+from gramian.dependency.split_head_automata import LEFT, RIGHT
 from gramian.errors import OptionError
 from gramian.experiments.attachment_study import (
     VARIANTS,

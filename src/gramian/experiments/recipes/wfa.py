@@ -18,7 +18,7 @@ from gramian.experiments.data import Data, find_treebank, gold_trees, preset_of
 from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table
 from gramian.experiments.tag_study import baseline_points, em_convergence, em_curve, spectral_curve
-from gramian.io.files import peek_text
+from gramian.io.reading import peek_text
 
 _SYMBOLS = ("symbols", "symbols and empty")
 _SIGNED: dict[str, Any] = {"signature": "word_error_rate|next symbol, STOP included|failures:none"}

@@ -19,7 +19,7 @@ from gramian.kernels import kernel, order_free_kernel
 _TINY = np.float32(1e-30)
 
 
-class Cells(NamedTuple):
+class TensorCells(NamedTuple):
     """The heavy cells of a tensor by the states of parent and left child, and what the others add up to."""
 
     parent: Any  # states of each pair that has heavy cells
@@ -114,7 +114,7 @@ def heavy_cells(joint, share):
                 parent[pairs], left[pairs], first[pairs] = i, j, begin
                 pairs += 1
     first[pairs] = n
-    return Cells(
+    return TensorCells(
         parent[:pairs],
         left[:pairs],
         first[: pairs + 1],

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Literal, TypeAlias
 
 from gramian.errors import InputError
-from gramian.io.files import TextLines, open_text, peek_text
+from gramian.io.reading import TextLines, open_text, peek_text, reads_once
 from gramian.parsing.dependency_constraints import RelationTable, dependency_constraints
 from gramian.parsing.sentences import Sentence, read_sentence
 from gramian.text.rule_tokenizer import Style, tokenise
@@ -57,6 +57,12 @@ class RawText:
     relations: str = "universal"
     max_length: int = 60
     style: Style = "penn"
+
+    def __post_init__(self) -> None:
+        for path in self.paths:
+            if reads_once(path):
+                what = "raw text is read several times, which a pipe does not allow"
+                raise InputError(what, path, hint="write the text to a file first")
 
     def sentences(self) -> Iterator[Sentence]:
         """Yield the sentences of all files, one after the other."""

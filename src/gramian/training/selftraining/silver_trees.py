@@ -11,6 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import numpy as np
+import numpy.typing as npt
+
+from gramian.treebank import Shape, Treebank
+from gramian.treebank.encode import TokenCodes
+from gramian.trees.binarise import HeadFinder
+
 _TINY = 1e-9
 _TOGETHER = 10  # shards that are looked at together, once they are not all in memory
 
@@ -76,6 +83,17 @@ class SilverTrees:
             for line in zlib.decompress(shard).decode().split("\n"):
                 weight, _, tree = line.partition(" ")
                 yield float(weight) * self.scale, tree
+
+    def encode(self, codes: TokenCodes) -> tuple[npt.NDArray[np.int32], list[float]]:
+        """Return the trees as token codes, and their weights."""
+        weights, trees = zip(*self.trees(), strict=True) if len(self) else ((), ())
+        return codes.encode("\n".join(trees)), list(weights)
+
+    def treebank(self, shape: Shape, heads: HeadFinder | None = None) -> Treebank:
+        """Return the trees in a binarisation, with their weights."""
+        codes = TokenCodes()
+        tokens, weights = self.encode(codes)
+        return Treebank.from_codes(codes, tokens, shape, heads).weighted(weights)
 
     def scaled(self, total: float) -> SilverTrees:
         """Return the same trees, which count `total` together, but none more than once.

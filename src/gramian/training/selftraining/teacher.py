@@ -10,17 +10,18 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from itertools import islice
 from math import exp
-from typing import Any
+from typing import Any, ClassVar, TypedDict
 
-from gramian.errors import InputError, OptionError, counted
+from gramian.errors import GramianError, InputError, counted
+from gramian.io.schema import Count
 from gramian.parsing.model_store import load_model
 from gramian.parsing.parser import Parser
 from gramian.parsing.result import ParseResult
-from gramian.parsing.sentences import Constrained, Sentence
+from gramian.parsing.sentences import ParseRequest, Sentence
 from gramian.progress import tell_progress
 from gramian.tasks.task_runner import Outcome, run_tasks
 from gramian.training.members import Workplace, decoded
@@ -57,9 +58,16 @@ class Teacher:
         return Parser(decoded(self.content, load_model))
 
 
+ShardResult = TypedDict(
+    "ShardResult", {"trees": list[tuple[float, float, str]], "left out": dict[str, Count]}
+)
+
+
 @dataclass(frozen=True)
 class ShardTask:
     """Some sentences to be parsed; all that their trees depend on."""
+
+    RESULT: ClassVar[Any] = ShardResult
 
     teacher: str  # its key
     digest: str  # of the sentences
@@ -70,10 +78,8 @@ class ShardTask:
         """Return confidences, shares and trees, and of how many sentences nothing is kept, by the reason."""
         rows: list[tuple[float, float, str]] = []
         left_out: Counter[str] = Counter()
-        for sentence in self.sentences:
-            try:
-                result = self._parsed(sentence, teacher.parser)
-            except (InputError, OptionError):  # a token with a space in it, a label that the grammar lacks
+        for result in self._results(teacher.parser):
+            if isinstance(result, GramianError):  # a token with a space in it, a label that the grammar lacks
                 left_out["not to be parsed"] += 1
                 continue
             found = list(_shared(result))
@@ -86,13 +92,19 @@ class ShardTask:
                 rows += [(round(sure, 6), round(share, 6), tree) for share, tree in found]
         return {"trees": rows, "left out": dict(left_out)}
 
-    def _parsed(self, sentence: Sentence, parser: Parser) -> ParseResult:
-        """Parse a sentence; if no tree has what is required, only let nothing cross it."""
-        result = parser.parse(sentence, k=self.best_trees)
-        if result.status not in _TREES and isinstance(sentence, Constrained):
-            loose = sentence.constraints.loosened()
-            result = parser.parse(sentence.sentence, k=self.best_trees, constraints=loose)
-        return result
+    def _results(self, parser: Parser) -> list[ParseResult | GramianError]:
+        """Parse the sentences; if no tree has what is required of one, only let nothing cross it."""
+        parse = partial(parser.parse_batch, k=self.best_trees, on_error="return")
+        results = list[ParseResult | GramianError](parse(self.sentences))
+        loose = {
+            place: replace(one, constraints=one.constraints.loosened())
+            for place, (one, result) in enumerate(zip(self.sentences, results, strict=True))
+            if isinstance(one, ParseRequest) and one.constraints is not None
+            if isinstance(result, ParseResult) and result.status not in _TREES
+        }
+        for place, result in zip(loose, parse(loose.values()), strict=True):
+            results[place] = result
+        return results
 
 
 def _shared(result: ParseResult) -> Iterator[tuple[float, str]]:
@@ -100,8 +112,8 @@ def _shared(result: ParseResult) -> Iterator[tuple[float, str]]:
     if len(result.alternatives) < 2:
         yield 1.0, str(result.tree)
         return
-    most = max(one.log_prob for one in result.alternatives)
-    mass = [exp(one.log_prob - most) for one in result.alternatives]
+    most = max(one.log_prob_tree for one in result.alternatives)
+    mass = [exp(one.log_prob_tree - most) for one in result.alternatives]
     for one, part in zip(result.alternatives, mass, strict=True):
         if part > 1e-3 * sum(mass):
             yield part / sum(mass), str(one.tree)

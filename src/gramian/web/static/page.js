@@ -159,7 +159,7 @@ function caption(row, several) {
     facts.push(differing + row.missing.length ? `${differing} node${differing === 1 ? " differs" : "s differ"}, ${row.missing.length} missing` : "no difference");
   }
   if (row.scores?.f1 !== null && row.scores?.f1 !== undefined) facts.push(`F1 ${row.scores.f1.toFixed(1)}`);
-  if (row.log_prob !== null && row.log_prob !== undefined && several) facts.push(`log-probability ${row.log_prob.toFixed(2)}`);
+  if (row.log_prob_tree !== null && row.log_prob_tree !== undefined && several) facts.push(`log-probability ${row.log_prob_tree.toFixed(2)}`);
   if (row.isGold) return { extra: "", facts: facts.join(" · ") };
   const extra = [view.m.length > 1 ? about.models[row.model].name : "", view.d.length > 1 ? row.decoder : "", view.k > 1 ? `tree ${row.rank + 1}` : ""];
   return { extra: extra.filter(Boolean).join(" · "), facts: facts.join(" · ") };

@@ -31,7 +31,7 @@ kernels = list(parser.parse_many(sentences))
 assert [one.tree for one in plain] == [one.tree for one in kernels]
 for one, two in zip(plain, kernels, strict=True):
     np.testing.assert_allclose(one.confidences, two.confidences, atol=1e-5)
-    np.testing.assert_allclose(one.log_prob, two.log_prob, rtol=1e-5)
+    np.testing.assert_allclose(one.log_prob_words, two.log_prob_words, rtol=1e-5)
 """
 
 

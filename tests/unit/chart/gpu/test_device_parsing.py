@@ -13,7 +13,7 @@ from gramian.chart.constraints import Constraints
 from gramian.chart.forest import Pruning
 from gramian.cli import main
 from gramian.errors import OptionError
-from gramian.grammar.sample import TreeSampler
+from gramian.grammar.tree_sampling import TreeSampler
 from gramian.learn import EM, PCFG, SpectralMoments
 from gramian.neural import NeuralModel
 from gramian.neural.span_inventory import Inventory, brackets
@@ -21,7 +21,7 @@ from gramian.neural.span_scores import weight_shapes
 from gramian.parsing.calibration import Calibration, Curve
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
-from gramian.parsing.sentences import Constrained
+from gramian.parsing.sentences import ParseRequest
 from gramian.treebank import Shape, Treebank
 from gramian.trees import Tree
 
@@ -88,7 +88,7 @@ def test_results_are_those_of_the_cpu(name, sentences):
     assert [one.status for one in found] == [one.status for one in expected]
     for one, other in zip(found, expected, strict=True):
         assert one.words == other.words
-        assert one.log_prob == pytest.approx(other.log_prob, rel=1e-4)
+        assert one.log_prob_words == pytest.approx(other.log_prob_words, rel=1e-4)
         if one.tree == other.tree:
             np.testing.assert_allclose(one.confidences, other.confidences, atol=2e-3)
     assert sum(one.tree == other.tree for one, other in zip(found, expected, strict=True)) >= 29  # ties
@@ -132,7 +132,7 @@ def test_results_come_in_order_while_the_device_works(sentences, monkeypatch):
 def test_what_the_device_does_not_parse_is_parsed_here():
     model = Model(grammar())
     odd = [[], ["cat", "cat", "cat"], [("the", "DT"), ("sees", "NN")], "the dog sleeps.", ["town"]]
-    odd.append(Constrained(list(TREES[1].words), Constraints.containing(TREES[1])))
+    odd.append(ParseRequest(list(TREES[1].words), Constraints.containing(TREES[1])))
     here, there = Parser(model, pruning=EXACT), Parser(model, pruning=EXACT, device="cpu")
     expected, found = (list(one.parse_many(odd)) for one in (here, there))
     assert [one.tree for one in found] == [one.tree for one in expected]
@@ -151,7 +151,7 @@ def test_many_trees_and_other_decoders(sentences):
             here.parse_many(sentences[:8], **options), there.parse_many(sentences[:8], **options), strict=True
         ):
             assert one.tree == other.tree
-            logs = [[each.log_prob for each in result.alternatives] for result in (one, other)]
+            logs = [[each.log_prob_tree for each in result.alternatives] for result in (one, other)]
             np.testing.assert_allclose(*logs, rtol=1e-4)
     with pytest.raises(OptionError, match="k must be at least 1"):
         list(there.parse_many(sentences[:1], k=0))

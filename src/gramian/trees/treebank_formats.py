@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from gramian.errors import InputError
-from gramian.io.files import Source, peek_text, source_name
+from gramian.io.reading import Source, peek_text, source_name
 
-Format: TypeAlias = Literal["brackets", "conllu"]
+TreebankFormat: TypeAlias = Literal["brackets", "conllu"]
 
 
-def detect_format(source: Source) -> tuple[Source, Format]:
+def detect_format(source: Source) -> tuple[Source, TreebankFormat]:
     """Return a source that still has all of `source` to be read, and what it holds; InputError if it starts like neither."""
     source_left, start = peek_text(source)
     first = start.strip().split("\n", 1)[0]

@@ -52,7 +52,7 @@ def read_record(text: str, source: str, line: int, grammar: LPCFG | None = None)
         return sentence
 
     from gramian.chart.constraints import Constraints
-    from gramian.parsing.sentences import Constrained
+    from gramian.parsing.sentences import ParseRequest
 
     constraints = Constraints(*(_spans(name, record.get(name, []), fault) for name in _SPANS))
     if grammar is not None:
@@ -60,7 +60,7 @@ def read_record(text: str, source: str, line: int, grammar: LPCFG | None = None)
             constraints.check(grammar, len(tokens))
         except OptionError as error:
             raise InputError(str(error), source, line) from None
-    return Constrained(sentence, constraints)
+    return ParseRequest(sentence, constraints)
 
 
 def _tagged(tokens: list[str], tags: Any, fault: Callable[[str], InputError]) -> Plain:

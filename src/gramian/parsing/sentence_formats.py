@@ -1,34 +1,39 @@
-"""The forms in which sentences are written down: running text, or one a line as text, tokens, tagged tokens or a record."""
+"""Formats of sentences: running text, or one a line as text, tokens, tagged tokens or a JSON record."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from gramian.errors import OptionError
-from gramian.parsing.sentence_records import read_record
+from gramian.parsing.json_sentences import read_record
 from gramian.text.running_text import sentences_in
 from gramian.trees.token_lines import split_pairs, split_tokens
 
 if TYPE_CHECKING:
-    from gramian.io.files import TextLines
+    from gramian.io.reading import TextLines
     from gramian.parsing.parser import Parser
     from gramian.parsing.sentences import Sentence
 
-Form: TypeAlias = Literal["text", "lines", "tokens", "tagged", "records"]
+SentenceFormat: TypeAlias = Literal["text", "lines", "tokens", "tagged", "records"]
 
 
-def form_of(**given: bool) -> Form:
-    """Return the one form that was asked for; running text if none was."""
+def sentence_format(**given: bool) -> SentenceFormat:
+    """Return the one format that was asked for; running text if none was."""
     chosen = [name for name, wanted in given.items() if wanted]
     if len(chosen) > 1:
         raise OptionError("input is --lines, --tokens, --tagged or --records, not two of them")
-    forms: dict[str, Form] = {"lines": "lines", "tokens": "tokens", "tagged": "tagged", "records": "records"}
+    forms: dict[str, SentenceFormat] = {
+        "lines": "lines",
+        "tokens": "tokens",
+        "tagged": "tagged",
+        "records": "records",
+    }
     return forms[chosen[0]] if chosen else "text"
 
 
 def read_sentences(
-    lines: TextLines, form: Form, parser: Parser, *, at_once: bool = False
+    lines: TextLines, form: SentenceFormat, parser: Parser, *, at_once: bool = False
 ) -> Iterator[Sentence]:
     """Yield the sentences of an input as the parser takes them; text with its place, an empty line as an empty sentence.
 
@@ -43,28 +48,16 @@ def read_sentences(
         Whether the sentences of a line of running text are wanted before the next line is read.
     """
     if form == "text":
-        yield from sentences_in(lines, parser.splitter, at_once=at_once)
+        yield from sentences_in(lines.segments(), parser.splitter, at_once=at_once)
         return
-    for number, line in enumerate(whole_lines(lines), 1):
+    for number, line in enumerate(lines, 1):
         yield read_line(line, form, parser, lines.name, number)
 
 
-def read_line(line: str, form: Form, parser: Parser, source: str, number: int) -> Sentence:
+def read_line(line: str, form: SentenceFormat, parser: Parser, source: str, number: int) -> Sentence:
     """Return the sentence of one line; `source` and `number` say where it stands."""
     if form == "records":
         return read_record(line, source, number, parser.model.grammar)
     if form == "tagged":
         return split_pairs(line, source, number, "write token/TAG, or use --tokens")
     return split_tokens(line) if form == "tokens" else line
-
-
-def whole_lines(pieces: Iterable[str]) -> Iterator[str]:
-    """Join lines so long that they come in pieces."""
-    held: list[str] = []
-    for piece in pieces:
-        held.append(piece)
-        if piece.endswith("\n"):
-            yield "".join(held)
-            held.clear()
-    if held:
-        yield "".join(held)
