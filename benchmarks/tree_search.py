@@ -76,7 +76,7 @@ def measure(
     from nltk import ParentedTree
     from nltk.tgrep import tgrep_nodes
 
-    from gramian.search.pattern import parse_pattern
+    from gramian.search.pattern_parser import parse_pattern
     from gramian.search.table_match import TableMatcher
     from gramian.search.tree_match import matches
     from gramian.search.tree_search import count

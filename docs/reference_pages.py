@@ -27,7 +27,8 @@ TOPICS = {
         "Corpora and searches", ("pipelines", "search"),
         (
             "gramian.pipelines.corpus_run.parse_corpus", "gramian.pipelines.corpus_status.corpus_status",
-            "gramian.pipelines.corpus_status.CorpusStatus", "gramian.search.pattern.parse_pattern", "gramian.search.tree_match.matches",
+            "gramian.pipelines.corpus_status.CorpusStatus", "gramian.search.pattern_parser.parse_pattern",
+            "gramian.search.tree_match.matches",
             "gramian.search.tree_search.SearchMatch", "gramian.search.tree_search.count",
         ),
     ),

@@ -101,7 +101,7 @@ class BuiltIn(NamedTuple):
 DYNAMIC = {
     "cli/wfa.py": "an alternation of the option names of wfa",
     "experiments/figures.py": "attributes of figures that matplotlib has just drawn",
-    "search/pattern.py": "the user's own pattern, see test_search_limits.py",
+    "search/tree_search.py": "escaped names of a pattern between brackets",
     "pipelines/inputs.py": "the user's own file pattern, see test_search_limits.py",
     "io/schema.py": "expressions that record classes declare",
     "trees/normalise.py": "the annotation scheme's own expression",

@@ -24,7 +24,7 @@ def search(
         help="Trees: a bracket file, what parse wrote as brackets, JSON or Parquet, or a folder or URL with such files."
     ),
     pattern: str = typer.Argument(
-        help="What is looked for, such as 'NP < (PP < of)': < parent of, << above, $ sister of, . before; see the docs."
+        help="Pattern in the notation of Tregex and tgrep2, such as 'NP < (PP < of)': < parent of, << above, $ sister of, . before."
     ),
     count: bool = typer.Option(False, "--count", help="Print only how many nodes match."),
     whole: bool = typer.Option(False, "--whole", help="Print whole trees, each once."),
@@ -33,6 +33,9 @@ def search(
         None, metavar="NAME", help="Print what =NAME in the pattern stands for, in words, and how often."
     ),
     limit: int | None = typer.Option(None, min=1, help="Stop after so many matches."),
+    head_rules: str = typer.Option(
+        "auto", help="Table of head rules for <# and <<#, or a file; auto: that of the annotation scheme."
+    ),
     jobs: int = typer.Option(
         1, "--jobs", "-j", min=1, max=1024, help="Processes; the result does not depend on it."
     ),
@@ -40,21 +43,26 @@ def search(
 ) -> None:
     """Search trees for a pattern.
 
-    Every match is printed with its document, its place and the node in brackets, with tabs between. The place is the character at
-    which the sentence begins, or its line. How many trees were looked at is said at the end.
+    Each match is one line with the document, the position of the sentence (its first character, or its line) and the node in brackets,
+    separated by tabs. stderr gets the number of trees searched and the names in the pattern that occur in none of them.
     """
     from gramian.search import tree_search
+    from gramian.search.pattern import pattern_nodes
+    from gramian.search.pattern_parser import parse_pattern
 
     if sum((count, whole, as_json, tally is not None)) > 1:
         raise OptionError("--count, --whole, --json and --tally are mutually exclusive")
-    if tally is not None and f"={tally}" not in pattern:
+    if tally is not None and tally not in {node.capture for node in pattern_nodes(parse_pattern(pattern))}:
         raise OptionError(f"the pattern names no node {tally!r}; try: NP={tally}")
     search_count = tree_search.SearchCount()
     if count:
-        search_count = tree_search.count(source, pattern, n_jobs=jobs)
+        search_count = tree_search.count(source, pattern, head_rules=head_rules, n_jobs=jobs)
         print(search_count.matches)
     else:
-        matches = islice(tree_search.search_trees(source, pattern, n_jobs=jobs, tally=search_count), limit)
+        matches = islice(
+            tree_search.search_trees(source, pattern, head_rules=head_rules, n_jobs=jobs, tally=search_count),
+            limit,
+        )
         if tally is not None:
             captured = (match.captures[tally] for match in matches if tally in match.captures)
             numbers = Counter(map(tree_search.words_of, captured))
@@ -68,6 +76,8 @@ def search(
         if limit is not None and search_count.matches >= limit:
             say(f"stopped after {counted(limit, 'node')}")
             return
+        for warning in search_count.warnings():
+            say(warning)
         say(
             f"{counted(search_count.matches, 'node')} in {search_count.hits:,} of {counted(search_count.trees, 'tree')}"
         )

@@ -1,66 +1,124 @@
-"""Patterns over trees, such as ``NP < (PP < of)``: data classes of parsed patterns, and their parser.
+"""Patterns over trees, such as ``NP < (PP < of)``: data classes of parsed patterns, and what a search needs to know of them.
 
-The notation is that of tgrep2, whose commonest relations Tregex shares. All relations of a chain apply to its first node: ``S < NP < VP``
-is an S with both children. Brackets apply relations to the target: ``S < (NP < PP)``.
+The notation is that of Tregex and tgrep2. All relations of a chain apply to its first node: ``S < NP < VP`` is an S with both children.
+Brackets apply relations to the target: ``S < (NP < PP)``. :mod:`gramian.search.pattern_parser` parses patterns.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gramian.errors import InputError
+from gramian.search.linear_regex import compile_regex
+from gramian.trees.labels import category
 
-_SAME = {"$+": "$.", "$-": "$,", "$++": "$..", "$--": "$,,", "<,": "<1", ">,": ">1", "<-": "<-1", ">-": ">-1"}
-_NUMBERED = re.compile(r"([<>])(-?[1-9][0-9]*)\Z")
+ROOT = "ROOT"
+"""Stands for the unlabelled outer bracket as well."""
 
-_TOKEN = re.compile(
-    r"""\s*(?:
-    (?P<mark>[()\[\]!&])
-  | (?P<relation>[<>]-?[1-9][0-9]*|<<|>>|<:|>:|<,|>,|<-|>-|<|>|\$(?:\.\.|,,|\+\+|--|[.,+-])?|\.\.|,,|\.|,)
-  | /(?P<regex>(?:[^/\\]|\\.)*)/
-  | "(?P<quoted>(?:[^"\\]|\\.)*)"
-  | (?P<name>(?:[^\s()\[\]<>!&|=/".,$][^\s()\[\]<>!&|=/"$]*(?:\$(?=[\s()\]|=]|\Z))?)
-             (?:\|[^\s()\[\]<>!&|=/".,$][^\s()\[\]<>!&|=/"$]*(?:\$(?=[\s()\]|=]|\Z))?)*)
-  | =(?P<capture>\w+)
-  | (?P<bar>\|)
-    )""",
-    re.VERBOSE,
-)
+
+@dataclass(frozen=True)
+class LabelRegex:
+    """A regular expression that is found in a label or word; groups are bound to variables, as in ``/^(.+)-SBJ/#1%x``."""
+
+    text: str
+    ignore_case: bool = False
+    variables: tuple[tuple[int, str], ...] = ()
+
+    def matches(self, label: str) -> bool:
+        """Return whether the expression is found in a label."""
+        return compile_regex(self.text, self.ignore_case).matches(label)
+
+    def bound(self, label: str) -> dict[str, str] | None:
+        """Return the values that a label gives the variables; None if the expression is not found or a variable gets two values."""
+        groups = compile_regex(self.text, self.ignore_case).groups(label)
+        if groups is None:
+            return None
+        values: dict[str, str] = {}
+        for number, variable in self.variables:
+            if values.setdefault(variable, groups[number] or "") != (groups[number] or ""):
+                return None
+        return values
 
 
 @dataclass(frozen=True)
 class NodeTest:
-    """A test of a node: its label is among `names`, matches `regex` or is arbitrary; or the node is the one captured as `back`."""
+    """A test of a node: its label is among `names` or has one of `regexes`, or any label if there are neither.
+
+    Attributes
+    ----------
+    names : frozenset of str
+        Labels and words as bracket text holds them.
+    regexes : tuple of LabelRegex
+    basic : bool
+        Whether the category of the label (``NP`` of ``NP-SBJ``) may pass as well.
+    negated : bool
+    same_node : str
+        The node must be the one that was captured by this name.
+    same_label : str
+        The node must have the label of the one that was captured by this name.
+    """
 
     names: frozenset[str] = frozenset()
-    regex: str | None = None
-    back: str = ""
+    regexes: tuple[LabelRegex, ...] = ()
+    basic: bool = False
     negated: bool = False
+    same_node: str = ""
+    same_label: str = ""
 
-    def fits(self, label: str) -> bool:
-        """Return whether a label or word passes the test."""
-        if self.regex is not None:
-            return (re.search(self.regex, label) is not None) != self.negated
-        return (not self.names or label in self.names) != self.negated
+    @property
+    def is_by_name(self) -> bool:
+        """Whether a word that passes may stand for its tag as child or sister."""
+        return bool(self.names) and not self.negated
+
+    @property
+    def needs_captures(self) -> bool:
+        """Whether the test depends on nodes or variables that were bound before."""
+        has_variables = any(regex.variables for regex in self.regexes)
+        return bool(self.same_node or self.same_label) or has_variables
+
+    def fits(self, token: str) -> bool:
+        """Return whether a label or word, as bracket text holds it, passes the test."""
+        if not self.names and not self.regexes:
+            return not self.negated
+        return (self._passes(token) or (self.basic and self._passes(category(token)))) != self.negated
+
+    def _passes(self, token: str) -> bool:
+        if token in self.names or (not token and ROOT in self.names):
+            return True
+        return any(regex.matches(token) for regex in self.regexes)
 
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation to another node, possibly negated; `child` is the number of the child, from the end if negative."""
+    """A relation to another node.
+
+    Attributes
+    ----------
+    kind : str
+        The operator: the axis and, for parents and ancestors, which child: ``<``, ``<#``, ``>>,``, ``$..``, ``==``.
+    target : NodePattern
+    child : int
+        Number of the child, from the end if negative; 0 for any.
+    path : NodeTest or None
+        Every node between must pass it (``<+(VP)``).
+    negated, optional : bool
+    """
 
     kind: str
     target: NodePattern
     child: int = 0
+    path: NodeTest | None = None
     negated: bool = False
+    optional: bool = False
 
 
 @dataclass(frozen=True)
 class AllOf:
-    """A conjunction of formulas."""
+    """A conjunction of formulas, possibly optional."""
 
     parts: tuple[Formula, ...]
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,147 +141,47 @@ class NodePattern:
     capture: str = ""
 
 
-def parse_pattern(text: str) -> NodePattern:
-    """Parse a pattern; an InputError points to the position of a mistake.
+def pattern_nodes(pattern: NodePattern, *, required_only: bool = False) -> Iterator[NodePattern]:
+    """Yield the nodes of a pattern; with `required_only`, those that every matching tree contains."""
 
-    Examples
-    --------
-    >>> pattern = parse_pattern("NP < (PP < of)")
-    >>> sorted(pattern.test.names), pattern.formula.parts[0].kind
-    (['NP'], '<')
-    """
-    return _PatternParser(text).parse()
+    def within(formula: Formula) -> Iterator[NodePattern]:
+        if isinstance(formula, Relation):
+            if not (required_only and (formula.negated or formula.optional)):
+                yield from pattern_nodes(formula.target, required_only=required_only)
+        elif not required_only or (isinstance(formula, AllOf) and not formula.optional):
+            for part in formula.parts:
+                yield from within(part)
 
-
-class _PatternParser:
-    """A recursive-descent parser of patterns."""
-
-    def __init__(self, text: str) -> None:
-        self._text, self._tokens, self._position = text, _tokens(text), 0
-        self._captured: set[str] = set()
-
-    def parse(self) -> NodePattern:
-        pattern = self._node(relations=True)
-        if self._ahead()[0]:
-            raise self._fault("unexpected text after the pattern")
-        return pattern
-
-    def _ahead(self) -> tuple[str, str]:
-        """Return kind and text of the next token; empty at the end."""
-        return self._tokens[self._position][:2] if self._position < len(self._tokens) else ("", "")
-
-    def _take(self, kind: str, text: str | None = None) -> str | None:
-        """Consume the next token and return its text if it has this kind (and text)."""
-        next_kind, next_text = self._ahead()
-        if next_kind != kind or (text is not None and next_text != text):
-            return None
-        self._position += 1
-        return next_text
-
-    def _fault(self, problem: str) -> InputError:
-        column = self._tokens[self._position][2] if self._position < len(self._tokens) else len(self._text)
-        hint = "write for example NP < (PP < of), VP << /^VB/=verb, or S !< VP"
-        return InputError(problem, "pattern", 1, column + 1, excerpt=self._text, hint=hint)
-
-    def _node(self, relations: bool) -> NodePattern:
-        if self._take("mark", "("):
-            node = self._node(relations=True)
-            if self._take("mark", ")") is None:
-                raise self._fault("')' is missing")
-            return node
-        negated = self._take("mark", "!") is not None
-        if (regex := self._take("regex")) is not None:
-            test = NodeTest(regex=self._checked(regex), negated=negated)
-        elif (quoted := self._take("quoted")) is not None:
-            test = NodeTest(frozenset([re.sub(r"\\(.)", r"\1", quoted)]), negated=negated)
-        elif (name := self._take("name")) is not None:
-            anything = name in ("*", "__")
-            test = NodeTest(frozenset() if anything else frozenset(name.split("|")), negated=negated)
-        elif (back := self._take("capture")) is not None:
-            if back not in self._captured:
-                self._position -= 1
-                raise self._fault(f"no node is named {back!r} before this point")
-            return NodePattern(NodeTest(back=back))
-        else:
-            raise self._fault("a node is missing: a label, a word, /an expression/ or *")
-        capture = self._take("capture") or ""
-        if capture:
-            self._captured.add(capture)
-        return NodePattern(test, self._any_of() if relations else AllOf(()), capture)
-
-    def _checked(self, regex: str) -> str:
-        regex = regex.replace("\\/", "/")
-        try:
-            re.compile(regex)
-        except re.error as error:
-            self._position -= 1
-            raise self._fault(f"invalid regular expression ({error})") from None
-        return regex
-
-    def _any_of(self) -> Formula:
-        parts = [self._all_of()]
-        while self._take("bar") is not None:
-            parts.append(self._all_of())
-        return parts[0] if len(parts) == 1 else AnyOf(tuple(parts))
-
-    def _all_of(self) -> Formula:
-        parts: list[Formula] = []
-        while True:
-            joined = bool(parts) and self._take("mark", "&") is not None
-            negated = self._take("mark", "!") is not None
-            if self._take("mark", "["):
-                inside = self._any_of()
-                if self._take("mark", "]") is None:
-                    raise self._fault("']' is missing")
-                parts.append(AnyOf((inside,), negated=True) if negated else inside)
-            elif (kind := self._take("relation")) is not None:
-                kind = _SAME.get(kind, kind)
-                numbered = _NUMBERED.match(kind)
-                child = int(numbered[2]) if numbered else 0
-                kind = numbered[1] if numbered else kind
-                parts.append(Relation(kind, self._node(relations=False), child, negated))
-            elif joined or negated:
-                raise self._fault("a relation is missing, such as < or $.")
-            else:
-                return AllOf(tuple(parts))
+    yield pattern
+    yield from within(pattern.formula)
 
 
-def _tokens(text: str) -> list[tuple[str, str, int]]:
-    """Return kind, text and position of each token."""
-    tokens, position = [], 0
-    while text[position:].strip():
-        match = _TOKEN.match(text, position)
-        if match is None:
-            column = len(text) - len(text[position:].lstrip()) + 1
-            hint = 'put words with punctuation in quotes: "."'
-            raise InputError("unexpected character", "pattern", 1, column, excerpt=text, hint=hint)
-        kind = match.lastgroup or ""
-        tokens.append((kind, match[kind], match.start(kind)))
-        position = match.end()
-    return tokens
+def needs_captures(pattern: NodePattern) -> bool:
+    """Return whether a match depends on captured nodes or variables."""
+    return any(node.test.needs_captures for node in pattern_nodes(pattern))
 
 
-def has_backreference(pattern: NodePattern) -> bool:
-    """Return whether a pattern refers to a captured node."""
+def uses_heads(pattern: NodePattern) -> bool:
+    """Return whether a pattern asks for heads."""
 
     def within(formula: Formula) -> bool:
         if isinstance(formula, Relation):
-            return has_backreference(formula.target)
+            return formula.kind.endswith("#") or uses_heads(formula.target)
         return any(map(within, formula.parts))
 
-    return bool(pattern.test.back) or within(pattern.formula)
+    return within(pattern.formula)
+
+
+def names_in(pattern: NodePattern) -> set[str]:
+    """Return the labels and words that a pattern names."""
+    return {name for node in pattern_nodes(pattern) for name in node.test.names}
 
 
 def needed_names(pattern: NodePattern) -> list[frozenset[str]]:
     """Return sets of names; every matching tree contains a name of each set, which makes a cheap filter."""
-
-    def within(formula: Formula) -> list[frozenset[str]]:
-        if isinstance(formula, Relation):
-            return [] if formula.negated else needed_names(formula.target)
-        if isinstance(formula, AllOf):
-            return [names for part in formula.parts for names in within(part)]
-        return []
-
-    test = pattern.test
-    required = [test.names] if test.names and not test.negated else []
-    return required + within(pattern.formula)
+    tests = [node.test for node in pattern_nodes(pattern, required_only=True)]
+    return [
+        test.names
+        for test in tests
+        if test.names and not (test.negated or test.basic or test.regexes or ROOT in test.names)
+    ]

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import islice
 
 from gramian.errors import InputError
 from gramian.pipelines.inputs import Input
-from gramian.search.pattern import has_backreference, needed_names, parse_pattern
+from gramian.search.pattern import ROOT, NodePattern, names_in, needed_names, needs_captures, uses_heads
+from gramian.search.pattern_parser import parse_pattern
 from gramian.search.table_match import TableMatcher
 from gramian.search.tree_files import StoredTree, stored_trees, tree_files, trees_in
 from gramian.search.tree_match import Match, matches
 from gramian.tasks.task_runner import stream_tasks
-from gramian.trees import Tree
+from gramian.trees import HeadRules, Tree
+from gramian.trees.scheme import detect_scheme
 
 _BATCH = 2000  # trees
 _UNSAFE = set('"\\()')  # characters that brackets or JSON may escape
+_HEAD_SAMPLE = 300  # trees that head rules are chosen by
+_LABEL = re.compile(r"\(([^\s()]+)")
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,8 @@ class SearchCount:
     hits: int = 0
     matches: int = 0
     faults: list[str] = field(default_factory=list)
+    unknown_names: set[str] | None = None  # names in the pattern that occur nowhere; None before the search
+    labels: set[str] = field(default_factory=set)  # labels of the first trees
 
     def note(self, error: InputError) -> None:
         """Record the error of skipped input."""
@@ -51,10 +59,29 @@ class SearchCount:
         self.hits += other.hits
         self.matches += other.matches
         self.faults += other.faults
+        self.labels |= other.labels
+        if self.unknown_names is not None and other.unknown_names is not None:
+            self.unknown_names &= other.unknown_names
+        elif self.unknown_names is None:
+            self.unknown_names = other.unknown_names
+
+    def warnings(self) -> list[str]:
+        """Return a message for each name in the pattern that is neither a label nor a word of the trees."""
+        messages = []
+        for name in sorted(self.unknown_names or ()):
+            similar = get_close_matches(name, sorted(self.labels), n=3, cutoff=0.4)
+            hint = f"; labels like it: {', '.join(similar)}" if similar else ""
+            messages.append(f"no label or word is {name}{hint}")
+        return messages
 
 
 def search_trees(
-    source: str, pattern: str, *, n_jobs: int = 1, tally: SearchCount | None = None
+    source: str,
+    pattern: str,
+    *,
+    head_rules: str = "auto",
+    n_jobs: int = 1,
+    tally: SearchCount | None = None,
 ) -> Iterator[SearchMatch]:
     """Yield the matching nodes of all trees of a source.
 
@@ -63,7 +90,9 @@ def search_trees(
     source : str
         A treebank or the output of ``gramian parse`` for a corpus: a file, folder, pattern with ``*`` or URL.
     pattern : str
-        See :mod:`gramian.search.pattern`.
+        In the notation of Tregex and tgrep2.
+    head_rules : str
+        Table of head rules for ``<#`` and the like (:meth:`gramian.trees.HeadRules.named`); ``"auto"`` for that of the annotation scheme.
     n_jobs : int
         Number of processes; the order of matches does not depend on it.
     tally : SearchCount, optional
@@ -76,28 +105,40 @@ def search_trees(
     ...     path = os.path.join(folder, "trees.mrg")
     ...     with open(path, "w") as file:
     ...         _ = file.write("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
-    ...     for found in search_trees(path, "NP $. (VP << /^VB/=verb)"):
-    ...         print(found.document, found.sentence, found.match, found.captures)
+    ...     for match in search_trees(path, "NP $. (VP << /^VB/=verb)"):
+    ...         print(match.document, match.sentence, match.match, match.captures)
     trees.mrg 1 (NP (DT the) (NN dog)) {'verb': '(VBZ barks)'}
     """
-    return _searched(source, pattern, n_jobs, tally or SearchCount(), counted_only=False)
+    return _searched(source, pattern, head_rules, n_jobs, tally or SearchCount(), counted_only=False)
 
 
-def count(source: str, pattern: str, *, n_jobs: int = 1) -> SearchCount:
+def count(source: str, pattern: str, *, head_rules: str = "auto", n_jobs: int = 1) -> SearchCount:
     """Count the matching nodes without building them; see :func:`search_trees`."""
     tally = SearchCount()
-    for _ in _searched(source, pattern, n_jobs, tally, counted_only=True):
+    for _ in _searched(source, pattern, head_rules, n_jobs, tally, counted_only=True):
         pass
     return tally
 
 
+def head_rules_of(name: str, files: list[Input]) -> HeadRules:
+    """Return the head rules called `name`; with ``"auto"``, those that fit the first trees of the first file best."""
+    if name != "auto":
+        return HeadRules.named(name)
+    texts = islice(stored_trees(files[0], lambda error: None), _HEAD_SAMPLE)
+    sample = [tree for text in texts for tree in trees_in(text, lambda error: None)]
+    trees = [Tree.parse(tree.text) for tree in sample]
+    return HeadRules.of_scheme(detect_scheme(trees), trees=trees)
+
+
 def _searched(
-    source: str, pattern: str, n_jobs: int, tally: SearchCount, counted_only: bool
+    source: str, pattern: str, head_rules: str, n_jobs: int, tally: SearchCount, counted_only: bool
 ) -> Iterator[SearchMatch]:
-    parse_pattern(pattern)  # reports mistakes before any file is opened
+    parsed = parse_pattern(pattern)  # reports mistakes before any file is opened
     files = tree_files(source)
+    rules = head_rules_of(head_rules, files) if uses_heads(parsed) else None
     tasks = [
-        _SearchTask(index, file, pattern, counted_only, len(files) == 1) for index, file in enumerate(files)
+        _SearchTask(index, file, parsed, rules, counted_only, len(files) == 1)
+        for index, file in enumerate(files)
     ]
     if n_jobs == 1 or len(tasks) == 1:
         for task in tasks:
@@ -125,7 +166,8 @@ def _search_file(task: _SearchTask) -> tuple[list[SearchMatch], SearchCount]:
 class _SearchTask:
     index: int
     file: Input
-    pattern: str
+    pattern: NodePattern
+    rules: HeadRules | None
     counted_only: bool
     is_alone: bool  # of several files, one that cannot be read is left out
 
@@ -139,18 +181,24 @@ class _SearchTask:
 
     def search(self, tally: SearchCount) -> Iterator[SearchMatch]:
         """Yield the matches in the file."""
-        pattern = parse_pattern(self.pattern)
-        matcher = None if has_backreference(pattern) else TableMatcher(pattern)
+        pattern = self.pattern
+        matcher = None if needs_captures(pattern) else TableMatcher(pattern, self.rules)
         needed = [
             [f"({name} " for name in names] + [f" {name})" for name in names]
             for names in needed_names(pattern)
             if not any(_UNSAFE & set(name) for name in names)
         ]
         trees = self._trees(tally)
+        unknown = names_in(pattern)
         while batch := list(islice(trees, _BATCH)):
             tally.trees += len(batch)
+            unknown = {name for name in unknown if not _occurs(name, batch)}
+            if unknown and not tally.labels:
+                tally.labels = set(_LABEL.findall(" ".join(tree.text for tree in batch)))
             candidates = [
-                tree for tree in batch if all(any(text in tree.text for text in texts) for texts in needed)
+                tree
+                for tree in batch
+                if "\n" in tree.text or all(any(text in tree.text for text in texts) for texts in needed)
             ]
             if matcher is None:
                 counts = [1] * len(candidates)
@@ -163,10 +211,19 @@ class _SearchTask:
                     tally.hits += 1
                     tally.matches += number
                     continue
-                tree_matches = matches(pattern, Tree.parse(tree.text))
+                tree_matches = matches(pattern, Tree.parse(tree.text), self.rules)
                 tally.hits += bool(tree_matches)
                 tally.matches += len(tree_matches)
                 yield from () if self.counted_only else (_search_match(tree, match) for match in tree_matches)
+        tally.add(SearchCount(unknown_names=unknown))
+
+
+def _occurs(name: str, batch: list[StoredTree]) -> bool:
+    """Return whether a name may be a label or word of trees; one that brackets or JSON may escape is not looked for."""
+    if name == ROOT or _UNSAFE & set(name):
+        return True
+    pattern = re.compile(rf"\({re.escape(name)}(?![^\s(])|\s{re.escape(name)}\)")
+    return any(name in tree.text and pattern.search(tree.text) for tree in batch)
 
 
 def _counted(

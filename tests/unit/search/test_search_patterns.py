@@ -1,16 +1,18 @@
-"""What patterns mean: tables by hand, and the fast matcher against the readable one on trees and patterns drawn at random."""
+"""What patterns mean: tables by hand, and both matchers against a slow evaluator on trees and patterns drawn at random."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from pattern_reference import count
 
 from gramian.errors import InputError
-from gramian.search.pattern import has_backreference, needed_names, parse_pattern
+from gramian.search.pattern import needed_names, needs_captures
+from gramian.search.pattern_parser import parse_pattern
 from gramian.search.table_match import TableMatcher
 from gramian.search.tree_match import matches
-from gramian.trees import Tree
+from gramian.trees import HeadRules, Tree
 
 TREE = Tree.parse(
     "(S (NP (NP (DT the) (NN end)) (PP (IN of) (NP (DT the) (NN war)))) (VP (VBD came) (ADVP (RB soon))) (. .))"
@@ -56,19 +58,48 @@ TREE = Tree.parse(
         ("NP ![< PP | < war]", ["the end"]),
         ("IN|RB", ["of", "soon"]),
         ("/^N/ > S", ["the end of the war"]),
-        ("!NP > S", ["came soon", ".", "."]),
+        ("!NP > S", ["came soon", "."]),
+        ('"." > S', ["."]),  # the tag, not the word
         ('"." > *', [".", "."]),
-        ("* > S", ["the end of the war", "came soon", ".", "."]),  # the tag, and the word
+        ("* > S", ["the end of the war", "came soon", "."]),
+        ("_ROOT_", ["the end of the war came soon ."]),
         ("NN=x $, (DT . =x)", ["end", "war"]),
         ("(NP < (PP))", ["the end of the war"]),
+        ("(NP < DT) < war", ["the war"]),
+        ("NP <# NN", ["the end", "the war"]),
+        ("S <<# came", ["the end of the war came soon ."]),
+        ("came >># S", ["came"]),
+        ("PP <# of", ["of the war"]),
+        ("NP <<, the", ["the end of the war", "the end", "the war"]),
+        ("war >>- NP", ["war"]),
+        ("NP <<- war", ["the end of the war", "the war"]),
+        ("* <<: soon", ["soon", "soon"]),
+        ("NP <+(NP|PP|NN) war", ["the end of the war", "the war"]),
+        ("NP <+(PP) DT", ["the end", "the war"]),
+        ("NN >+(NP) S", ["end"]),
+        ("DT .+(NN) IN", ["the"]),
+        ("NP <= PP", ["the end of the war"]),
+        ("NP == NP", ["the end of the war", "the end", "the war"]),
+        ("NP=a < (NP !== =a)", ["the end of the war"]),
+        ("NP <... { DT ; NN }", ["the end", "the war"]),
+        ("NP <... { DT }", []),
+        ("NP=a ?< PP=b", ["the end of the war", "the end", "the war"]),
+        ("DT=a .. (DT=b .. ~a)", []),
+        ("the=a .. ~a", ["the"]),
+        ("/^(.)H/|/^D/ > NP", ["the", "the"]),
+        ("/^n(.)/i > S", ["the end of the war"]),
+        ("/^(.)/#1%x > NP < /^(.)N$/#1%x", ["the end"]),
+        ("VBD : (RB > ADVP)", ["came"]),
+        ("VBD : VBN", []),
     ],
 )
 def test_the_meaning_of_patterns(text, found):
     pattern = parse_pattern(text)
     words = TREE.words
-    seen = [" ".join(words[one.start : one.end]) for one in matches(pattern, TREE)]
+    seen = [" ".join(words[match.start : match.end]) for match in matches(pattern, TREE)]
     assert seen == found
-    if not has_backreference(pattern):
+    assert count(pattern, TREE) == len(found)
+    if not needs_captures(pattern):
         assert TableMatcher(pattern).counts([str(TREE)]).tolist() == [len(matches(pattern, TREE))]
 
 
@@ -103,70 +134,128 @@ def test_a_pattern_that_cannot_be_read_shows_where(text, place, what):
     assert caught.value.column == place
 
 
-def test_labels_with_dollars_and_hyphens():
-    tree = Tree.parse("(NP-SBJ (PRP$ his) (NN house))")
-    for text in ("NP-SBJ < PRP$", "PRP$ $. NN", "NP-SBJ < PRP$|DT", "NP-SBJ<PRP$"):
-        assert len(matches(parse_pattern(text), tree)) == 1
+def test_labels_as_bracket_text_holds_them():
+    tree = Tree.parse("(ROOT (NP-SBJ (PRP$ his) (-LRB- -LRB-) (NN S)))")
+    for text in (
+        "NP-SBJ < PRP$",
+        "PRP$ $.. NN",
+        "NP-SBJ < PRP$|DT",
+        "NP-SBJ<PRP$",
+        "@NP < NN",
+        "@/^NP$/ > ROOT",
+        '"-LRB-" > @NP',
+        "NP-SBJ <2 -LRB-",
+        "S > NP-SBJ",
+    ):
+        assert len(matches(parse_pattern(text), tree)) == 1, text
+    assert TableMatcher(parse_pattern("@NP > ROOT")).counts([f"({str(tree)[5:]}", str(tree)]).tolist() == [
+        1,
+        1,
+    ]
 
 
-def test_what_is_needed_is_told():
-    assert needed_names(parse_pattern("NP < (PP|VP < of !< to) [< A | < B]")) == [
+def test_head_rules_decide_what_is_a_head():
+    tree = Tree.parse("(NP (N chat) (A noir))")
+    for rules, heads in ((HeadRules.named("left"), [1, 0]), (HeadRules.named("right"), [0, 1])):
+        for label, expected in zip("NA", heads, strict=True):
+            pattern = parse_pattern(f"NP <# {label}")
+            assert len(matches(pattern, tree, rules)) == expected
+            assert TableMatcher(pattern, rules).counts([str(tree)]).tolist() == [expected]
+
+
+def test_variables_are_returned():
+    pattern = parse_pattern("/^(.+)-(.+)/#1%cat#2%fun < /^(.+)$/#1%inner")
+    [match] = matches(pattern, Tree.parse("(NP-SBJ (NN dog))"))
+    assert match.variables == {"cat": "NP", "fun": "SBJ", "inner": "NN"}
+
+
+def test_what_is_needed_is_known():
+    assert needed_names(parse_pattern("NP < (PP|VP < of !< to) [< A | < B] ?< C < @D")) == [
         frozenset({"NP"}), frozenset({"PP", "VP"}), frozenset({"of"}),
     ]  # fmt: skip
 
 
-LABELS = st.sampled_from(["A", "B", "C"])
+LABELS = st.sampled_from(["A", "B", "C", "A-x"])
 WORDS = st.sampled_from(["a", "b", "A"])
 TREES = st.recursive(
     st.builds(lambda label, word: Tree(label, word=word), LABELS, WORDS),
     lambda below: st.builds(Tree, LABELS, st.lists(below, min_size=1, max_size=3)),
-    max_leaves=8,
+    max_leaves=6,
 )
+CHILDREN = ["", ",", "-", ":", "#"]
 KINDS = [
-    "<",
-    ">",
-    "<<",
-    ">>",
-    "<1",
-    "<2",
-    "<-1",
-    "<-2",
-    ">1",
-    ">-1",
-    ">2",
-    "<:",
-    ">:",
-    "$",
-    "$.",
-    "$,",
-    "$..",
-    "$,,",
-    ".",
-    ",",
-    "..",
-    ",,",
+    *(axis + which for axis in ("<", ">", "<<", ">>") for which in CHILDREN),
+    *[
+        "<1",
+        "<2",
+        "<-1",
+        "<-2",
+        ">1",
+        ">-1",
+        ">2",
+        "$",
+        "$.",
+        "$,",
+        "$..",
+        "$,,",
+        ".",
+        ",",
+        "..",
+        ",,",
+        "==",
+        "<=",
+    ],
+    *(f"{axis}+({path})" for axis in "<>.," for path in ("A", "!B", "__")),
+    ":",
 ]
-TESTS = st.sampled_from(["A", "B", "a", "b", "*", "A|b", "/[Aa]/", "!A"])
+TESTS = st.sampled_from(["A", "B", "a", "b", "*", "A|b", "/[Aa]/", "!A", "@A", "/^a/i"])
+NEGATION = st.sampled_from(["", "!", "?"])
 RELATIONS = st.recursive(
-    st.builds(
-        lambda no, kind, test: f"{no}{kind} {test}", st.sampled_from(["", "!"]), st.sampled_from(KINDS), TESTS
-    ),
+    st.builds(lambda no, kind, test: f"{no}{kind} {test}", NEGATION, st.sampled_from(KINDS), TESTS),
     lambda below: st.one_of(
         st.builds(
             lambda kind, test, inside: f"{kind} ({test} {inside})", st.sampled_from(KINDS), TESTS, below
         ),
-        st.builds(lambda one, two, no: f"{no}[{one} | {two}]", below, below, st.sampled_from(["", "!"])),
-        st.builds(lambda one, two: f"{one} {two}", below, below),
+        st.builds(lambda left, right, no: f"{no}[{left} | {right}]", below, below, NEGATION),
+        st.builds(lambda left, right: f"{left} {right}", below, below),
     ),
     max_leaves=3,
 )
+CAPTURING = st.builds(
+    lambda kind, other, test, reference: f"{kind} ({test}=n /^(.)/#1%v) {other} ({reference})".replace(
+        " /", " < /"
+    ),
+    st.sampled_from(KINDS),
+    st.sampled_from(KINDS),
+    TESTS.filter(lambda test: not test.startswith("/")),
+    st.sampled_from(["=n", "~n", "A == =n", "!A", "/(.)$/#1%v"]),
+)
 
 
-@given(st.lists(TREES, min_size=1, max_size=4), TESTS, RELATIONS)
-def test_the_fast_matcher_finds_what_the_reference_finds(trees, test, relations):
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_relation_is_what_its_definition_says(kind):
+    trees = ["(A (B a) (A (A (B b) (C A)) (A-x (A a))) (B b))", "(A (A (A a)))", "(B (A a) (A b) (B B))"]
+    for subject in ("*", "A", "a"):
+        for target in ("*", "A", "b"):
+            pattern = parse_pattern(f"{subject} {kind} {target}")
+            expected = [count(pattern, Tree.parse(tree)) for tree in trees]
+            assert [len(matches(pattern, Tree.parse(tree))) for tree in trees] == expected
+            assert TableMatcher(pattern).counts(trees).tolist() == expected
+
+
+@given(st.lists(TREES, min_size=1, max_size=3), TESTS, RELATIONS)
+def test_both_matchers_find_what_the_definitions_say(trees, test, relations):
     pattern = parse_pattern(f"{test} {relations}")
-    expected = [len(matches(pattern, tree)) for tree in trees]
+    expected = [count(pattern, tree) for tree in trees]
+    assert [len(matches(pattern, tree)) for tree in trees] == expected
     assert TableMatcher(pattern).counts([str(tree) for tree in trees]).tolist() == expected
+
+
+@settings(max_examples=50)
+@given(TREES, TESTS, CAPTURING)
+def test_captured_nodes_and_variables(tree, test, relations):
+    pattern = parse_pattern(f"{test} {relations}")
+    assert len(matches(pattern, tree)) == count(pattern, tree)
 
 
 def test_a_deep_tree():

@@ -66,6 +66,25 @@ def test_a_treebank_with_faults_and_several_trees_on_a_line(tmp_path):
     assert tally.faults
 
 
+def test_names_that_occur_nowhere_are_reported(tmp_path, command):
+    (tmp_path / "x.mrg").write_text("(S (NP-SBJ\n (NN dog)) (VP (VBZ barks)))\n")
+    (tmp_path / "y.mrg").write_text("(S (NP (NN cat)) (VP (VBZ sleeps)))\n")
+    err = command(str(tmp_path), "NP-SUBJ|NP-SBJ|NP|ROOT << dog|cat|cow !< __", "--count")[2]
+    assert err.splitlines()[:-1] == [
+        "no label or word is NP-SUBJ; labels like it: NP-SBJ",
+        "no label or word is cow",
+    ]
+    assert command(str(tmp_path), "NP-SBJ << dog", "--count")[:2] == (0, "1\n")
+
+
+def test_head_rules_are_those_of_the_treebank(tmp_path, command):
+    (tmp_path / "x.mrg").write_text(
+        "(SENT (NP (DET le) (NC chat) (PP (P de) (NP (NPP Anne)))) (VN (V dort)))\n"
+    )
+    assert command(str(tmp_path), "SENT <# VN", "--count")[1] == "1\n"
+    assert command(str(tmp_path), "SENT <# VN", "--count", "--head-rules", "left")[1] == "0\n"
+
+
 def test_what_cannot_be_searched(tmp_path):
     (tmp_path / "x.conllu").write_text("1\ta")
     with pytest.raises(InputError, match="no files with trees found"):
