@@ -70,7 +70,18 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
         "basis_length": "basis.max_length",
         "symbols": "symbols.tag",
     },
-    "wfa train": {"seed": "random_state", "states": "n_states", "iterations": "max_iter"},
+    "wfa train": {
+        "seed": "random_state",
+        "states": "n_states",
+        "iterations": "max_iter",
+        "restarts": "n_restarts",
+        "basis": "basis.kind",
+        "basis_size": "basis.size",
+        "basis_length": "basis.max_length",
+        "empty": "basis.empty",
+        "mass": "minimum_mass",
+        "complete": "completion.least",
+    },
 }
 """Names of options and settings that were renamed, by command; kept until version 1.0, so that messages name the new one."""
 

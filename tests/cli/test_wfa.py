@@ -154,43 +154,24 @@ def test_progress_is_told_unless_quiet(run: Run, numbered: Path, tmp_path: Path)
     assert run(*arguments, "--quiet", "--force") == (0, "", "")
 
 
-def test_options_of_papers(run: Run, numbered: Path, tmp_path: Path) -> None:
-    published = (
-        "--set",
-        "basis=symbols",
-        "--set",
-        "empty=false",
-        "--set",
-        "statistic=substring",
-        "--set",
-        "mass=0.001",
-    )
-    assert (
-        run("train", numbered, "-o", tmp_path / "raw", "--method", "spectral", "--states", "2", *published)[0]
-        == 0
-    )
-    few = ("--set", "max_iter=3", "--set", "restarts=1")
-    assert run("train", numbered, "-o", tmp_path / "few", "--method", "em", "--states", "2", *few)[0] == 0
-    made = (
-        "--set",
-        "complete=2",
-        "--set",
-        "penalty=0.001",
-        "--set",
-        "basis_size=6",
-        "--set",
-        "repair=cluster",
-    )
-    assert (
-        run("train", numbered, "-o", tmp_path / "made", "--method", "spectral-em", "--states", "2", *made)[0]
-        == 0
-    )
-    assert run("train", numbered, "-o", tmp_path / "square", "--method", "quadratic", "--states", "2")[0] == 0
+def test_settings_of_papers(run: Run, numbered: Path, tmp_path: Path) -> None:
+    def train(method: str, *settings: str) -> tuple[int, str, str]:
+        given = [part for setting in settings for part in ("--set", setting)]
+        output = ("-o", tmp_path / method, "--force", "--states", "2")
+        return run("train", numbered, *output, "--method", method, *given)
+
+    published = ("basis.kind=symbols", "basis.empty=false", "statistic=substring", "minimum_mass=0.001")
+    assert train("spectral", *published)[0] == 0
+    assert train("em", "max_iter=3", "n_restarts=1")[0] == 0
+    completed = ("completion.least=2", "completion.penalty=0.001", "basis.size=6", "repair=cluster")
+    assert train("spectral-em", *completed)[0] == 0
+    assert train("quadratic")[0] == 0
     code, _, err = run("train", numbered, "-o", tmp_path / "bad", "--states", "many")
-    assert (code, err) == (2, "gramian: n_states must be auto or a whole number, got 'many'\n")
-    code, _, err = run("train", numbered, "-o", tmp_path / "bad", "--method", "em", "--set", "basis_size=5")
+    assert (code, err) == (2, "gramian: n_states must be a whole number or auto, got 'many'\n")
+    code, _, err = train("em", "basis.size=5")
     assert code == 2
-    assert "basis_size requires method spectral or spectral-em or quadratic or convex, not em" in err
+    assert "basis.size requires method spectral or spectral-em or quadratic or convex, not em" in err
+    assert "did you mean basis.size?" in train("spectral", "basis_size=5")[2]
     assert "--set NAME=VALUE" in run("train", "--help")[1]
 
 

@@ -87,7 +87,7 @@ def test_strings_and_sentences_that_are_too_long_to_learn_from():
     with pytest.raises(OptionError, match=r"200,000 symbols, and the most to learn from is 100,000"):
         learn(Sequences.from_strings([["a", "b"] * 100_000]), "ngram", 2)
     words = [Token(n, "a", upos="X", xpos="X", head=n - 1, deprel="x") for n in range(1, 3001)]
-    with pytest.raises(OptionError, match="3,000 words, and the most to learn from is 500"):
+    with pytest.raises(OptionError, match="a training sentence has 3,000 words, more than 500"):
         SHAGParser("det").fit([Sentence(tuple(words))])
 
 

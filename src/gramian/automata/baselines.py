@@ -7,30 +7,35 @@ symbol of its context, and STOP is predicted as symbols are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.automata.pdfa import PDFA
-from gramian.automata.sequence_learner import SequenceLearner
-from gramian.automata.strings import Array, Sequences, Symbol
-from gramian.value_types import Constraint, OneOf, Whole
+from gramian.automata.sequence_learner import SequenceLearner, learner
+from gramian.automata.strings import Array, Sequences
+from gramian.value_types import Either, OneOf, Whole, option
 
 Ints = npt.NDArray[np.int64]
 
+_ORDERS = (1, 2, 3, 4, 5, 6)
 
+
+@learner
 class NGram(SequenceLearner):
     """An n-gram model with the start and the end of strings.
 
     Parameters
     ----------
-    order : int
-        Symbols that matter for a prediction, the predicted one included: 1 unigram, 2 bigram, 3 trigram.
+    order : int or "auto"
+        Symbols that matter for a prediction, the predicted one included: 1 unigram, 2 bigram, 3 trigram. "auto" takes the order up to 6
+        that gives held-out strings the highest likelihood.
     smoothing : "kneser-ney" or "none"
-    alphabet : sequence of str or int, optional
-        The symbols; without it, those of the training strings.
+        Interpolation with shorter contexts, or relative frequencies after the longest context that was seen.
+    held_out, alphabet, n_jobs, verbose, random_state
+        As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
 
     Attributes
     ----------
@@ -44,24 +49,17 @@ class NGram(SequenceLearner):
     array([0.667, 0.222, 0.   ])
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "order": Whole(1),
-        "smoothing": OneOf("kneser-ney", "none"),
-    }
-    model_: PDFA
-
-    def __init__(
-        self,
-        order: int = 3,
-        *,
-        smoothing: Literal["kneser-ney", "none"] = "kneser-ney",
-        alphabet: tuple[Symbol, ...] | None = None,
-    ) -> None:
-        self.order, self.smoothing, self.alphabet = order, smoothing, alphabet
+    order: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default=3)
+    _: KW_ONLY
+    smoothing: Literal["kneser-ney", "none"] = option(OneOf("kneser-ney", "none"), default="kneser-ney")
+    model_: PDFA = field(init=False)
 
     def _learn(self, sample: Sequences) -> PDFA:
+        order = self.order
+        if order == "auto":
+            order, _ = best_order(*sample.split(self.held_out, seed=self.random_state), self.smoothing)
         k = len(sample.alphabet)
-        levels = _levels(sample, self.order)
+        levels = _levels(sample, order)
         probabilities = np.full((1, k + 1), 1.0 / (k + 1))
         tables = []
         for level in levels:
@@ -70,6 +68,17 @@ class NGram(SequenceLearner):
         # Strings begin in the context that is START alone.
         start = 0 if len(levels) == 1 else 1 + int(np.flatnonzero(levels[1].oldest == k)[0])
         return PDFA(_successors(levels, k), np.vstack(tables), sample.alphabet).started_at(start)
+
+
+def best_order(
+    training: Sequences, held_out: Sequences, smoothing: Literal["kneser-ney", "none"] = "kneser-ney"
+) -> tuple[int, Array]:
+    """Return the order that gives the held-out strings the highest likelihood, and their log-scores."""
+    log_scores = {
+        order: NGram(order, smoothing=smoothing).fit(training).model_.log_score(held_out) for order in _ORDERS
+    }
+    best = max(_ORDERS, key=lambda order: float(log_scores[order].mean()))
+    return best, log_scores[best]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gramian.automata.strings import Sequences, Symbol
 from gramian.automata.weighted_automaton import Statistic
 from gramian.errors import OptionError
-from gramian.value_types import Boolean, Constraint, Either, OneOf, Whole
+from gramian.value_types import Boolean, Either, OneOf, Whole, option, options
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +143,7 @@ class Basis:
         return Basis(closed, self.suffixes)
 
 
-@dataclass(frozen=True)
+@options
 class BasisOptions:
     """How a basis is chosen from a sample.
 
@@ -169,16 +169,12 @@ class BasisOptions:
     [(), ('b',), ('a', 'b')]
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "kind": OneOf("frequent", "ends", "symbols", "matching"),
-        "size": Either(Whole(1), OneOf("auto")),
-        "max_length": Whole(0),
-        "empty": Boolean(),
-    }
-    kind: Literal["frequent", "ends", "symbols", "matching"] = "frequent"
-    size: int | Literal["auto"] = "auto"
-    max_length: int = 4
-    empty: bool = True
+    kind: Literal["frequent", "ends", "symbols", "matching"] = option(
+        OneOf("frequent", "ends", "symbols", "matching"), default="frequent"
+    )
+    size: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default="auto")
+    max_length: int = option(Whole(0), default=4)
+    empty: bool = option(Boolean(), default=True)
 
     def choose(self, sample: Sequences, size: int, statistic: Statistic = "substring") -> Basis:
         """Return the basis of `size` strings."""

@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
-from gramian.automata.baselines import NGram
+from gramian.automata.baselines import NGram, best_order
 from gramian.automata.contest import ROUNDS, Round, Runner, compete, run
 from gramian.automata.mixture import Mixture, mixture_weights
 from gramian.automata.pdfa import PDFA
-from gramian.automata.sequence_learner import SequenceLearner
-from gramian.automata.strings import Array, Sequences, Symbol
+from gramian.automata.sequence_learner import SequenceLearner, learner
+from gramian.automata.strings import Sequences
 from gramian.automata.trie import PrefixForest
 from gramian.automata.weighted_automaton import WFA
 from gramian.base import number_of_jobs
 from gramian.progress import tell_progress
+from gramian.value_types import Either, OneOf, Whole, option
 
 _log = logging.getLogger(__name__)
 
 _LADDER = (8, 16, 32, 64)
-_ORDERS = (1, 2, 3, 4, 5, 6)
 _MOST_JUDGES = 4000
 _MOST_EARLY = 20_000  # strings that the chains compete on
 _MOST_WEIGHTS = 2_000_000  # of one automaton's transitions
@@ -44,6 +44,7 @@ class Candidate:
     weight: float  # its share in the mixture, 0 if it dropped out
 
 
+@learner
 class BestModel(SequenceLearner):
     """A mixture of automata and an n-gram model, chosen and weighed on a slice of the training strings.
 
@@ -51,15 +52,8 @@ class BestModel(SequenceLearner):
     ----------
     n_states : "auto" or int
         States of the automata; "auto" tries several numbers.
-    held_out : float
-        Share of the strings that judges; at most 4,000 are taken.
-    alphabet : sequence of str or int, optional
-        The symbols; without it, those of the training strings.
-    n_jobs : int, optional
-        Threads; -1 for one a processor. The result does not depend on it.
-    verbose : bool
-        Show progress.
-    random_state : int
+    held_out, alphabet, n_jobs, verbose, random_state
+        As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
 
     Attributes
     ----------
@@ -76,20 +70,9 @@ class BestModel(SequenceLearner):
     True
     """
 
-    model_: Mixture | WFA | PDFA
-
-    def __init__(
-        self,
-        n_states: int | Literal["auto"] = "auto",
-        *,
-        held_out: float = 0.1,
-        alphabet: tuple[Symbol, ...] | None = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-        random_state: int = 0,
-    ) -> None:
-        self.n_states, self.held_out, self.alphabet = n_states, held_out, alphabet
-        self.n_jobs, self.verbose, self.random_state = n_jobs, verbose, random_state
+    n_states: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default="auto")
+    contestants_: tuple[Candidate, ...] = field(init=False)
+    model_: Mixture | WFA | PDFA = field(init=False)
 
     def _learn(self, sample: Sequences) -> Mixture | WFA | PDFA:
         forest = PrefixForest.from_sample(sample)
@@ -135,13 +118,6 @@ class BestModel(SequenceLearner):
         ]
         self.contestants_ = tuple(sorted([*chains, ngram], key=lambda candidate: -candidate.held_out))
         return parts[0] if len(parts) == 1 else Mixture(tuple(parts), np.array(shares))
-
-
-def best_order(training: Sequences, held_out: Sequences) -> tuple[int, Array]:
-    """Return the order of the n-gram model that gives `judges` the highest likelihood, and their log-scores."""
-    log_scores = [NGram(order).fit(training).model_.log_score(held_out) for order in _ORDERS]
-    best = int(np.argmax([values.mean() for values in log_scores]))
-    return _ORDERS[best], log_scores[best]
 
 
 def _last_round(forest: PrefixForest, n_states: int) -> Round:

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from gramian.automata.hankel import HankelBlocks
 from gramian.automata.strings import Array, Sequences
-from gramian.value_types import Number, Whole, option, options
+from gramian.value_types import Number, Whole, option, options, or_none
 
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 
@@ -27,22 +27,20 @@ class Completion:
 
     Attributes
     ----------
-    least : int
-        Strings seen less often are unknown; 0 makes all known, so that noise is taken away and nothing filled in.
+    least : int, optional
+        Strings seen less often are unknown; 0 makes all known, so that noise is taken away and nothing filled in. None: no completion.
     penalty : float
         What singular values cost, as a share of the largest.
     max_iter : int
         Steps of the solver.
     """
 
-    least: int = option(Whole(0), default=1)
+    least: int | None = option(or_none(Whole(0)), default=None)
     penalty: float = option(Number(0), default=1e-4)
     max_iter: int = option(Whole(1), default=100)
 
 
-def completed_blocks(
-    blocks: HankelBlocks, n_strings: int, completion: Completion = Completion()
-) -> HankelBlocks:
+def completed_blocks(blocks: HankelBlocks, n_strings: int, completion: Completion) -> HankelBlocks:
     """Return the blocks with unknown cells filled in, given how many strings they were counted in.
 
     Examples
@@ -55,6 +53,8 @@ def completed_blocks(
     >>> holes.matrix.toarray()[2].round(2)
     array([0.12, 0.06, 0.03])
     """
+    if completion.least is None:
+        return blocks
     hankel_matrix = np.vstack([blocks.matrix.toarray(), blocks.stacked.toarray()])
     cell_index = _string_numbers(blocks)
     cell_counts = np.bincount(cell_index.ravel())

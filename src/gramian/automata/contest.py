@@ -19,7 +19,7 @@ import numpy as np
 from gramian.automata.basis import Basis
 from gramian.automata.hankel import hankel_blocks
 from gramian.automata.pnfa import Structure, random_pnfa
-from gramian.automata.pnfa_em import climb, interpolated
+from gramian.automata.pnfa_em import interpolated, run_em
 from gramian.automata.repair import cluster_to_pnfa
 from gramian.automata.spectral import SpectralFactors, spectral_factors
 from gramian.automata.strings import Array, Sequences
@@ -131,7 +131,14 @@ def compete(
 def run(runner: Runner, forest: PrefixForest, round_options: Round, *, seed: tuple[int, ...]) -> Runner:
     """Return the chain after one round on `forest`."""
     structure = runner.structure
-    start, _ = climb(forest, runner.model, round_options.climbs, 1e-6, _PSEUDO_COUNT, structure)
+    start, _ = run_em(
+        forest,
+        runner.model,
+        round_options.climbs,
+        tolerance=1e-6,
+        pseudo_count=_PSEUDO_COUNT,
+        structure=structure,
+    )
     samples, last = run_chain(
         forest,
         start,

@@ -7,19 +7,20 @@ times suffixes), minimises ``1/2 |H B - H_all|^2 + penalty sum of singular value
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from dataclasses import KW_ONLY, field
+from typing import Literal
 
 import numpy as np
 
 from gramian.automata.basis import BasisOptions
 from gramian.automata.completion import shrunk
 from gramian.automata.hankel import HankelBlocks, hankel_blocks
-from gramian.automata.sequence_learner import SequenceLearner
+from gramian.automata.sequence_learner import SequenceLearner, learner
 from gramian.automata.spectral import held_out_likelihood
-from gramian.automata.strings import Array, Sequences, Symbol
+from gramian.automata.strings import Array, Sequences
 from gramian.automata.weighted_automaton import WFA, Statistic
 from gramian.errors import OptionError
-from gramian.value_types import Constraint, Either, InstanceOf, Number, OneOf, Whole
+from gramian.value_types import Either, InstanceOf, Number, OneOf, Whole, option
 
 _PENALTIES = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 
@@ -60,6 +61,7 @@ def convex_operators(blocks: HankelBlocks, penalty: float, *, max_iter: int = 10
     return WFA(blocks.suffix_values, final, operators, blocks.basis.alphabet)
 
 
+@learner
 class ConvexWFA(SequenceLearner):
     """A weighted automaton by convex optimisation, which has a penalty where the spectral method has a rank.
 
@@ -73,8 +75,8 @@ class ConvexWFA(SequenceLearner):
         How the basis is chosen; there are as many states as suffixes.
     max_iter : int
         Steps of the solver.
-    held_out, alphabet, verbose, random_state
-        As for :class:`gramian.automata.SpectralWFA`.
+    held_out, alphabet, n_jobs, verbose, random_state
+        As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
 
     Attributes
     ----------
@@ -93,29 +95,12 @@ class ConvexWFA(SequenceLearner):
     array([0.33, 0.33, 0.  ])
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "penalty": Either(Number(0), OneOf("auto")),
-        "statistic": OneOf("substring", "prefix", "string"),
-        "basis": InstanceOf(BasisOptions),
-        "max_iter": Whole(1),
-    }
-    model_: WFA
-
-    def __init__(
-        self,
-        penalty: float | Literal["auto"] = "auto",
-        *,
-        statistic: Statistic = "substring",
-        basis: BasisOptions = BasisOptions(size=50),
-        max_iter: int = 1000,
-        held_out: float = 0.1,
-        alphabet: tuple[Symbol, ...] | None = None,
-        verbose: bool = False,
-        random_state: int = 0,
-    ) -> None:
-        self.penalty, self.statistic, self.basis, self.max_iter = penalty, statistic, basis, max_iter
-        self.held_out, self.alphabet = held_out, alphabet
-        self.verbose, self.random_state = verbose, random_state
+    penalty: float | Literal["auto"] = option(Either(Number(0), OneOf("auto")), default="auto")
+    _: KW_ONLY
+    statistic: Statistic = option(OneOf("substring", "prefix", "string"), default="substring")
+    basis: BasisOptions = option(InstanceOf(BasisOptions), default=BasisOptions(size=50))
+    max_iter: int = option(Whole(1), default=1000)
+    model_: WFA = field(init=False)
 
     def _learn(self, sample: Sequences) -> WFA:
         penalty = self.penalty

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import logging
-from typing import ClassVar
+from dataclasses import KW_ONLY, field
+from typing import Literal
 
 import numpy as np
 
 from gramian.automata.pnfa import Structure, random_pnfa
-from gramian.automata.sequence_learner import SequenceLearner
-from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.sequence_learner import SequenceLearner, learner
+from gramian.automata.strings import Sequences
 from gramian.automata.trie import PrefixForest
 from gramian.automata.weighted_automaton import WFA
 from gramian.base import number_of_jobs
 from gramian.errors import OptionError
-from gramian.value_types import Constraint, Either, InstanceOf, Number, OneOf, Whole
+from gramian.progress import tell_progress
+from gramian.value_types import Either, InstanceOf, Number, OneOf, Whole, option
 
 _log = logging.getLogger(__name__)
+_LADDER = (4, 8, 16, 32, 64)
 
 
+@learner
 class PNFAEM(SequenceLearner):
     """A probabilistic automaton by expectation maximisation.
 
@@ -26,25 +30,22 @@ class PNFAEM(SequenceLearner):
 
     Parameters
     ----------
-    n_states : int
+    n_states : int or "auto"
+        "auto" takes the number, of 4 to 64, that gives held-out strings the highest likelihood after 50 iterations.
     start : "random", "spectral" or WFA
-        Where the climb begins; a WFA must be a PNFA.
+        Where EM begins; a WFA must be a PNFA.
     n_restarts : int
         Random starts; the one with the highest likelihood is kept.
     max_iter : int
+        Iterations from each start.
     tolerance : float
         Stop when the log-likelihood per string gains less than this.
     pseudo_count : float
         Added to every expected count: a Dirichlet prior, under which no string has probability zero.
     structure : "joint" or "factored"
         One distribution over (symbol, next state) for each state, or the product of two (a hidden Markov model).
-    alphabet : sequence of str or int, optional
-        The symbols; without it, those of the training strings.
-    n_jobs : int, optional
-        Threads; -1 for one a processor. The result does not depend on it.
-    verbose : bool
-        Show progress.
-    random_state : int
+    held_out, alphabet, n_jobs, verbose, random_state
+        As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
 
     Attributes
     ----------
@@ -63,54 +64,58 @@ class PNFAEM(SequenceLearner):
     array([0.25, 0.  ])
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "n_states": Whole(1),
-        "start": Either(OneOf("random", "spectral"), InstanceOf(WFA)),
-        "n_restarts": Whole(1),
-        "max_iter": Whole(1),
-        "tolerance": Number(),
-        "pseudo_count": Number(0),
-        "structure": OneOf("joint", "factored"),
-    }
-    model_: WFA
-
-    def __init__(
-        self,
-        n_states: int = 10,
-        *,
-        start: str | WFA = "random",
-        n_restarts: int = 1,
-        max_iter: int = 100,
-        tolerance: float = 1e-6,
-        pseudo_count: float = 0.0,
-        structure: Structure = "joint",
-        alphabet: tuple[Symbol, ...] | None = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-        random_state: int = 0,
-    ) -> None:
-        self.n_states, self.structure, self.alphabet = n_states, structure, alphabet
-        self.start, self.n_restarts, self.random_state = start, n_restarts, random_state
-        self.max_iter, self.tolerance, self.pseudo_count = max_iter, tolerance, pseudo_count
-        self.n_jobs, self.verbose = n_jobs, verbose
+    n_states: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default=10)
+    _: KW_ONLY
+    start: Literal["random", "spectral"] | WFA = option(
+        Either(OneOf("random", "spectral"), InstanceOf(WFA)), default="random"
+    )
+    n_restarts: int = option(Whole(1), default=1)
+    max_iter: int = option(Whole(1), default=100)
+    tolerance: float = option(Number(), default=1e-6)
+    pseudo_count: float = option(Number(0), default=0.0)
+    structure: Structure = option(OneOf("joint", "factored"), default="joint")
+    log_likelihood_: float = field(init=False)
+    log_likelihoods_: list[float] = field(init=False)
+    model_: WFA = field(init=False)
 
     def _learn(self, sample: Sequences) -> WFA:
+        n_states = self._chosen_states(sample) if self.n_states == "auto" else self.n_states
+        model, self.log_likelihoods_ = self._best_run(sample, n_states, self.max_iter)
+        self.log_likelihood_ = self.log_likelihoods_[-1]
+        return model
+
+    def _chosen_states(self, sample: Sequences) -> int:
+        training, held_out = sample.split(self.held_out, seed=self.random_state)
+        scores: list[float] = []
+        for n_states in _LADDER:
+            tell_progress(_log, "numbers of states tried", len(scores), len(_LADDER))
+            model, _ = self._best_run(training, n_states, min(50, self.max_iter))
+            scores.append(float(model.log_score(held_out).mean()))
+            _log.info("EM with %d states: held-out log-probability %.4f", n_states, scores[-1])
+        tell_progress(_log, "numbers of states tried", len(scores), len(_LADDER))
+        return _LADDER[int(np.argmax(scores))]
+
+    def _best_run(self, sample: Sequences, n_states: int, max_iter: int) -> tuple[WFA, list[float]]:
+        """Return the model of the start that reaches the highest likelihood, and its likelihood at each iteration."""
         forest = PrefixForest.from_sample(sample)
         rng = np.random.default_rng(self.random_state)
         runs = []
         for number in range(self.n_restarts if self.start == "random" else 1):
-            start, jobs = self._start(sample, rng), number_of_jobs(self.n_jobs)
-            model, values = climb(
-                forest, start, self.max_iter, self.tolerance, self.pseudo_count, self.structure, jobs
+            model, values = run_em(
+                forest,
+                self._start(sample, n_states, rng),
+                max_iter,
+                tolerance=self.tolerance,
+                pseudo_count=self.pseudo_count,
+                structure=self.structure,
+                n_jobs=number_of_jobs(self.n_jobs),
             )
             if self.n_restarts > 1:
                 _log.info("EM start %d: log-likelihood %.2f", number + 1, values[-1])
             runs.append((model, values))
-        model, self.log_likelihoods_ = max(runs, key=lambda run: run[1][-1])
-        self.log_likelihood_ = self.log_likelihoods_[-1]
-        return model
+        return max(runs, key=lambda run: run[1][-1])
 
-    def _start(self, sample: Sequences, rng: np.random.Generator) -> WFA:
+    def _start(self, sample: Sequences, n_states: int, rng: np.random.Generator) -> WFA:
         if isinstance(self.start, WFA):
             if not self.start.is_probabilistic() or self.start.alphabet != sample.alphabet:
                 raise OptionError(
@@ -118,18 +123,19 @@ class PNFAEM(SequenceLearner):
                 )
             return self.start
         if self.start == "random":
-            return random_pnfa(sample, self.n_states, rng, self.structure)
+            return random_pnfa(sample, n_states, rng, self.structure)
         from gramian.automata.spectral import SpectralWFA
 
-        spectral = SpectralWFA(self.n_states, repair="cluster", random_state=self.random_state)
+        spectral = SpectralWFA(n_states, repair="cluster", random_state=self.random_state)
         start = spectral.fit(sample).model_
         return interpolated(start, random_pnfa(sample, start.n_states, rng))
 
 
-def climb(
+def run_em(
     forest: PrefixForest,
     start: WFA,
     max_iter: int,
+    *,
     tolerance: float = 0.0,
     pseudo_count: float = 0.0,
     structure: Structure = "joint",
@@ -151,7 +157,7 @@ def climb(
 
 
 def interpolated(model: WFA, noise: WFA, share: float = 0.1) -> WFA:
-    """Return a PNFA between two of the same size, so that no transition of `model` is closed to EM."""
+    """Return a PNFA between two of the same size, so that EM can give every transition of `model` a weight."""
     return WFA(
         (1 - share) * model.initial + share * noise.initial,
         (1 - share) * model.final + share * noise.final,

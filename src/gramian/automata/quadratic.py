@@ -6,18 +6,18 @@ is an automaton of ``n (n + 1) / 2`` states, all of whose weights of strings are
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import ClassVar, Literal
+from dataclasses import KW_ONLY, field, replace
+from typing import Literal
 
 import numpy as np
 
 from gramian.automata.basis import BasisOptions
 from gramian.automata.hankel import hankel_blocks
-from gramian.automata.sequence_learner import SequenceLearner
+from gramian.automata.sequence_learner import SequenceLearner, learner
 from gramian.automata.spectral import SpectralFactors, spectral_factors
-from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.strings import Sequences
 from gramian.automata.weighted_automaton import WFA
-from gramian.value_types import Constraint, InstanceOf
+from gramian.value_types import Either, InstanceOf, OneOf, Whole, option
 
 _RANKS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22)
 _LARGEST_RADIUS = 0.995  # of the summed transitions, so that sums over all strings converge
@@ -62,6 +62,7 @@ def normalised(automaton: WFA) -> WFA:
     return replace(small, final=small.final / mass) if mass > 0 else small
 
 
+@learner
 class QuadraticWFA(SequenceLearner):
     """A distribution over strings that is the square of a function of low rank.
 
@@ -71,8 +72,8 @@ class QuadraticWFA(SequenceLearner):
         The rank of the function; "auto" takes the one that gives held-out strings the highest likelihood.
     basis : BasisOptions
         How the basis is chosen.
-    held_out, alphabet, verbose, random_state
-        As for :class:`gramian.automata.SpectralWFA`.
+    held_out, alphabet, n_jobs, verbose, random_state
+        As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
 
     Attributes
     ----------
@@ -90,21 +91,10 @@ class QuadraticWFA(SequenceLearner):
     array([0.33, 0.33, 0.33, 0.  ])
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {"basis": InstanceOf(BasisOptions)}
-    model_: WFA
-
-    def __init__(
-        self,
-        n_states: int | Literal["auto"] = "auto",
-        *,
-        basis: BasisOptions = BasisOptions("ends", 300, 20),
-        held_out: float = 0.1,
-        alphabet: tuple[Symbol, ...] | None = None,
-        verbose: bool = False,
-        random_state: int = 0,
-    ) -> None:
-        self.n_states, self.basis, self.held_out, self.alphabet = n_states, basis, held_out, alphabet
-        self.verbose, self.random_state = verbose, random_state
+    n_states: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default="auto")
+    _: KW_ONLY
+    basis: BasisOptions = option(InstanceOf(BasisOptions), default=BasisOptions("ends", 300, 20))
+    model_: WFA = field(init=False)
 
     def _learn(self, sample: Sequences) -> WFA:
         rank = self.n_states

@@ -1,31 +1,70 @@
-"""What the learners of sequence models share: training strings in, `model_` out, and a score."""
+"""What the learners of sequence models share: parameters declared as fields, training strings in, ``model_`` out, and a score."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, Self
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from gramian.automata.sequence_model import SequenceModel
 from gramian.automata.strings import Sequences, Strings, Symbol
 from gramian.base import Estimator
-from gramian.value_types import Constraint, Each, Either, InstanceOf, Number, OneOf, Whole, or_none
+from gramian.errors import OptionError
+from gramian.value_types import Constraint, Each, Either, InstanceOf, Number, Whole, option, or_none
+
+_Learner = TypeVar("_Learner")
+
+_LONGEST = 100_000  # symbols of a string
 
 
+@dataclass_transform(eq_default=False, field_specifiers=(field, option))
+def learner(kind: type[_Learner]) -> type[_Learner]:
+    """Make a class an estimator whose parameters are its fields: the constructor stores them, and ``fit`` checks their constraints."""
+    made = dataclass(eq=False, repr=False)(kind)
+    declared = [one for one in fields(made) if "constraint" in one.metadata]  # type: ignore[arg-type]
+    made._constraints = {one.name: one.metadata["constraint"] for one in declared}  # type: ignore[attr-defined]
+    return made
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class SequenceLearner(Estimator):
-    """Base of the learners; `model_` is what was learnt."""
+    """Base of the learners of sequence models.
+
+    Parameters
+    ----------
+    held_out : float
+        Share of the strings on which "auto" chooses; :class:`gramian.automata.BestModel` takes at most 4,000 of them.
+    alphabet : sequence of str or int, optional
+        The symbols; without it, those of the training strings.
+    n_jobs : int, optional
+        Threads; -1 for one a processor. The result does not depend on it.
+    verbose : bool
+        Show progress.
+    random_state : int
+        The same number gives the same model.
+    """
 
     _constraints: ClassVar[dict[str, Constraint]] = {
-        "n_states": Either(Whole(1), OneOf("auto")),
         "held_out": Number(above=0, below=1),
+        "random_state": Whole(0, 2**32 - 1),
         "alphabet": or_none(Each(Either(InstanceOf(str), Whole()))),
     }
-    alphabet: tuple[Symbol, ...] | None
-    model_: SequenceModel
+    held_out: float = 0.1
+    alphabet: tuple[Symbol, ...] | None = None
+    n_jobs: int | None = None
+    verbose: bool = False
+    random_state: int = 0
+    model_: Any = field(init=False)
 
     def fit(self, strings: Strings, y: None = None) -> Self:
         """Learn from `strings`."""
         with self._fitting():
-            self.model_ = self._learn(Sequences.of(strings, self.alphabet).to_learn_from())
+            sample = Sequences.of(strings, self.alphabet).to_learn_from()
+            longest = int(sample.lengths.max())
+            if longest > _LONGEST:
+                problem = f"a string has {longest:,} symbols, and the most to learn from is {_LONGEST:,}"
+                raise OptionError(f"{problem}; try: cutting it")
+            self.model_ = self._learn(sample)
         return self
 
     def score(self, strings: Strings, y: None = None) -> float:

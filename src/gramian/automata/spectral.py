@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,10 @@ import numpy.typing as npt
 from gramian.automata.basis import Basis, BasisOptions
 from gramian.automata.completion import Completion, completed_blocks
 from gramian.automata.hankel import HankelBlocks, hankel_blocks, hankel_blocks_of
-from gramian.automata.sequence_learner import SequenceLearner
+from gramian.automata.sequence_learner import SequenceLearner, learner
 from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.weighted_automaton import WFA, DivergenceError, Statistic
-from gramian.value_types import Boolean, Constraint, Either, InstanceOf, Number, OneOf, or_none
+from gramian.value_types import Boolean, Either, InstanceOf, Number, OneOf, Whole, option
 
 Solver = Literal["auto", "dense", "sparse", "randomised"]
 
@@ -92,6 +92,7 @@ def spectral_factors(
     return SpectralFactors(wfa, values, blocks.basis.shape)
 
 
+@learner
 class SpectralWFA(SequenceLearner):
     """A weighted automaton by spectral learning.
 
@@ -103,7 +104,7 @@ class SpectralWFA(SequenceLearner):
         What is counted; long strings and short basis strings want substrings.
     basis : BasisOptions or Basis
         How the basis is chosen; or any basis.
-    completion : Completion, optional
+    completion : Completion
         Fill in what was seen too rarely so that the blocks are nearly of low rank; see :mod:`gramian.automata.completion`.
     scaled : bool
         Divide rows and columns by the square root of their frequency; helps next-symbol prediction.
@@ -114,15 +115,8 @@ class SpectralWFA(SequenceLearner):
         clustering alone; by clipping negative weights in a suitable basis; or not at all.
     solver : "auto", "dense", "sparse" or "randomised"
         Which singular value decomposition.
-    held_out : float
-        Share of the strings on which "auto" chooses.
-    alphabet : sequence of str or int, optional
-        The symbols; without it, those of the training strings.
-    n_jobs : int, optional
-        Threads of repair by EM; -1 for one a processor.
-    verbose : bool
-        Show progress.
-    random_state : int
+    held_out, alphabet, n_jobs, verbose, random_state
+        As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
 
     Attributes
     ----------
@@ -141,38 +135,21 @@ class SpectralWFA(SequenceLearner):
     True
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "statistic": OneOf("substring", "prefix", "string"),
-        "basis": Either(InstanceOf(BasisOptions), InstanceOf(Basis)),
-        "completion": or_none(InstanceOf(Completion)),
-        "scaled": Boolean(),
-        "minimum_mass": Number(0, 1),
-        "repair": OneOf("em", "cluster", "clip", None),
-        "solver": OneOf("auto", "dense", "sparse", "randomised"),
-    }
-    model_: WFA
-
-    def __init__(
-        self,
-        n_states: int | Literal["auto"] = "auto",
-        *,
-        statistic: Statistic = "substring",
-        basis: BasisOptions | Basis = BasisOptions(),
-        completion: Completion | None = None,
-        scaled: bool = False,
-        minimum_mass: float = 0.0,
-        repair: Literal["clip", "cluster", "em"] | None = "em",
-        solver: Solver = "auto",
-        held_out: float = 0.1,
-        alphabet: tuple[Symbol, ...] | None = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-        random_state: int = 0,
-    ) -> None:
-        self.n_states, self.held_out, self.alphabet = n_states, held_out, alphabet
-        self.statistic, self.basis, self.completion, self.scaled = statistic, basis, completion, scaled
-        self.minimum_mass, self.repair, self.solver = minimum_mass, repair, solver
-        self.n_jobs, self.verbose, self.random_state = n_jobs, verbose, random_state
+    n_states: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default="auto")
+    _: KW_ONLY
+    statistic: Statistic = option(OneOf("substring", "prefix", "string"), default="substring")
+    basis: BasisOptions | Basis = option(
+        Either(InstanceOf(BasisOptions), InstanceOf(Basis)), default=BasisOptions()
+    )
+    completion: Completion = option(InstanceOf(Completion), default=Completion())
+    scaled: bool = option(Boolean(), default=False)
+    minimum_mass: float = option(Number(0, 1), default=0.0)
+    repair: Literal["clip", "cluster", "em"] | None = option(
+        OneOf("em", "cluster", "clip", None), default="em"
+    )
+    solver: Solver = option(OneOf("auto", "dense", "sparse", "randomised"), default="auto")
+    diagnostics_: SpectralDiagnostics = field(init=False)
+    model_: WFA = field(init=False)
 
     def _learn(self, sample: Sequences) -> WFA:
         size, rank = self._choose(sample)
@@ -181,27 +158,29 @@ class SpectralWFA(SequenceLearner):
         heavy = int(np.count_nonzero(values >= self.minimum_mass * values.sum()))
         counted = factors.truncated(max(1, min(rank, heavy, len(values))))
         raw = counted.convert(self.statistic, "string")
-        self.diagnostics_ = SpectralDiagnostics.of(raw, factors, sample)
+        self.diagnostics_ = found = SpectralDiagnostics.of(raw, factors, sample)
+        if self.repair is None:
+            _log.info("%d states; total mass %.4f", found.n_states, found.total_mass)
+            _log.info("%.1f %% of the training strings score below zero", 100 * found.negative_share)
         return self._repaired(raw, sample)
 
     def _factors(self, sample: Sequences, size: int, rank: int) -> SpectralFactors:
         basis = (
             self.basis if isinstance(self.basis, Basis) else self.basis.choose(sample, size, self.statistic)
         )
-        blocks = hankel_blocks(sample, basis, self.statistic)
-        if self.completion is not None:
-            blocks = completed_blocks(blocks, len(sample), self.completion)
+        blocks = completed_blocks(hankel_blocks(sample, basis, self.statistic), len(sample), self.completion)
         return spectral_factors(blocks, rank, scaled=self.scaled, solver=self.solver, seed=self.random_state)
 
     def _choose(self, sample: Sequences) -> tuple[int, int]:
         """Return what "auto" chooses on held-out strings: the basis size before repair, which takes a second, and the rank after it."""
         options = self.basis if isinstance(self.basis, BasisOptions) else BasisOptions("symbols")
-        default_size = 500 if self.completion is None else _SIZES[0]  # which works on whole matrices
+        completes = self.completion.least is not None  # which works on whole matrices
+        default_size = _SIZES[0] if completes else 500
         size = default_size if options.size == "auto" else options.size
         if self.n_states != "auto":
             return size, int(self.n_states)
         training, held_out = sample.split(self.held_out, seed=self.random_state)
-        choose_size = options.size == "auto" and options.kind != "symbols" and self.completion is None
+        choose_size = options.size == "auto" and options.kind != "symbols" and not completes
         factors_by_size = {
             size: self._factors(training, size, _RANKS[-1]) for size in (_SIZES if choose_size else (size,))
         }

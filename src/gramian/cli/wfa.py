@@ -60,16 +60,12 @@ _STOP = "<stop>"
 
 
 def _train_settings() -> Mapping[str, Setting]:
-    from gramian.automata.methods import METHODS, MethodOptions
-    from gramian.settings import Setting, declared_settings
-    from gramian.value_types import Either, OneOf, Whole
+    from gramian.automata.methods import METHODS, method_settings
+    from gramian.settings import Setting
+    from gramian.value_types import OneOf
 
-    own = (
-        Setting("method", OneOf(*METHODS), "best", "How to learn; best averages what predicts best."),
-        Setting("n_states", Either(OneOf("auto"), Whole(1)), "auto", "Of an n-gram model, its order."),
-        Setting("random_state", Whole(0, 2**32 - 1), 0, "The same number gives the same result."),
-    )
-    return {one.name: one for one in own} | declared_settings(MethodOptions)
+    about = "How to learn; best averages what predicts best."
+    return {"method": Setting("method", OneOf(*METHODS), "best", about), **method_settings()}
 
 
 class SequenceTrainCommand(SettingsCommand):
@@ -103,22 +99,20 @@ def train(
     """Learn a sequence model from strings."""
     from time import monotonic
 
-    from gramian.automata.methods import MethodOptions, learn
+    from gramian.automata.methods import learner_of
 
     given = {"n_states": states, "method": method, "random_state": seed}
     chosen = chosen_settings(given, assignments, config, _train_settings, "wfa train")
-    usual: dict[str, Any] = {"method": "best", "n_states": "auto", "random_state": 0}
-    usual |= {name: chosen.pop(name) for name in usual if name in chosen}
-    options = MethodOptions(**chosen)
-    if (problem := options.problem(usual["method"])) is not None:
-        raise OptionError(problem)
+    learner = learner_of(
+        chosen.pop("method", "best"), chosen.pop("n_states", "auto"), settings=chosen, n_jobs=jobs or -1
+    )
     with new_model(output, force):
         sample = _read(file, layout, tags)
         started = monotonic()
         if not quiet:
             say(f"{len(sample):,} strings, {len(sample.symbols):,} symbols of {len(sample.alphabet)} kinds")
         with showing_progress(quiet):
-            model = learn(sample, options=options, n_jobs=jobs or -1, **usual)
+            model = learner.fit(sample).model_
         model.save(output)
     if not quiet:
         say(f"{_words(model)}; {monotonic() - started:.1f} s; written to {output}")

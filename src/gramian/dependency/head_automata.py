@@ -7,8 +7,7 @@ of their direction that is trained on the sequences of all heads.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -18,12 +17,12 @@ from gramian.automata.weighted_automaton import Statistic
 from gramian.dependency.modifiers import HeadSequences
 from gramian.dependency.split_head_automata import LEFT, RIGHT, SHAG
 from gramian.progress import tell_progress
-from gramian.value_types import Constraint, Number, OneOf, Whole, check_options
+from gramian.value_types import Number, OneOf, Whole, check_options, option, options
 
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
+@options
 class HeadBasis:
     """The basis of the spectral method for the automata of heads.
 
@@ -41,18 +40,11 @@ class HeadBasis:
         Drop dimensions whose singular value is a smaller share of their sum.
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "kind": OneOf("extended", "symbols"),
-        "cut_factor": Number(above=0),
-        "mass": Number(0, below=1),
-        "max_length": Whole(1),
-        "statistic": OneOf("substring", "prefix", "string"),
-    }
-    kind: Literal["extended", "symbols"] = "extended"
-    cut_factor: float = 10.0
-    mass: float = 0.0
-    max_length: int = 4
-    statistic: Statistic = "substring"
+    kind: Literal["extended", "symbols"] = option(OneOf("extended", "symbols"), default="extended")
+    cut_factor: float = option(Number(above=0), default=10.0)
+    max_length: int = option(Whole(1), default=4)
+    statistic: Statistic = option(OneOf("substring", "prefix", "string"), default="substring")
+    mass: float = option(Number(0, below=1), default=0.0)
 
 
 def deterministic(sequences: HeadSequences, *, first: bool = False) -> SHAG:

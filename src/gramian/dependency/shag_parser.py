@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -25,7 +24,18 @@ from gramian.dependency.split_head_automata import SHAG
 from gramian.dependency.symbols import SymbolChoice, SymbolMap
 from gramian.errors import OptionError
 from gramian.trees import Sentence
-from gramian.value_types import Boolean, Constraint, Either, Function, InstanceOf, Number, OneOf, Whole
+from gramian.value_types import (
+    Boolean,
+    Constraint,
+    Either,
+    Function,
+    InstanceOf,
+    Number,
+    OneOf,
+    Whole,
+    option,
+    options,
+)
 
 Method = Literal["conditional", "em", "spectral", "det", "det+f"]
 
@@ -33,7 +43,7 @@ _LABEL_EPOCHS = 5
 _MAX_WORDS = 500  # of a training sentence; the time is cubic in the number of words
 
 
-@dataclass(frozen=True)
+@options
 class SymbolOptions:
     """How words become symbols of the automata.
 
@@ -47,14 +57,9 @@ class SymbolOptions:
         If positive, a symbol is a tag and a hash of the form with this number of values.
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "tag": Either(OneOf("auto", "upos", "xpos"), Function()),
-        "frequent_words": Whole(0),
-        "buckets": Whole(0),
-    }
-    tag: SymbolChoice = "auto"
-    frequent_words: int = 0
-    buckets: int = 0
+    tag: SymbolChoice = option(Either(OneOf("auto", "upos", "xpos"), Function()), default="auto")
+    frequent_words: int = option(Whole(0), default=0)
+    buckets: int = option(Whole(0), default=0)
 
 
 class SHAGParser(Estimator):

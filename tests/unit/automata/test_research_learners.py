@@ -19,7 +19,7 @@ from gramian.automata import (
 from gramian.automata.completion import completed_blocks, shrunk
 from gramian.automata.convex import convex_operators
 from gramian.automata.hankel import hankel_blocks, hankel_blocks_of
-from gramian.automata.methods import MethodOptions, learn
+from gramian.automata.methods import learn, learner_of, method_settings
 from gramian.automata.quadratic import normalised, squared
 from gramian.automata.spectral import spectral_factors
 from gramian.errors import OptionError
@@ -73,7 +73,7 @@ def test_cells_of_one_string_have_one_value(truth, basis):
 
 def test_completion_that_costs_nothing_changes_nothing(truth, basis):
     exact = hankel_blocks_of(truth.score, basis)
-    same = completed_blocks(exact, 10**9, Completion(penalty=0.0))
+    same = completed_blocks(exact, 10**9, Completion(least=1, penalty=0.0))
     np.testing.assert_allclose(same.stacked.toarray(), exact.stacked.toarray(), atol=1e-12)
     automaton = spectral_factors(same, 2).wfa
     np.testing.assert_allclose(automaton.score(STRINGS), truth.score(STRINGS), atol=1e-9)
@@ -127,21 +127,38 @@ def test_convex_learning_chooses_its_penalty(truth):
     assert np.abs(found.score(STRINGS) - truth.score(STRINGS)).max() < 0.08
 
 
-def test_options_of_methods(truth):
+def test_settings_of_methods(truth):
     sample = truth.sample(300, random_state=2)
-    with pytest.raises(OptionError, match=r"^basis goes with method spectral or .*, not em$"):
-        learn(sample, "em", 2, options=MethodOptions(basis="symbols"))
-    with pytest.raises(OptionError, match=r"^penalty goes with complete, or with method convex$"):
-        learn(sample, "spectral", 2, options=MethodOptions(penalty=0.1))
-    published = MethodOptions(basis="symbols", empty=False, statistic="substring", mass=0.001)
-    own = learn(sample, "spectral", 2, options=MethodOptions(basis="symbols"))
-    assert not np.allclose(own.score(STRINGS), learn(sample, "spectral", 2, options=published).score(STRINGS))
-    completed = learn(sample, "spectral", 2, options=MethodOptions(basis_size=7, complete=3))
+    with pytest.raises(OptionError, match=r"^basis.kind requires method spectral or .*, not em$"):
+        learn(sample, "em", 2, settings={"basis.kind": "symbols"})
+    with pytest.raises(OptionError, match=r"^penalty requires method convex, not spectral$"):
+        learn(sample, "spectral", 2, settings={"penalty": 0.1})
+    with pytest.raises(OptionError, match=r"^n_states requires method .*, not convex$"):
+        learn(sample, "convex", 2)
+    symbols = {"basis.kind": "symbols"}
+    published = symbols | {"basis.empty": False, "minimum_mass": 0.001}
+    own = learn(sample, "spectral", 2, settings=symbols)
+    assert not np.allclose(
+        own.score(STRINGS), learn(sample, "spectral", 2, settings=published).score(STRINGS)
+    )
+    completed = learn(sample, "spectral", 2, settings={"basis.size": 7, "completion.least": 3})
     assert not np.allclose(completed.score(STRINGS), own.score(STRINGS))
     for repair in ("cluster", "clip"):
-        assert learn(sample, "spectral-em", 2, options=MethodOptions(repair=repair)).is_probabilistic(1e-6)
-    few = learn(sample, "em", 2, options=MethodOptions(max_iter=1, restarts=1))
-    many = learn(sample, "em", 2, options=MethodOptions(max_iter=30, restarts=1))
+        assert learn(sample, "spectral-em", 2, settings={"repair": repair}).is_probabilistic(1e-6)
+    few = learn(sample, "em", 2, settings={"max_iter": 1, "n_restarts": 1})
+    many = learn(sample, "em", 2, settings={"max_iter": 30, "n_restarts": 1})
     assert many.log_score(sample).sum() > few.log_score(sample).sum()
     assert learn(sample, "quadratic", 2).n_states == 3
-    assert learn(sample, "convex", options=MethodOptions(basis_size=5, penalty=0.001)).n_states == 5
+    assert learn(sample, "convex", settings={"basis.size": 5, "penalty": 0.001}).n_states == 5
+    assert learn(sample, "ngram", 1).n_states == 1
+
+
+def test_every_setting_of_a_method_is_one_that_its_learner_takes():
+    settings = method_settings()
+    assert {"n_states", "random_state", "basis.size", "completion.penalty", "order", "penalty"} <= set(
+        settings
+    )
+    assert "alphabet" not in settings
+    assert settings["repair"].note == "method spectral, spectral-em"
+    assert settings["basis.size"].default == "by method"
+    assert learner_of("em", settings={"tolerance": 0.5}).tolerance == 0.5
