@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--head-rules", nargs="+", default=["auto", "collins", "left"])
     options = parser.parse_args()
 
-    from gramian.text.detokenized_trees import written_sentences
+    from gramian.text.detokenizer import detokenize_conllu
     from gramian.trees import HeadRules, normalise, read_conllu, read_trees, to_dependencies
     from gramian.trees.scheme import find_scheme
 
@@ -70,7 +70,7 @@ def main() -> None:
     sentences = list(read_conllu(options.gold))
     gold = {
         letters(written.text): (sentence, written)
-        for sentence, written in zip(sentences, written_sentences(sentences), strict=True)
+        for sentence, written in zip(sentences, detokenize_conllu(sentences), strict=True)
     }
     scheme, read = find_scheme(read_trees(options.trees))
     trees = list(read)

@@ -25,12 +25,12 @@ ARGUMENTS = ("train.conllu", "dev.conllu")
 LONGEST = (
     20  # sentences of a text: one quotation mark too many makes pysbd take all that follows for one sentence
 )
-Document = list[Any]  # of Written
+Document = list[Any]  # of TokenizedText
 
 
 def documents(path: str, language: str) -> list[Document]:
     """Return the texts of a file."""
-    from gramian.text.detokenized_trees import WRITINGS, Writing, written_sentences, written_words
+    from gramian.text.detokenizer import ORTHOGRAPHIES, Orthography, detokenize, detokenize_conllu
     from gramian.trees import normalise, read_conllu, read_trees
     from gramian.trees.scheme import detect_scheme
 
@@ -38,12 +38,12 @@ def documents(path: str, language: str) -> list[Document]:
         scheme = detect_scheme(read_trees(path))
         if len(scheme.languages) == 1:
             language = scheme.languages[0].code
-        writing = WRITINGS.get(language, Writing())
+        orthography = ORTHOGRAPHIES.get(language, Orthography())
         normal = (normalise(tree, scheme.options).tree for tree in read_trees(path))
-        return [[written_words(tree.words, tree.tags, writing) for tree in normal if not tree.is_empty]]
+        return [[detokenize(tree.words, tree.tags, orthography) for tree in normal if not tree.is_empty]]
     found: list[Document] = []
     sentences = list(read_conllu(path))
-    for sentence, written in zip(sentences, written_sentences(sentences), strict=True):
+    for sentence, written in zip(sentences, detokenize_conllu(sentences), strict=True):
         if not found or any(line.startswith("# newdoc") for line in sentence.comments):
             found.append([])
         found[-1].append(written)
@@ -123,8 +123,8 @@ def _spacy(language: str) -> Callable[[str], Iterable[int]]:
 
 def as_trees_cut(train: str, dev: str, language: str, written: Document) -> dict[str, Any]:
     """Return how well words are cut as in trees, on the real text of the same sentences."""
-    from gramian.text.detokenized_trees import WRITINGS, Writing
-    from gramian.text.tokenizer_training import Written, learn_cutter, share_right
+    from gramian.text.detokenizer import ORTHOGRAPHIES, Orthography
+    from gramian.text.tokenizer_training import TokenizedText, learn_tokenizer, tokenization_f1
     from gramian.trees import read_trees
     from gramian.trees.scheme import detect_scheme
 
@@ -136,19 +136,19 @@ def as_trees_cut(train: str, dev: str, language: str, written: Document) -> dict
         language = scheme.languages[0].code
     (learn_from,) = documents(train, language)
     (held_out,) = documents(dev, language)
-    cutter = learn_cutter(learn_from, WRITINGS.get(language, Writing()).mark)
+    tokenizer = learn_tokenizer(learn_from, ORTHOGRAPHIES.get(language, Orthography()).boundary_mark)
     words = {key(one.text): [token.word for token in one.tokens] for one in held_out}
     pairs = [(one.text, words[key(one.text)]) for one in written if key(one.text) in words]
     same = found = wanted = 0
     for text, gold in pairs:
-        got = [token.word for token in cutter.cut(text)]
+        got = [token.word for token in tokenizer.tokenize(text)]
         places = [set(_places(one)) for one in (got, gold)]
         same, found, wanted = same + len(places[0] & places[1]), found + len(got), wanted + len(gold)
-    held = [Written(one.text, one.tokens) for one in held_out]
+    held = [TokenizedText(one.text, one.tokens) for one in held_out]
     return {
         "sentences": len(pairs),
         "real text": f1(same, found, wanted),
-        "text written from the trees": round(100 * share_right(cutter, held), 2),
+        "text written from the trees": round(100 * tokenization_f1(tokenizer, held), 2),
     }
 
 
@@ -170,10 +170,10 @@ def main() -> None:
     parser.add_argument("--trees", nargs=2, metavar=("TRAIN.mrg", "DEV.mrg"))
     options = parser.parse_args()
 
-    from gramian.text.rule_tokenizer import tokenise
-    from gramian.text.segmenter_training import learn_splitter
+    from gramian.text.rule_tokenizer import tokenize
     from gramian.text.sentence_segmenter import SentenceSegmenter
-    from gramian.text.tokenizer_training import learn_cutter, share_right
+    from gramian.text.text_training import learn_segmenter
+    from gramian.text.tokenizer_training import learn_tokenizer, tokenization_f1
 
     train, dev = (documents(path, options.language) for path in (options.train, options.dev))
     texts = [
@@ -181,18 +181,23 @@ def main() -> None:
         for document in dev
         for start in range(0, len(document), LONGEST)
     ]
-    learnt = learn_splitter([[one.text for one in document] for document in train])
+    learnt = learn_segmenter([[one.text for one in document] for document in train])
     own = {"learnt": learnt, "rules": SentenceSegmenter()}
     ends = {
-        name: ends_score(lambda text, splitter=splitter: (span.end for span in splitter.split(text)), texts)
-        for name, splitter in own.items()
+        name: ends_score(
+            lambda text, segmenter=segmenter: (span.end for span in segmenter.segment(text)), texts
+        )
+        for name, segmenter in own.items()
     }
     ends |= {name: ends_score(find, texts) for name, find in peers(options.language)}
     others = [scores["f1"] for name, scores in ends.items() if name not in own]
     written = [one for document in dev for one in document]
-    cutter = learn_cutter([one for document in train for one in document])
-    rules = argparse.Namespace(cut=tokenise)
-    words = {"learnt": share_right(cutter, written), "rules of English": share_right(rules, written)}
+    tokenizer = learn_tokenizer([one for document in train for one in document])
+    rules = argparse.Namespace(tokenize=tokenize)
+    words = {
+        "learnt": tokenization_f1(tokenizer, written),
+        "rules of English": tokenization_f1(rules, written),
+    }
     result = {
         "set": Path(options.dev).absolute().parent.name,
         "sentences": len(written),

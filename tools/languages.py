@@ -146,11 +146,11 @@ def build(code: str, data: Path, models: Path, jobs: int) -> dict[str, object]:
             f"the model of {language.name} has {size:,} bytes, and at most {LARGEST:,} are allowed"
         )
     describe(code, package)
-    cutter = None if model.text is None else model.text.cutter
+    tokenizer = None if model.text is None else model.text.tokenizer
     return {
         "bytes": size,
         "f1": metrics["f1"],
-        "words cut as in the treebank": None if cutter is None else cutter.right,
+        "words cut as in the treebank": None if tokenizer is None else tokenizer.f1,
     }
 
 

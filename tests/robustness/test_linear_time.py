@@ -15,9 +15,9 @@ import pytest
 
 import gramian
 from gramian.parsing.parser import load
-from gramian.text.rule_tokenizer import TextToken, tokenise
+from gramian.text.rule_tokenizer import TextToken, tokenize
 from gramian.text.sentence_segmenter import SentenceSegmenter
-from gramian.text.tokenizer_training import Written, learn_cutter
+from gramian.text.tokenizer_training import TokenizedText, learn_tokenizer
 
 SOURCE = Path(gramian.__file__).parent
 GROWTH = 8  # of the text
@@ -50,27 +50,27 @@ def assert_linear(function: Callable[[str], object], unit: str, largest: int) ->
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_rule_based_tokenizer_is_linear(unit: str) -> None:
-    assert_linear(tokenise, unit, 1 << 15)
+    assert_linear(tokenize, unit, 1 << 15)
 
 
 @pytest.mark.parametrize("unit", SLOW_UNITS)
 def test_learned_tokenizer_is_linear(unit: str) -> None:
-    assert_linear(load().model.cut, unit, 1 << 14)
+    assert_linear(load().model.tokenize, unit, 1 << 14)
 
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("kind", ["learned", "by rule"])
 def test_sentence_segmentation_is_linear(unit: str, kind: str) -> None:
-    splitter = load().splitter if kind == "learned" else SentenceSegmenter()
-    assert_linear(splitter.split, unit, 1 << 15)
+    segmenter = load().segmenter if kind == "learned" else SentenceSegmenter()
+    assert_linear(segmenter.segment, unit, 1 << 15)
 
 
 @pytest.mark.parametrize("unit", ["a", "'"])
 def test_a_megabyte_is_read_in_linear_time(unit: str) -> None:
-    for function in (tokenise, SentenceSegmenter().split):
+    for function in (tokenize, SentenceSegmenter().segment):
         assert_linear(function, unit, 1 << 20)
     if unit == "a":
-        assert_linear(load().model.cut, unit, 1 << 20)
+        assert_linear(load().model.tokenize, unit, 1 << 20)
 
 
 def test_learning_a_tokenizer_is_linear_in_the_longest_word(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ def test_learning_a_tokenizer_is_linear_in_the_longest_word(monkeypatch: pytest.
     def learn(text: str) -> object:
         starts = range(0, len(text), 2)
         pieces = [TextToken(text[start : start + 2], start, min(start + 2, len(text))) for start in starts]
-        return learn_cutter([Written(text, pieces)])
+        return learn_tokenizer([TokenizedText(text, pieces)])
 
     monkeypatch.setattr("gramian.text.tokenizer_training.learn_scores", read_all)
     for unit in ("a'", "ab"):

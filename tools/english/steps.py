@@ -215,12 +215,12 @@ def put_together(build: Build) -> None:
     """The model: grammar and net, weighed and calibrated on the trees held out, and how English text is read."""
     from gramian.parsing.model_store import save_model
     from gramian.parsing.parser import Parser
-    from gramian.text.text_training import learn_habits
+    from gramian.text.text_training import learn_text_processor
     from gramian.training.calibrate import calibrate_on
 
     gum, craft, held = build.gold(renamed=True)
     model = calibrate_on(_parts(build), held)
-    text = learn_habits([*gum, *craft], "en", build.ewt)
+    text = learn_text_processor([*gum, *craft], "en", build.ewt)
     data = {
         "source": "CRAFT, GUM", "trees": len(gum) + len(craft), "language": "en",
         "text": ["UD English EWT", "AMALGUM"], "attribution": ATTRIBUTION,

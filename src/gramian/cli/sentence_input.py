@@ -34,7 +34,7 @@ def expected_sentences(file: str, form: SentenceFormat, parser: Parser) -> int |
     with open_text(file, repair=True) as lines:
         first = list(islice(lines, _COUNTED))
     read = sum(len(line.encode()) for line in first)
-    count = sum(1 for _ in sentences_in(first, parser.splitter))
+    count = sum(1 for _ in sentences_in(first, parser.segmenter))
     return count if len(first) < _COUNTED else max(count, count * os.path.getsize(file) // read)
 
 
@@ -55,13 +55,13 @@ def reading_faults(parser: Parser, form: SentenceFormat) -> str | None:
     model = parser.model
     if form not in ("text", "lines"):
         return None
-    cutter = None if model.text is None else model.text.cutter
-    if cutter is None:
+    tokenizer = None if model.text is None else model.text.tokenizer
+    if tokenizer is None:
         from gramian.trees.scheme import DEFAULT_SCHEME, annotation_scheme
 
         if model.tokens != "penn" or annotation_scheme(model.preset) is DEFAULT_SCHEME:
             return None
         return "the model has not learnt to read text, which is cut as in English; --tokens takes words as they are"
-    if cutter.right >= _LEAST_RIGHT:
+    if tokenizer.f1 >= _LEAST_RIGHT:
         return None
-    return f"{cutter.right:.0%} of the words of a text are cut as in the model's treebank; --tokens takes words as they are"
+    return f"{tokenizer.f1:.0%} of the words of a text are cut as in the model's treebank; --tokens takes words as they are"

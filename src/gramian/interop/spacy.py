@@ -106,8 +106,8 @@ class GramianComponent:
 
     def _parse(self, sentences: list[list[Token]]) -> "Iterator[ParseResult]":
         model = self.parser.model
-        cutter = None if model.text is None else model.text.cutter
-        as_penn = model.tokens == "penn" if cutter is None else cutter.quotes
+        tokenizer = None if model.text is None else model.text.tokenizer
+        as_penn = model.tokens == "penn" if tokenizer is None else tokenizer.quotes
         words = ([_word(token, as_penn) for token in sentence] for sentence in sentences)
         return self.parser.parse_many(words, n_jobs=self.n_jobs)
 

@@ -7,7 +7,7 @@ becomes larger than the tensors in the file stand for.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from math import prod
 from types import UnionType
@@ -25,12 +25,17 @@ def stored_name(kind: type) -> str:
     return getattr(kind, "STORED_AS", kind.__name__)
 
 
+def _stored_fields(kind: type) -> dict[str, Field[Any]]:
+    """Return the fields of a dataclass by their names in model files: `stored_as` in their metadata, else their own."""
+    return {field.metadata.get("stored_as", field.name): field for field in fields(kind)}
+
+
 def encode(value: object, name: str, tensors: Tensors, half: bool = False) -> Record:
     """Put the arrays and strings of `value` into `tensors`, with `half` in 16 bits a real number; return the rest as JSON can hold it."""
     if is_dataclass(value):
         record: dict[str, Record] = {
-            field.name: encode(getattr(value, field.name), f"{name}/{field.name}", tensors, half)
-            for field in fields(value)
+            part: encode(getattr(value, field.name), f"{name}/{part}", tensors, half)
+            for part, field in _stored_fields(type(value)).items()
         }
         return {"class": stored_name(type(value)), "fields": record}
     if isinstance(value, np.ndarray):
@@ -50,7 +55,7 @@ def decode(hint: Any, record: Record, name: str, tensors: Tensors) -> Any:
         kind = choices[record["class"]]
         hints = _hints(kind)
         stored = record["fields"]
-        known = {field.name: field for field in fields(kind)}
+        known = _stored_fields(kind)
         if unknown := stored.keys() - known.keys():
             raise ValueError(f"unknown parts {sorted(unknown)}")
         # A part that an older file lacks has a default.
@@ -58,7 +63,10 @@ def decode(hint: Any, record: Record, name: str, tensors: Tensors) -> Any:
         if missing := needed - stored.keys():
             raise ValueError(f"missing parts {sorted(missing)}")
         return kind(
-            **{part: decode(hints[part], value, f"{name}/{part}", tensors) for part, value in stored.items()}
+            **{
+                known[part].name: decode(hints[known[part].name], value, f"{name}/{part}", tensors)
+                for part, value in stored.items()
+            }
         )
     if isinstance(record, dict) and "strings" in record:
         return unpack_strings(tensors[name], record["strings"])

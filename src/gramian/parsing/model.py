@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from gramian.errors import OptionError, counted
 from gramian.grammar.lpcfg import LPCFG
 from gramian.parsing.calibration import Calibration
-from gramian.text.rule_tokenizer import Style, TextToken, tokenise
+from gramian.text.rule_tokenizer import Style, TextToken, tokenize
 from gramian.text.text_processor import TextProcessor
 from gramian.trees.labels import treebank_labels
 from gramian.trees.scheme import SCHEMES
@@ -110,11 +110,11 @@ class Model:
         """The language of the treebank, as an ISO 639 code, if it is known."""
         return None if self.text is None else self.text.language
 
-    def cut(self, sentence: str) -> list[TextToken]:
+    def tokenize(self, sentence: str) -> list[TextToken]:
         """Return the words of a sentence with their places, as the treebank would have them."""
-        if self.text is None or self.text.cutter is None:
-            return tokenise(sentence, self.tokens)
-        return self.text.cutter.cut(sentence)
+        if self.text is None or self.text.tokenizer is None:
+            return tokenize(sentence, self.tokens)
+        return self.text.tokenizer.tokenize(sentence)
 
     @property
     def labels(self) -> dict[str, list[str]]:

@@ -70,7 +70,7 @@ class Parser:
         What the chart leaves out.
     rerank : bool
         Whether the model's reranker, if it has one, chooses among the best trees; it does so with the default decoder only.
-    splitter : SentenceSegmenter, optional
+    segmenter : SentenceSegmenter, optional
         Finds the sentences of running text, for :meth:`parse_text`; by default the model's own, or else by rules.
     max_length : int or None
         Longer sentences are cut, at punctuation where there is some, and parsed in parts.
@@ -105,7 +105,7 @@ class Parser:
         combination: str = "product",
         pruning: Pruning = Pruning(),
         rerank: bool = True,
-        splitter: SentenceSegmenter | None = None,
+        segmenter: SentenceSegmenter | None = None,
         max_length: int | None = None,
         max_seconds: float | None = 10.0,
         max_memory: int | None = 1 << 30,
@@ -113,7 +113,7 @@ class Parser:
     ) -> None:
         self._options: dict[str, Any] = {
             "decoder": decoder, "recall_penalty": recall_penalty, "combination": combination, "pruning": pruning,
-            "rerank": rerank, "splitter": splitter, "max_length": max_length, "max_seconds": max_seconds,
+            "rerank": rerank, "segmenter": segmenter, "max_length": max_length, "max_seconds": max_seconds,
             "max_memory": max_memory, "device": device,
         }  # fmt: skip
         self.model = model if isinstance(model, Model) else Model(model)
@@ -126,7 +126,7 @@ class Parser:
         self.recall_penalty = float(recall_penalty)
         self.pruning = pruning
         text = self.model.text
-        self.splitter = splitter or (SentenceSegmenter() if text is None else text.splitter)
+        self.segmenter = segmenter or (SentenceSegmenter() if text is None else text.segmenter)
         experts: list[WeightedExpert] = []
         if self.model.expert is not None:
             from gramian.experts import Expert
@@ -197,7 +197,7 @@ class Parser:
         -------
         ParseResult
         """
-        if isinstance(sentence, str) and len(self.splitter.split(sentence)) > 1:
+        if isinstance(sentence, str) and len(self.segmenter.segment(sentence)) > 1:
             warnings.warn(
                 "the text holds several sentences, which are parsed as one; parse_text parses each of them",
                 UserWarning,
@@ -324,7 +324,7 @@ class Parser:
         (S (NP (PRP I)) (VP (VBD came)) (. .)) (2, 6)
         (S (NP (PRP I)) (VP (VBD saw)) (. .)) (10, 13)
         """
-        found = sentences_in([text], self.splitter)
+        found = sentences_in([text], self.segmenter)
         return list(self.parse_many(found, n_jobs=n_jobs, k=k, decoder=decoder))
 
     def sample(
@@ -405,7 +405,7 @@ class Parser:
             As for :meth:`parse`.
         """
         plain = sentence.sentence if isinstance(sentence, ParseRequest) else sentence
-        return read_sentence(plain, self.model.cut).tokens
+        return read_sentence(plain, self.model.tokenize).tokens
 
     def vocabulary_coverage(self, words: Collection[str]) -> float:
         """Return which share of some words the grammar has seen, as they are or in small letters; 1 if there are none."""
@@ -444,7 +444,7 @@ class Parser:
         if k > 1 and decoder == "viterbi":
             raise OptionError("decoder 'viterbi' has no list of best trees; try: max-rule-product")
         try:
-            sentence_read = read_sentence(request.sentence, self.model.cut)
+            sentence_read = read_sentence(request.sentence, self.model.tokenize)
             deadline = Deadline.of(self.limits)
             read = ReadRequest(sentence_read, self.limits, deadline, decoder, k, request.constraints)
             self._fallbacks.check(read)

@@ -48,7 +48,7 @@ def read_sentences(
         Whether the sentences of a line of running text are wanted before the next line is read.
     """
     if form == "text":
-        yield from sentences_in(lines.segments(), parser.splitter, at_once=at_once)
+        yield from sentences_in(lines.segments(), parser.segmenter, at_once=at_once)
         return
     for number, line in enumerate(lines, 1):
         yield read_line(line, form, parser, lines.name, number)

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from gramian.chart.constraints import Constraints
 from gramian.errors import InputError
-from gramian.text.rule_tokenizer import TextToken, tokenise
+from gramian.text.rule_tokenizer import TextToken, tokenize
 from gramian.text.sentence_segmenter import PlacedText
 from gramian.trees.tree import SPACE, unescape_word
 
@@ -60,7 +60,7 @@ class ReadSentence(NamedTuple):
     tag_priors: TagPriors | None
 
 
-def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[TextToken]] = tokenise) -> ReadSentence:
+def read_sentence(sentence: Plain, cut: Callable[[str], Sequence[TextToken]] = tokenize) -> ReadSentence:
     """Read a sentence; `cut` is how text is cut into words. A token that is empty or has white space in it is an InputError."""
     first = 0
     if isinstance(sentence, PlacedText):

@@ -66,7 +66,7 @@ def _sentences(documents: Iterable[Any], parser: Parser) -> Iterator[CorpusSente
         if isinstance(document, dict):
             name, text = str(document.get("id", number)), document.get("text")
         if isinstance(text, str):
-            for sentence in sentences_in([text], parser.splitter):
+            for sentence in sentences_in([text], parser.segmenter):
                 yield CorpusSentence(name, sentence.start, sentence)
         elif isinstance(text, list | tuple):
             yield CorpusSentence(name, 1, text)

@@ -80,7 +80,7 @@ class ShardReader:
     ) -> Iterator[CorpusSentence]:
         """Yield the sentences of a text, or of a part of one that so many lines and characters lie before."""
         if self._layout.form == "text":
-            for placed in sentences_in(lines, self._parser.splitter):
+            for placed in sentences_in(lines, self._parser.segmenter):
                 at = start + placed.start
                 yield CorpusSentence(document, at, PlacedText(placed.text, at))
             return

@@ -1,4 +1,4 @@
-"""Learning weights of features by logistic regression, for what :class:`~gramian.text.feature_scores.FeatureScores` decide."""
+"""Train :class:`~gramian.text.feature_scores.FeatureScores` by logistic regression."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 
 from gramian.text.feature_scores import FeatureScores, feature_hash
 
-_MIN_COUNT = 2  # features seen less often are left out
-_STRENGTH = 3.0  # inverse of the penalty on large weights
-_LEAST = 0.02  # smaller weights say nothing
+_MIN_COUNT = 2  # features that occur less often are dropped
+_INVERSE_PENALTY = 3.0  # C of the regression
+_MIN_WEIGHT = 0.02  # smaller weights are dropped
 
 
 def learn_scores(examples: Iterable[tuple[Sequence[str], bool, int]]) -> FeatureScores | None:
-    """Return scores that are above zero where outcomes are true; None if all outcomes are the same.
+    """Return scores that are positive where outcomes are true; None if all outcomes are the same.
 
     Parameters
     ----------
     examples : iterable of (sequence of str, bool, int)
-        The features of a place, the outcome there, and how often it was seen so; of features only their hashes are kept.
+        Features of a position, its outcome, and how often the example occurs; only hashes of features are kept.
 
     Examples
     --------
@@ -31,24 +31,25 @@ def learn_scores(examples: Iterable[tuple[Sequence[str], bool, int]]) -> Feature
     from scipy import sparse
     from sklearn.linear_model import LogisticRegression
 
-    found, starts, outcomes, times = array("I"), array("q", [0]), array("b"), array("q")
-    for features, outcome, seen in examples:
-        found.extend({feature_hash(feature): None for feature in features})
-        starts.append(len(found))
+    feature_hashes, row_start, outcomes, counts = array("I"), array("q", [0]), array("b"), array("q")
+    for features, outcome, count in examples:
+        feature_hashes.extend({feature_hash(feature): None for feature in features})
+        row_start.append(len(feature_hashes))
         outcomes.append(outcome)
-        times.append(seen)
+        counts.append(count)
     if not 0 < sum(outcomes) < len(outcomes):
         return None
-    hashes, column = np.unique(np.frombuffer(found, np.uint32), return_inverse=True)
-    weight = np.array(times, np.float32)
-    count = np.bincount(column, np.repeat(weight, np.diff(starts)))
+    hashes, column = np.unique(np.frombuffer(feature_hashes, np.uint32), return_inverse=True)
+    weight = np.array(counts, np.float32)
+    feature_count = np.bincount(column, np.repeat(weight, np.diff(row_start)))
     ones = np.ones(len(column), np.float32)
-    matrix = sparse.csr_matrix((ones, column.astype(np.int32), np.array(starts)), (len(times), len(hashes)))
-    kept = np.flatnonzero(count >= _MIN_COUNT)
-    if not len(kept):
+    shape = len(counts), len(hashes)
+    matrix = sparse.csr_matrix((ones, column.astype(np.int32), np.array(row_start)), shape)
+    frequent = np.flatnonzero(feature_count >= _MIN_COUNT)
+    if not len(frequent):
         return None
-    model = LogisticRegression(C=_STRENGTH, fit_intercept=False, solver="newton-cg")
-    weights = model.fit(matrix[:, kept], np.array(outcomes), sample_weight=weight).coef_[0]
+    model = LogisticRegression(C=_INVERSE_PENALTY, fit_intercept=False, solver="newton-cg")
+    weights = model.fit(matrix[:, frequent], np.array(outcomes), sample_weight=weight).coef_[0]
     weights = np.round(weights.astype(np.float64), 3).astype(np.float32)
-    heavy = np.abs(weights) >= _LEAST
-    return FeatureScores(hashes[kept][heavy], weights[heavy])
+    large = np.abs(weights) >= _MIN_WEIGHT
+    return FeatureScores(hashes[frequent][large], weights[large])

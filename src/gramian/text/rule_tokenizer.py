@@ -58,7 +58,7 @@ _JOINED = {
 }  # fmt: skip
 
 
-def tokenise(text: str, style: Style = "penn") -> list[TextToken]:
+def tokenize(text: str, style: Style = "penn") -> list[TextToken]:
     r"""Cut one sentence into words, as treebanks of English do ("penn") or at white space only ("spaces").
 
     Unlike NLTK's word tokeniser, addresses (``https://...``, ``a@b.org``), ``@names``, ``#tags``, emoji and initials (``AT&T``) stay
@@ -66,9 +66,9 @@ def tokenise(text: str, style: Style = "penn") -> list[TextToken]:
 
     Examples
     --------
-    >>> [token.word for token in tokenise('"Don\'t go," Mr. Fox\'s aunt said (twice).')]
+    >>> [token.word for token in tokenize('"Don\'t go," Mr. Fox\'s aunt said (twice).')]
     ['``', 'Do', "n't", 'go', ',', "''", 'Mr.', 'Fox', "'s", 'aunt', 'said', '(', 'twice', ')', '.']
-    >>> tokenise("It's 5 %.")[1]
+    >>> tokenize("It's 5 %.")[1]
     TextToken(word="'s", start=2, end=4)
     """
     if style == "spaces":

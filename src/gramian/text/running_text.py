@@ -1,4 +1,4 @@
-"""Running text as it comes, line by line, to its sentences: no more than a paragraph is held."""
+"""Segment running text line by line; at most one paragraph is in memory."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Iterable, Iterator
 
 from gramian.text.sentence_segmenter import PlacedText, SentenceSegmenter
 
-_MOST = 1 << 16  # characters of a paragraph that are held before its sentences are looked for
+_MAX_PARAGRAPH = 1 << 16  # characters; a longer paragraph is segmented in parts
 
 
 def sentences_in(
-    lines: Iterable[str], splitter: SentenceSegmenter, *, at_once: bool = False
+    lines: Iterable[str], segmenter: SentenceSegmenter, *, at_once: bool = False
 ) -> Iterator[PlacedText]:
-    r"""Yield the sentences of a text, each with the place where it begins in the whole text.
+    r"""Yield the sentences of a text with their offsets in the whole text.
 
     Parameters
     ----------
     lines : iterable of str
         With their line ends; long lines may come in pieces.
-    splitter : SentenceSegmenter
+    segmenter : SentenceSegmenter
     at_once : bool
-        Whether every line is answered before the next is asked for, as somebody who types would want.
+        Whether the sentences of a line are yielded before the next line is read, for interactive input.
 
     Examples
     --------
@@ -36,21 +36,21 @@ def sentences_in(
         if not at_once and line.strip():
             held.append(line)
             size += len(line)
-            if size < _MOST:
+            if size < _MAX_PARAGRAPH:
                 continue
             text = "".join(held)
-            spans = splitter.split(text)
-            kept = spans[-1].start if len(spans) > 1 else len(text)  # the last may go on
-            rest = [text[kept:]] if kept < len(text) else []
-            text = text[:kept]
+            spans = segmenter.segment(text)
+            end = spans[-1].start if len(spans) > 1 else len(text)  # the last sentence may continue
+            rest = [text[end:]] if end < len(text) else []
+            text = text[:end]
         else:
             text, rest = "".join([*held, line]), []
-        yield from _placed(text, start, splitter)
+        yield from _sentences(text, start, segmenter)
         start += len(text)
         held, size = rest, sum(map(len, rest))
-    yield from _placed("".join(held), start, splitter)
+    yield from _sentences("".join(held), start, segmenter)
 
 
-def _placed(text: str, start: int, splitter: SentenceSegmenter) -> Iterator[PlacedText]:
-    for span in splitter.split(text):
-        yield PlacedText(text[span.start : span.end], start + span.start)
+def _sentences(text: str, offset: int, segmenter: SentenceSegmenter) -> Iterator[PlacedText]:
+    for start, end in segmenter.segment(text):
+        yield PlacedText(text[start:end], offset + start)

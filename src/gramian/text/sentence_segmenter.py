@@ -63,12 +63,12 @@ class SentenceSegmenter:
     ----------
     scores : FeatureScores, optional
         What the features of a white space say of a sentence's end there, as
-        :func:`gramian.text.segmenter_training.learn_splitter` finds it. Without scores plain rules decide.
+        :func:`gramian.text.text_training.learn_segmenter` finds it. Without scores plain rules decide.
 
     Examples
     --------
     >>> text = "I came. I saw Mr. Fox! Did you?"
-    >>> [text[start:end] for start, end in SentenceSegmenter().split(text)]
+    >>> [text[start:end] for start, end in SentenceSegmenter().segment(text)]
     ['I came.', 'I saw Mr. Fox!', 'Did you?']
     """
 
@@ -76,7 +76,7 @@ class SentenceSegmenter:
 
     scores: FeatureScores | None = None
 
-    def split(self, text: str) -> list[SentenceSpan]:
+    def segment(self, text: str) -> list[SentenceSpan]:
         """Return where the sentences of a text stand, in order; white space around them belongs to none."""
         found: list[SentenceSpan] = []
         for start, end in _paragraphs(text):

@@ -1,4 +1,4 @@
-"""How the text of a treebank's language becomes sentences and words: the part of a model that reads."""
+"""The part of a model that turns text into sentences and words."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ from gramian.errors import OptionError
 from gramian.text.sentence_segmenter import SentenceSegmenter
 from gramian.text.tokenizer import Tokenizer
 
-_CODE = re.compile("[a-z]{2,3}")
+_LANGUAGE_CODE = re.compile("[a-z]{2,3}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextProcessor:
-    """What a model knows about text before it parses.
+    """Segments and tokenizes text as in the treebank of a model.
 
     Attributes
     ----------
     language : str, optional
-        Its ISO 639 code, such as ``"fr"``.
-    splitter : SentenceSegmenter
-        Where sentences end.
-    cutter : Tokenizer, optional
-        How words are cut; without it as the model's ``tokens`` say.
+        ISO 639 code, such as ``"fr"``.
+    segmenter : SentenceSegmenter
+    tokenizer : Tokenizer, optional
+        Without it, the model's ``tokens`` select the rules.
     """
 
     STORED_AS: ClassVar[str] = "TextHabits"
 
     language: str | None = None
-    splitter: SentenceSegmenter = field(default_factory=SentenceSegmenter)
-    cutter: Tokenizer | None = None
+    segmenter: SentenceSegmenter = field(
+        default_factory=SentenceSegmenter, metadata={"stored_as": "splitter"}
+    )
+    tokenizer: Tokenizer | None = field(default=None, metadata={"stored_as": "cutter"})
 
     def __post_init__(self) -> None:
-        if self.language is not None and not _CODE.fullmatch(self.language):
+        if self.language is not None and not _LANGUAGE_CODE.fullmatch(self.language):
             raise OptionError(f"language must be a code such as 'en', got {self.language!r}")

@@ -1,58 +1,88 @@
-"""Learning to read the text of a treebank: where sentences end and words are cut."""
+"""Learn segmentation and tokenization from the sentences of a treebank."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
 
 from gramian.errors import InputError
-from gramian.text.detokenized_trees import WRITINGS, Writing, written_sentences, written_words
-from gramian.text.segmenter_training import learn_splitter
+from gramian.text.detokenizer import ORTHOGRAPHIES, Orthography, detokenize, detokenize_conllu
+from gramian.text.feature_training import learn_scores
+from gramian.text.sentence_segmenter import SentenceSegmenter, gaps
 from gramian.text.text_processor import TextProcessor
-from gramian.text.tokenizer_training import learn_cutter
+from gramian.text.tokenizer_training import learn_tokenizer
 from gramian.treebank.arrays import TaggedSentence
 from gramian.trees import Tree, read_conllu
 
 
-def learn_habits(
+def learn_text_processor(
     trees: Iterable[Tree | TaggedSentence], language: str | None, text: str | os.PathLike[str] | None = None
 ) -> TextProcessor:
-    """Learn to read text from the words of trees, and from text whose words are known.
+    """Learn a text processor from the words of trees, and from text whose tokens are known.
 
     Parameters
     ----------
     trees : iterable of Tree or TaggedSentence
-        In normal form, or their words and tags alone; neighbours are taken for neighbours in a text.
+        In normal form, or their words and tags alone, in the order of a text.
     language : str, optional
-        A language whose treebanks have ways of their own, such as ``"fr"``, is written in its own way.
+        ISO 639 code, which selects the orthography of the treebank.
     text : path, optional
-        CoNLL-U with ``SpaceAfter=No``, which says how sentences were really written; it is learnt from instead of the trees where
-        sentences end, and beside them how words are cut.
+        CoNLL-U with ``SpaceAfter=No``, which is the original spacing. The segmenter is learnt from it instead of the trees, the tokenizer
+        from both.
 
     Examples
     --------
     >>> tree = Tree.parse("(S (NP (PRP We)) (VP (VBP do) (RB n't)) (. .))")
-    >>> habits = learn_habits([tree] * 20, "en")
-    >>> [token.word for token in habits.cutter.cut("We don't.")]
+    >>> processor = learn_text_processor([tree] * 20, "en")
+    >>> [token.word for token in processor.tokenizer.tokenize("We don't.")]
     ['We', 'do', "n't", '.']
     """
-    writing = WRITINGS.get(language or "", Writing())
-    written = [written_words(tree.words, tree.tags, writing) for tree in trees]
-    documents = [[sentence.text for sentence in written]]
+    orthography = ORTHOGRAPHIES.get(language or "", Orthography())
+    tokenized = [detokenize(tree.words, tree.tags, orthography) for tree in trees]
+    documents = [[sentence.text for sentence in tokenized]]
     if text is not None:
         documents = []
         sentences = list(read_conllu(text))
-        found = list(written_sentences(sentences))
-        if not any("SpaceAfter=No" in token.misc for one in sentences for token in one.tokens):
+        if not any("SpaceAfter=No" in token.misc for sentence in sentences for token in sentence.tokens):
             raise InputError(
-                "nothing in it says where no space stood",
+                "no token has SpaceAfter=No",
                 os.fspath(text),
-                hint="CoNLL-U with SpaceAfter=No in its last column",
+                hint="name CoNLL-U with SpaceAfter=No in its last column",
             )
-        for sentence, one in zip(sentences, found, strict=True):
+        spaced = list(detokenize_conllu(sentences))
+        for sentence, tokenized_sentence in zip(sentences, spaced, strict=True):
             if not documents or any(line.startswith("# newdoc") for line in sentence.comments):
                 documents.append([])
-            documents[-1].append(one.text)
-        written += found
-    splitter = learn_splitter(documents, " " if writing.spaces else "")
-    return TextProcessor(language, splitter, learn_cutter(written, writing.mark))
+            documents[-1].append(tokenized_sentence.text)
+        tokenized += spaced
+    segmenter = learn_segmenter(documents, " " if orthography.spaces else "")
+    return TextProcessor(language, segmenter, learn_tokenizer(tokenized, orthography.boundary_mark))
+
+
+def learn_segmenter(documents: Iterable[Sequence[str]], space: str = " ") -> SentenceSegmenter:
+    """Learn sentence segmentation from documents, each a list of sentences in order.
+
+    Parameters
+    ----------
+    documents : iterable of sequences of str
+    space : str
+        Text between two sentences; empty in scripts without spaces.
+
+    Examples
+    --------
+    >>> text = ["We met Dr. Lee.", "She smiled.", "He saw Dr. Fox."] * 20
+    >>> segmenter = learn_segmenter([text])
+    >>> [span.end for span in segmenter.segment("I saw Dr. Lee. She ran.")]
+    [14, 23]
+    """
+
+    def examples() -> Iterator[tuple[tuple[str, ...], bool, int]]:
+        for sentences in documents:
+            text = space.join(sentences)
+            ends = set(np.cumsum([len(sentence) + len(space) for sentence in sentences]) - len(space))
+            for gap in gaps(text):
+                yield gap.features, gap.end in ends, 1
+
+    return SentenceSegmenter(learn_scores(examples()))

@@ -1,16 +1,16 @@
-"""Text to the words of a treebank, whatever its language: where to cut is learnt from the treebank itself.
+"""Learned tokenization of text in any language, as in a treebank.
 
-White space always cuts. Inside what stands between two white spaces, every place beside a mark, and every place where the treebank
-has cut words before, gets a score from its features: above zero the text is cut there (``l'|eau``, ``Mr.``, ``do|n't``, ``行っ|た``).
-Then contractions become the words they stand for (``da``: ``de a``), and words that the treebank writes as one are joined
-(``parce_que``). Addresses, ``@names``, ``#tags`` and emoji stay whole. All of it takes time linear in the length of the text.
+White space separates chunks. Inside a chunk, every position next to a punctuation mark and every position before a known clitic gets a
+score from its features; a positive score is a token boundary (``l'|eau``, ``Mr.``, ``do|n't``, ``行っ|た``). Then contractions are
+expanded (``da``: ``de a``) and the compounds of the treebank joined (``parce_que``). URLs, ``@names``, ``#tags`` and emoji stay whole.
+The time is linear in the length of the text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import ClassVar
 
@@ -22,157 +22,155 @@ from gramian.text.rule_tokenizer import WHOLE, TextToken, penn_quote
 JOINT = "_"
 CHUNK = re.compile(r"[^\s\0]+")
 _WHOLE = re.compile(WHOLE, re.VERBOSE)
-_REACH = 3  # characters to either side of a place that are looked at one by one
-_CONTEXT = 64  # characters to either side of a place that are looked at in all
+_WINDOW = 3  # characters on either side of a position that features name one by one
+_CONTEXT = 64  # characters on either side of a position that features depend on at all
 _NOT_IN_MARK = re.compile(r"[\s()\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tokenizer:
-    """Cuts a sentence into words.
+    """Splits a sentence into tokens.
 
     Parameters
     ----------
     scores : FeatureScores
-        What the features of a place say of a cut there.
-    tails : tuple of str
-        Ends of words that may be words of their own, in small letters.
+        Weights of the features of token boundaries.
+    clitics : tuple of str
+        Lower-case word endings that may be tokens of their own.
     dense : bool
-        Whether words stand without spaces between: then any place may be one.
-    written, meant : tuple of str
-        Contractions, in small letters, and the words, spaces between, that each stands for.
+        Whether the script has no spaces between words; then every position may be a boundary.
+    contractions, expansions : tuple of str
+        Lower-case contractions, and the words, separated by spaces, that each stands for.
     compounds : tuple of str
-        What is one word with underscores in the treebank and several in text.
-    mark : str
-        Stands at either side of a cut between two letters, as ``$`` in ``vetur$ $inn``.
+        Words with underscores in the treebank that are several words in text.
+    boundary_mark : str
+        Mark on either side of a boundary between two letters, such as ``$`` in ``vetur$ $inn``.
     quotes : bool
         Whether double quotes become two backquotes or two apostrophes, as in the Penn Treebank.
-    right : float
-        Share of words that came out as in the treebank, on sentences held out.
+    f1 : float
+        F1 of tokens on held-out sentences.
 
     Examples
     --------
-    >>> from gramian.text.tokenizer_training import Written, learn_cutter
+    >>> from gramian.text.tokenizer_training import TokenizedText, learn_tokenizer
     >>> text = "l'eau de l'hiver"
     >>> tokens = [TextToken("l'", 0, 2), TextToken("eau", 2, 5), TextToken("de", 6, 8), TextToken("l'", 9, 11), TextToken("hiver", 11, 16)]
-    >>> [token.word for token in learn_cutter([Written(text, tokens)] * 5).cut("l'hiver")]
+    >>> [token.word for token in learn_tokenizer([TokenizedText(text, tokens)] * 5).tokenize("l'hiver")]
     ["l'", 'hiver']
     """
 
     STORED_AS: ClassVar[str] = "WordCutter"
 
     scores: FeatureScores
-    tails: tuple[str, ...] = ()
+    clitics: tuple[str, ...] = field(default=(), metadata={"stored_as": "tails"})
     dense: bool = False
-    written: tuple[str, ...] = ()
-    meant: tuple[str, ...] = ()
+    contractions: tuple[str, ...] = field(default=(), metadata={"stored_as": "written"})
+    expansions: tuple[str, ...] = field(default=(), metadata={"stored_as": "meant"})
     compounds: tuple[str, ...] = ()
-    mark: str = ""
+    boundary_mark: str = field(default="", metadata={"stored_as": "mark"})
     quotes: bool = False
-    right: float = 1.0
+    f1: float = field(default=1.0, metadata={"stored_as": "right"})
 
     def __post_init__(self) -> None:
-        if len(self.written) != len(self.meant) or not all(words.split() for words in self.meant):
-            raise OptionError("contractions must each stand for at least one word")
-        if not 0 <= self.right <= 1:
-            raise OptionError(f"right must be between 0 and 1, got {self.right}")
-        if _NOT_IN_MARK.search(self.mark):
-            raise OptionError(f"mark must stand in words, got {self.mark!r}")
+        if len(self.contractions) != len(self.expansions) or not all(map(str.split, self.expansions)):
+            raise OptionError("each contraction must stand for at least one word")
+        if not 0 <= self.f1 <= 1:
+            raise OptionError(f"f1 must be between 0 and 1, got {self.f1}")
+        if _NOT_IN_MARK.search(self.boundary_mark):
+            raise OptionError(
+                f"boundary_mark must not contain brackets or white space, got {self.boundary_mark!r}"
+            )
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
-    def cut(self, text: str) -> list[TextToken]:
-        """Return the words of a sentence, each with its place; words that stand in one contraction have the same place."""
+    def tokenize(self, text: str) -> list[TextToken]:
+        """Return the tokens of a sentence with their offsets; the words of a contraction have the same offsets."""
         tokens: list[TextToken] = []
         chunks = list(CHUNK.finditer(text))
         for number, match in enumerate(chunks, 1):
-            at = match.start()
-            for start, end, whole in _stretches(match[0]):
-                if whole:
-                    tokens.append(TextToken(match[0][start:end], at + start, at + end))
+            offset = match.start()
+            for start, end, is_whole in _parts(match[0]):
+                if is_whole:
+                    tokens.append(TextToken(match[0][start:end], offset + start, offset + end))
                 else:
-                    last = number == len(chunks) and end == len(match[0])
-                    tokens += self._words(match[0][start:end], at + start, last)
-        return self._joined(tokens)
+                    is_last = number == len(chunks) and end == len(match[0])
+                    tokens += self._tokens(match[0][start:end], offset + start, is_last)
+        return self._join_compounds(tokens) if self.compounds else tokens
 
-    def _words(self, chunk: str, at: int, last: bool) -> Iterator[TextToken]:
-        """Yield the words of what stands between two white spaces."""
-        start, opened = 0, False
-        cuts = self._cuts(chunk, last) if self.dense else self._known[chunk, last]
-        for end in (*cuts, len(chunk)):
-            piece = chunk[start:end]
-            inside = end < len(chunk) and piece[-1].isalnum() and chunk[end].isalnum()
-            words = self._meanings.get(plain(piece))
+    def _tokens(self, chunk: str, offset: int, is_last: bool) -> Iterator[TextToken]:
+        """Yield the tokens of a chunk."""
+        start, starts_inside = 0, False  # whether the token starts inside a word
+        boundaries = self._find_boundaries(chunk, is_last) if self.dense else self._boundaries[chunk, is_last]
+        for end in (*boundaries, len(chunk)):
+            form = chunk[start:end]
+            ends_inside = end < len(chunk) and form[-1].isalnum() and chunk[end].isalnum()
+            words = self._expansions.get(fold_case(form))
             if words is not None:
-                for word in _as_written(words, piece):
-                    yield TextToken(word, at + start, at + end)
-            elif self.quotes and piece == '"':
-                yield TextToken(penn_quote(chunk, start), at + start, at + end)
+                for word in _like_case(words, form):
+                    yield TextToken(word, offset + start, offset + end)
+            elif self.quotes and form == '"':
+                yield TextToken(penn_quote(chunk, start), offset + start, offset + end)
             else:
-                before, behind = self.mark if opened else "", self.mark if inside else ""
-                yield TextToken(f"{before}{piece}{behind}", at + start, at + end)
-            start, opened = end, inside
+                before = self.boundary_mark if starts_inside else ""
+                after = self.boundary_mark if ends_inside else ""
+                yield TextToken(f"{before}{form}{after}", offset + start, offset + end)
+            start, starts_inside = end, ends_inside
 
     @cached_property
-    def _known(self) -> BoundedCache[tuple[str, bool], tuple[int, ...]]:
-        """Cuts of what was met before: most words of a text are."""
-        return BoundedCache(lambda key: self._cuts(*key))
+    def _boundaries(self) -> BoundedCache[tuple[str, bool], tuple[int, ...]]:
+        """The boundaries in chunks that occurred before."""
+        return BoundedCache(lambda key: self._find_boundaries(*key))
 
-    def _cuts(self, chunk: str, last: bool) -> tuple[int, ...]:
+    def _find_boundaries(self, chunk: str, is_last: bool) -> tuple[int, ...]:
         return tuple(
             [
-                place
-                for place in places(chunk, self._tails, self.dense)
-                if self.scores.total(features(chunk, place, last, self.dense)) > 0
+                position
+                for position in candidate_positions(chunk, self._clitics, self.dense)
+                if self.scores.total(boundary_features(chunk, position, is_last, self.dense)) > 0
             ]
         )
 
     @cached_property
-    def _tails(self) -> frozenset[str]:
-        return frozenset(self.tails)
+    def _clitics(self) -> frozenset[str]:
+        return frozenset(self.clitics)
 
     @cached_property
-    def _meanings(self) -> dict[str, list[str]]:
-        return {name: words.split() for name, words in zip(self.written, self.meant, strict=True)}
+    def _expansions(self) -> dict[str, list[str]]:
+        return {form: words.split() for form, words in zip(self.contractions, self.expansions, strict=True)}
 
     @cached_property
     def _compounds(self) -> dict[str, list[tuple[str, ...]]]:
-        """The compounds that begin with a word, the longest first."""
-        found: dict[str, list[tuple[str, ...]]] = {}
-        for compound in sorted(self.compounds, key=lambda one: (-one.count(JOINT), one)):
+        """The compounds by their first words, the longest first."""
+        by_first_word: dict[str, list[tuple[str, ...]]] = {}
+        for compound in sorted(self.compounds, key=lambda compound: (-compound.count(JOINT), compound)):
             words = tuple(compound.split(JOINT))
-            found.setdefault(words[0], []).append(words)
-        return found
+            by_first_word.setdefault(words[0], []).append(words)
+        return by_first_word
 
-    def _joined(self, tokens: list[TextToken]) -> list[TextToken]:
-        if not self.compounds:
-            return tokens
+    def _join_compounds(self, tokens: list[TextToken]) -> list[TextToken]:
         joined: list[TextToken] = []
-        place = 0
-        while place < len(tokens):
-            size = self._size(tokens, place)
-            if size > 1:
-                word = JOINT.join([token.word for token in tokens[place : place + size]])
-                joined.append(TextToken(word, tokens[place].start, tokens[place + size - 1].end))
-            else:
-                joined.append(tokens[place])
-            place += size
+        index = 0
+        while index < len(tokens):
+            parts = tokens[index : index + self._compound_size(tokens, index)]
+            word = JOINT.join([token.word for token in parts])
+            joined.append(TextToken(word, parts[0].start, parts[-1].end))
+            index += len(parts)
         return joined
 
-    def _size(self, tokens: list[TextToken], place: int) -> int:
-        """Return how many words from `place` on are one in the treebank."""
-        first = tokens[place].word
+    def _compound_size(self, tokens: list[TextToken], index: int) -> int:
+        """Return how many words from `index` on are one word in the treebank."""
+        first = tokens[index].word
         for word in dict.fromkeys((first, first[:1].lower() + first[1:])):
             for words in self._compounds.get(word, ()):
-                ahead = tokens[place + 1 : place + len(words)]
-                if words[1:] == tuple([token.word for token in ahead]):
+                following = tokens[index + 1 : index + len(words)]
+                if words[1:] == tuple([token.word for token in following]):
                     return len(words)
         return 1
 
 
-def _stretches(chunk: str) -> Iterator[tuple[int, int, bool]]:
-    """Yield the parts of a chunk, and whether each stays whole."""
+def _parts(chunk: str) -> Iterator[tuple[int, int, bool]]:
+    """Yield start and end of the parts of a chunk, and whether each stays whole."""
     start = 0
     for match in _WHOLE.finditer(chunk):
         if start < match.start():
@@ -183,95 +181,100 @@ def _stretches(chunk: str) -> Iterator[tuple[int, int, bool]]:
         yield start, len(chunk), False
 
 
-def _as_written(words: list[str], piece: str) -> list[str]:
-    if len(piece) > 1 and piece.isupper():
+def _like_case(words: list[str], form: str) -> list[str]:
+    if len(form) > 1 and form.isupper():
         return [word.upper() for word in words]
-    return [words[0][:1].upper() + words[0][1:], *words[1:]] if piece[0].isupper() else words
+    return [words[0][:1].upper() + words[0][1:], *words[1:]] if form[0].isupper() else words
 
 
-def places(chunk: str, tails: frozenset[str], dense: bool) -> list[int]:
-    """Return where a chunk may be cut."""
+def candidate_positions(chunk: str, clitics: frozenset[str], dense: bool) -> list[int]:
+    """Return the positions in a chunk where a token may end."""
     if dense:
         return list(range(1, len(chunk)))
-    low = plain(chunk)
-    end = word_end(low)
+    folded = fold_case(chunk)
+    end = word_end(folded)
     return [
-        place
-        for place in range(1, len(chunk))
-        if not (chunk[place - 1].isalnum() and chunk[place].isalnum())
-        or chunk[place - 1].isdigit() != chunk[place].isdigit()
-        or tail(low, place, end) in tails
+        position
+        for position in range(1, len(chunk))
+        if not is_inside_word(chunk, position)
+        or chunk[position - 1].isdigit() != chunk[position].isdigit()
+        or word_ending(folded, position, end) in clitics
     ]
 
 
-def plain(text: str) -> str:
-    """Return a text in small letters and with straight apostrophes."""
+def is_inside_word(chunk: str, position: int) -> bool:
+    """Tell whether a position lies between two letters or digits."""
+    return chunk[position - 1].isalnum() and chunk[position].isalnum()
+
+
+def fold_case(text: str) -> str:
+    """Return a text in lower case and with straight apostrophes."""
     return text.lower().replace("’", "'")
 
 
-def word_end(low: str) -> int:
-    """Return where the marks at the end of a chunk begin."""
-    end = len(low)
-    while end and not low[end - 1].isalnum():
+def word_end(chunk: str) -> int:
+    """Return where the punctuation at the end of a chunk starts."""
+    end = len(chunk)
+    while end and not chunk[end - 1].isalnum():
         end -= 1
     return end
 
 
-def tail(low: str, place: int, end: int) -> str:
-    """Return what lies between a place and the end of a chunk of small letters; nothing where that is too long to be a word's tail."""
-    return low[place:end] if end - place <= _CONTEXT else ""
+def word_ending(folded: str, position: int, end: int) -> str:
+    """Return the part of a case-folded chunk from a position to `end`; an empty text if it is too long for a clitic."""
+    return folded[position:end] if end - position <= _CONTEXT else ""
 
 
-def features(chunk: str, place: int, last: bool, dense: bool) -> list[str]:
-    """Return the features of a place in a chunk; `last` says whether the sentence ends with it."""
-    return _of_characters(chunk, place) if dense else _of_word(chunk, place, last)
+def boundary_features(chunk: str, position: int, is_last: bool, dense: bool) -> list[str]:
+    """Return the features of a position in a chunk; `is_last` says whether the chunk ends the sentence."""
+    return _character_features(chunk, position) if dense else _word_features(chunk, position, is_last)
 
 
-def _of_word(chunk: str, place: int, last: bool) -> list[str]:
-    start = max(0, place - _CONTEXT)
-    chunk, place = chunk[start : place + _CONTEXT], place - start
-    low = plain(chunk)
-    left, right = low[:place], low[place:]
-    before, behind = left[-1], right[0]
-    run_left, run_right = _run(left, -1), _run(right, 1)
-    kinds = "".join(map(_kind, chunk[max(0, place - _REACH) : place + _REACH]))
-    middle = min(place, _REACH)
-    ending = right if len(right) <= _REACH else "..."
+def _word_features(chunk: str, position: int, is_last: bool) -> list[str]:
+    start = max(0, position - _CONTEXT)
+    chunk, position = chunk[start : position + _CONTEXT], position - start
+    folded = fold_case(chunk)
+    left, right = folded[:position], folded[position:]
+    before, after = left[-1], right[0]
+    run_left, run_right = _alphanumeric_run(left, -1), _alphanumeric_run(right, 1)
+    kinds = "".join(map(_kind, chunk[max(0, position - _WINDOW) : position + _WINDOW]))
+    middle = min(position, _WINDOW)
+    ending = right if len(right) <= _WINDOW else "..."
     return [
         "bias",
         f"kinds {kinds[:middle]}|{kinds[middle:]}",
         f"near {kinds[middle - 1 : middle]}|{kinds[middle : middle + 1]}",
-        f"pair {before}|{behind}",
+        f"pair {before}|{after}",
         f"four {left[-2:]}|{right[:2]}",
-        f"three left {left[-3:]}|{behind}",
+        f"three left {left[-3:]}|{after}",
         f"three right {before}|{right[:3]}",
         f"left {left}",
         f"right {right}",
-        f"run left {run_left}|{behind}",
+        f"run left {run_left}|{after}",
         f"run right {before}|{run_right}",
         f"runs {run_left}|{run_right}",
-        f"chunk {low}|{place}",
-        f"ending {last} {before}|{ending}",
-        f"ending run {last} {run_left}|{ending}",
-        f"ending kinds {last} {kinds[middle - 1 : middle]}|{''.join(map(_kind, ending))}",
+        f"chunk {folded}|{position}",
+        f"ending {is_last} {before}|{ending}",
+        f"ending run {is_last} {run_left}|{ending}",
+        f"ending kinds {is_last} {kinds[middle - 1 : middle]}|{''.join(map(_kind, ending))}",
     ]
 
 
-def _of_characters(chunk: str, place: int) -> list[str]:
-    start = max(0, place - _REACH)
-    text = chunk[start : place + _REACH]
+def _character_features(chunk: str, position: int) -> list[str]:
+    start = max(0, position - _WINDOW)
+    text = chunk[start : position + _WINDOW]
     kinds = "".join(map(_kind, text))
-    found = ["bias"]
+    features = ["bias"]
     for first in range(len(text)):
         for size in range(1, min(4, len(text) - first) + 1):
-            where = first + start - place
-            found.append(f"{where} {text[first : first + size]}")
-            found.append(f"k{where} {kinds[first : first + size]}")
-    return found
+            distance = first + start - position
+            features.append(f"{distance} {text[first : first + size]}")
+            features.append(f"k{distance} {kinds[first : first + size]}")
+    return features
 
 
-def _run(text: str, step: int) -> str:
-    """Return the letters and digits at the end (-1) or the beginning (1) of a text."""
+def _alphanumeric_run(text: str, step: int) -> str:
+    """Return the letters and digits at the end (-1) or the start (1) of a text."""
     size = 0
     for character in text[::step]:
         if not character.isalnum():

@@ -1,4 +1,4 @@
-"""Learning how a treebank cuts words, from sentences whose text and words are both known."""
+"""Learn tokenization from sentences whose text and tokens are both known."""
 
 from __future__ import annotations
 
@@ -11,144 +11,152 @@ from typing import NamedTuple
 from gramian.text.feature_scores import FeatureScores
 from gramian.text.feature_training import learn_scores
 from gramian.text.rule_tokenizer import TextToken
-from gramian.text.tokenizer import CHUNK, JOINT, Tokenizer, features, places, plain, tail, word_end
+from gramian.text.tokenizer import (
+    CHUNK,
+    JOINT,
+    Tokenizer,
+    boundary_features,
+    candidate_positions,
+    fold_case,
+    is_inside_word,
+    word_end,
+    word_ending,
+)
 
-_DENSE = 0.1  # share of places between two letters where words are cut, from which spaces say little
-_HELD_OUT = 10  # one part in ten is, to see how well words are cut
-_ENOUGH = 50  # sentences, of which some can be held out
+_DENSE_SHARE = (
+    0.1  # of the positions between two letters are boundaries: the script has no spaces between words
+)
+_HELD_OUT = 10  # one sentence in ten is held out to measure F1
+_MIN_SENTENCES = 50  # fewer are not held out
 
 
-class Written(NamedTuple):
-    """A sentence: its text, and its words with their places there. Words of one contraction have the same place."""
+class TokenizedText(NamedTuple):
+    """A sentence: its text, and its tokens with their offsets. The words of a contraction have the same offsets."""
 
     text: str
     tokens: Sequence[TextToken]
 
 
 class Piece(NamedTuple):
-    """What stands in the text between two cuts, and the words that it stands for."""
+    """The text between two boundaries, and the words that it stands for."""
 
     start: int
     end: int
     words: tuple[str, ...]
 
 
-def learn_cutter(sentences: Sequence[Written], mark: str = "") -> Tokenizer:
-    """Learn to cut words as in given sentences.
+def learn_tokenizer(sentences: Sequence[TokenizedText], boundary_mark: str = "") -> Tokenizer:
+    """Learn to tokenize as in given sentences.
 
     Parameters
     ----------
-    sentences : sequence of Written
-        A word with a space in its text is one that underscores join.
-    mark : str
-        What the treebank writes at either side of a cut between two letters.
+    sentences : sequence of TokenizedText
+        A token with a space in its text is a compound, joined by underscores.
+    boundary_mark : str
+        Mark of the treebank on either side of a boundary between two letters.
 
     Returns
     -------
     Tokenizer
-        Its `right` is measured on the last tenth of the sentences, by what is learnt from the others.
+        Its `f1` is measured on the last tenth of the sentences, with a tokenizer learnt from the others.
 
     Examples
     --------
     >>> tokens = [TextToken("de", 0, 2), TextToken("a", 0, 2), TextToken("casa", 3, 7)]
-    >>> [token.word for token in learn_cutter([Written("da casa", tokens)]).cut("Da casa")]
+    >>> [token.word for token in learn_tokenizer([TokenizedText("da casa", tokens)]).tokenize("Da casa")]
     ['De', 'a', 'casa']
     """
-    right = 1.0
-    held_out = len(sentences) // _HELD_OUT if len(sentences) >= _ENOUGH else 0
-    cut = len(sentences) - held_out
-    seen, last = _Seen.of(sentences[:cut]), _Seen.of(sentences[cut:])
-    if held_out:
-        right = share_right(_learnt(seen, mark), sentences[cut:])
-        seen = _Seen(seen.chunks + last.chunks, seen.pieces + last.pieces, seen.words + last.words)
-    compounds = _compounds(sentences)
-    return replace(_learnt(seen, mark), compounds=compounds, right=round(right, 4))
+    f1 = 1.0
+    n_held_out = len(sentences) // _HELD_OUT if len(sentences) >= _MIN_SENTENCES else 0
+    n_train = len(sentences) - n_held_out
+    counts = _Counts.of(sentences[:n_train])
+    if n_held_out:
+        f1 = tokenization_f1(_learn(counts, boundary_mark), sentences[n_train:])
+        others = _Counts.of(sentences[n_train:])
+        counts = _Counts(
+            counts.chunks + others.chunks, counts.pieces + others.pieces, counts.words + others.words
+        )
+    return replace(_learn(counts, boundary_mark), compounds=_compounds(sentences), f1=round(f1, 4))
 
 
-def share_right(cutter: Tokenizer, sentences: Sequence[Written]) -> float:
-    """Return the F1 of words, each with its place, that a cutter finds in the texts of sentences."""
-    same = found = wanted = 0
+def tokenization_f1(tokenizer: Tokenizer, sentences: Sequence[TokenizedText]) -> float:
+    """Return the F1 of tokens, compared with their offsets."""
+    n_matched = n_predicted = n_gold = 0
     for text, tokens in sentences:
-        cut = Counter(cutter.cut(text))
-        same += (cut & Counter(tokens)).total()
-        found += cut.total()
-        wanted += len(tokens)
-    return 2 * same / (found + wanted) if wanted else 1.0
+        predicted = Counter(tokenizer.tokenize(text))
+        n_matched += (predicted & Counter(tokens)).total()
+        n_predicted += predicted.total()
+        n_gold += len(tokens)
+    return 2 * n_matched / (n_predicted + n_gold) if n_gold else 1.0
 
 
-class _Seen(NamedTuple):
-    """What sentences have to say of cuts, each with the number of times that it was seen."""
+class _Counts(NamedTuple):
+    """Counts of what tokenization is learnt from."""
 
-    chunks: Counter[
-        tuple[str, bool, tuple[int, ...]]
-    ]  # between two white spaces; whether it is the last; where it is cut
-    pieces: Counter[
-        tuple[str, tuple[str, ...]]
-    ]  # what stands between two cuts, and the words that it stands for
+    chunks: Counter[tuple[str, bool, tuple[int, ...]]]  # text, whether it ends the sentence, boundaries
+    pieces: Counter[tuple[str, tuple[str, ...]]]  # text, and the words that it stands for
     words: Counter[str]
 
     @classmethod
-    def of(cls, sentences: Sequence[Written]) -> _Seen:
-        """Count what sentences have."""
-        seen = cls(Counter(), Counter(), Counter())
+    def of(cls, sentences: Sequence[TokenizedText]) -> _Counts:
+        counts = cls(Counter(), Counter(), Counter())
         for sentence in sentences:
             text, pieces = sentence.text, list(_pieces(sentence))
-            cuts = {piece.start for piece in pieces} | {piece.end for piece in pieces}
+            boundaries = {piece.start for piece in pieces} | {piece.end for piece in pieces}
             chunks = list(CHUNK.finditer(text))
             for number, match in enumerate(chunks, 1):
                 start, end = match.span()
-                inner = tuple([place - start for place in range(start + 1, end) if place in cuts])
-                seen.chunks[match[0], number == len(chunks), inner] += 1
-            seen.pieces.update([(text[start:end], words) for start, end, words in pieces])
-            seen.words.update([token.word for token in sentence.tokens])
-        return seen
+                inside = tuple([at - start for at in range(start + 1, end) if at in boundaries])
+                counts.chunks[match[0], number == len(chunks), inside] += 1
+            counts.pieces.update([(text[start:end], words) for start, end, words in pieces])
+            counts.words.update([token.word for token in sentence.tokens])
+        return counts
 
 
-def _learnt(seen: _Seen, mark: str) -> Tokenizer:
-    """Return a cutter that knows of no compounds."""
-    tails: Counter[str] = Counter()
-    inside = 0
-    for (text, _, cuts), times in seen.chunks.items():
-        inside += times * sum([_is_inside(text, place) for place in range(1, len(text))])
-        low = plain(text)
-        end = word_end(low)
-        for place in cuts:
-            if _is_inside(text, place):
-                tails[tail(low, place, end)] += times
-    dense = tails.total() > _DENSE * max(1, inside)
-    known = () if dense else tuple(sorted(one for one, times in tails.items() if times > 1 and one))
-    known_tails = frozenset(known)
+def _learn(counts: _Counts, boundary_mark: str) -> Tokenizer:
+    """Return a tokenizer without compounds."""
+    endings: Counter[str] = Counter()
+    n_inside = 0
+    for (chunk, _, boundaries), count in counts.chunks.items():
+        n_inside += count * sum([is_inside_word(chunk, position) for position in range(1, len(chunk))])
+        folded = fold_case(chunk)
+        end = word_end(folded)
+        for position in boundaries:
+            if is_inside_word(chunk, position):
+                endings[word_ending(folded, position, end)] += count
+    dense = endings.total() > _DENSE_SHARE * max(1, n_inside)
+    clitics = (
+        frozenset()
+        if dense
+        else frozenset(ending for ending, count in endings.items() if count > 1 and ending)
+    )
 
     def examples() -> Iterator[tuple[list[str], bool, int]]:
-        for (text, last, cuts), times in seen.chunks.items():
-            is_cut = frozenset(cuts).__contains__
-            for place in places(text, known_tails, dense):
-                yield features(text, place, last, dense), is_cut(place), times
+        for (chunk, is_last, boundaries), count in counts.chunks.items():
+            is_boundary = frozenset(boundaries).__contains__
+            for position in candidate_positions(chunk, clitics, dense):
+                yield boundary_features(chunk, position, is_last, dense), is_boundary(position), count
 
     scores = learn_scores(examples())
-    if scores is None:  # words are cut everywhere, or nowhere
+    if scores is None:  # all positions are boundaries, or none is
         _, always, _ = next(examples(), ([], False, 0))
         scores = FeatureScores.of({"bias": 1.0 if always else -1.0})
-    written = _contractions(seen.pieces)
+    expansions = _expansions(counts.pieces)
     return Tokenizer(
         scores,
-        tails=known,
+        clitics=tuple(sorted(clitics)),
         dense=dense,
-        written=tuple(written),
-        meant=tuple(" ".join(words) for words in written.values()),
-        mark=mark,
-        quotes=seen.words["``"] > seen.words['"'],
+        contractions=tuple(expansions),
+        expansions=tuple(" ".join(words) for words in expansions.values()),
+        boundary_mark=boundary_mark,
+        quotes=counts.words["``"] > counts.words['"'],
     )
 
 
-def _is_inside(text: str, place: int) -> bool:
-    return text[place - 1].isalnum() and text[place].isalnum()
-
-
-def _pieces(sentence: Written) -> Iterator[Piece]:
-    """Yield what stands between two cuts."""
-    for (start, end), same in groupby(sentence.tokens, lambda token: (token.start, token.end)):
-        words = tuple([token.word for token in same])
+def _pieces(sentence: TokenizedText) -> Iterator[Piece]:
+    """Yield the pieces of a sentence between boundaries; a compound is several."""
+    for (start, end), tokens in groupby(sentence.tokens, lambda token: (token.start, token.end)):
+        words = tuple([token.word for token in tokens])
         if len(words) > 1 or JOINT not in words[0] or sentence.text[start:end] == words[0]:
             yield Piece(start, end, words)
             continue
@@ -158,35 +166,34 @@ def _pieces(sentence: Written) -> Iterator[Piece]:
             start += len(part)
 
 
-def _contractions(pieces: Counter[tuple[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
-    """Return what is written otherwise than its words in at least half of its occurrences."""
-    meanings: dict[str, Counter[tuple[str, ...]]] = {}
-    for (text, words), times in pieces.items():
-        low = tuple([word.lower() for word in words])
-        meanings.setdefault(plain(text), Counter())[low] += times
-    best = {name: max(counts, key=lambda words: (counts[words], words)) for name, counts in meanings.items()}
-    return {name: words for name, words in sorted(best.items()) if len(words) > 1}
+def _expansions(pieces: Counter[tuple[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
+    """Return the most frequent words of each contraction, if they are more frequent than the contraction as a word."""
+    counts: dict[str, Counter[tuple[str, ...]]] = {}
+    for (text, words), count in pieces.items():
+        counts.setdefault(fold_case(text), Counter())[tuple([word.lower() for word in words])] += count
+    best = {form: max(words, key=lambda option: (words[option], option)) for form, words in counts.items()}
+    return {form: words for form, words in sorted(best.items()) if len(words) > 1}
 
 
-def _compounds(sentences: Sequence[Written]) -> tuple[str, ...]:
-    """Return the words with a joint that are joined in more than half of the places where their parts stand together."""
-    joined = Counter(
+def _compounds(sentences: Sequence[TokenizedText]) -> tuple[str, ...]:
+    """Return the compounds that are joined more often than their parts occur as separate tokens."""
+    n_joined = Counter(
         token.word
         for text, tokens in sentences
         for token in tokens
         if JOINT in token.word and text[token.start : token.end] != token.word
     )
-    ahead: dict[str, set[tuple[str, ...]]] = {}
-    for compound in joined:
-        words = tuple(compound.split(JOINT))
-        ahead.setdefault(words[0], set()).add(words)
-    apart: Counter[str] = Counter()
-    for _, tokens in sentences if joined else ():
+    by_first_word: dict[str, set[tuple[str, ...]]] = {}
+    for compound in n_joined:
+        parts = tuple(compound.split(JOINT))
+        by_first_word.setdefault(parts[0], set()).add(parts)
+    n_separate: Counter[str] = Counter()
+    for _, tokens in sentences if n_joined else ():
         words = tuple([token.word for token in tokens])
-        for place, word in enumerate(words):
-            apart.update(
+        for index, word in enumerate(words):
+            n_separate.update(
                 JOINT.join(parts)
-                for parts in ahead.get(word, ())
-                if words[place : place + len(parts)] == parts
+                for parts in by_first_word.get(word, ())
+                if words[index : index + len(parts)] == parts
             )
-    return tuple(sorted(one for one, times in joined.items() if times > apart[one]))
+    return tuple(sorted(compound for compound, count in n_joined.items() if count > n_separate[compound]))

@@ -36,7 +36,7 @@ from gramian.parsing.parser import Parser
 from gramian.progress import tell_progress
 from gramian.tasks.task_runner import Outcome, TaskFolder
 from gramian.text.text_processor import TextProcessor
-from gramian.text.text_training import learn_habits
+from gramian.text.text_training import learn_text_processor
 from gramian.training.calibrate import calibrate
 from gramian.training.members import (
     Member,
@@ -172,7 +172,11 @@ class TrainingRun:
         model = self._bundle() if settings.is_bundle else self._single()
         options = settings.options() | searched
         model = replace(
-            model, options=options, data=self._about_data(), preset=settings.preset, text=self._habits()
+            model,
+            options=options,
+            data=self._about_data(),
+            preset=settings.preset,
+            text=self._text_processor(),
         )
         self.costs["seconds"] |= {"text": round(parsed, 3)} if settings.text else {}
         self.costs["seconds"]["all"] = round(time.perf_counter() - began, 3)
@@ -218,16 +222,16 @@ class TrainingRun:
             return detect_language(sentences, annotation_scheme(self.settings.preset))
         return None if language == "none" else language
 
-    def _habits(self) -> TextProcessor | None:
+    def _text_processor(self) -> TextProcessor | None:
         """Learn how text becomes sentences and words."""
         if self.settings.language == "none":
             return None
         began = time.perf_counter()
-        habits = learn_habits(self.data.bank.sentences(), self._language, self.settings.spacing_conllu)
-        if habits.cutter is not None:
-            shown = 100 * habits.cutter.right, time.perf_counter() - began
+        text = learn_text_processor(self.data.bank.sentences(), self._language, self.settings.spacing_conllu)
+        if text.tokenizer is not None:
+            shown = 100 * text.tokenizer.f1, time.perf_counter() - began
             _log.info("learnt to read text, %.1f of 100 words as in the treebank: %.1f s", *shown)
-        return habits
+        return text
 
     def clean(self) -> None:
         """Remove what was kept for a training that is stopped."""

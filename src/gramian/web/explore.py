@@ -116,7 +116,7 @@ class Explorer:
 
     def words(self, text: str) -> tuple[str, ...]:
         """Return the words of a text as the parser has them."""
-        return tuple(unescape_word(token.word) for token in self.parser.model.cut(text))
+        return tuple(unescape_word(token.word) for token in self.parser.model.tokenize(text))
 
     def look(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Look | None:
         """Return the forest of a sentence, or None if the grammar does not derive it within limits."""

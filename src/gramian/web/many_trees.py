@@ -16,7 +16,7 @@ MOST_SENTENCES = 20
 
 def parsed_text(explorer: Explorer, text: str) -> dict[str, Any]:
     """Parse the first sentences of a text; ``end`` is where the next begin, or None at the end."""
-    spans = explorer.parser.splitter.split(text)
+    spans = explorer.parser.segmenter.segment(text)
     asked = [text[start:end] for start, end in spans[:MOST_SENTENCES]]
     for sentence in asked:
         check_length(len(explorer.words(sentence)))

@@ -270,7 +270,7 @@ class Service:
         if not self._explorers:
             return read_typed(*given)
         explorer = self._explorers[model]
-        return read_typed(*given, explorer.scheme, explorer.parser.model.cut)
+        return read_typed(*given, explorer.scheme, explorer.parser.model.tokenize)
 
     def _dependency_view(self) -> DependencyView:
         if self._dependency is None:

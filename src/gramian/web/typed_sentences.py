@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gramian.errors import InputError, OptionError
-from gramian.text.rule_tokenizer import TextToken, tokenise
+from gramian.text.rule_tokenizer import TextToken, tokenize
 from gramian.trees import AnnotationScheme, Tree, normalise, parse_bracketed
 from gramian.trees.scheme import DEFAULT_SCHEME
 from gramian.trees.token_lines import split_pairs, split_tokens
@@ -39,7 +39,7 @@ def read_typed(
     text: str,
     kind: str = "auto",
     scheme: AnnotationScheme = DEFAULT_SCHEME,
-    cut: Callable[[str], Sequence[TextToken]] = tokenise,
+    cut: Callable[[str], Sequence[TextToken]] = tokenize,
 ) -> Typed:
     """Read what was typed.
 

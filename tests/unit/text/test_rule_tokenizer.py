@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian.errors import OptionError
-from gramian.text.rule_tokenizer import TextToken, tokenise
+from gramian.text.rule_tokenizer import TextToken, tokenize
 
 ORDINARY = """
 The old man the boat.
@@ -41,7 +41,7 @@ That was (in 1999).
 
 
 def words(text: str) -> list[str]:
-    return [token.word for token in tokenise(text)]
+    return [token.word for token in tokenize(text)]
 
 
 def test_as_nltk_does():
@@ -80,7 +80,7 @@ def test_its_own_way(text, expected):
 
 
 def test_offsets():
-    assert tokenise('He\'s "in".') == [
+    assert tokenize('He\'s "in".') == [
         TextToken("He", 0, 2), TextToken("'s", 2, 4), TextToken("``", 5, 6), TextToken("in", 6, 8), TextToken("''", 8, 9),
         TextToken(".", 9, 10),
     ]  # fmt: skip
@@ -90,7 +90,7 @@ def test_offsets():
     st.text(st.sampled_from("ab'’\"`.,:;-&@/()[]1 \nTNt“”…—$%?!") | st.characters(exclude_categories=["Cs"]))
 )
 def test_nothing_is_lost(text):
-    tokens = tokenise(text)
+    tokens = tokenize(text)
     end = 0
     for token in tokens:
         assert end <= token.start < token.end
@@ -103,9 +103,9 @@ def test_nothing_is_lost(text):
 
 
 def test_spaces_only():
-    assert tokenise("don't  stop.", "spaces") == [TextToken("don't", 0, 5), TextToken("stop.", 7, 12)]
+    assert tokenize("don't  stop.", "spaces") == [TextToken("don't", 0, 5), TextToken("stop.", 7, 12)]
     with pytest.raises(OptionError, match="'penn' or 'spaces'"):
-        tokenise("a", "words")
+        tokenize("a", "words")
 
 
 @pytest.mark.parametrize(
@@ -119,4 +119,4 @@ def test_spaces_only():
     ],
 )  # fmt: skip
 def test_what_people_write_today(text, words):
-    assert [token.word for token in tokenise(text)] == words
+    assert [token.word for token in tokenize(text)] == words

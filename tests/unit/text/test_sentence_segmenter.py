@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramian.text.segmenter_training import learn_splitter
 from gramian.text.sentence_segmenter import SentenceSegmenter
+from gramian.text.text_training import learn_segmenter
 
 
-def parts(text: str, splitter: SentenceSegmenter | None = None) -> list[str]:
-    return [text[start:end] for start, end in (splitter or SentenceSegmenter()).split(text)]
+def parts(text: str, segmenter: SentenceSegmenter | None = None) -> list[str]:
+    return [text[start:end] for start, end in (segmenter or SentenceSegmenter()).segment(text)]
 
 
 @pytest.mark.parametrize(
@@ -73,15 +73,15 @@ def test_marks_alone_begin_no_sentence():
 
 @given(st.text(alphabet="aB .!?\n\"'()1-\u3002\t", max_size=60))
 def test_nothing_but_white_space_is_lost(text):
-    spans = SentenceSegmenter().split(text)
+    spans = SentenceSegmenter().segment(text)
     assert all(before.end <= after.start for before, after in pairwise(spans))
     assert "".join("".join(text[start:end].split()) for start, end in spans) == "".join(text.split())
 
 
 def test_what_is_learnt_goes_beyond_rules():
     document = ["we saw the cat", "The abbr. Cat slept", "the dog ran", "The abbr. Dog sat"] * 30
-    splitter = learn_splitter([document])
+    segmenter = learn_segmenter([document])
     text = "we saw the dog The abbr. Cat ran"
-    assert parts(text, splitter) == ["we saw the dog", "The abbr. Cat ran"]
-    assert parts(text) != parts(text, splitter)
-    assert learn_splitter([["one sentence only"]]).scores is None
+    assert parts(text, segmenter) == ["we saw the dog", "The abbr. Cat ran"]
+    assert parts(text) != parts(text, segmenter)
+    assert learn_segmenter([["one sentence only"]]).scores is None

@@ -9,7 +9,7 @@ import gramian
 from gramian.errors import InputError, OptionError
 from gramian.parsing.model_store import load_model, save_model
 from gramian.text.feature_training import learn_scores
-from gramian.text.text_training import learn_habits
+from gramian.text.text_training import learn_text_processor
 from gramian.training import TrainingSettings, train
 from gramian.trees import Tree
 
@@ -29,16 +29,16 @@ def test_a_model_reads_the_text_of_its_treebank(model):
     results = gramian.Parser(model).parse_text("The dog doesn't run. The cat doesn't bark.")
     assert [str(result.tree).count("n't") for result in results] == [1, 1]
     assert (model.language, model.data["language"]) == ("en", "en")
-    assert model.text.cutter.right == 1.0
+    assert model.text.tokenizer.f1 == 1.0
 
 
-def test_habits_survive_a_file(model, tmp_path):
+def test_processor_survives_a_file(model, tmp_path):
     path = tmp_path / "my.grammar"
     save_model(model, path, half=True)
     loaded = load_model(path)
     text = "The cow doesn't bark."
-    assert loaded.cut(text) == model.cut(text)
-    assert loaded.text.splitter.split(text * 2) == model.text.splitter.split(text * 2)
+    assert loaded.tokenize(text) == model.tokenize(text)
+    assert loaded.text.segmenter.segment(text * 2) == model.text.segmenter.segment(text * 2)
     assert loaded.language == "en"
     save_model(loaded, tmp_path / "again.grammar", half=True)
     assert (tmp_path / "again.grammar").read_bytes() == path.read_bytes()
@@ -49,7 +49,7 @@ def test_nothing_is_learnt_where_nothing_is_wanted():
     with pytest.raises(OptionError, match="spacing_conllu requires another language than none"):
         TrainingSettings.of(language="none", spacing_conllu="x.conllu").check()
     with pytest.raises(OptionError, match="language must be a code"):
-        learn_habits(TREES, "English")
+        learn_text_processor(TREES, "English")
 
 
 def test_text_with_spaces_as_they_were(tmp_path):
@@ -61,12 +61,12 @@ def test_text_with_spaces_as_they_were(tmp_path):
     ]
     path = tmp_path / "text.conllu"
     path.write_text("\n".join(["1-2\tduvin\t_\t_\t_\t_\t_\t_\t_\t_", *rows, *rows, ""]), encoding="utf-8")
-    habits = learn_habits(TREES, "en", path)
-    assert [token.word for token in habits.cutter.cut("du vin!")] == ["du", "vin", "!"]
+    processor = learn_text_processor(TREES, "en", path)
+    assert [token.word for token in processor.tokenizer.tokenize("du vin!")] == ["du", "vin", "!"]
     bare = tmp_path / "bare.conllu"
     bare.write_text(path.read_text(encoding="utf-8").replace("SpaceAfter=No", "_"), encoding="utf-8")
-    with pytest.raises(InputError, match="where no space stood"):
-        learn_habits(TREES, "en", bare)
+    with pytest.raises(InputError, match="SpaceAfter=No"):
+        learn_text_processor(TREES, "en", bare)
 
 
 def test_an_example_counts_as_often_as_it_was_seen():

@@ -10,22 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gramian.errors import OptionError
-from gramian.text.detokenized_trees import WRITINGS, Writing, written_words
+from gramian.text.detokenizer import ORTHOGRAPHIES, Orthography, detokenize
 from gramian.text.feature_scores import FeatureScores
 from gramian.text.rule_tokenizer import TextToken
 from gramian.text.tokenizer import Tokenizer
-from gramian.text.tokenizer_training import Written, learn_cutter, share_right
+from gramian.text.tokenizer_training import TokenizedText, learn_tokenizer, tokenization_f1
 
 
 def learnt(sentences: list[str], language: str) -> Tokenizer:
     """Learn from sentences whose words have spaces between."""
-    writing = WRITINGS.get(language, Writing())
-    written = [written_words(words, ["X"] * len(words), writing) for words in map(str.split, sentences)]
-    return learn_cutter(written * 3, writing.mark)
+    orthography = ORTHOGRAPHIES.get(language, Orthography())
+    written = [detokenize(words, ["X"] * len(words), orthography) for words in map(str.split, sentences)]
+    return learn_tokenizer(written * 3, orthography.boundary_mark)
 
 
-def words(cutter: Tokenizer, text: str) -> list[str]:
-    return [token.word for token in cutter.cut(text)]
+def words(tokenizer: Tokenizer, text: str) -> list[str]:
+    return [token.word for token in tokenizer.tokenize(text)]
 
 
 FRENCH = learnt(
@@ -49,29 +49,29 @@ def test_elision_clitics_abbreviations_and_compounds():
 
 def test_places_go_back_to_the_text():
     text = "  L'ami  dort parce que…"
-    for word, start, end in FRENCH.cut(text):
+    for word, start, end in FRENCH.tokenize(text):
         assert word.replace("_", " ") == text[start:end]
 
 
 def test_contractions_stand_for_their_words():
-    cutter = learnt(["a casa de a Ana", "em o fim de o dia", "vai a a casa", "a Ana vai"], "pt")
-    assert words(cutter, "Da Ana ao fim do dia: à CASA DA Ana no fim")[:2] == ["De", "a"]
-    assert words(cutter, "no fim da casa") == ["em", "o", "fim", "de", "a", "casa"]
-    assert [token[1:] for token in cutter.cut("da casa")] == [(0, 2), (0, 2), (3, 7)]
+    tokenizer = learnt(["a casa de a Ana", "em o fim de o dia", "vai a a casa", "a Ana vai"], "pt")
+    assert words(tokenizer, "Da Ana ao fim do dia: à CASA DA Ana no fim")[:2] == ["De", "a"]
+    assert words(tokenizer, "no fim da casa") == ["em", "o", "fim", "de", "a", "casa"]
+    assert [token[1:] for token in tokenizer.tokenize("da casa")] == [(0, 2), (0, 2), (3, 7)]
 
 
 def test_marks_of_cuts_inside_words():
     stems = ["hest", "dag", "veg", "arm", "stein", "hring"]
-    cutter = learnt([f"sá {stem}$ $inn og {stem}" for stem in stems] + ["hann kom inn"], "is")
-    assert words(cutter, "steinninn og dagur, hringinn")[-2:] == ["hring$", "$inn"]
+    tokenizer = learnt([f"sá {stem}$ $inn og {stem}" for stem in stems] + ["hann kom inn"], "is")
+    assert words(tokenizer, "steinninn og dagur, hringinn")[-2:] == ["hring$", "$inn"]
 
 
 def test_scripts_without_spaces():
-    cutter = learnt(
+    tokenizer = learnt(
         ["猫 が いる 。", "犬 も いる 。", "猫 も 犬 が 好き だ 。", "犬 が 猫 を 見 た 。"], "ja"
     )
-    assert cutter.dense
-    assert words(cutter, "犬がいる。") == ["犬", "が", "いる", "。"]
+    assert tokenizer.dense
+    assert words(tokenizer, "犬がいる。") == ["犬", "が", "いる", "。"]
 
 
 def test_what_stays_whole():
@@ -87,8 +87,8 @@ def test_quotes_as_in_the_treebank():
 
 @given(st.text(alphabet="aB l'’.,-_$ 1\n\u3042", max_size=30))
 def test_no_character_is_lost(text):
-    for cutter in (FRENCH, Tokenizer(FeatureScores.of({}))):
-        tokens = cutter.cut(text)
+    for tokenizer in (FRENCH, Tokenizer(FeatureScores.of({}))):
+        tokens = tokenizer.tokenize(text)
         spans = [(token.start, token.end) for token in tokens]
         assert spans == sorted(spans)
         assert "".join(text[start:end] for start, end in spans).split() == "".join(
@@ -97,19 +97,19 @@ def test_no_character_is_lost(text):
 
 
 def test_how_much_is_right_is_measured_on_sentences_held_out():
-    known = [Written("l'eau", [TextToken("l'", 0, 2), TextToken("eau", 2, 5)])]
-    other = [Written("d'eau", [TextToken("d'eau", 0, 5)])]
-    assert learn_cutter(known * 60).right == 1.0
-    assert learn_cutter(known * 54 + other * 6).right == 0.0
-    assert share_right(FRENCH, known) == 1.0
+    known = [TokenizedText("l'eau", [TextToken("l'", 0, 2), TextToken("eau", 2, 5)])]
+    other = [TokenizedText("d'eau", [TextToken("d'eau", 0, 5)])]
+    assert learn_tokenizer(known * 60).f1 == 1.0
+    assert learn_tokenizer(known * 54 + other * 6).f1 == 0.0
+    assert tokenization_f1(FRENCH, known) == 1.0
 
 
 def test_copies_and_bad_values():
     assert words(pickle.loads(pickle.dumps(FRENCH)), "l'ami") == ["l'", "ami"]
-    with pytest.raises(OptionError, match="right must be between 0 and 1"):
-        Tokenizer(FRENCH.scores, right=2.0)
+    with pytest.raises(OptionError, match="f1 must be between 0 and 1"):
+        Tokenizer(FRENCH.scores, f1=2.0)
     with pytest.raises(OptionError, match="at least one word"):
-        Tokenizer(FRENCH.scores, written=("du",), meant=("",))
+        Tokenizer(FRENCH.scores, contractions=("du",), expansions=("",))
     with pytest.raises(OptionError, match="in order"):
         FeatureScores(np.array([2, 1], np.uint32), np.ones(2, np.float32))
     with pytest.raises(OptionError, match="weights has shape"):

@@ -11,7 +11,7 @@ from gramian.errors import InputError
 from gramian.io.reading import TextLines, open_text, peek_text, reads_once
 from gramian.parsing.dependency_constraints import RelationTable, dependency_constraints
 from gramian.parsing.sentences import Sentence, read_sentence
-from gramian.text.rule_tokenizer import Style, tokenise
+from gramian.text.rule_tokenizer import Style, tokenize
 from gramian.text.sentence_segmenter import SentenceSegmenter
 from gramian.trees import read_conllu
 from gramian.trees.token_lines import split_pairs, split_tokens
@@ -116,11 +116,11 @@ class RawText:
                     yield tokens
 
     def _from_text(self, path: str) -> Iterator[Sentence]:
-        splitter = SentenceSegmenter()
+        segmenter = SentenceSegmenter()
         with open_text(path) as lines:
             for block in _blocks(lines):
-                for start, end in splitter.split(block):
-                    tokens = [token.word for token in tokenise(block[start:end], self.style)]
+                for start, end in segmenter.segment(block):
+                    tokens = [token.word for token in tokenize(block[start:end], self.style)]
                     if 0 < len(tokens) <= self.max_length:
                         yield tokens
 
