@@ -6,6 +6,7 @@ from .automata.string_formats import read_strings as read_strings
 from .chart.constraints import Constraints as Constraints
 from .dependency.dependency_parser import DependencyParser as DependencyParser
 from .dependency.shag_parser import SHAGParser as SHAGParser
+from .editing.tree_edits import edit_trees as edit_trees
 from .evaluate.evalb import evaluate as evaluate
 from .evaluate.scores import BracketScores as BracketScores
 from .learn.cluster import SpectralClustering as SpectralClustering

@@ -7,6 +7,7 @@ alternatives, repetition and lookahead. Lookahead makes the time quadratic. Back
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, TypeAlias
@@ -15,6 +16,7 @@ CharTest: TypeAlias = Callable[[str], bool]
 States: TypeAlias = frozenset[int]
 Parsed: TypeAlias = tuple[Any, ...]
 
+_GROUP = re.compile(r"\$([0-9]+)")
 _MAX_STATES = 4000
 _MAX_CACHED = 1 << 16
 _MAX_DEPTH = 50  # groups in groups
@@ -82,9 +84,43 @@ class LinearRegex:
 
     def groups(self, text: str) -> tuple[str | None, ...] | None:
         """Return the text of the first match and of its groups, or None if there is no match."""
+        ends = self._first(text, 0)
+        return None if ends is None else self._texts(text, ends)
+
+    def replaced(self, text: str, template: str) -> str:
+        """Return `text` with every match replaced; ``$1`` in the template is the text of a group.
+
+        Examples
+        --------
+        >>> LinearRegex("^VB(.*)$").replaced("VBZ", "V-$1")
+        'V-Z'
+        """
+        parts: list[str] = []
+        position = 0
+        while position <= len(text) and (ends := self._first(text, position)) is not None:
+            groups = self._texts(text, ends)
+            value = _GROUP.sub(
+                lambda found: groups[int(found[1])] or "" if int(found[1]) < len(groups) else found[0],  # noqa: B023
+                template,
+            )
+            parts += [text[position : ends[0]], value]
+            position = ends[1]
+            if ends[0] == ends[1]:  # an empty match: the next one begins after a character
+                parts.append(text[position : position + 1])
+                position += 1
+        return "".join(parts) + text[position:]
+
+    def _texts(self, text: str, ends: dict[int, int]) -> tuple[str | None, ...]:
+        return tuple(
+            text[ends[2 * group] : ends[2 * group + 1]] if 2 * group + 1 in ends else None
+            for group in range(self.n_groups)
+        )
+
+    def _first(self, text: str, start: int) -> dict[int, int] | None:
+        """Return where the first match from `start` on and its groups begin and end; group `i` at 2i and 2i + 1."""
         best: tuple[tuple[int, int], ...] | None = None
         threads: list[tuple[int, tuple[tuple[int, int], ...]]] = []
-        for position in range(len(text) + 1):
+        for position in range(start, len(text) + 1):
             if best is None:
                 threads.append((self._start, ()))
             truths = tuple([holds(text, position) for holds in self._assertions])
@@ -98,13 +134,7 @@ class LinearRegex:
                     threads.append((target, saved))
             if not threads and best is not None:
                 break
-        if best is None:
-            return None
-        ends = dict(best)
-        return tuple(
-            text[ends[2 * group] : ends[2 * group + 1]] if 2 * group + 1 in ends else None
-            for group in range(self.n_groups)
-        )
+        return None if best is None else dict(best)
 
     def _reached(
         self,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 
 from gramian.search.pattern import AllOf, AnyOf, Formula, NodePattern, NodeTest, Relation
 from gramian.trees import HeadRules, Tree, escape_word
@@ -177,17 +178,23 @@ def matches(pattern: NodePattern, tree: Tree, rules: HeadRules | None = None) ->
     ...     print(match.start, match.end, match.captures["whose"][0])
     0 4 (NP (NN war))
     """
+    return list(_matches(pattern, tree, rules, first_only=True))
+
+
+def matches_in_every_way(pattern: NodePattern, tree: Tree, rules: HeadRules | None = None) -> Iterator[Match]:
+    """Yield the matching nodes of a tree, each with every way in which its names capture nodes."""
+    return _matches(pattern, tree, rules, first_only=False)
+
+
+def _matches(pattern: NodePattern, tree: Tree, rules: HeadRules | None, first_only: bool) -> Iterator[Match]:
     if tree.is_empty:
-        return []
+        return
     view = TreeNodes(tree, rules or _default_rules())
-    results = []
     for number in range(len(view.labels)):
-        bound = next(_bindings(pattern, number, view, _Bindings()), None)
-        if bound is not None:
+        for bound in islice(_bindings(pattern, number, view, _Bindings()), 1 if first_only else None):
             captures = {name: _subtree(view, node) for name, node in bound.nodes.items()}
             nodes = bound.nodes | {"": number}
-            results.append(Match(*_subtree(view, number), captures, nodes, bound.variables))
-    return results
+            yield Match(*_subtree(view, number), captures, nodes, bound.variables)
 
 
 @cache

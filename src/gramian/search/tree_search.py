@@ -17,11 +17,10 @@ from gramian.search.tree_files import StoredTree, stored_trees, tree_files, tree
 from gramian.search.tree_match import Match, matches
 from gramian.tasks.task_runner import stream_tasks
 from gramian.trees import HeadRules, Tree
-from gramian.trees.scheme import detect_scheme
+from gramian.trees.heads import find_head_rules
 
 _BATCH = 2000  # trees
 _UNSAFE = set('"\\()')  # characters that brackets or JSON may escape
-_HEAD_SAMPLE = 300  # trees that head rules are chosen by
 _LABEL = re.compile(r"\(([^\s()]+)")
 
 
@@ -120,14 +119,10 @@ def count(source: str, pattern: str, *, head_rules: str = "auto", n_jobs: int = 
     return tally
 
 
-def head_rules_of(name: str, files: list[Input]) -> HeadRules:
-    """Return the head rules called `name`; with ``"auto"``, those that fit the first trees of the first file best."""
-    if name != "auto":
-        return HeadRules.named(name)
-    texts = islice(stored_trees(files[0], lambda error: None), _HEAD_SAMPLE)
-    sample = [tree for text in texts for tree in trees_in(text, lambda error: None)]
-    trees = [Tree.parse(tree.text) for tree in sample]
-    return HeadRules.of_scheme(detect_scheme(trees), trees=trees)
+def _head_rules(name: str, files: list[Input]) -> HeadRules:
+    texts = stored_trees(files[0], lambda error: None)
+    trees = (Tree.parse(tree.text) for text in texts for tree in trees_in(text, lambda error: None))
+    return find_head_rules(trees, name)[0]
 
 
 def _searched(
@@ -135,7 +130,7 @@ def _searched(
 ) -> Iterator[SearchMatch]:
     parsed = parse_pattern(pattern)  # reports mistakes before any file is opened
     files = tree_files(source)
-    rules = head_rules_of(head_rules, files) if uses_heads(parsed) else None
+    rules = _head_rules(head_rules, files) if uses_heads(parsed) else None
     tasks = [
         _SearchTask(index, file, parsed, rules, counted_only, len(files) == 1)
         for index, file in enumerate(files)

@@ -7,10 +7,10 @@ file); :mod:`gramian.trees.scheme` says which belongs to which scheme, and a fil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
-from itertools import islice
+from itertools import chain, islice
 from typing import Literal, TypeAlias, cast
 
 from gramian.errors import InputError
@@ -18,7 +18,7 @@ from gramian.io.reading import Source, open_text
 from gramian.trees.conllu import Sentence, Token
 from gramian.trees.labels import FUNCTION_SEPARATOR, category
 from gramian.trees.normalise import NormaliseOptions
-from gramian.trees.scheme import SCHEMES, AnnotationScheme
+from gramian.trees.scheme import SCHEMES, AnnotationScheme, find_scheme
 from gramian.trees.tree import Tree, bottom_up
 
 Side: TypeAlias = Literal["left", "right"]
@@ -215,6 +215,22 @@ class HeadRules:
                         return index, True
         only_side = any(not wanted for _, wanted in searches)  # the label's lines ask for nothing but a side
         return (allowed[0] if from_left else allowed[-1]), only_side
+
+
+def find_head_rules(trees: Iterable[Tree], name: str = "auto") -> tuple[HeadRules, Iterator[Tree]]:
+    """Return the head rules called `name`, and all trees; with ``"auto"``, the rules of their annotation scheme that fit them best.
+
+    Examples
+    --------
+    >>> rules, trees = find_head_rules([Tree.parse("(SENT (VN (CLS-SUJ il) (V dort)))")])
+    >>> rules(next(trees))
+    0
+    """
+    if name != "auto":
+        return HeadRules.named(name), iter(trees)
+    scheme, trees = find_scheme(trees)
+    sample = list(islice(trees, _SAMPLE_SIZE))
+    return HeadRules.of_scheme(scheme, trees=sample), chain(sample, trees)
 
 
 def head_positions(tree: Tree, rules: HeadRules) -> list[int]:

@@ -1,0 +1,110 @@
+"""Trees that can be changed in place, with words as nodes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gramian.errors import InputError
+from gramian.trees import Tree, escape_word, unescape_word
+from gramian.trees.tree import phrase, preterminal
+
+
+class MutableNode:
+    """A node with parent and children; a word is a node without children."""
+
+    __slots__ = ("children", "is_word", "label", "parent")
+
+    def __init__(self, label: str, is_word: bool = False) -> None:
+        self.label = label
+        self.is_word = is_word
+        self.parent: MutableNode | None = None
+        self.children: list[MutableNode] = []
+
+    def add(self, index: int, node: MutableNode) -> None:
+        """Insert a node that has no parent among the children."""
+        node.parent = self
+        self.children.insert(index, node)
+
+    def index(self) -> int:
+        """Return the position among the siblings."""
+        assert self.parent is not None
+        return next(index for index, node in enumerate(self.parent.children) if node is self)
+
+    def detach(self) -> None:
+        """Remove the node, with all below it, from its parent."""
+        if self.parent is not None:
+            del self.parent.children[self.index()]
+            self.parent = None
+
+    def replace_by(self, nodes: Sequence[MutableNode]) -> None:
+        """Put nodes in the place of this one."""
+        parent, index = self.parent, self.index()
+        assert parent is not None
+        self.detach()
+        for offset, node in enumerate(nodes):
+            node.detach()
+            parent.add(index + offset, node)
+
+    def nodes(self) -> Iterator[MutableNode]:
+        """Yield all nodes, parents before children and left before right."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack += node.children[::-1]
+
+    def is_below(self, other: MutableNode) -> bool:
+        """Return whether `other` is this node or an ancestor."""
+        node: MutableNode | None = self
+        while node is not None and node is not other:
+            node = node.parent
+        return node is other
+
+    def copy(self) -> MutableNode:
+        """Return a copy of the node and all below it."""
+        made = MutableNode(self.label, self.is_word)
+        for child in self.children:
+            made.add(len(made.children), child.copy())
+        return made
+
+
+def thaw(tree: Tree) -> list[MutableNode]:
+    """Return the nodes of a mutable copy of a tree, numbered as matches of patterns number them; the root is below a holder."""
+    holder = MutableNode("")
+    numbered = []
+    stack = [(tree, holder)]
+    while stack:
+        node, parent = stack.pop()
+        made = MutableNode(node.label)
+        parent.add(len(parent.children), made)
+        numbered.append(made)
+        if node.word is not None:
+            word = MutableNode(escape_word(node.word), is_word=True)
+            made.add(0, word)
+            numbered.append(word)
+        stack += [(child, made) for child in node.children[::-1]]
+    return numbered
+
+
+def freeze(root: MutableNode, line: int | None) -> Tree:
+    """Return the immutable tree; an InputError names a node that a tree cannot have."""
+    made: list[Tree] = []
+    for node in reversed(list(root.nodes())):
+        if node.is_word:
+            continue
+        words = [child for child in node.children if child.is_word]
+        if words:
+            if len(node.children) > 1:
+                raise InputError(f"the tag {node.label} gets another child beside its word", line=line)
+            made.append(
+                preterminal(node.label, unescape_word(words[0].label), line if node is root else None)
+            )
+            continue
+        if not node.children:
+            raise InputError(
+                f"{node.label} is left without children", line=line, hint="use prune instead of delete"
+            )
+        children = tuple(made[: -len(node.children) - 1 : -1])
+        del made[-len(node.children) :]
+        made.append(phrase(node.label, children, line if node is root else None))
+    return made[0]

@@ -1,0 +1,265 @@
+"""Application of edit scripts to trees."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gramian.editing.edit_script import EditRule, Operation, Position, TreeTemplate, parse_script
+from gramian.editing.mutable_tree import MutableNode, freeze, thaw
+from gramian.errors import InputError
+from gramian.search.tree_match import Match, matches_in_every_way
+from gramian.trees import HeadRules, Tree
+from gramian.trees.labels import is_label
+
+_MAX_EDITS = 1000  # of one rule in one tree
+_EMPTY_TAG = "-NONE-"
+_REFERENCE = re.compile(r"=\{(\w+)\}|%\{(\w+)\}")
+_INDEX = re.compile(r"-([0-9]+)$")
+
+
+@dataclass
+class EditCount:
+    """How often a rule was applied, and in how many trees."""
+
+    edits: int = 0
+    trees: int = 0
+
+
+def edit_trees(
+    trees: Iterable[Tree],
+    script: str | list[EditRule],
+    *,
+    head_rules: HeadRules | None = None,
+    change_words: bool = False,
+    counts: list[EditCount] | None = None,
+) -> Iterator[Tree]:
+    r"""Yield trees rewritten by a script; each rule is applied until it changes nothing.
+
+    Parameters
+    ----------
+    trees : iterable of Tree
+    script : str or list of EditRule
+        In the notation of Tsurgeon.
+    head_rules : HeadRules, optional
+        For ``<#`` and the like; by default those of Collins.
+    change_words : bool
+        Whether rules may delete words or replace them. Without it, a rule that does so is an error. Empty elements are not words.
+    counts : list of EditCount, optional
+        Receives one count a rule.
+
+    Examples
+    --------
+    >>> tree = Tree.parse("(S (NP (PRP I)) (VP (VBP sleep)))")
+    >>> print(next(edit_trees([tree], "NP=phrase < PRP=tag\n\nrelabel phrase /^NP/PRO/\nexcise phrase phrase")))
+    (S (PRP I) (VP (VBP sleep)))
+    """
+    rules = parse_script(script) if isinstance(script, str) else script
+    if counts is not None:
+        counts += [EditCount() for _ in rules]
+    for tree in trees:
+        edited = tree
+        for number, rule in enumerate(rules):
+            edited, n_edits = _edited(edited, rule, head_rules, change_words)
+            if counts is not None and n_edits:
+                counts[number].edits += n_edits
+                counts[number].trees += 1
+        yield edited
+
+
+def _edited(tree: Tree, rule: EditRule, head_rules: HeadRules | None, change_words: bool) -> tuple[Tree, int]:
+    """Apply a rule until it changes nothing; return the tree and the number of changes."""
+    for n_edits in range(_MAX_EDITS):
+        for match in matches_in_every_way(rule.pattern, tree, head_rules):
+            edited = _Edit(tree, match).apply(rule)
+            if edited != tree:
+                break
+        else:
+            return tree, n_edits
+        if not change_words and (lost := _words(tree) - _words(edited)):
+            word = next(iter(lost))
+            problem = f"rule at line {rule.line} deletes or changes the word {word!r}"
+            raise InputError(problem, line=tree.line, hint="pass --change-words (change_words=True)")
+        tree = edited
+    problem = f"rule at line {rule.line} still applies after {_MAX_EDITS:,} edits of one tree"
+    raise InputError(problem, line=tree.line, hint="let the pattern exclude its own result, as with !< or !>")
+
+
+def _words(tree: Tree) -> Counter[str]:
+    return Counter(leaf.word or "" for leaf in tree.leaves() if leaf.label != _EMPTY_TAG)
+
+
+class _Edit:
+    """The operations of a rule on one match."""
+
+    def __init__(self, tree: Tree, match: Match) -> None:
+        self._tree = tree
+        numbered = thaw(tree)
+        self._holder = numbered[0].parent
+        self._named = {name: numbered[number] for name, number in match.nodes.items() if name}
+        self._variables = match.variables
+
+    def apply(self, rule: EditRule) -> Tree:
+        """Return the edited tree."""
+        try:
+            for operation in rule.operations:
+                if not operation.condition or operation.condition in self._named:
+                    getattr(self, f"_{operation.kind}")(operation)
+            assert self._holder is not None
+            if not self._holder.children:
+                return Tree("", line=self._tree.line)
+            return freeze(self._holder.children[0], self._tree.line)
+        except InputError as error:
+            raise InputError(
+                f"rule at line {rule.line}: {error.what}", line=self._tree.line, hint=error.hint
+            ) from None
+
+    def _node(self, name: str) -> MutableNode:
+        if name not in self._named:
+            hint = f"write: if exists {name} ..."
+            raise InputError(f"this match has no node named {name}", hint=hint)
+        return self._named[name]
+
+    def _delete(self, operation: Operation) -> None:
+        for name in operation.names:
+            self._node(name).detach()
+
+    def _prune(self, operation: Operation) -> None:
+        for name in operation.names:
+            node = self._node(name)
+            while node.parent not in (None, self._holder) and len(node.parent.children) == 1:
+                node = node.parent
+            node.detach()
+
+    def _excise(self, operation: Operation) -> None:
+        top, bottom = map(self._node, operation.names)
+        if not bottom.is_below(top):
+            raise InputError(f"{operation.names[0]} is not above {operation.names[1]}")
+        if top.parent is self._holder and len(bottom.children) != 1:
+            raise InputError("the root cannot be excised: it has several children")
+        if bottom.children and bottom.children[0].is_word:
+            raise InputError(f"the tag {bottom.label} cannot be excised from its word")
+        top.replace_by(list(bottom.children))
+
+    def _relabel(self, operation: Operation) -> None:
+        node = self._node(operation.names[0])
+        label = _REFERENCE.sub(self._referred, operation.label)
+        if operation.regex is not None:
+            label = operation.regex.replaced(node.label, label)
+        if not is_label(label):
+            raise InputError(f"{label!r} is no label")
+        node.label = label
+
+    def _referred(self, reference: re.Match[str]) -> str:
+        if reference[1]:
+            return self._node(reference[1]).label
+        if reference[2] not in self._variables:
+            raise InputError(f"this match has no variable {reference[2]}")
+        return self._variables[reference[2]]
+
+    def _insert(self, operation: Operation) -> None:
+        assert operation.position is not None
+        self._put(self._new_node(operation), operation.position)
+
+    def _move(self, operation: Operation) -> None:
+        assert operation.position is not None
+        node = self._node(operation.names[0])
+        if self._node(operation.position.anchor).is_below(node):
+            raise InputError(f"{operation.names[0]} cannot move below or beside itself")
+        node.detach()
+        self._put(node, operation.position)
+
+    def _put(self, node: MutableNode, position: Position) -> None:
+        anchor = self._node(position.anchor)
+        if position.side == ">":
+            last = len(anchor.children) + 1
+            index = position.child - 1 if position.child > 0 else last + position.child
+            if not 0 <= index < last:
+                raise InputError(f"{position.anchor} has no place for a child number {position.child}")
+            anchor.add(index, node)
+            return
+        if anchor.parent in (None, self._holder):
+            raise InputError(f"{position.anchor} is the root or deleted, and has no siblings")
+        anchor.parent.add(anchor.index() + (position.side == "$-"), node)
+
+    def _replace(self, operation: Operation) -> None:
+        self._node(operation.names[0]).replace_by(
+            [self._new_node(Operation("insert", operation.names[1:], operation.template))]
+        )
+
+    def _new_node(self, operation: Operation) -> MutableNode:
+        """Return a copy of a named node, or a new tree."""
+        if operation.template is None:
+            return self._node(operation.names[0]).copy()
+        return self._made(operation.template)
+
+    def _made(self, template: TreeTemplate, is_word: bool = False) -> MutableNode:
+        node = MutableNode(template.label, is_word)
+        has_word = len(template.children) == 1 and not (
+            template.children[0].children or template.children[0].is_foot
+        )
+        for child in template.children:
+            node.add(len(node.children), self._made(child, is_word=has_word))
+        if template.name:
+            self._named[template.name] = node
+        if template.is_foot:
+            self._foot = node
+        return node
+
+    def _adjoin(self, operation: Operation) -> None:
+        assert operation.template is not None
+        node = self._node(operation.names[0])
+        made = self._made(operation.template)
+        foot = self._foot
+        for child in list(node.children):
+            child.detach()
+            foot.add(len(foot.children), child)
+        node.replace_by([made])
+
+    def _adjoinH(self, operation: Operation) -> None:
+        """Adjoin below the node, which takes the place of the root of the auxiliary tree."""
+        assert operation.template is not None
+        node = self._node(operation.names[0])
+        made = self._made(operation.template)
+        children = list(node.children)
+        for child in list(made.children):
+            child.detach()
+            node.add(len(node.children), child)
+        for child in children:
+            child.detach()
+            self._foot.add(len(self._foot.children), child)
+
+    def _adjoinF(self, operation: Operation) -> None:
+        """Adjoin above the node, which takes the place of the foot."""
+        assert operation.template is not None
+        node = self._node(operation.names[0])
+        made = self._made(operation.template)
+        parent, index = node.parent, node.index()
+        assert parent is not None
+        node.detach()
+        self._foot.replace_by([node])
+        parent.add(index, made)
+
+    def _createSubtree(self, operation: Operation) -> None:
+        assert operation.template is not None
+        first, last = self._node(operation.names[0]), self._node(operation.names[-1])
+        parent = first.parent
+        if parent is None or parent is not last.parent:
+            raise InputError("createSubtree needs siblings")
+        start, end = sorted((first.index(), last.index()))
+        inside = parent.children[start : end + 1]
+        made = self._made(operation.template)
+        foot = self._foot if any(node.is_foot for node in operation.template.nodes()) else made
+        for node in inside:
+            node.detach()
+            foot.add(len(foot.children), node)
+        parent.add(start, made)
+
+    def _coindex(self, operation: Operation) -> None:
+        assert self._holder is not None
+        used = [_INDEX.search(node.label) for node in self._holder.nodes()]
+        index = 1 + max((int(found[1]) for found in used if found), default=0)
+        for name in operation.names:
+            self._node(name).label += f"-{index}"
