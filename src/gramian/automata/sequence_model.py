@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gramian.automata.strings import Array, Sequences, Strings, Symbol
 from gramian.errors import OptionError
 from gramian.io import store
-from gramian.io.array_table import prove
+from gramian.io.array_table import validate
 
 if TYPE_CHECKING:
     from gramian.automata.weighted_automaton import WFA
@@ -79,7 +79,7 @@ class SequenceModel(ABC):
             raise TypeError("its alphabet is not made of texts and numbers")
         for symbol in symbols:
             str(symbol).encode()  # a text that cannot be written is none
-        prove(cls.kind, arrays, symbols=len(symbols))
+        validate(cls.kind, arrays, symbols=len(symbols))
         return build(**arrays, alphabet=tuple(symbols))
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -16,7 +16,7 @@ from gramian.dependency.split_head_automata import SHAG
 from gramian.dependency.symbols import SymbolFunction, SymbolMap
 from gramian.errors import OptionError
 from gramian.io import store
-from gramian.io.array_table import prove
+from gramian.io.array_table import validate
 from gramian.io.tensors import Tensors
 
 _NOT_IN_FIELD = re.compile(r"[\t\n\r\0\ud800-\udfff]|^$")
@@ -74,7 +74,7 @@ def _unpack(header: dict[str, Any], arrays: Tensors) -> DependencyParser:
     _require(not any(_NOT_IN_FIELD.search(relation) for relation in relations), "relations")
     _require([type(value) for value in root_only] == [bool] * len(relations), "relations at the root")
     sizes = {"symbols": len(names), "automata": 2 * len(names) + 2, "relations": len(relations)}
-    prove(_KIND, arrays, **sizes)
+    validate(_KIND, arrays, **sizes)
     scorer = ArcScorer(arrays["arc_weights"]) if "arc_weights" in arrays else None
     grammar, backoff = (
         SHAG(names, *(arrays[f"{name}.{part}"] for part in _ARRAYS)) for name in ("grammar", "backoff")

@@ -13,7 +13,7 @@ from gramian.experts.rerank_candidates import DENSE
 from gramian.experts.rerank_model import RerankModel
 from gramian.experts.span_model import SpanModel
 from gramian.io import store
-from gramian.io.array_table import prove
+from gramian.io.array_table import validate
 from gramian.io.schema import as_document, parse_json
 from gramian.io.tensors import Tensors, pack_strings, pack_weights, unpack_strings, unpack_weights
 from gramian.trees import HeadRules
@@ -55,7 +55,7 @@ def _unpack_span_model(_: dict[str, Any], tensors: Tensors) -> SpanModel:
     if len(set(symbols[:n_phrases])) + len(set(symbols[n_phrases:])) < len(symbols):
         raise ValueError("a symbol stands twice")
     tables = {name: unpack_weights(tensors, name) for name in ("tag_weights", "weights")}
-    prove("expert", tables, tags=len(symbols) - n_phrases)
+    validate("expert", tables, tags=len(symbols) - n_phrases)
     return SpanModel(symbols, n_phrases, frequent, **tables)
 
 
@@ -90,7 +90,7 @@ def _unpack_reranker(_: dict[str, Any], tensors: Tensors) -> RerankModel:
     dense, weights = tensors["dense"].astype(np.float64), unpack_weights(tensors, "weights")
     if type(k) is not int or not 1 <= k <= 1000 or not np.isfinite(base):
         raise ValueError(f"{k} trees, {base} for the base model")
-    prove("reranker", {"dense": dense, "weights": weights}, **{"dense features": len(DENSE)})
+    validate("reranker", {"dense": dense, "weights": weights}, **{"dense features": len(DENSE)})
     return RerankModel(k, unpack_strings(tensors["frequent"]), heads, dense, weights, base)
 
 

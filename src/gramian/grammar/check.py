@@ -7,15 +7,14 @@ Kernels trust the arrays of a grammar, so :func:`check` stands between them and 
 from __future__ import annotations
 
 import re
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.grammar.lexicon import Lexicon
 from gramian.grammar.lpcfg import LPCFG
-from gramian.io.array_table import prove
+from gramian.io.array_table import require, validate
 from gramian.trees.labels import is_intermediate, is_label, split_chain
 
 _NOT_IN_SYMBOL = re.compile(r"[\s()\0]")
@@ -30,96 +29,77 @@ def check(grammar: LPCFG, tolerance: float = 1e-3) -> None:
     the chances of the neighbouring tags. Of observable operators it is the weights that do.
     """
     lexicon, n_phrases = grammar.lexicon, grammar.n_phrases
-    n_tags = len(grammar.symbols) - n_phrases
-    _check_symbols(grammar)
-    _check_lexicon(lexicon, n_tags)
-    sizes = {"symbols": len(grammar.symbols), "phrases": n_phrases, "tags": n_tags}
-    prove("grammar", _arrays(grammar), words=len(lexicon.words), features=len(lexicon.features), **sizes)
+    _check_names(grammar)
+    n_symbols, n_tags = len(grammar.symbols), len(grammar.symbols) - n_phrases
+    validate(
+        "grammar", arrays_of(grammar), symbols=n_symbols, phrases=n_phrases, tags=n_tags, words=len(lexicon.words),
+        features=len(lexicon.features),
+    )  # fmt: skip
     weights = (grammar.binary_weight, grammar.unary_weight, grammar.root_weight)
-    _require(len({weight is None for weight in weights}) == 1, "weights are given for all rules or for none")
-    _check_root(grammar)
+    require(len(set(map(type, weights))) == 1, "weights are given for all rules or for none")
+    inner = np.array(list(map(is_intermediate, grammar.symbols)))
+    at_root = grammar.root[np.repeat(inner, grammar.n_states)].any()
+    if grammar.root_weight is not None:
+        at_root |= grammar.root_weight[inner].any()
+    require(not at_root, "no intermediate symbol is at the root")
     _check_sums(grammar, tolerance)
 
 
-def _arrays(grammar: LPCFG) -> dict[str, npt.NDArray[Any]]:
+def arrays_of(grammar: LPCFG) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays of a grammar by the names of :data:`gramian.io.array_table.TABLE`."""
-    parts: dict[str, object] = {"": grammar, "lexicon.": grammar.lexicon, "factors.": grammar.factors}
-    values = {
-        f"{prefix}{part.name}": getattr(owner, part.name)
-        for prefix, owner in parts.items()
-        if is_dataclass(owner)
-        for part in fields(owner)
-    }
-    arrays = {name: array for name, array in values.items() if isinstance(array, np.ndarray)}
-    return arrays | {"lexicon.classes": _class_tags(grammar.lexicon)}
+    arrays = {"lexicon.classes": grammar.lexicon.class_tag}
+    for prefix, part in (("", grammar), ("lexicon.", grammar.lexicon), ("factors.", grammar.factors)):
+        for field in () if part is None else fields(part):
+            if isinstance(value := getattr(part, field.name), np.ndarray):
+                arrays[f"{prefix}{field.name}"] = value
+    return arrays
 
 
-def _class_tags(lexicon: Lexicon) -> npt.NDArray[np.int64]:
-    _require(all(map(_NAMES_TAG.match, lexicon.classes)), "classes name a tag")
-    return lexicon.class_tag
-
-
-def _check_symbols(grammar: LPCFG) -> None:
-    n, n_phrases = len(grammar.symbols), grammar.n_phrases
-    _require(0 < n_phrases < n, "there are phrases and tags")
+def _check_names(grammar: LPCFG) -> None:
+    """Require that symbols, tags, words and classes are what they should be: distinct, and labels."""
+    symbols, n_phrases, lexicon = grammar.symbols, grammar.n_phrases, grammar.lexicon
+    require(0 < n_phrases < len(symbols), "there are phrases and tags")
+    phrases, tags = symbols[:n_phrases], symbols[n_phrases:]
     # A label may name a phrase and a tag in the same treebank.
-    phrases, tags = grammar.symbols[:n_phrases], grammar.symbols[n_phrases:]
-    _require(len(set(phrases)) + len(set(tags)) == n, "symbols are distinct")
-    for symbol in grammar.symbols:
+    n_distinct = len(set(phrases)) + len(set(tags))
+    require(n_distinct == len(symbols), "symbols are distinct")
+    for symbol in symbols:
         labels = [] if is_intermediate(symbol) else split_chain(symbol)
-        _require(not _NOT_IN_SYMBOL.search(symbol) and all(map(is_label, labels)), "symbols are labels")
-    _require(not any(map(is_intermediate, tags)), "tags are no intermediate symbols")
-
-
-def _check_lexicon(lexicon: Lexicon, n_tags: int) -> None:
-    _require(len(lexicon.tags) == n_tags, "the lexicon has the grammar's tags")
-    _require(all(label for tag in lexicon.tags for label in split_chain(tag)), "its tags are labels")
-    _require(len(set(lexicon.words)) == len(lexicon.words), "words are distinct")
+        require(not _NOT_IN_SYMBOL.search(symbol) and all(map(is_label, labels)), "symbols are labels")
+    require(not any(map(is_intermediate, tags)), "tags are no intermediate symbols")
+    require(len(lexicon.tags) == len(tags), "the lexicon has the grammar's tags")
+    for tag in lexicon.tags:
+        require(all(split_chain(tag)), "its tags are labels")
+    require(len(set(lexicon.words)) == len(lexicon.words), "words are distinct")
     chance = lexicon.min_tag_probability
-    _require(0 <= chance <= 1, f"min_tag_probability is a probability (it is {chance})")
-
-
-def _check_root(grammar: LPCFG) -> None:
-    inner = np.repeat([is_intermediate(symbol) for symbol in grammar.symbols], grammar.n_states)
-    _require(not grammar.root[inner].any(), "no intermediate symbol is at the root")
-    if grammar.root_weight is not None:
-        single = [is_intermediate(symbol) for symbol in grammar.symbols]
-        _require(not grammar.root_weight[single].any(), "no intermediate symbol is at the root")
+    require(0 <= chance <= 1, f"min_tag_probability is a probability (it is {chance})")
+    require(all(map(_NAMES_TAG.match, lexicon.classes)), "classes name a tag")
 
 
 def _check_sums(grammar: LPCFG, tolerance: float) -> None:
-    starts = grammar.state_start
     if grammar.binary_weight is None or grammar.unary_weight is None or grammar.root_weight is None:
-        expansions = _rule_sums(grammar)
+        # Of all rules of a phrase, in each of its states.
+        expansions = np.zeros(int(grammar.state_start[grammar.n_phrases]))
+        for rows in grammar.row_sums:
+            expansions += np.bincount(rows.state, rows.values, len(expansions))
         root = grammar.root.sum(dtype=np.float64)
         tables = [grammar.binary, grammar.unary, grammar.root]
         if grammar.factors is not None:
             tables += [grammar.factors.values, grammar.factors.weight]
-        least = min(table.min(initial=0.0) for table in tables)
-        _require(least >= 0, "probabilities are not negative")
+        for table in tables:
+            require(table.min(initial=0.0) >= 0, "probabilities are not negative")
     else:
         expansions = np.zeros(grammar.n_phrases)
         np.add.at(expansions, grammar.binary_rules[:, 0], grammar.binary_weight)
         np.add.at(expansions, grammar.unary_rules[:, 0], grammar.unary_weight)
         root = grammar.root_weight.sum()
+    starts = grammar.state_start[:-1]
     for name, sums in (
         ("rules of a phrase in a state", expansions),
         ("root", root),
-        ("shares of a symbol's states", np.add.reduceat(grammar.state_prior, starts[:-1], dtype=np.float64)),
+        ("shares of a symbol's states", np.add.reduceat(grammar.state_prior, starts, dtype=np.float64)),
         ("tags before", grammar.before.sum(dtype=np.float64)),
         ("tags after a symbol", grammar.after.sum(axis=1, dtype=np.float64)),
     ):
         gap = np.abs(np.asarray(sums) - 1).max()
-        _require(gap <= tolerance, f"{name} sum to one (they are {gap:.2g} off)")
-
-
-def _rule_sums(grammar: LPCFG) -> npt.NDArray[np.float64]:
-    """Return the sum of all rules of each phrase in each of its states."""
-    size = int(grammar.state_start[grammar.n_phrases])
-    sums = sum(np.bincount(rows.state, rows.values, size) for rows in grammar.row_sums)
-    return np.asarray(sums, np.float64)
-
-
-def _require(holds: bool | np.bool_, what: str) -> None:
-    if not holds:
-        raise ValueError(f"it does not hold that {what}")
+        require(gap <= tolerance, f"{name} sum to one (they are {gap:.2g} off)")

@@ -50,16 +50,6 @@ class Format(NamedTuple):
     names_kind: bool = False  # whether the header says which part the file holds
     largest: float | None = None  # beyond which numbers are refused
 
-    def checksum(self, header: Header, tensors: Tensors) -> str:
-        """Return the checksum that the header should have."""
-        return checksum(header if self.seals_header else None, tensors)
-
-    def check_numbers(self, tensors: Tensors) -> None:
-        """Raise a ValueError if there are numbers that cannot be computed with."""
-        for name, array in tensors.items() if self.largest else ():
-            if array.dtype.kind not in "fiu" or not (np.abs(array, dtype=np.float64) <= self.largest).all():
-                raise ValueError(f"{name} is not made of numbers to compute with")
-
 
 GRAMMAR: Format = Format("gramian", 4, "a grammar", "'gramian train'")
 SEQUENCES: Format = Format(
@@ -124,9 +114,9 @@ def save(kind: str, value: object, path: AnyPath, **options: Any) -> None:
         about, arrays = pack(kind, value, **options)
         header = {"version": format.version} | ({"kind": kind} if format.names_kind else {}) | about
         tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        header["checksum"] = format.checksum(header, tensors)
+        header["checksum"] = checksum(header if format.seals_header else None, tensors)
         text = json.dumps(header, sort_keys=True, allow_nan=False)
-        format.check_numbers(tensors)
+        _check_numbers(tensors, format.largest)
         unpack(kind, parse_json(text), dict(tensors))
     try:
         write_bytes(path, to_bytes(tensors, {format.key: text}))
@@ -147,7 +137,8 @@ def load(path: AnyPath, *kinds: str) -> Any:
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
             header = _header(path, file.metadata() or {}, format, hint)
-            tensors: Tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+            names = list(file.keys())
+            tensors: Tensors = dict(zip(names, map(file.get_tensor, names), strict=True))
     except SafetensorError:
         if (text := kind_of_text(path)) is not None:
             raise ModelFileError(
@@ -158,17 +149,19 @@ def load(path: AnyPath, *kinds: str) -> Any:
         ) from None
     except OSError as error:
         raise ModelFileError(f"{path}: the model cannot be read ({error.strerror or error})") from None
-    if header["version"] >= format.sealed and header.get("checksum") != format.checksum(header, tensors):
-        raise ModelFileError(
-            f"{path}: the model file is damaged (its checksum differs); try: copying it again"
-        )
+    if header["version"] >= format.sealed:
+        expected = checksum(header if format.seals_header else None, tensors)
+        if header.get("checksum") != expected:
+            raise ModelFileError(
+                f"{path}: the model file is damaged (its checksum differs); try: copying it again"
+            )
     kind = header.get("kind") if format.names_kind else kinds[0]
     if kind not in kinds:
         wanted = " or ".join(kinds).replace("-", " ")
         raise ModelFileError(f"{path}: holds a {kind}, not a {wanted}; try: {hint}")
     with _told(f"{path}: the file holds no model this gramian ({__version__}) can use: ", ModelFileError):
-        format.check_numbers(tensors)
-        return unpack(kind, header, tensors)
+        _check_numbers(tensors, format.largest)
+        return _PARTS[kind].unpack(header, tensors)
 
 
 def _learning(text: str, path: AnyPath) -> str:
@@ -195,6 +188,13 @@ def _header(path: AnyPath, metadata: Mapping[str, str], format: Format, hint: st
     return dict(header)
 
 
+def _check_numbers(tensors: Tensors, largest: float | None) -> None:
+    """Raise a ValueError if there are numbers that cannot be computed with."""
+    for name, array in tensors.items() if largest else ():
+        if array.dtype.kind not in "fiu" or not (np.abs(array, dtype=np.float64) <= largest).all():
+            raise ValueError(f"{name} is not made of numbers to compute with")
+
+
 @contextmanager
 def _told(what: str, kind: type[GramianError]) -> Iterator[None]:
     try:
@@ -207,7 +207,8 @@ def checksum(header: Mapping[str, Any] | None, tensors: Mapping[str, npt.NDArray
     """Hash all that a file says, so that no change of it goes unnoticed; of the header, all but its ``"checksum"``."""
     digest = hashlib.sha256()
     if header is not None:
-        rest = {name: value for name, value in header.items() if name != "checksum"}
+        rest = dict(header)
+        rest.pop("checksum", None)
         digest.update(json.dumps(rest, sort_keys=True).encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype.str} {tensor.shape}\n".encode())

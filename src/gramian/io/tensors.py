@@ -25,6 +25,7 @@ def stored_name(kind: type) -> str:
     return getattr(kind, "STORED_AS", kind.__name__)
 
 
+@cache
 def _stored_fields(kind: type) -> dict[str, Field[Any]]:
     """Return the fields of a dataclass by their names in model files: `stored_as` in their metadata, else their own."""
     return {field.metadata.get("stored_as", field.name): field for field in fields(kind)}
@@ -50,31 +51,25 @@ def encode(value: object, name: str, tensors: Tensors, half: bool = False) -> Re
 
 def decode(hint: Any, record: Record, name: str, tensors: Tensors) -> Any:
     """Return what `record` stands for: something of type `hint`."""
-    if isinstance(record, dict) and "class" in record:
-        choices: dict[str, Any] = {stored_name(choice): choice for choice in _choices(hint)}
-        kind = choices[record["class"]]
-        hints = _hints(kind)
-        stored = record["fields"]
-        known = _stored_fields(kind)
-        if unknown := stored.keys() - known.keys():
-            raise ValueError(f"unknown parts {sorted(unknown)}")
-        # A part that an older file lacks has a default.
-        needed = {part for part, field in known.items() if field.default is field.default_factory is MISSING}
-        if missing := needed - stored.keys():
-            raise ValueError(f"missing parts {sorted(missing)}")
-        return kind(
-            **{
-                known[part].name: decode(hints[known[part].name], value, f"{name}/{part}", tensors)
-                for part, value in stored.items()
-            }
-        )
-    if isinstance(record, dict) and "strings" in record:
+    if not isinstance(record, dict):
+        choices = _choices(hint)
+        if type(record) not in choices and not (type(record) is int and float in choices):
+            raise TypeError(f"{name} is {record!r}")
+        return record
+    if "strings" in record:
         return unpack_strings(tensors[name], record["strings"])
-    if isinstance(record, dict):
-        return _decode_array(hint, record, name, tensors)
-    if type(record) not in _choices(hint) and not (type(record) is int and float in _choices(hint)):
-        raise TypeError(f"{name} is {record!r}")
-    return record
+    if "class" not in record:
+        return _decode_array(_number_type(hint), record, name, tensors)
+    kind, stored = _stored_classes(hint)[record["class"]], record["fields"]
+    hints, known, values = _hints(kind), _stored_fields(kind), {}
+    for part, field in known.items():
+        if part in stored:
+            values[field.name] = decode(hints[field.name], stored[part], f"{name}/{part}", tensors)
+        elif field.default is field.default_factory is MISSING:  # what an older file lacks has a default
+            raise ValueError(f"missing part {part!r}")
+    if unknown := stored.keys() - known.keys():
+        raise ValueError(f"unknown parts {sorted(unknown)}")
+    return kind(**values)
 
 
 _BASE, _TIMES = 512 << 20, 16  # bytes that any model may take, and how many more for each byte of its file
@@ -86,11 +81,13 @@ def decoded_bytes(record: Record, name: str, tensors: Mapping[str, npt.NDArray[A
     if not isinstance(record, dict):
         return 0
     if "class" in record:
-        parts = record["fields"].items()
-        return sum(decoded_bytes(value, f"{name}/{part}", tensors) for part, value in parts)
+        size = 0.0
+        for part, value in record["fields"].items():
+            size += decoded_bytes(value, f"{name}/{part}", tensors)
+        return size
     if "strings" in record:
         return float(record["strings"]) * _A_STRING + tensors[name].nbytes
-    return 4.0 * prod(abs(float(size)) for size in record["shape"])
+    return 4.0 * abs(prod(map(float, record["shape"])))
 
 
 def check_memory(needed: float, tensors: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -117,6 +114,20 @@ def _choices(hint: Any) -> tuple[Any, ...]:
     )
 
 
+@cache
+def _stored_classes(hint: Any) -> dict[str, Any]:
+    """Return the classes that a hint allows, by their names in model files."""
+    return {stored_name(choice): choice for choice in _choices(hint)}
+
+
+@cache
+def _number_type(hint: Any) -> Any:
+    """Return the type of the numbers of an array with this hint."""
+    (array,) = [choice for choice in _choices(hint) if get_origin(choice) is np.ndarray]
+    (number_type,) = get_args(get_args(array)[1])
+    return number_type
+
+
 def _encode_array(array: npt.NDArray[Any], name: str, tensors: Tensors, half: bool) -> Record:
     """Store an array without its zeros where they are many, in as few bytes a number as hold it."""
     record: dict[str, Record] = {"shape": list(array.shape)}
@@ -137,22 +148,22 @@ def _encode_array(array: npt.NDArray[Any], name: str, tensors: Tensors, half: bo
     return record
 
 
-def _decode_array(hint: Any, record: dict[str, Record], name: str, tensors: Tensors) -> npt.NDArray[Any]:
-    (array,) = [choice for choice in _choices(hint) if get_origin(choice) is np.ndarray]
-    (kind,) = get_args(get_args(array)[1])
+def _decode_array(
+    number_type: Any, record: dict[str, Record], name: str, tensors: Tensors
+) -> npt.NDArray[Any]:
     values = tensors[name]
     if record.get("half") == "bfloat16":
         bits = values.astype(np.uint32)
         bits <<= 16  # in its place: to get memory takes longer than to fill it
         values = bits.view(np.float32)
-    values = np.ascontiguousarray(values, dtype=kind)
-    shape = tuple(int(size) for size in record["shape"])
+    values = np.ascontiguousarray(values, dtype=number_type)
+    shape = tuple(map(int, record["shape"]))
     size = prod(shape)
     if record.get("sparse"):
         mask = _bytes(tensors[f"{name}.mask"])
         if size > 8 * len(mask) or min(shape) < 0:
             raise ValueError(f"{name} is said to hold {size} numbers")
-        whole = np.zeros(size, kind)
+        whole = np.zeros(size, number_type)
         whole[np.unpackbits(mask, count=size).view(np.bool_)] = values
         values = whole
     values = values.reshape(shape)

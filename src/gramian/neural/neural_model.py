@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gramian.io.array_table import Row, prove
+from gramian.errors import counted
+from gramian.io.array_table import Row, validate
 from gramian.io.schema import parse_document
 from gramian.neural import span_tree_kernels
 from gramian.neural.encoder import Encoder, EncoderRecord
@@ -84,9 +85,14 @@ class NeuralModel:
         """How many of `label_names` are phrases'."""
         return len(self.inventory.label_names) - len(self.inventory.tags)
 
+    def __repr__(self) -> str:
+        inventory = self.inventory
+        sizes = {"word": inventory.words, "chain": inventory.chains, "tag": inventory.tags}
+        return f"<NeuralModel: {', '.join(counted(len(names), name) for name, names in sizes.items())}>"
+
     def known_share(self, words: Sequence[str]) -> float:
         """Return the share of the words that have a vector of their own; an encoder knows all words."""
-        return 1.0 if self.encoder is not None else self._scorer.known_share(words)
+        return 1.0 if self.encoder is not None else self._scorer.read([words])[0].known_share
 
     def labels(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the probability of every label over every span.
@@ -114,16 +120,17 @@ class NeuralModel:
 
     def read(self, sentences: Sequence[Sequence[str]]) -> Iterator[SpanChances]:
         """Yield what is said about each of some sentences; it begins with all at once, which is quicker."""
-        sentence_states = self._scorer.read(sentences)
         inverse_temperature = np.float32(1 / self.temperature)
-        for words, (states, known_share) in zip(sentences, sentence_states, strict=True):
-            spans, tags = self._scorer.scores_of(states)
+        for states, known_share in self._scorer.read(sentences):
+            spans, tags = self._scorer.scores(states)
+            # Proportional to exp(score / temperature); a span without a label has score 0.
             spans *= inverse_temperature
             largest = np.maximum(spans.max(1, keepdims=True), 0)
             chances = np.exp(np.subtract(spans, largest, out=spans), out=spans)
             total = chances.sum(1, keepdims=True) + np.exp(-largest)
+            # P(chain over span) = P(span in the tree) * P(chain | span).
             scores = (largest + np.log(total))[:, 0].astype(np.float64)
-            _, marginals = span_tree_kernels.span_marginals(scores, len(words))
+            _, marginals = span_tree_kernels.span_marginals(scores, len(tags))
             factor = (marginals / total[:, 0]).astype(np.float32)
             tags = np.exp(inverse_temperature * (tags - tags.max(1, keepdims=True)))
             tags /= tags.sum(1, keepdims=True)
@@ -184,45 +191,43 @@ class NeuralModel:
         LookupError, TypeError, ValueError
             If they stand for none.
         """
-        inventory = Inventory(
-            *(
-                tuple(bytes(tensors[name]).decode().split("\0")) if tensors[name].size else ()
-                for name in (f"text.{name}" for name in _TEXTS)
-            )
-        )
+        texts, weights, encoder_weights = {}, {}, {}
+        for name, value in tensors.items():
+            part, _, rest = name.partition(".")
+            if part == "text" and rest != "encoder":
+                texts[rest] = tuple(bytes(value).decode().split("\0")) if value.size else ()
+            elif part == "weights":
+                weights[rest] = value
+            elif part == "encoder":
+                encoder_weights[rest] = value
+        inventory = Inventory(**texts)
         if not inventory.tags or not inventory.chains:
             raise ValueError("a net without tags or labels")
-        labels = (*inventory.tags, *(label for chain in inventory.chains for label in split_chain(chain)))
+        labels = [*inventory.tags]
+        for chain in inventory.chains:
+            labels += split_chain(chain)
         if not all(map(is_label, labels)):
             raise ValueError("a label that is none")
-        if len(set(inventory.tags)) + len(set(inventory.chains)) < len(inventory.tags) + len(
+        if len(set(inventory.tags)) < len(inventory.tags) or len(set(inventory.chains)) < len(
             inventory.chains
         ):
             raise ValueError("a label stands twice")
         (temperature,) = tensors["temperature"].tolist()
         if not 1 / _HOTTEST <= temperature <= _HOTTEST:
             raise ValueError(f"temperature {temperature}")
-        weights = {
-            name.removeprefix("weights."): value
-            for name, value in tensors.items()
-            if name.startswith("weights.")
-        }
-        encoder = _encoder(tensors)
+        encoder = None
+        if "text.encoder" in tensors:
+            record = parse_document(EncoderRecord, bytes(tensors["text.encoder"]))
+            encoder = Encoder(**asdict(record), weights=encoder_weights)
         shapes = weight_shapes(inventory, weights, 0 if encoder is None else encoder.size)
         if odd := weights.keys() ^ shapes.keys():
             raise ValueError(f"{min(odd)} is missing, or too much")
-        prove([Row(name, "float16", shape) for name, shape in shapes.items()], weights)
-        if min(size for name, shape in shapes.items() for size in shape if name != "vector.weight") < 1:
+        rows: list[Row] = []
+        sizes: list[int] = []
+        for name, shape in shapes.items():
+            rows.append(Row(name, "float16", shape))
+            sizes += shape if name != "vector.weight" else ()
+        validate(rows, weights)
+        if min(sizes) < 1:
             raise ValueError("a layer without units")
-        return cls(inventory, {name: weights[name] for name in shapes}, float(temperature), encoder)
-
-
-def _encoder(tensors: Mapping[str, npt.NDArray[Any]]) -> Encoder | None:
-    """Return what arrays say about an encoder, if anything."""
-    if "text.encoder" not in tensors:
-        return None
-    about = parse_document(EncoderRecord, bytes(tensors["text.encoder"]))
-    weights = {
-        name.removeprefix("encoder."): value for name, value in tensors.items() if name.startswith("encoder.")
-    }
-    return Encoder(**asdict(about), weights=weights)
+        return cls(inventory, weights, float(temperature), encoder)

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -116,6 +117,20 @@ class Example:
         return len(self.forms)
 
 
+class _Numbers(NamedTuple):
+    """The numbers of all names of an inventory."""
+
+    words: dict[str, int]
+    characters: dict[str, int]
+    chains: dict[str, int]
+    tags: dict[str, int]
+    vectors: dict[str, int]
+
+
+def _numbered(names: Sequence[str], first: int = 0) -> dict[str, int]:
+    return dict(zip(names, range(first, first + len(names)), strict=True))
+
+
 @dataclass(frozen=True)
 class Inventory:
     """The words, characters, chains of labels and tags of a treebank.
@@ -162,24 +177,14 @@ class Inventory:
         )
 
     @cached_property
-    def _word_number(self) -> dict[str, int]:
-        return {word: number for number, word in enumerate(self.words, _FIRST)}
-
-    @cached_property
-    def _character_number(self) -> dict[str, int]:
-        return {character: number for number, character in enumerate(self.characters, _FIRST)}
-
-    @cached_property
-    def _chain_number(self) -> dict[str, int]:
-        return {chain: number for number, chain in enumerate(self.chains)}
-
-    @cached_property
-    def _tag_number(self) -> dict[str, int]:
-        return {tag: number for number, tag in enumerate(self.tags)}
-
-    @cached_property
-    def _vector_number(self) -> dict[str, int]:
-        return {word: number for number, word in enumerate(self.vector_words, 1)}
+    def _numbers(self) -> _Numbers:
+        return _Numbers(
+            words=_numbered(self.words, _FIRST),
+            characters=_numbered(self.characters, _FIRST),
+            chains=_numbered(self.chains),
+            tags=_numbered(self.tags),
+            vectors=_numbered(self.vector_words, 1),
+        )
 
     @property
     def n_words(self) -> int:
@@ -194,42 +199,48 @@ class Inventory:
     @cached_property
     def label_names(self) -> tuple[str, ...]:
         """The treebank's labels of phrases, sorted, then its tags: the columns of a table of labels."""
-        labels = {label for chain in self.chains for label in split_chain(chain)}
+        labels: set[str] = set()
+        for chain in self.chains:
+            labels.update(split_chain(chain))
         return (*sorted(labels), *self.tags)
 
     @cached_property
     def membership(self) -> npt.NDArray[np.float32]:
         """Which chain has which label of a phrase, shape (n_chains, n_phrase_labels)."""
-        labels = {name: column for column, name in enumerate(self.label_names[: -len(self.tags)])}
+        labels = self.label_names[: -len(self.tags)]
+        column = _numbered(labels)
         table = np.zeros((len(self.chains), len(labels)), np.float32)
         for row, chain in enumerate(self.chains):
-            table[row, [labels[label] for label in split_chain(chain)]] = 1
+            table[row, list(map(column.__getitem__, split_chain(chain)))] = 1
         return table
+
+    def word(self, word: str) -> tuple[int, int, list[int]]:
+        """Return the number of a word, that of its fixed vector (0 for none), and its characters between two boundaries."""
+        numbers, lower = self._numbers, folded(word)
+        if len(word) > _MOST_CHARACTERS:
+            word = word[: _MOST_CHARACTERS // 2] + word[-_MOST_CHARACTERS // 2 :]
+        characters = [BOUNDARY, *[numbers.characters.get(character, UNKNOWN) for character in word], BOUNDARY]
+        return numbers.words.get(lower, UNKNOWN), numbers.vectors.get(lower, 0), characters
 
     def word_numbers(self, words: Sequence[str]) -> Ints:
         """Return a sentence between its boundaries, shape (n_words + 2,)."""
-        number = self._word_number
-        return np.array([BOUNDARY, *[number.get(folded(word), UNKNOWN) for word in words], BOUNDARY])
+        return np.array([BOUNDARY, *[self.word(word)[0] for word in words], BOUNDARY])
 
     def vector_numbers(self, words: Sequence[str]) -> Ints:
         """Return which fixed vectors the words of a sentence between its boundaries have, 0 for none."""
-        number = self._vector_number
-        return np.array([0, *[number.get(folded(word), 0) for word in words], 0])
+        return np.array([0, *[self.word(word)[1] for word in words], 0])
 
     def character_numbers(self, word: str) -> list[int]:
         """Return the characters of a word between its boundaries."""
-        if len(word) > _MOST_CHARACTERS:
-            word = word[: _MOST_CHARACTERS // 2] + word[-_MOST_CHARACTERS // 2 :]
-        number = self._character_number
-        return [BOUNDARY, *[number.get(character, UNKNOWN) for character in word], BOUNDARY]
+        return self.word(word)[2]
 
     def example(self, tree: SpanTree) -> Example:
         """Return a tree in numbers; spans whose chain is not known are left out, unknown tags are -1."""
         known = [
             (start, end, number)
             for start, end, chain in tree.spans
-            if (number := self._chain_number.get(chain)) is not None
+            if (number := self._numbers.chains.get(chain)) is not None
         ]
         columns = np.array(known, np.int64).reshape(-1, 3).T
-        tags = np.array([self._tag_number.get(tag, -1) for tag in tree.tags], np.int64)
+        tags = np.array([self._numbers.tags.get(tag, -1) for tag in tree.tags], np.int64)
         return Example(self.word_numbers(tree.words), tree.words, tags, *columns)

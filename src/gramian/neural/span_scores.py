@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import filterfalse, pairwise
 from threading import local
 from typing import Any, NamedTuple
 
@@ -23,7 +23,6 @@ _BY_WORD = (
     "vector.weight",
 )  # tables that stay as they are stored: a sentence needs a few rows
 
-_ENDS = ("l0", "l0_reverse")  # how torch calls the two directions
 _NO_NOISE = np.zeros((0, 0, 0), np.uint8)
 _MOST_KEPT = 4 << 20  # numbers of a batch's gates
 _MOST_BYTES = 64 << 20  # of words that are remembered: some ten thousand
@@ -39,13 +38,14 @@ def weight_shapes(
     LookupError
         If one is missing that says how large the net is.
     """
-    word, vector, char = (weights[f"{name}.weight"].shape[-1] for name in ("word", "vector", "char"))
-    char_units, units = (weights[f"{name}.weight_hh_l0"].shape[-1] for name in ("char_lstm", "lstm.0"))
-    hidden, tag_hidden = (weights[name].shape[-1] for name in ("right.bias", "tag_hidden.bias"))
+    word_size, vector_size = weights["word.weight"].shape[-1], weights["vector.weight"].shape[-1]
+    char_size, char_units = weights["char.weight"].shape[-1], weights["char_lstm.weight_hh_l0"].shape[-1]
+    units, hidden = weights["lstm.0.weight_hh_l0"].shape[-1], weights["right.bias"].shape[-1]
+    tag_hidden = weights["tag_hidden.bias"].shape[-1]
     shapes: dict[str, tuple[int, ...]] = {
-        "word.weight": (inventory.n_words, word),
-        "vector.weight": (len(inventory.vector_words) + 1, vector),
-        "char.weight": (inventory.n_characters, char),
+        "word.weight": (inventory.n_words, word_size),
+        "vector.weight": (len(inventory.vector_words) + 1, vector_size),
+        "char.weight": (inventory.n_characters, char_size),
         "left.weight": (hidden, 2 * units),
         "right.weight": (hidden, 2 * units),
         "right.bias": (hidden,),
@@ -58,18 +58,25 @@ def weight_shapes(
         "tag.weight": (len(inventory.tags), tag_hidden),
         "tag.bias": (len(inventory.tags),),
     }
-    lstms = [("char_lstm", char, char_units), ("lstm.0", word + vector + 2 * char_units + encoded, units)]
-    lstms += [(f"lstm.{layer}", 2 * units, units) for layer in range(1, _n_layers(weights))]
+    word_inputs = word_size + vector_size + 2 * char_units + encoded
+    lstms = [("char_lstm", char_size, char_units), ("lstm.0", word_inputs, units)]
+    for layer in range(1, n_layers(weights)):
+        lstms.append((f"lstm.{layer}", 2 * units, units))
     for name, inputs, n_units in lstms:
-        for suffix in _ENDS:
-            shapes[f"{name}.weight_ih_{suffix}"] = (4 * n_units, inputs)
-            shapes[f"{name}.weight_hh_{suffix}"] = (4 * n_units, n_units)
-            shapes[f"{name}.bias_ih_{suffix}"] = shapes[f"{name}.bias_hh_{suffix}"] = (4 * n_units,)
+        for direction in ("l0", "l0_reverse"):  # as torch calls them
+            shapes[f"{name}.weight_ih_{direction}"] = (4 * n_units, inputs)
+            shapes[f"{name}.weight_hh_{direction}"] = (4 * n_units, n_units)
+            shapes[f"{name}.bias_ih_{direction}"] = (4 * n_units,)
+            shapes[f"{name}.bias_hh_{direction}"] = (4 * n_units,)
     return shapes
 
 
-def _n_layers(weights: Mapping[str, object]) -> int:
-    return sum(name.startswith("lstm.") and name.endswith(".weight_ih_l0") for name in weights)
+def n_layers(weights: Mapping[str, object]) -> int:
+    """Return the number of LSTM layers over words."""
+    layer = 0
+    while f"lstm.{layer}.weight_ih_l0" in weights:
+        layer += 1
+    return layer
 
 
 class SpanScorer:
@@ -91,116 +98,106 @@ class SpanScorer:
         encoder: Encoder | None = None,
     ) -> None:
         self._inventory, self._encoder = inventory, encoder
-        float_weights = {
-            name: value if name in _BY_WORD else np.ascontiguousarray(value, np.float32)
-            for name, value in weights.items()
-        }
-        self._own = float_weights
-        self._spelling = _Lstm(float_weights, "char_lstm")
-        self._layers = [_Lstm(float_weights, f"lstm.{layer}") for layer in range(_n_layers(float_weights))]
-        post_weights = np.concatenate([float_weights["left.weight"], float_weights["right.weight"]])
-        self._posts = np.ascontiguousarray(post_weights.T)
-        self._kept = local()
+        self._weights: dict[str, npt.NDArray[Any]] = {}
+        for name, value in weights.items():
+            self._weights[name] = value if name in _BY_WORD else np.ascontiguousarray(value, np.float32)
+        self._char_lstm = _Lstm(self._weights, "char_lstm")
+        self._layers: list[_Lstm] = []
+        for layer in range(n_layers(weights)):
+            self._layers.append(_Lstm(self._weights, f"lstm.{layer}"))
+        self._most_gates = max(self._layers[0].n_gates, self._layers[-1].n_gates)
+        fenceposts = np.concatenate([self._weights["left.weight"], self._weights["right.weight"]])
+        self._fenceposts = np.ascontiguousarray(fenceposts.T)
+        self._buffers = local()
         self._cache: BoundedCache[str, _Word] = BoundedCache(
-            lambda word: self._made([word])[0], most_bytes=_MOST_BYTES
+            lambda word: self._new_words([word])[0], most_bytes=_MOST_BYTES
         )
 
-    def scores(self, words: Sequence[str]) -> tuple[Floats, Floats]:
+    def scores(self, states: Floats) -> tuple[Floats, Floats]:
         """Return the scores of chains over spans, shape (n_cells, n_chains), and of tags, shape (n_words, n_tags).
 
-        Spans are ordered by width, then start; a span without a label scores 0.
+        `states` are those of a sentence; see :meth:`read`. Spans are ordered by width, then start; a span without a label scores 0.
         """
-        [read] = self.read([words])
-        return self.scores_of(read.states)
-
-    def scores_of(self, states: Floats) -> tuple[Floats, Floats]:
-        """Return the scores of a sentence that was read."""
-        weights, units = self._own, states.shape[1] // 2
-        posts = np.concatenate([states[:-1, :units], states[1:, units:]], 1) @ self._posts
+        weights, units = self._weights, states.shape[1] // 2
+        # A fencepost lies between two words: it has the forward state before it and the backward state behind it.
+        posts = np.concatenate([states[:-1, :units], states[1:, units:]], 1) @ self._fenceposts
         hidden = weights["right.bias"].shape[0]
         left, right = np.ascontiguousarray(posts[:, :hidden]), posts[:, hidden:] + weights["right.bias"]
-        layer = span_layer_kernels.forward(
+        spans, _ = span_layer_kernels.forward(
             left[None], right[None], weights["norm.weight"], weights["norm.bias"], _NO_NOISE, 0
         )
         tags = np.maximum(states[1:-1] @ weights["tag_hidden.weight"].T + weights["tag_hidden.bias"], 0)
         return (
-            layer[0][0] @ weights["label.weight"].T + weights["label.bias"],
+            spans[0] @ weights["label.weight"].T + weights["label.bias"],
             tags @ weights["tag.weight"].T + weights["tag.bias"],
         )
 
-    def read(self, sentences: Sequence[Sequence[str]]) -> list[ReadWords]:
-        """Find the states of some sentences at once: quicker than one by one, and the same to the bit."""
-        bounds = np.cumsum([0, *(len(words) + 2 for words in sentences)])
-        words = self._words([word for sentence in sentences for word in ("", *sentence, "")])
-        buffer = self._room(len(words) + 1)
+    def read(self, sentences: Sequence[Sequence[str]]) -> list[SentenceStates]:
+        """Return the states of some sentences, computed at once: faster than one by one, and the same to the bit."""
+        tokens: list[str] = []
+        bounds = [0]
+        for sentence in sentences:
+            tokens += ["", *sentence, ""]
+            bounds.append(len(tokens))
+        words = self._words(tokens)
+        buffer = self._buffer(len(words) + 1)
         table = buffer[: len(words) * self._layers[0].n_gates].reshape(len(words), -1)
         np.concatenate([word.gates for word in words], out=table.reshape(-1))
-        sentence_bounds = list(pairwise(bounds.tolist()))
         if self._encoder is not None:
-            weights = self._layers[0].input[-self._encoder.size :]
-            for (start, end), sentence in zip(sentence_bounds, sentences, strict=True):
-                table[start:end] += self._encoder.vectors(sentence) @ weights
+            encoder_weights = self._layers[0].input[-self._encoder.size :]
+            for start, sentence in zip(bounds, sentences, strict=False):
+                table[start : start + len(sentence) + 2] += self._encoder.vectors(sentence) @ encoder_weights
         for number, layer in enumerate(self._layers):
             if number:
                 table = layer.gates(table, buffer)
-            table = layer.states(table, bounds)
-        states = [table[start:end] for start, end in sentence_bounds]
-        known = [
-            sum([word.is_known for word in words[start + 1 : end - 1]]) for start, end in sentence_bounds
-        ]
-        return [
-            ReadWords(sentence, count / max(1, len(sentence) - 2))
-            for sentence, count in zip(states, known, strict=True)
-        ]
+            table = layer.states(table, np.array(bounds))
+        read = []
+        for start, end in pairwise(bounds):
+            n_known = 0
+            for word in words[start + 1 : end - 1]:
+                n_known += word.is_known
+            read.append(SentenceStates(table[start:end], n_known / max(1, end - start - 2)))
+        return read
 
-    def _room(self, n_rows: int) -> Floats:
-        """Return room for the gates of a batch, of each thread the same: to ask the system for megabytes each time takes long."""
-        size = n_rows * max(layer.n_gates for layer in self._layers)
-        room: Floats | None = getattr(self._kept, "room", None)
-        if room is None or len(room) < size:
-            room = np.empty(size, np.float32)
+    def _buffer(self, n_rows: int) -> Floats:
+        """Return memory for the gates of a batch, the same for each thread: to ask the system for megabytes each time takes long."""
+        size = n_rows * self._most_gates
+        buffer: Floats | None = getattr(self._buffers, "gates", None)
+        if buffer is None or len(buffer) < size:
+            buffer = np.empty(size, np.float32)
             if size <= _MOST_KEPT:
-                self._kept.room = room
-        return room
-
-    def known_share(self, words: Sequence[str]) -> float:
-        """Return the share of words that have a vector of their own."""
-        return sum([word.is_known for word in self._words(words)]) / max(1, len(words))
+                self._buffers.gates = buffer
+        return buffer
 
     def _words(self, words: Sequence[str]) -> list[_Word]:
-        """Return what is known of words, of those met before by memory; no word stands for a boundary."""
-        word_gates = list(map(self._cache.get, words))
-        if None in word_gates:
-            new = [word for word, word_gate in zip(words, word_gates, strict=True) if word_gate is None]
-            made = dict(zip(dict.fromkeys(new), self._made(list(dict.fromkeys(new))), strict=True))
-            for word, word_gate in made.items():
-                self._cache.keep(word, word_gate)
-            word_gates = [
-                made[word] if word_gate is None else word_gate
-                for word, word_gate in zip(words, word_gates, strict=True)
-            ]
-        return word_gates  # type: ignore[return-value]
+        """Return what is known of words, those met before from the cache; an empty word stands for a boundary."""
+        new = list(dict.fromkeys(filterfalse(self._cache.__contains__, words)))
+        made = dict(zip(new, self._new_words(new), strict=True)) if new else {}
+        found = [made.get(word) or self._cache[word] for word in words]
+        for word, value in made.items():
+            self._cache.keep(word, value)
+        return found
 
-    def _made(self, words: Sequence[str]) -> list[_Word]:
-        weights, inventory = self._own, self._inventory
-        numbers = [BOUNDARY if word == "" else int(inventory.word_numbers([word])[1]) for word in words]
-        vectors = [int(inventory.vector_numbers([word])[1]) for word in words]
-        spelt = [inventory.character_numbers(word) if word else [BOUNDARY] for word in words]
-        first = np.cumsum([0, *map(len, spelt)])
-        states = self._spelling.states(
-            self._spelling.gates(weights["char.weight"][np.concatenate(spelt)]), first
-        )
+    def _new_words(self, words: Sequence[str]) -> list[_Word]:
+        weights, inventory = self._weights, self._inventory
+        numbers, vectors, characters, bounds = [], [], [], [0]
+        for word in words:
+            number, vector, spelling = inventory.word(word) if word else (BOUNDARY, 0, [BOUNDARY])
+            numbers.append(number)
+            vectors.append(vector)
+            characters += spelling
+            bounds.append(len(characters))
+        first = np.array(bounds)
+        states = self._char_lstm.states(self._char_lstm.gates(weights["char.weight"][characters]), first)
         units = states.shape[1] // 2
-        last_states = (states[first[1:] - 1, :units], states[first[:-1], units:])
-        inputs = np.concatenate(
-            [weights["word.weight"][numbers], weights["vector.weight"][vectors], *last_states], 1
-        )
-        gates = self._layers[0].gates(inputs)
-        known = (number != UNKNOWN or vector > 0 for number, vector in zip(numbers, vectors, strict=True))
-        return [_Word(row.copy(), is_known) for row, is_known in zip(gates, known, strict=True)]
+        forward, backward = states[first[1:] - 1, :units], states[first[:-1], units:]
+        inputs = [weights["word.weight"][numbers], weights["vector.weight"][vectors], forward, backward]
+        gates = self._layers[0].gates(np.concatenate(inputs, 1))
+        known = (np.array(numbers) != UNKNOWN) | (np.array(vectors) > 0)
+        return list(map(_Word, map(np.copy, gates), known.tolist()))
 
 
-class ReadWords(NamedTuple):
+class SentenceStates(NamedTuple):
     """The states of the last layer of a sentence, shape (n_words + 2, 2 * units), and the share of its words with vectors of their own."""
 
     states: Floats
@@ -217,31 +214,27 @@ class _Word(NamedTuple):
 class _Lstm:
     """One bidirectional layer, its weights laid out for the kernels."""
 
-    def __init__(self, weights: Mapping[str, Floats], name: str) -> None:
-        self.input = np.ascontiguousarray(
-            np.concatenate([weights[f"{name}.weight_ih_{end}"] for end in _ENDS]).T
-        )
-        self._bias = np.concatenate(
-            [weights[f"{name}.bias_ih_{end}"] + weights[f"{name}.bias_hh_{end}"] for end in _ENDS]
-        )
-        self._states = [np.ascontiguousarray(weights[f"{name}.weight_hh_{end}"].T) for end in _ENDS]
+    def __init__(self, weights: Mapping[str, npt.NDArray[Any]], name: str) -> None:
+        def both(kind: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+            return weights[f"{name}.{kind}_l0"], weights[f"{name}.{kind}_l0_reverse"]
 
-    @property
-    def n_gates(self) -> int:
-        """How many numbers the gates of both directions are."""
-        return len(self._bias)
+        self.input = np.ascontiguousarray(np.concatenate(both("weight_ih")).T)
+        self._bias = np.concatenate(both("bias_ih")) + np.concatenate(both("bias_hh"))
+        self.n_gates = len(self._bias)  # of both directions
+        forward, backward = both("weight_hh")
+        self._forward, self._backward = np.ascontiguousarray(forward.T), np.ascontiguousarray(backward.T)
 
-    def gates(self, inputs: Floats, room: Floats | None = None) -> Floats:
-        """Return what the first inputs add to the gates of both directions, shape (n, 8 * units), in `room` if that is given.
+    def gates(self, inputs: Floats, buffer: Floats | None = None) -> Floats:
+        """Return what the first inputs add to the gates of both directions, shape (n, 8 * units), in `buffer` if that is given.
 
-        Each row is as if it were the only one: what stands beside a word or a sentence changes nothing.
+        Each row is as if it were the only one: neighbouring words and sentences change nothing.
         """
-        if room is None:
-            room = np.empty((len(inputs) + 1) * self.n_gates, np.float32)
-        gates: Floats = kernels.project(inputs, self.input[: inputs.shape[1]], self._bias, room)
+        if buffer is None:
+            buffer = np.empty((len(inputs) + 1) * self.n_gates, np.float32)
+        gates: Floats = kernels.project(inputs, self.input[: inputs.shape[1]], self._bias, buffer)
         return gates
 
     def states(self, gates: Floats, first: npt.NDArray[np.int64]) -> Floats:
         """Return states of both directions, shape (n, 2 * units), of sequences that begin at `first`."""
-        states: Floats = kernels.lstm_states(gates, first, *self._states)
+        states: Floats = kernels.lstm_states(gates, first, self._forward, self._backward)
         return states

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import OptionError
-from gramian.io.array_table import prove
+from gramian.io.array_table import validate
 
 
 def feature_hash(feature: str) -> int:
@@ -44,7 +44,7 @@ class FeatureScores:
 
     def __post_init__(self) -> None:
         try:
-            prove("features", {"hashes": self.hashes, "weights": self.weights})
+            validate("features", {"hashes": self.hashes, "weights": self.weights})
         except ValueError as error:
             raise OptionError(str(error)) from None
 

@@ -178,7 +178,7 @@ def test_parts_that_do_not_fit_are_refused(parser, tmp_path, name, change):
     arrays[name] = change(arrays[name])
     header["checksum"] = checksum(header, arrays)
     save_file(arrays, tmp_path / "bad", {"gramian-automata": json.dumps(header)})
-    with pytest.raises(ModelFileError, match=f"does not hold that ({name}|tables of weights)"):
+    with pytest.raises(ModelFileError, match=f"required: ({name}|tables of weights)"):
         DependencyParser.load(tmp_path / "bad")
 
 

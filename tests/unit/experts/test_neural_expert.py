@@ -191,7 +191,8 @@ def test_without_torch_as_with_it(layers, vectors):
         cells = [
             cell(longest, start, start + width) for width in range(1, n + 1) for start in range(n - width + 1)
         ]
-        spans, tags = model._scorer.scores(words)
+        [read] = model._scorer.read([words])
+        spans, tags = model._scorer.scores(read.states)
         np.testing.assert_allclose(spans, scores.spans[row, cells].numpy(), atol=1e-4, rtol=1e-4)
         np.testing.assert_allclose(tags, scores.tags[row, :n].numpy(), atol=1e-4, rtol=1e-4)
         spans, tags = NeuralModel(model.inventory, model.weights, 1.5).chains(words)
@@ -212,7 +213,9 @@ def all_trees(start, end):
 def test_labels_are_those_of_all_labelled_trees():
     _, model = drawn_net(3)
     words = ["the", "dog", "sees"]
-    scores = np.pad(model._scorer.scores(words)[0], ((0, 0), (0, 1))).astype(np.float64)  # the last: no label
+    [read] = model._scorer.read([words])
+    spans, _ = model._scorer.scores(read.states)
+    scores = np.pad(spans, ((0, 0), (0, 1))).astype(np.float64)  # the last: no label
     n_chains = scores.shape[1] - 1
     expected, total = np.zeros((n_cells(3), n_chains + 1)), 0.0
     for tree in all_trees(0, 3):

@@ -13,6 +13,7 @@ from gramian.neural.net import Sentences, SpanNet
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.neural_model import NeuralModel
 from gramian.neural.span_inventory import UNKNOWN, SpanTree
+from gramian.neural.span_scores import n_layers
 
 
 class NetLabels:
@@ -32,7 +33,7 @@ class NetLabels:
         size = NetSize(
             word=weights["word.weight"].shape[1], char=weights["char.weight"].shape[1],
             char_units=weights["char_lstm.weight_hh_l0"].shape[1], units=weights["lstm.0.weight_hh_l0"].shape[1],
-            layers=sum(name.startswith("lstm.") and name.endswith(".weight_ih_l0") for name in weights),
+            layers=n_layers(weights),
             hidden=len(weights["right.bias"]), tag_hidden=len(weights["tag_hidden.bias"]),
         )  # fmt: skip
         self._net = SpanNet(model.inventory, size, Learning(), weights["vector.weight"][1:])
