@@ -100,9 +100,10 @@ def main() -> None:
             if "after" in row:
                 row["ece ratio"] = round(found["after"]["phrases"].ece / found["before"]["phrases"].ece, 3)
             rows.append(row)
+    crf = model.expert("crf")
     print(json.dumps({
         "benchmark": "calibration", "model": options.model, "dev": options.dev, "grammars": len(model.grammars),
-        "expert": model.expert is not None, "expert weight": model.expert_weight, "rows": rows, **machine.about(),
+        "expert": crf is not None, "expert weight": crf and crf.weight, "rows": rows, **machine.about(),
     }, indent=1))  # fmt: skip
 
 

@@ -310,13 +310,12 @@ def main() -> None:
     gold = [tree for tree in (normalise(tree, scheme.options).tree for tree in trees) if not tree.is_empty]
     gold = [tree for tree in gold if len(tree.words) <= options.longest][: options.limit]
     model = load_model(options.model)
-    variants = {"one grammar": Model(model.grammar)}
-    if model.others:
-        variants["all grammars"] = Model(model.grammar, others=model.others)
-    if model.neural is not None:
-        net = {"neural": model.neural, "neural_weight": model.neural_weight}
-        variants["one grammar and the net"] = Model(model.grammar, **net)
-        variants["all grammars and the net"] = Model(model.grammar, others=model.others, **net)
+    variants = {"one grammar": Model(model.grammars[:1])}
+    if len(model.grammars) > 1:
+        variants["all grammars"] = Model(model.grammars)
+    if (net := model.expert("neural")) is not None:
+        variants["one grammar and the net"] = Model(model.grammars[:1], (net,))
+        variants["all grammars and the net"] = Model(model.grammars, (net,))
     limits = device.limits()
     result: dict[str, Any] = {
         "benchmark": "gpu", "model": options.model, "sentences": len(gold),

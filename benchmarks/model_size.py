@@ -33,7 +33,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.grammar")
         for share, half in ((0.0, False), (0.0, True), (0.003, True), (0.01, True), (0.03, True)):
-            save_model(replace(model, grammar=trimmed(model.grammar, share)), path, half=half)
+            save_model(replace(model, grammars=(trimmed(model.grammar, share),)), path, half=half)
             began = time.process_time()
             loaded = load_model(path)
             seconds = time.process_time() - began

@@ -42,12 +42,12 @@ def main() -> None:
     options = parser.parse_args()
 
     from gramian.evaluate import GoldBrackets
-    from gramian.experts.label_expert import NEURAL_WEIGHT
+    from gramian.experts import EXPERT_KINDS, ExpertPart
     from gramian.neural import load
     from gramian.parsing.model_store import load_model, save_model
     from gramian.parsing.parser import Parser
     from gramian.training import TrainingData, TrainingSettings
-    from gramian.training.calibrate import WEIGHTS, WeightsTask
+    from gramian.training.calibrate import WeightsTask
     from gramian.training.members import member_tasks, whole_model
     from gramian.training.training_data import Fold, normal_trees
 
@@ -91,25 +91,27 @@ def main() -> None:
         parser = Parser(model)
         return figures(lambda some: [one.tree for one in parser.parse_many(some)])
 
-    crf, full = full.expert, replace(full, expert=None)
+    usual, crf, full = EXPERT_KINDS["neural"], full.expert("crf"), replace(full, experts=())
     rows: dict[str, Any] = {"grammars": beside(full)}
     if crf is not None:
-        rows["grammars and span CRF"] = beside(replace(full, expert=crf))
+        rows["grammars and span CRF"] = beside(replace(full, experts=(crf,)))
     for file in options.nets:
         net = load(file)
-        weight, by_weight = NEURAL_WEIGHT, {}
+        weight, by_weight = usual.weight, {}
         if rest is not None:
-            held = WeightsTask(part="neural").work(replace(rest, neural=net), data.trees(fold))
-            by_weight = dict(zip(WEIGHTS["neural"], np.round(held, 2).tolist(), strict=True))
-            weight = max(by_weight, key=lambda one: (by_weight[one], -abs(one - NEURAL_WEIGHT)))
+            parts = (*rest.experts, ExpertPart("neural", net))
+            held = WeightsTask(kind="neural").work(replace(rest, experts=parts), data.trees(fold))
+            by_weight = dict(zip(usual.tried_weights, np.round(held, 2).tolist(), strict=True))
+            weight = max(by_weight, key=lambda one: (by_weight[one], -abs(one - usual.weight)))
+        part = ExpertPart("neural", net, weight)
         rows[Path(file).stem] = {
             "weight": weight,
             "held-out f1 by weight": by_weight,
             "alone": figures(lambda some, net=net: [net.parse(words) for words in some]),
-            "beside grammars": beside(replace(full, neural=net, neural_weight=weight)),
+            "beside grammars": beside(replace(full, experts=(part,))),
         }
         if crf is not None:
-            both = replace(full, expert=crf, neural=net, neural_weight=weight)
+            both = replace(full, experts=(crf, part))
             rows[Path(file).stem]["beside grammars and span CRF"] = beside(both)
     for place in ("alone", "beside grammars", "beside grammars and span CRF")[: 2 + (crf is not None)]:
         found = [rows[Path(file).stem][place] for file in options.nets]

@@ -74,7 +74,7 @@ parser = gramian.load()
 reveal_type(parser)
 reveal_type(parser.parse("a dog"))
 reveal_type(parser.parse("a dog").tree[0])
-reveal_type(parser.model.expert)
+reveal_type(parser.model.expert("crf"))
 reveal_type(gramian.evaluate("gold.mrg", "parsed.mrg"))
 reveal_type(gramian.SpectralEM())
 reveal_type(gramian.table([]))
@@ -202,7 +202,7 @@ def test_trees_are_like_lists_of_their_children():
 def test_reprs_are_short(parser):
     bank = gramian.Treebank.from_trees(map(Tree.parse, TREES))
     scores = parser.evaluate(map(Tree.parse, TREES))
-    model = replace(tiny_model(), others=(tiny_grammar(),))
+    model = replace(tiny_model(), grammars=(tiny_grammar(), tiny_grammar()))
     for value in (bank, scores, model, model.grammar):
         assert len(repr(value)) < 150
         assert type(value).__name__ in repr(value)

@@ -30,7 +30,7 @@ def test_a_shorter_lexicon_scores_other_words_as_before(model):
 
 
 def test_a_shorter_net_scores_other_words_as_before(model):
-    net = model.neural
+    net = model.expert("neural").model
     words = set(net.inventory.words) - {"stones"}
     short = shorter_net(net, words)
     assert short.inventory.words == tuple(word for word in net.inventory.words if word != "stones")

@@ -161,7 +161,7 @@ def lightened(model: Model, dev: str) -> Model:
     lexicon = model.grammar.lexicon
     weights = np.where(np.abs(lexicon.feature_weights) < NEGLIGIBLE, 0, lexicon.feature_weights)
     lexicon = replace(lexicon, feature_weights=weights.astype(lexicon.feature_weights.dtype))
-    model = replace(model, grammar=replace(model.grammar, lexicon=lexicon))
+    model = replace(model, grammars=(replace(model.grammar, lexicon=lexicon),))
     scores = Parser(model).evaluate(dev)
     found = {name: round(value, 3) for name, value in scores.as_dict().items()}
     return replace(model, metrics=dict(model.metrics) | found)

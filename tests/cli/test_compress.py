@@ -29,7 +29,7 @@ def model(tmp_path_factory):
     learner = EM(n_states=8, allocation="all", max_iter=2)
     learner.fit(Treebank.from_trees([Tree.parse(text) for text in TREES] * 20))
     path = tmp_path_factory.mktemp("model") / "large.grammar"
-    save_model(Model(learner.model_, {"method": "em"}, metrics={"f1": 98.76}), path)
+    save_model(Model(learner.model_, options={"method": "em"}, metrics={"f1": 98.76}), path)
     return path
 
 
@@ -142,7 +142,7 @@ def test_options_that_make_no_sense(gramian, model, tmp_path, options, message):
 
 def test_several_grammars_and_no_model(gramian, model, tmp_path):
     one = load_model(model)
-    save_model(Model(one.grammar, others=(one.grammar,)), tmp_path / "two.grammar")
+    save_model(Model((one.grammar, one.grammar)), tmp_path / "two.grammar")
     assert (
         gramian("compress", tmp_path / "two.grammar", "-o", tmp_path / "small.grammar", "--rank", 2)[0] == 0
     )

@@ -15,6 +15,7 @@ import pytest
 
 from gramian.cli import main
 from gramian.errors import OptionError
+from gramian.experts import ExpertPart
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
 from gramian.training.members import MemberTask
@@ -452,16 +453,17 @@ def test_an_expert_beside_the_grammars(train, capsys, monkeypatch):
     options = ("--ensemble-size", "1", "--states", "2", "--set", "max_iter=1", "--expert")
     assert train("trees.mrg", "-o", "with.model", *options, "--quiet")[0] == 0
     model = load_model("with.model")
-    assert model.expert is not None
-    assert model.others == ()
+    assert model.expert("crf") is not None
+    assert len(model.grammars) == 1
     parser = Parser(model)
-    alone = Parser(replace(model, expert=None))
+    alone = Parser(replace(model, experts=()))
     sentence = ["it", "can", "see", "a", "big", "dog", "."]
     assert parser.parse(sentence).tree == alone.parse(sentence).tree
     assert parser.parse(sentence).confidences != alone.parse(sentence).confidences
-    damaged = replace(model.expert, weights=model.expert.weights[:-1])
+    crf = model.expert("crf").model
+    damaged = replace(crf, weights=crf.weights[:-1])
     with pytest.raises(OptionError, match="expert"):
-        save_model(replace(model, expert=damaged), "damaged.model")
+        save_model(replace(model, experts=(ExpertPart("crf", damaged),)), "damaged.model")
     assert not Path("damaged.model").exists()
 
 
@@ -473,7 +475,7 @@ def test_confidences_are_calibrated_on_trees_held_out(train, capsys, monkeypatch
     assert not Path("calibrated.model.members").exists()
     found = load_model("calibrated.model")
     assert set(found.calibration) == {"product"}
-    assert found.expert_weight is None
+    assert found.expert("crf") is None
     # The last tenth of 80 trees is 8 of them, whose words and phrases are all that was looked at.
     trees = [Tree.parse(line) for line in treebank().splitlines()[-8:]]
     tags = sum(word != "." for tree in trees for word in tree.words)

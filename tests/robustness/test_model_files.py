@@ -126,7 +126,7 @@ def test_a_header_nested_too_deeply(tmp_path):
 @pytest.mark.parametrize("kinds", [5, {"a": 1}, ("a",), ("a", 3), "ab", ["a", "b"]])
 def test_kinds_that_name_no_grammar(kinds):
     with pytest.raises(OptionError, match="kinds"):
-        Model(tiny_grammar(), kinds=kinds, others=(tiny_grammar(),))
+        Model((tiny_grammar(), tiny_grammar()), kinds=kinds)
 
 
 def test_loading_allocates_no_more_than_the_file_stands_for(tmp_path):

@@ -123,11 +123,11 @@ def test_moments_of_a_few_trees(count):
 
 
 def test_halves_of_surrogate_pairs_with_an_expert():
-    from gramian.experts import SpanCRF
+    from gramian.experts import ExpertPart, SpanCRF
 
     bank = Treebank.from_trees([Tree.parse(text) for text in TREES])
     crf = SpanCRF(max_iter=1, slots=1 << 12).fit(bank)
-    parser = Parser(Model(crf.grammar_, expert=crf.model_))
+    parser = Parser(Model(crf.grammar_, (ExpertPart("crf", crf.model_),)))
     for words in (["\ud800", "saw", "\udfff"], ["the", "d\udc80g", "."]):
         assert parser.parse(words).tree.words == tuple(words)
 

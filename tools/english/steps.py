@@ -153,6 +153,7 @@ def parse_text(build: Build) -> None:
     """The teacher's trees of the text, as its tags and dependencies allow, with Penn's labels."""
     from functools import partial
 
+    from gramian.experts import ExpertPart
     from gramian.parsing.model_store import load_model, save_model
     from gramian.training import TrainingSettings
     from gramian.training.members import Workplace, encoded
@@ -161,7 +162,8 @@ def parse_text(build: Build) -> None:
     from gramian.training.training_data import TrainingData
     from gramian.trees.labels import treebank_labels
 
-    model = replace(load_model(build.file("teacher-grammars")), neural=_net(build, "teacher-net"))
+    net = ExpertPart("neural", _net(build, "teacher-net"))
+    model = replace(load_model(build.file("teacher-grammars")), experts=(net,))
     data = TrainingData.read(list(read_trees(build.file("trees"))), TrainingSettings.of(language="none"))
     labels = frozenset().union(*treebank_labels(data.bank.symbols, data.bank.n_phrases))
     teacher = teachers.Teacher(encoded(partial(save_model, model)), labels)
@@ -234,6 +236,7 @@ def put_together(build: Build) -> None:
 
 def _parts(build: Build) -> Model:
     """Grammar and net, without the rarest words."""
+    from gramian.experts import ExpertPart
     from gramian.parsing.model_store import load_model
     from tools.english.shorter import shorter_lexicon, shorter_net
 
@@ -246,7 +249,8 @@ def _parts(build: Build) -> Model:
         for word in tree.words
     )
     frequent = {word for word, times in seen.items() if times >= LEAST_SEEN}
-    return replace(model, grammar=grammar, neural=shorter_net(_net(build, "net"), frequent))
+    net = ExpertPart("neural", shorter_net(_net(build, "net"), frequent))
+    return replace(model, grammars=(grammar,), experts=(net,))
 
 
 def _net(build: Build, step: str) -> NeuralModel:

@@ -362,17 +362,19 @@ def text() -> tuple[Make, Read]:
 
 
 def ensemble() -> tuple[Make, Read]:
+    from gramian.experts import ExpertPart
     from gramian.learn import SpectralClustering
     from gramian.parsing import model_store as store
     from gramian.parsing.model import Model
 
     other = SpectralClustering(2, allocation="all", random_state=1).fit(_bank()).model_
-    both = Model(_grammars()[0], kinds=("a", "b"), others=(other,))
+    both = Model((_grammars()[0], other), kinds=("a", "b"))
+    crf, net = ExpertPart("crf", _expert()), ExpertPart("neural", _net())
     write: dict[str, Callable[[Path], None]] = {
         "both": lambda path: store.save_model(both, path),
-        "expert": lambda path: store.save_model(replace(both, expert=_expert()), path),
-        "one": lambda path: store.save_model(Model(_grammars()[0], expert=_expert()), path, half=True),
-        "net": lambda path: store.save_model(Model(_grammars()[2], expert=_expert(), neural=_net()), path),
+        "expert": lambda path: store.save_model(replace(both, experts=(crf,)), path),
+        "one": lambda path: store.save_model(Model(_grammars()[0], (crf,)), path, half=True),
+        "net": lambda path: store.save_model(Model(_grammars()[2], (crf, net)), path),
     }
     return _target(write, "gramian", checksum, _parse_with)
 

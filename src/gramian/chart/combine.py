@@ -30,8 +30,6 @@ from gramian.chart.readout import Decoded, tree_labels
 from gramian.grammar import LPCFG
 
 COMBINATIONS = ("product", "sum", "coverage", "coverage-dynamic", "hierarchical")
-EXPERT_WEIGHT = 0.45
-"""What an expert says counts for this share, what all grammars say for the rest, if the expert knows all words."""
 OOV_EXPONENT = 4
 """The power of the share of known words by which an expert's weight falls where there are others."""
 Floats = npt.NDArray[np.float32]
@@ -70,7 +68,7 @@ class WeightedExpert(NamedTuple):
     """An expert and what it counts, beside the grammars and the experts before it, if it knows all words."""
 
     expert: Expert
-    weight: float = EXPERT_WEIGHT
+    weight: float
 
     def opinion(self, words: Sequence[str], forest: Forest) -> Opinion | None:
         """Return what the expert says about a forest, if anything."""

@@ -19,9 +19,6 @@ from gramian.threads import one_blas_thread
 Floats = npt.NDArray[np.float32]
 Longs = npt.NDArray[np.int64]
 
-NEURAL_WEIGHT = 0.5
-"""What it says counts for this share, all others' say for the rest, if it knows all words; chosen on trees held out from training."""
-
 
 class LabelExpert:
     """A net that judges the forests of one grammar, whose rules it leaves as they are; safe to share between threads.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.chart.forest import Forest
-from gramian.errors import OptionError
+from gramian.errors import OptionError, counted
 from gramian.experts import span_kernels as kernels
 from gramian.experts.span_forests import Contexts, Skeleton, likely_part, skeleton
 from gramian.experts.span_templates import SPANS
@@ -23,7 +23,7 @@ Floats = npt.NDArray[np.float32]
 _LIKELY = 1e-5  # least posterior of what is worth a look
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SpanModel:
     """Weights of hashed features of labels, tags and rules in their sentence.
 
@@ -45,6 +45,10 @@ class SpanModel:
     frequent: tuple[str, ...]
     tag_weights: Floats
     weights: Floats
+
+    def __repr__(self) -> str:
+        sizes = {"symbol": self.symbols, "frequent word": self.frequent, "weight": self.weights}
+        return f"<SpanModel: {', '.join(counted(len(part), name) for name, part in sizes.items())}>"
 
     @cached_property
     def _forms(self) -> WordForms:
@@ -90,7 +94,7 @@ class SpanPosteriors:
     root: Floats
 
 
-class Expert:
+class CRFExpert:
     """A span CRF that reads the forests of one grammar; safe to share between threads.
 
     Parameters
@@ -109,7 +113,7 @@ class Expert:
     >>> crf = SpanCRF(max_iter=1).fit(bank)
     >>> chart, words = ChartParser(crf.grammar_), ["the", "cat", "sleeps"]
     >>> forest = chart.forest([crf.grammar_.lexicon.score(word) for word in words])
-    >>> Expert(crf.model_, crf.grammar_).posteriors(words, forest).root.max()
+    >>> CRFExpert(crf.model_, crf.grammar_).posteriors(words, forest).root.max()
     np.float32(1.0)
     """
 

@@ -50,7 +50,7 @@ class SpanChances(NamedTuple):
     known_share: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NeuralModel:
     """A span net, ready to run in NumPy and numba; safe to share between threads.
 

@@ -39,7 +39,7 @@ def compress_model(
         else:
             signed = options.get("signed", False) or not grammar.is_probabilistic
             one = lowrank.compress(grammar, rank, **{**options, "signed": signed})
-        found.append(lowrank.compared(grammar, rounded(Model(one.grammar)).grammar) if half else one)
+        found.append(lowrank.compared(grammar, rounded(Model((one.grammar,))).grammar) if half else one)
     facts = _together([one.summary() for one in found])
     if (gate := options.get("gate")) is not None:
         measure = options.get("measure", "relative")
@@ -48,10 +48,9 @@ def compress_model(
         facts["gate"]["largest error"] = float(errors.max(initial=0.0))
     # The error of what the model came from adds to that of what was done to it now.
     facts["gamma"] += model.report.get("low rank", {}).get("gamma", 0.0)
-    first, *others = (one.grammar for one in found)
     report = {**model.report, "low rank": facts}
     # Scores of the model are not those of the smaller one.
-    return replace(model, grammar=first, others=tuple(others), metrics={}, report=report)
+    return replace(model, grammars=tuple(one.grammar for one in found), metrics={}, report=report)
 
 
 def guarantees(model: Model, epsilons: Sequence[float]) -> list[dict[str, Any]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from gramian.errors import OptionError, counted
+from gramian.experts.expert_part import EXPERT_KINDS, ExpertPart
 from gramian.grammar.lpcfg import LPCFG
 from gramian.parsing.calibration import Calibration
 from gramian.text.rule_tokenizer import Style, TextToken, tokenize
@@ -15,8 +16,7 @@ from gramian.trees.labels import treebank_labels
 from gramian.trees.scheme import SCHEMES
 
 if TYPE_CHECKING:
-    from gramian.experts import RerankModel, SpanModel
-    from gramian.neural import NeuralModel
+    from gramian.experts import RerankModel
 
 METADATA = ("options", "data", "metrics", "report")
 """The fields of a model that steer nothing."""
@@ -28,7 +28,22 @@ class Model:
 
     Attributes
     ----------
-    grammar : LPCFG
+    grammars : tuple of LPCFG
+        Learnt from the same treebank; their posteriors are combined. One grammar alone need not be in a tuple.
+    experts : tuple of ExpertPart
+        Span scorers of the same treebank, in the order of :data:`gramian.experts.EXPERT_KINDS`, at most one of each kind.
+    reranker : RerankModel, optional
+        Chooses among the best trees of all these.
+    calibration : mapping of str to Calibration
+        How posteriors become confidences, for each way to combine grammars; without it they are the same.
+    text : TextProcessor, optional
+        The treebank's language, and how text in it becomes sentences and words.
+    kinds : tuple of str
+        What kind each grammar is of, for ``combination="hierarchical"``; none for its binarisation.
+    tokens : str
+        How text is cut into words, where `text` does not say so: ``"penn"`` or ``"spaces"``.
+    preset : str, optional
+        The treebank's scheme, if it is known: one of :data:`gramian.trees.SCHEMES`.
     options : mapping
         Metadata: the learner's options. Metadata are free-form, as long as JSON can hold them, and steer nothing.
     data : mapping
@@ -37,48 +52,24 @@ class Model:
         Metadata: scores, with their signatures.
     report : mapping
         Metadata: what the learner tells about the training.
-    others : tuple of LPCFG
-        Further grammars of the same treebank, whose posteriors are combined with those of `grammar`.
-    expert : SpanModel, optional
-        A span CRF of the same treebank.
-    expert_weight : float, optional
-        What it counts beside the grammars, if that was tuned; see :data:`gramian.chart.combine.EXPERT_WEIGHT`.
-    neural : NeuralModel, optional
-        A span net of the same treebank.
-    neural_weight : float, optional
-        What it counts beside all these, if that was tuned; see :data:`gramian.experts.label_expert.NEURAL_WEIGHT`.
-    calibration : mapping of str to Calibration
-        How posteriors become confidences, for each way to combine grammars; without it they are the same.
-    reranker : RerankModel, optional
-        What chooses among the best trees of all these.
-    kinds : tuple of str
-        What kind each grammar is of, for ``combination="hierarchical"``; none for its binarisation.
-    tokens : str
-        How text is cut into words, where `text` does not say so: ``"penn"`` or ``"spaces"``.
-    preset : str, optional
-        The treebank's scheme, if it is known: one of :data:`gramian.trees.SCHEMES`.
-    text : TextProcessor, optional
-        The treebank's language, and how text in it becomes sentences and words.
     """
 
-    grammar: LPCFG
+    grammars: tuple[LPCFG, ...]
+    experts: tuple[ExpertPart, ...] = ()
+    reranker: RerankModel | None = None
+    calibration: Mapping[str, Calibration] = field(default_factory=dict)
+    text: TextProcessor | None = None
+    kinds: tuple[str, ...] = ()
+    tokens: Style = "penn"
+    preset: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
     metrics: Mapping[str, Any] = field(default_factory=dict)
     report: Mapping[str, Any] = field(default_factory=dict)
-    others: tuple[LPCFG, ...] = ()
-    expert: SpanModel | None = None
-    expert_weight: float | None = None
-    neural: NeuralModel | None = None
-    neural_weight: float | None = None
-    calibration: Mapping[str, Calibration] = field(default_factory=dict)
-    reranker: RerankModel | None = None
-    kinds: tuple[str, ...] = ()
-    tokens: Style = "penn"
-    preset: str | None = None
-    text: TextProcessor | None = None
 
     def __post_init__(self) -> None:
+        grammars: Any = self.grammars
+        object.__setattr__(self, "grammars", (grammars,) if isinstance(grammars, LPCFG) else tuple(grammars))
         if misplaced := ({"tokens", "preset"} & self.options.keys()) | ({"kinds"} & self.report.keys()):
             raise OptionError(f"{min(misplaced)} is a field of its own, not one of a model's metadata")
         named = isinstance(self.kinds, tuple) and all(isinstance(kind, str) for kind in self.kinds)
@@ -88,22 +79,31 @@ class Model:
             raise OptionError(f"tokens must be one of {', '.join(get_args(Style))}, got {self.tokens!r}")
         if self.preset not in (None, *SCHEMES):
             raise OptionError(f"preset must be one of {', '.join(SCHEMES)}, got {self.preset!r}")
-        for name in ("expert_weight", "neural_weight"):
-            weight = getattr(self, name)
-            if weight is not None and not (type(weight) in (int, float) and 0 <= weight <= 1):
-                raise OptionError(f"{name} must be between 0 and 1, got {weight!r}")
+        ranks = [list(EXPERT_KINDS).index(part.kind) for part in self.experts]
+        if ranks != sorted(set(ranks)):
+            raise OptionError(f"experts must be of different kinds, in the order {', '.join(EXPERT_KINDS)}")
 
     def __repr__(self) -> str:
         parts = [repr(self.grammar)]
-        if self.others:
-            parts.append(counted(len(self.others), "more grammar"))
-        parts += [name for name in ("expert", "neural", "reranker", "calibration") if getattr(self, name)]
+        if len(self.grammars) > 1:
+            parts.append(counted(len(self.grammars) - 1, "more grammar"))
+        parts += [f"{part.kind} expert" for part in self.experts]
+        parts += [name for name in ("reranker", "calibration") if getattr(self, name)]
         return f"<Model: {', '.join(parts)}>"
 
     @property
-    def grammars(self) -> tuple[LPCFG, ...]:
-        """All grammars, the first one first."""
-        return (self.grammar, *self.others)
+    def grammar(self) -> LPCFG:
+        """The first grammar, whose labels are the model's."""
+        return self.grammars[0]
+
+    def expert(self, kind: str) -> ExpertPart | None:
+        """Return the expert of a kind, if there is one."""
+        return next((part for part in self.experts if part.kind == kind), None)
+
+    def with_weights(self, weights: Mapping[str, float | None]) -> Model:
+        """Return the model with other weights of experts, by kind."""
+        experts = [replace(part, weight=weights.get(part.kind, part.weight)) for part in self.experts]
+        return replace(self, experts=tuple(experts))
 
     @property
     def language(self) -> str | None:

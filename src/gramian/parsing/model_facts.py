@@ -18,7 +18,7 @@ _EPSILONS = (0.1, 1e-3, 1e-6)  # errors of probabilities for which guarantees ar
 
 def model_facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[str, Any]:
     """Return all of it, as JSON holds it; `metadata` is what :func:`~gramian.io.header.read_header` found in the file."""
-    grammar = model.grammar
+    grammar, crf, net = model.grammar, model.expert("crf"), model.expert("neural")
     factors = 0 if grammar.factors is None else len(grammar.factors.values)
     report = dict(model.report)
     spectra = report.pop("singular values", {})
@@ -43,11 +43,11 @@ def model_facts(file: str, model: Model, metadata: Mapping[str, str]) -> dict[st
         "metrics": dict(model.metrics),
         "size": {
             "grammars": len(model.grammars),
-            "expert": model.expert is not None,
-            "expert weight": model.expert_weight,
-            "neural": model.neural is not None,
-            "neural weight": model.neural_weight,
-            "encoder": model.neural.encoder.path if model.neural and model.neural.encoder else None,
+            "expert": crf is not None,
+            "expert weight": crf and crf.weight,
+            "neural": net is not None,
+            "neural weight": net and net.weight,
+            "encoder": getattr(getattr(net and net.model, "encoder", None), "path", None),
             "reranker": model.reranker is not None,
             "calibrated": bool(model.calibration),
             "phrases": grammar.n_phrases,

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict
 from importlib import import_module
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from gramian import __version__
 from gramian.errors import OptionError
+from gramian.experts.expert_part import EXPERT_KINDS, ExpertPart
 from gramian.grammar.check import check
 from gramian.grammar.lpcfg import LPCFG
 from gramian.io import store
@@ -30,8 +32,7 @@ from gramian.text.text_processor import TextProcessor
 _SUM_TOLERANCE = 0.01  # half precision keeps numbers within 0.4 %
 # Fields of a model that the header keeps among its metadata, where version 0.1.0 looks for them.
 _PLACES = {"kinds": "report", "tokens": "options", "preset": "options"}
-_WEIGHTS = ("expert_weight", "neural_weight")
-_PARTS = {"expert": 2, "reranker": 3, "neural": 4}  # with the first version of the format that has them
+_RERANKER_VERSION = 3  # the first one of the format that has a reranker
 
 
 def save_model(model: Model, path: str | os.PathLike[str], *, half: bool = False) -> None:
@@ -97,16 +98,22 @@ def _pack(model: Model, half: bool = False) -> tuple[dict[str, Any], Tensors]:
     for name, place in _PLACES.items():
         if (value := getattr(model, name)) != getattr(Model, name):
             header[place][name] = value
-    if model.others:
+    if len(model.grammars) > 1:
         header |= {"version": 2, "same": _take_repeated(tensors)}
-    for name, version in _PARTS.items():
-        if (part := getattr(model, name)) is not None:
-            _, packed = _of_part(name, store.pack, part)
-            header |= {"version": version, name: sorted(packed)}
-            tensors |= {f"{name}/{key}": tensor for key, tensor in packed.items()}
+    parts: list[tuple[int, str, object]] = []
+    for expert in model.experts:
+        kind = EXPERT_KINDS[expert.kind]
+        parts.append((kind.version, kind.stored_as, expert.model))
+        if expert.weight is not None:
+            header[f"{kind.stored_as}_weight"] = expert.weight
+    if model.reranker is not None:
+        parts.append((_RERANKER_VERSION, "reranker", model.reranker))
+    for version, name, part in sorted(parts, key=itemgetter(0)):
+        _, packed = _of_part(name, store.pack, part)
+        header |= {"version": version, name: sorted(packed)}
+        tensors |= {f"{name}/{key}": tensor for key, tensor in packed.items()}
     if model.text is not None:
         header["text"] = encode(model.text, "text", tensors, half)
-    header |= {name: weight for name in _WEIGHTS if (weight := getattr(model, name)) is not None}
     if model.calibration:
         header["calibration"] = {name: asdict(one) for name, one in model.calibration.items()}
     return header, tensors
@@ -116,41 +123,47 @@ def _unpack(header: dict[str, Any], tensors: Tensors) -> Model:
     stored = dict(tensors)
     for name, other in header.get("same", {}).items():
         tensors[name] = stored[other]
-    needed = sum(_bytes(record, str(n), tensors) for n, record in enumerate(header["grammars"]))
-    check_memory(needed + decoded_bytes(header.get("text"), "text", tensors), stored)
-    grammar, *others = [
-        decode(LPCFG, record, str(number), tensors) for number, record in enumerate(header["grammars"])
-    ]
-    for one in (grammar, *others):
-        check(one, _SUM_TOLERANCE)
-    fields = {name: header[name] for name in METADATA}
-    if not all(isinstance(part, dict) for part in fields.values()):
-        raise TypeError("its header is not made of tables")
+    needed = decoded_bytes(header.get("text"), "text", tensors)
+    for number, record in enumerate(header["grammars"]):
+        needed += _grammar_bytes(record, str(number), tensors)
+    check_memory(needed, stored)
+    grammars = []
+    for number, record in enumerate(header["grammars"]):
+        grammar: LPCFG = decode(LPCFG, record, str(number), tensors)
+        check(grammar, _SUM_TOLERANCE)
+        grammars.append(grammar)
+    fields: dict[str, Any] = {}
+    for name in METADATA:
+        if not isinstance(header[name], dict):
+            raise TypeError("its header is not made of tables")
+        fields[name] = dict(header[name])
     for name, place in _PLACES.items():
-        if name in header[place]:
-            fields[place] = dict(fields[place])
+        if name in fields[place]:
             fields[name] = fields[place].pop(name)
     if isinstance(fields.get("kinds"), list):
         fields["kinds"] = tuple(fields["kinds"])
-    for name in header.keys() & _PARTS:
-        stored = {key: tensors[f"{name}/{key}"] for key in header[name]}
-        fields[name] = _of_part(name, store.unpack, {}, stored)
-    if "text" in header:
-        fields["text"] = decode(TextProcessor, header["text"], "text", tensors)
-    curves = {
-        way: Calibration(**{kind: None if one is None else Curve(**one) for kind, one in found.items()})
-        for way, found in header.get("calibration", {}).items()
-    }
-    fields |= {name: header.get(name) for name in _WEIGHTS}
-    return Model(grammar, others=tuple(others), calibration=curves, **fields)
+    experts = []
+    for kind, (name, *_) in EXPERT_KINDS.items():
+        if name in header:
+            experts.append(ExpertPart(kind, _part(name, header, tensors), header.get(f"{name}_weight")))
+    reranker = _part("reranker", header, tensors) if "reranker" in header else None
+    text = decode(TextProcessor, header["text"], "text", tensors) if "text" in header else None
+    calibration = {}
+    for combination, curves in header.get("calibration", {}).items():
+        pair = {name: None if curve is None else Curve(**curve) for name, curve in curves.items()}
+        calibration[combination] = Calibration(**pair)
+    return Model(tuple(grammars), tuple(experts), reranker, calibration, text, **fields)
 
 
-def _bytes(record: dict[str, Any], name: str, tensors: Tensors) -> float:
+def _part(name: str, header: dict[str, Any], tensors: Tensors) -> Any:
+    """Return an expert or a reranker."""
+    return _of_part(name, store.unpack, {}, {key: tensors[f"{name}/{key}"] for key in header[name]})
+
+
+def _grammar_bytes(record: dict[str, Any], name: str, tensors: Tensors) -> float:
     """Return about how many bytes a grammar will take: what the file holds of it, and the tables that a chart makes."""
-    symbols, widest = (
-        float(record["fields"]["symbols"]["strings"]),
-        float(tensors[f"{name}/n_states"].max(initial=0)),
-    )
+    symbols = float(record["fields"]["symbols"]["strings"])
+    widest = float(tensors[f"{name}/n_states"].max(initial=0))
     rules = 4.0 * widest**3 if record["fields"].get("factors") else 0.0  # one whole tensor of low rank
     return decoded_bytes(record, name, tensors) + 4 * symbols**2 + 4 * widest**2 + rules
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 import numpy as np
 
 from gramian.chart.chart_parser import ChartParser
-from gramian.chart.combine import EXPERT_WEIGHT, WeightedExpert
 from gramian.chart.constraints import Constraints
 from gramian.chart.decode import DECODERS, DEFAULT_DECODER, NEURAL_RECALL_PENALTY, RECALL_PENALTY, decode
 from gramian.chart.derivations import log_probabilities, sample
@@ -116,28 +115,18 @@ class Parser:
             "rerank": rerank, "segmenter": segmenter, "max_length": max_length, "max_seconds": max_seconds,
             "max_memory": max_memory, "device": device,
         }  # fmt: skip
-        self.model = model if isinstance(model, Model) else Model(model)
+        self.model = model if isinstance(model, Model) else Model((model,))
         self.limits = Limits(max_length, max_seconds, max_memory)
         self.decoder = _known_decoder(decoder)
         if recall_penalty is None:
-            recall_penalty = RECALL_PENALTY if self.model.neural is None else NEURAL_RECALL_PENALTY
+            recall_penalty = NEURAL_RECALL_PENALTY if self.model.expert("neural") else RECALL_PENALTY
         if not recall_penalty >= 0:
             raise OptionError(f"recall_penalty must be at least 0, got {recall_penalty}")
         self.recall_penalty = float(recall_penalty)
         self.pruning = pruning
         text = self.model.text
         self.segmenter = segmenter or (SentenceSegmenter() if text is None else text.segmenter)
-        experts: list[WeightedExpert] = []
-        if self.model.expert is not None:
-            from gramian.experts import Expert
-
-            weight = EXPERT_WEIGHT if self.model.expert_weight is None else self.model.expert_weight
-            experts.append(WeightedExpert(Expert(self.model.expert, self.model.grammar), weight))
-        if self.model.neural is not None:
-            from gramian.experts.label_expert import NEURAL_WEIGHT, LabelExpert
-
-            weight = NEURAL_WEIGHT if self.model.neural_weight is None else self.model.neural_weight
-            experts.append(WeightedExpert(LabelExpert(self.model.neural, self.model.grammar), weight))
+        experts = [part.beside(self.model.grammar) for part in self.model.experts]
         reranker = self.model.reranker if rerank else None
         choose = None
         if (
@@ -147,7 +136,7 @@ class Parser:
         kinds = self.model.kinds or None
         chart = ChartParser(self.model.grammars, combination, kinds=kinds, experts=experts, choose=choose)
         table = WordTable(joined([one.lexicon for one in self.model.grammars]))
-        if not (self.model.others or experts):
+        if len(self.model.grammars) == 1 and not experts:
             combination = "product"  # what all ways are, if there is but one grammar
         self.calibration = self.model.calibration.get(combination, Calibration())
         self._pipeline = Pipeline(chart, table, self.recall_penalty, self.calibration, reranker)
@@ -298,7 +287,7 @@ class Parser:
         else:
             parse = partial(self.parse_batch, k=k, decoder=decoder, on_error="return")
             results = batches_in_order(parse, sentences, n_jobs, ahead=ahead)
-            results = results if self.model.neural is None else alone(results)
+            results = alone(results) if self.model.expert("neural") else results
         return _raised(results) if _checked(on_error) == "raise" else results
 
     def parse_text(

@@ -7,15 +7,16 @@ the experts' weights of the model that was learnt from all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gramian.chart.combine import COMBINATIONS, EXPERT_WEIGHT
+from gramian.chart.combine import COMBINATIONS
 from gramian.evaluate import GoldBrackets, judged
-from gramian.experts.label_expert import NEURAL_WEIGHT
+from gramian.experts import EXPERT_KINDS
 from gramian.parsing.calibration import Calibration, Curve
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
@@ -27,9 +28,6 @@ from gramian.trees import Tree
 
 LAST = Fold(9, 10)
 """The fold that is held out: the last, since the neighbours of its trees are on one side only."""
-WEIGHTS = {"expert": (0.25, 0.35, 0.45, 0.55, 0.65), "neural": (0.3, 0.4, 0.5, 0.6, 0.7)}
-"""The weights of experts that are tried."""
-_USUAL = {"expert": EXPERT_WEIGHT, "neural": NEURAL_WEIGHT}
 _MOST = 1000  # trees of a fold that are parsed; a curve has three parameters
 
 
@@ -51,16 +49,19 @@ def calibrate_on(model: Model, trees: Sequence[Tree]) -> Model:
 def _calibrated(model: Model, ask: Callable[[FoldTask], Any]) -> Model:
     report: dict[str, Any] = {}
     weights: dict[str, float] = {}
-    for part, tried in WEIGHTS.items():
-        if getattr(model, part) is None or model.reranker is not None:
-            continue  # a reranker has learnt with the usual weights
-        found = dict(zip(tried, ask(WeightsTask(part=part, others=tuple(weights.items()))), strict=True))
-        best = max(tried, key=lambda one: (found[one], -abs(one - _USUAL[part])))
-        weights[f"{part}_weight"] = best
-        of = "the expert" if part == "expert" else "the neural expert"
-        report[f"F1 by weight of {of}"] = {f"{one}": round(value, 2) for one, value in found.items()}
-    several = model.others or model.expert is not None or model.neural is not None
-    ways = COMBINATIONS if several else COMBINATIONS[:1]
+    for part in (
+        model.experts if model.reranker is None else ()
+    ):  # a reranker has learnt with the usual weights
+        kind = EXPERT_KINDS[part.kind]
+        f1 = ask(WeightsTask(kind=part.kind, others=tuple(weights.items())))
+        ranked = [
+            (value, -abs(weight - kind.weight), weight)
+            for weight, value in zip(kind.tried_weights, f1, strict=True)
+        ]
+        weights[part.kind] = max(ranked, key=itemgetter(0, 1))[2]
+        of = "the expert" if part.kind == "crf" else "the neural expert"
+        report[f"F1 by weight of {of}"] = {f"{weight}": round(value, 2) for value, _, weight in ranked}
+    ways = COMBINATIONS if len(model.grammars) > 1 or model.experts else COMBINATIONS[:1]
     outcomes = ask(OutcomesTask(combinations=tuple(ways), weights=tuple(weights.items())))
     curves = {
         way: Calibration(**{kind: _curve(*rows) for kind, rows in found.items()})
@@ -68,7 +69,7 @@ def _calibrated(model: Model, ask: Callable[[FoldTask], Any]) -> Model:
     }
     report["nodes"] = {kind: len(rows[0]) for kind, rows in outcomes[ways[0]].items()}
     report = dict(model.report) | {"calibration": report}
-    return _weighed(replace(model, calibration=curves, report=report), weights.items())
+    return replace(model, calibration=curves, report=report).with_weights(weights)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,15 +78,17 @@ class WeightsTask(FoldTask):
 
     RESULT: ClassVar[Any] = list[float]
 
-    part: str = "expert"
+    kind: str = "crf"
     others: tuple[tuple[str, float], ...] = ()  # weights found before
 
     def work(self, model: Model, trees: list[Tree]) -> list[float]:
         """Return the F1 of each weight."""
         trees = _sample(trees)
-        gold, model = GoldBrackets(trees), _weighed(model, self.others)
-        tried = (_weighed(model, [(f"{self.part}_weight", one)]) for one in WEIGHTS[self.part])
-        return [gold.score([tree for tree, _ in _parses(one, trees)]).f1_gold_tags for one in tried]
+        gold, f1 = GoldBrackets(trees), []
+        for weight in EXPERT_KINDS[self.kind].tried_weights:
+            weighted = model.with_weights({**dict(self.others), self.kind: weight})
+            f1.append(gold.score([tree for tree, _ in _parses(weighted, trees)]).f1_gold_tags)
+        return f1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +102,7 @@ class OutcomesTask(FoldTask):
 
     def work(self, model: Model, trees: list[Tree]) -> dict[str, dict[str, list[list[float]]]]:
         """Return posteriors and outcomes, by way and kind."""
-        trees, model = _sample(trees), _weighed(model, self.weights)
+        trees, model = _sample(trees), model.with_weights(dict(self.weights))
         gold, found = GoldBrackets(trees), {}
         for way in self.combinations:
             parses = _parses(model, trees, way)
@@ -108,11 +111,6 @@ class OutcomesTask(FoldTask):
                 for kind, (sure, right) in judged(gold, parses).items()
             }
         return found
-
-
-def _weighed(model: Model, weights: Iterable[tuple[str, float]]) -> Model:
-    changed: dict[str, Any] = dict(weights)
-    return replace(model, **changed)
 
 
 def _curve(posteriors: Sequence[float], right: Sequence[float]) -> Curve | None:

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Required, TypedDict, TypeVar, get_args
 from gramian import learn
 from gramian.errors import InputError
 from gramian.evaluate import GoldBrackets
-from gramian.experts import NeuralExpert, SpanCRF
+from gramian.experts import EXPERT_KINDS, ExpertPart, NeuralExpert, SpanCRF
 from gramian.experts.loglinear_store import load as load_expert
 from gramian.experts.loglinear_store import save as save_expert
 from gramian.grammar.compress.compact import compacted
@@ -181,7 +181,7 @@ def learnt_model(
     if compact:
         grammar, loss = compacted(grammar)
         report |= {"low rank": loss} if loss else {}
-    return Model(grammar, report=report), costs
+    return Model((grammar,), report=report), costs
 
 
 def member_tasks(
@@ -214,16 +214,16 @@ def whole_model(tasks: Sequence[MemberTask], results: Sequence[Mapping[str, Any]
     """Return one model of all that tasks made: grammars, and experts if there are some."""
     members = [task.member for task in tasks if task.method not in _EXPERTS]
     models = [decoded(result["model"], load_model) for result in results if "model" in result]
-    experts = {
-        name: decoded(one[name], load)
-        for name, (_, _, load) in _EXPERTS.items()
-        for one in results
-        if name in one
-    }
+    experts = [
+        ExpertPart(kind, decoded(result[stored_as], _EXPERTS[stored_as][2]))
+        for kind, (stored_as, *_) in EXPERT_KINDS.items()
+        for result in results
+        if stored_as in result
+    ]
     report = dict(models[0].report) | {"members": [asdict(member) for member in members]}
-    others = tuple(one.grammar for one in models[1:])
+    grammars = tuple(model.grammar for model in models)
     kinds = tuple(member.kind for member in members)
-    return Model(models[0].grammar, report=report, others=others, kinds=kinds, **experts)
+    return Model(grammars, tuple(experts), report=report, kinds=kinds)
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,11 @@ class CandidatesTask(FoldTask):
     RESULT: ClassVar[Any] = dict[str, Any]
 
     k: int = CANDIDATES
-    expert_weight: float | None = None
+    weights: tuple[tuple[str, float | None], ...] = ()  # of experts
 
     def work(self, model: Model, trees: list[Tree]) -> dict[str, Any]:
         """Return the candidates as JSON values; :func:`gramian.experts.rerank_scored.read_candidates` reads them."""
-        parser = Parser(replace(model, expert_weight=self.expert_weight))
+        parser = Parser(model.with_weights(dict(self.weights)))
         found = []
         for tree in trees:
             forest = parser.forest(tree.words)
@@ -65,7 +65,7 @@ def add_reranker(
         number, total = outcome.task.fold.number + 1, folds * (len(members) + 1)
         _log.info("fold %d of %d, %s: %s (%d of %d)", number, folds, what, outcome.how, next(numbers), total)
 
-    work = CandidatesTask(expert_weight=model.expert_weight)
+    work = CandidatesTask(weights=tuple((part.kind, part.weight) for part in model.experts))
     found = held_out(work, members, [Fold(number, folds) for number in range(folds)], place, watch)
     reranker = MaxEntReranker(heads=heads)
     reranker.fit(_Candidates(found))

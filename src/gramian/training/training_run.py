@@ -388,7 +388,7 @@ class TrainingRun:
         report, together = dict(model.report), ""
         if self.settings.is_bundle:
             parses = [
-                self._parses(Model(grammar), gold, f"sentences with grammar {number}")
+                self._parses(Model((grammar,)), gold, f"sentences with grammar {number}")
                 for number, grammar in enumerate(model.grammars, 1)
             ]
             single = [GoldBrackets(gold).score(trees).f1_gold_tags for trees in parses]

@@ -43,7 +43,7 @@ class Explorer:
         self.name = "bundled" if path is None else Path(path).name
         model = self.parser.model
         self.grammar = model.grammar
-        self._grammars = Parser(replace(model, expert=None, neural=None, reranker=None))
+        self._grammars = Parser(replace(model, experts=(), reranker=None))
         self._labels = label_table(self.grammar.symbols, self.grammar.n_phrases)
         self._look = lru_cache(maxsize=_KEPT)(self._new_look)
         self._head_rules = HeadRules.of_scheme(self.scheme, self.language)
@@ -54,7 +54,7 @@ class Explorer:
         parser, model = self.parser, self.parser.model
         whole = expected_seconds(parser.pruning, n_words, len(self.grammar.binary_rules))
         most = parser.limits.seconds or whole
-        return min(whole, most) * (len(model.grammars) + bool(model.expert) + bool(model.neural))
+        return min(whole, most) * (len(model.grammars) + len(model.experts))
 
     @property
     def scheme(self) -> AnnotationScheme:

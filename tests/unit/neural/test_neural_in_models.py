@@ -13,8 +13,7 @@ from safetensors import safe_open
 import gramian
 from gramian.cli import main
 from gramian.errors import InputError, MissingExtraError, ModelFileError, OptionError
-from gramian.experts import LabelExpert, NeuralExpert
-from gramian.experts.label_expert import NEURAL_WEIGHT
+from gramian.experts import EXPERT_KINDS, ExpertPart, LabelExpert, NeuralExpert
 from gramian.learn import PCFG
 from gramian.neural import NeuralModel, load, save
 from gramian.neural.span_inventory import Inventory, brackets
@@ -58,7 +57,7 @@ def drawn_net(seed=0):
 
 @pytest.fixture(scope="module")
 def model():
-    return Model(PCFG().fit(Treebank.from_trees(TREES)).model_, neural=drawn_net())
+    return Model(PCFG().fit(Treebank.from_trees(TREES)).model_, (ExpertPart("neural", drawn_net()),))
 
 
 class HandMade:
@@ -91,7 +90,10 @@ def test_labels_go_by_kind_and_name(model):
 
 def test_several_sentences_fill_a_table_with_what_each_says(model):
     short, parser = ["town", "sees", "."], Parser(model.grammar)
-    expert, sentences = LabelExpert(model.neural, model.grammar), [WORDS, ["okapi", "sees", "."], short]
+    expert, sentences = (
+        LabelExpert(model.expert("neural").model, model.grammar),
+        [WORDS, ["okapi", "sees", "."], short],
+    )
     forests = [parser.forest(words) for words in (WORDS, short, short)]
     first = np.cumsum([0, *(len(words) * (len(words) + 1) // 2 for words in sentences)]).tolist()
     table = np.zeros((first[-1], len(forests[0].labels.names)), np.float32)
@@ -102,16 +104,16 @@ def test_several_sentences_fill_a_table_with_what_each_says(model):
 
 
 def test_what_it_says_counts_for_half_less_for_unknown_words(model):
-    net, grammar = model.neural, model.grammar
+    net, grammar = model.expert("neural").model, model.grammar
     alone = Parser(grammar).forest(WORDS)
     judged = LabelExpert(net, grammar).forest(WORDS, alone)
     assert net.known_share(WORDS) == 1
-    assert NEURAL_WEIGHT == 0.5
+    assert EXPERT_KINDS["neural"].weight == 0.5
     both = Parser(model, combination="sum").forest(WORDS)
     np.testing.assert_allclose(
         both.label_posterior, (alone.label_posterior + judged.label_posterior) / 2, atol=1e-6
     )
-    told = Parser(replace(model, neural_weight=0.25), combination="sum").forest(WORDS)
+    told = Parser(model.with_weights({"neural": 0.25}), combination="sum").forest(WORDS)
     expected = 0.75 * alone.label_posterior + 0.25 * judged.label_posterior
     np.testing.assert_allclose(told.label_posterior, expected, atol=1e-6)
     strange = ["the", "okapi", *WORDS[2:]]
@@ -122,8 +124,8 @@ def test_what_it_says_counts_for_half_less_for_unknown_words(model):
     expected = (1 - weight) * alone.label_posterior + weight * judged.label_posterior
     np.testing.assert_allclose(found.label_posterior, expected, atol=1e-6)
     for weight in (2.0, "much"):
-        with pytest.raises(OptionError, match="neural_weight must be between 0 and 1"):
-            replace(model, neural_weight=weight)
+        with pytest.raises(OptionError, match="weight of an expert must be between 0 and 1"):
+            model.with_weights({"neural": weight})
 
 
 def header_of(path):
@@ -133,16 +135,18 @@ def header_of(path):
 
 def test_a_model_file_holds_it(model, tmp_path, capsys, monkeypatch):
     path, again = tmp_path / "one.model", tmp_path / "two.model"
-    save_model(replace(model, neural_weight=0.4), path)
+    save_model(model.with_weights({"neural": 0.4}), path)
     found = load_model(path)
-    assert found.neural_weight == 0.4
+    assert found.expert("neural").weight == 0.4
     assert header_of(path)["version"] == 4
     save_model(found, again)
     assert again.read_bytes() == path.read_bytes()
-    np.testing.assert_array_equal(found.neural.labels(WORDS), model.neural.labels(WORDS))
-    one, two = (Parser(replace(each, neural_weight=None)).parse(WORDS) for each in (model, found))
+    np.testing.assert_array_equal(
+        found.expert("neural").model.labels(WORDS), model.expert("neural").model.labels(WORDS)
+    )
+    one, two = (Parser(each.with_weights({"neural": None})).parse(WORDS) for each in (model, found))
     assert (one.tree, one.confidences) == (two.tree, two.confidences)
-    save_model(replace(found, neural=None, neural_weight=None), again)
+    save_model(replace(found, experts=()), again)
     save_model(Model(model.grammar), path)
     assert again.read_bytes() == path.read_bytes()
     assert header_of(path)["version"] == 1
@@ -154,10 +158,10 @@ def test_a_model_file_holds_it(model, tmp_path, capsys, monkeypatch):
 
 
 def test_what_could_not_be_loaded_is_not_saved(model, tmp_path):
-    net = model.neural
+    net = model.expert("neural").model
     damaged = replace(net, weights={**net.weights, "tag.bias": net.weights["tag.bias"][:-1]})
     with pytest.raises(OptionError, match=r"of its neural, .* tag\.bias has shape"):
-        save_model(replace(model, neural=damaged), tmp_path / "damaged.model")
+        save_model(replace(model, experts=(ExpertPart("neural", damaged),)), tmp_path / "damaged.model")
     with pytest.raises(OptionError, match=r"tag\.bias has shape"):
         save(damaged, tmp_path / "damaged.net")
     assert not list(tmp_path.iterdir())
@@ -218,7 +222,7 @@ def test_from_trees_to_a_parser(tmp_path):
     pytest.importorskip("torch")
     options = {"n_states": 2, "max_iter": 1, "ensemble_size": 1}
     parser = gramian.train(TREES, expert="neural", settings=TINY, device="cpu", **options)
-    assert parser.model.expert is None
+    assert parser.model.expert("crf") is None
     parser.save(tmp_path / "a.model")
     found = gramian.load(tmp_path / "a.model")
     tree = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ sees)) (. .))")
@@ -229,7 +233,7 @@ def test_from_trees_to_a_parser(tmp_path):
     again.save(tmp_path / "b.model")
     assert (tmp_path / "b.model").read_bytes() == (tmp_path / "a.model").read_bytes()
     without = gramian.train(TREES, **options)
-    assert without.model.neural is None
+    assert without.model.expert("neural") is None
     assert without.parse(WORDS).confidences != parser.parse(WORDS).confidences
 
 
@@ -239,10 +243,14 @@ def test_a_net_learns_from_text_too(tmp_path):
     gramian.train(TREES, method="pcfg").save(teacher)
     (tmp_path / "some.tok").write_text("the gnu sees .\nthe dog sees the gnu .\n" * 20)
     options = {"n_states": 2, "max_iter": 1, "ensemble_size": 1, "expert": "neural", "device": "cpu"}
-    plain = gramian.train(TREES, settings=TINY, **options).model.neural
-    taught = gramian.train(
-        TREES, settings={"silver.teacher": str(teacher), **TINY}, text=tmp_path / "some.tok", **options
-    ).model.neural
+    plain = gramian.train(TREES, settings=TINY, **options).model.expert("neural").model
+    taught = (
+        gramian.train(
+            TREES, settings={"silver.teacher": str(teacher), **TINY}, text=tmp_path / "some.tok", **options
+        )
+        .model.expert("neural")
+        .model
+    )
     assert "gnu" not in plain.inventory.words
     assert "gnu" in taught.inventory.words
 
@@ -264,7 +272,7 @@ def test_trees_of_the_treebank_come_as_often_as_text_has_words(monkeypatch):
 
 def test_brackets_cost_less_beside_a_net(model):
     assert Parser(model).recall_penalty == 0.4
-    assert Parser(replace(model, neural=None)).recall_penalty == 0.5
+    assert Parser(replace(model, experts=())).recall_penalty == 0.5
     assert Parser(model, recall_penalty=0.5).recall_penalty == 0.5
 
 

@@ -97,7 +97,7 @@ def calibrated():
         "product": Calibration(Curve(0.5, 0.7, -0.2), Curve(0.9, 0.4, 0.1)),
         "sum": Calibration(Curve()),
     }
-    return replace(tiny_model(), calibration=curves, expert_weight=0.3)
+    return replace(tiny_model(), calibration=curves)
 
 
 def test_a_model_file_holds_them(calibrated, tmp_path):
@@ -105,8 +105,7 @@ def test_a_model_file_holds_them(calibrated, tmp_path):
     save_model(calibrated, path)
     found = load_model(path)
     assert found.calibration == calibrated.calibration
-    assert found.expert_weight == 0.3
-    save_model(replace(found, calibration={}, expert_weight=None), path)
+    save_model(replace(found, calibration={}), path)
     save_model(tiny_model(), tmp_path / "plain.grammar")
     assert path.read_bytes() == (tmp_path / "plain.grammar").read_bytes()
 
@@ -120,9 +119,6 @@ def test_a_model_file_holds_them(calibrated, tmp_path):
         {"calibration": {"product": {"words": None}}},
         {"calibration": {"product": {"phrases": {"low": 1e999}, "tags": None}}},
         {"calibration": [1]},
-        {"expert_weight": 2.0},
-        {"expert_weight": "much"},
-        {"neural_weight": -0.1},
     ],
 )
 def test_curves_that_are_none_are_refused(calibrated, tmp_path, change):

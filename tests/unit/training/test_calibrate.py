@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gramian.evaluate import GoldBrackets
-from gramian.experts import SpanCRF
+from gramian.experts import EXPERT_KINDS, ExpertPart, SpanCRF
 from gramian.learn import PCFG
 from gramian.parsing.calibration import Curve
 from gramian.parsing.model import Model
@@ -31,15 +31,14 @@ TREES = [
 @pytest.fixture(scope="module")
 def model() -> Model:
     bank = Treebank.from_trees(TREES)
-    return Model(PCFG().fit(bank).model_, expert=SpanCRF(max_iter=2, slots=4096).fit(bank).model_)
+    crf = SpanCRF(max_iter=2, slots=4096).fit(bank).model_
+    return Model(PCFG().fit(bank).model_, (ExpertPart("crf", crf),))
 
 
 def test_posteriors_and_outcomes_are_those_of_the_best_trees(model, monkeypatch):
-    found = OutcomesTask(combinations=("product", "sum"), weights=(("expert_weight", 0.25),)).work(
-        model, TREES
-    )
+    found = OutcomesTask(combinations=("product", "sum"), weights=(("crf", 0.25),)).work(model, TREES)
     assert set(found) == {"product", "sum"}
-    results = [Parser(replace(model, expert_weight=0.25)).parse(list(tree.words)) for tree in TREES]
+    results = [Parser(model.with_weights({"crf": 0.25})).parse(list(tree.words)) for tree in TREES]
     outcomes = GoldBrackets(TREES).outcomes([result.tree for result in results])
     expected = [
         (sure, right)
@@ -48,12 +47,12 @@ def test_posteriors_and_outcomes_are_those_of_the_best_trees(model, monkeypatch)
         if node.word is None and right is not None
     ]
     np.testing.assert_allclose(np.transpose(found["product"]["phrases"]), expected, atol=1e-6)
-    monkeypatch.setitem(module.WEIGHTS, "expert", (0.0, 1.0))
+    monkeypatch.setitem(EXPERT_KINDS, "crf", EXPERT_KINDS["crf"]._replace(tried_weights=(0.0, 1.0)))
     [one, other] = WeightsTask().work(model, TREES)
     assert (
         one
         == GoldBrackets(TREES)
-        .score([Parser(replace(model, expert_weight=0.0)).parse(list(tree.words)).tree for tree in TREES])
+        .score([Parser(model.with_weights({"crf": 0.0})).parse(list(tree.words)).tree for tree in TREES])
         .f1_gold_tags
     )
     assert other != one or other > 50
@@ -94,11 +93,11 @@ def told(monkeypatch):
 
 def test_the_best_weight_is_taken_the_usual_one_of_equals(model, told):
     told["says"][WeightsTask][0] = told["says"][WeightsTask][2] = 82.0
-    assert calibrate(model, [], None).expert_weight == 0.45
+    assert calibrate(model, [], None).expert("crf").weight == 0.45
     told["says"][WeightsTask][:3] = [81.0, 82.0, 81.9]
     found = calibrate(model, [], None)
-    assert found.expert_weight == 0.35
-    assert told[OutcomesTask].weights == (("expert_weight", 0.35),)
+    assert found.expert("crf").weight == 0.35
+    assert told[OutcomesTask].weights == (("crf", 0.35),)
     assert set(found.calibration) == {"product", "sum", "coverage", "coverage-dynamic", "hierarchical"}
     assert found.report["calibration"]["F1 by weight of the expert"]["0.35"] == 82.0
     curves = found.calibration["sum"]
@@ -108,9 +107,9 @@ def test_the_best_weight_is_taken_the_usual_one_of_equals(model, told):
 
 
 def test_a_single_grammar_has_one_curve_and_no_weight(model, told):
-    found = calibrate(replace(model, expert=None), [], None)
+    found = calibrate(replace(model, experts=()), [], None)
     assert set(found.calibration) == {"product"}
-    assert found.expert_weight is None
+    assert found.experts == ()
     assert WeightsTask not in told
 
 
@@ -121,7 +120,7 @@ def test_where_nothing_was_parsed_there_is_no_curve():
 
 def test_trees_that_no_part_has_seen_will_do_instead_of_a_fold(model):
     found = calibrate_on(model, TREES)
-    rows = OutcomesTask(combinations=("product",), weights=(("expert_weight", found.expert_weight),)).work(
+    rows = OutcomesTask(combinations=("product",), weights=(("crf", found.expert("crf").weight),)).work(
         model, TREES
     )["product"]
     assert found.calibration["product"].phrases == module._curve(*rows["phrases"])
@@ -129,6 +128,6 @@ def test_trees_that_no_part_has_seen_will_do_instead_of_a_fold(model):
 
 def test_the_neural_expert_is_weighed_beside_what_was_found_for_the_other(model, told, monkeypatch):
     told["says"][WeightsTask] = [80.0, 81.0, 82.0, 83.0, 84.0]
-    found = calibrate(replace(model, neural=object()), [], None)
-    assert (found.expert_weight, found.neural_weight) == (0.65, 0.7)
-    assert told[WeightsTask].others == (("expert_weight", 0.65),)
+    found = calibrate(replace(model, experts=(*model.experts, ExpertPart("neural", object()))), [], None)
+    assert [part.weight for part in found.experts] == [0.65, 0.7]
+    assert told[WeightsTask].others == (("crf", 0.65),)

@@ -38,7 +38,7 @@ class Look(FoldTask):
             "words": list(model.grammar.lexicon.words),
             "symbols": list(model.grammar.symbols),
             "kinds": list(model.kinds),
-            "expert": model.expert is not None,
+            "expert": model.expert("crf") is not None,
         }
 
 

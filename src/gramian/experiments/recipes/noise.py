@@ -71,7 +71,7 @@ def measure(task: Task) -> dict[str, Any]:
     found: dict[str, Any] = {"training_seconds": round(seconds, 1), "sentences": {}}
     for models in settings["models"]:
         for combination in settings["combinations"] if models > 1 else settings["combinations"][:1]:
-            model = Model(grammars[0], others=tuple(grammars[1:models]))
+            model = Model(tuple(grammars[:models]))
             scored = parse_and_score(model, test, scheme=settings["preset"], combination=combination)
             found["signature"] = scored["signature"]
             for name in ("f1", "milliseconds"):

@@ -68,7 +68,7 @@ def measure(task: Task) -> dict[str, Any]:
                 "silver.best_trees": settings["best_trees"],
             }
         student, learning = trained(data, settings_of({"method": "best", "settings": changed}, seed))
-    single = replace(student, others=(), kinds=())
+    single = replace(student, grammars=student.grammars[:1], kinds=())
     found = parse_and_score(single, test, scheme=scheme)
     for name, one in (("teacher", teacher), ("student", student)):
         scores = parse_and_score(one, test, scheme=scheme)

@@ -22,7 +22,7 @@ trees = [Tree.parse(text) for text in (
     "(S (NP (NP (DT the) (NN dog)) (PP (IN with) (NP (DT a) (NN cat)))) (VP (VBZ sees) (NP (PRP it))))",
 )] * 20
 one, other = (EM(n_states=n, allocation="all", max_iter=2).fit(trees).model_ for n in (2, 4))
-parser = Parser(Model(one, others=(other,)), device="cpu")
+parser = Parser(Model((one, other)), device="cpu")
 sentences = [list(tree.words) for tree in trees[:2]] + ["the cat with it sees a dog".split(), "it sees".split()]
 plain = list(parser.parse_many(sentences))
 for module in (batch_forest, dense_chart, state_pass, tree_choice):

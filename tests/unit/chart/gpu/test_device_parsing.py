@@ -13,6 +13,7 @@ from gramian.chart.constraints import Constraints
 from gramian.chart.forest import Pruning
 from gramian.cli import main
 from gramian.errors import OptionError
+from gramian.experts import ExpertPart
 from gramian.grammar.tree_sampling import TreeSampler
 from gramian.learn import EM, PCFG, SpectralMoments
 from gramian.neural import NeuralModel
@@ -70,10 +71,10 @@ def sentences():
 
 MODELS = {
     "one grammar": lambda: Model(grammar()),
-    "same rules": lambda: Model(grammar(), others=(grammar(seed=5),)),
-    "two binarisations": lambda: Model(grammar(), others=(grammar("left", 2), grammar(seed=3))),
-    "a net": lambda: Model(grammar(), neural=drawn_net(), neural_weight=0.4),
-    "all": lambda: Model(grammar(), others=(grammar("left", 2),), neural=drawn_net()),
+    "same rules": lambda: Model((grammar(), grammar(seed=5))),
+    "two binarisations": lambda: Model((grammar(), grammar("left", 2), grammar(seed=3))),
+    "a net": lambda: Model(grammar(), (ExpertPart("neural", drawn_net(), 0.4),)),
+    "all": lambda: Model((grammar(), grammar("left", 2)), (ExpertPart("neural", drawn_net()),)),
     "curves": lambda: Model(
         grammar(), calibration={"product": Calibration(Curve(0.5, 0.7, 0.1), Curve(shift=-1.0))}
     ),
@@ -144,7 +145,7 @@ def test_what_the_device_does_not_parse_is_parsed_here():
 
 
 def test_many_trees_and_other_decoders(sentences):
-    model = Model(grammar(), others=(grammar(seed=4),))
+    model = Model((grammar(), grammar(seed=4)))
     here, there = Parser(model, pruning=EXACT), Parser(model, pruning=EXACT, device="cpu")
     for options in ({"k": 3}, {"decoder": "max-rule-product"}, {"decoder": "viterbi"}):
         for one, other in zip(
@@ -162,7 +163,7 @@ def test_experts_that_read_forests_and_operators(sentences):
 
     crf = SpanCRF(max_iter=1).fit(Treebank.from_trees(TREES)).model_
     moments = SpectralMoments(n_states=2, allocation="all").fit(Treebank.from_trees(TREES)).model_
-    for model in (Model(grammar(), expert=crf), Model(moments)):
+    for model in (Model(grammar(), (ExpertPart("crf", crf),)), Model(moments)):
         here, there = Parser(model, pruning=EXACT), Parser(model, pruning=EXACT, device="cpu")
         trees = [[one.tree for one in parser.parse_many(sentences[:8])] for parser in (here, there)]
         assert trees[0] == trees[1]
