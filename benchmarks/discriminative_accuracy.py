@@ -45,7 +45,7 @@ def main() -> None:
     from gramian.chart.decode import decode
     from gramian.chart.readout import to_tree
     from gramian.evaluate import GoldBrackets
-    from gramian.experts import Expert, SpanCRF, save
+    from gramian.experts import CRFExpert, SpanCRF, save
     from gramian.learn import SpectralEM
     from gramian.parsing.words import WordTable
     from gramian.treebank import Treebank
@@ -65,7 +65,7 @@ def main() -> None:
     learning = time.process_time() - began
     if options.save:
         save(crf.model_, options.save)
-    expert = Expert(crf.model_, crf.grammar_)
+    expert = CRFExpert(crf.model_, crf.grammar_)
 
     def forests(chart: ChartParser) -> list[Any]:
         table = WordTable(chart.grammar.lexicon)
@@ -100,7 +100,7 @@ def main() -> None:
     if grammars:
         found = [forests(ChartParser(grammar)) for grammar in grammars]
         base = found[0]
-        expert = Expert(crf.model_, grammars[0])
+        expert = CRFExpert(crf.model_, grammars[0])
         judged = [
             forest and expert.forest(words, forest) for words, forest in zip(sentences, base, strict=True)
         ]

@@ -49,7 +49,7 @@ def cpu_seconds(task: Callable[[], Any], repeats: int = 1) -> float:
 def constituents(path: str, n: int, repeats: int) -> dict[str, Any]:
     """Learn and use a span CRF and a reranker."""
     from gramian.chart.chart_parser import ChartParser
-    from gramian.experts import Expert, MaxEntReranker, SpanCRF
+    from gramian.experts import CRFExpert, MaxEntReranker, SpanCRF
     from gramian.experts.rerank_candidates import candidates
     from gramian.experts.rerank_scored import scored
     from gramian.treebank import Treebank
@@ -72,7 +72,7 @@ def constituents(path: str, n: int, repeats: int) -> dict[str, Any]:
         for tree, forest in zip(trees, forests, strict=True)
         if forest is not None
     ]
-    expert = Expert(model, crf.grammar_)
+    expert = CRFExpert(model, crf.grammar_)
     found["use span CRF"] = cpu_seconds(
         lambda: [expert.posteriors(words, forest) for _, words, forest in pairs], repeats
     )

@@ -96,7 +96,7 @@ def test_type_checkers_see_types(tmp_path):
         "gramian.parsing.parser.Parser",
         "gramian.parsing.result.ParseResult",
         "gramian.trees.tree.Tree",
-        "gramian.experts.span_model.SpanModel | None",
+        "gramian.experts.expert_part.ExpertPart | None",
         "gramian.evaluate.scores.BracketScores",
         "gramian.learn.em.SpectralEM",
         "list[dict[str, Any]]",

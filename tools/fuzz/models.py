@@ -403,14 +403,14 @@ def reranker() -> tuple[Make, Read]:
 
 
 def span_crf() -> tuple[Make, Read]:
-    from gramian.experts import Expert
+    from gramian.experts import CRFExpert
     from gramian.experts import loglinear_store as store
 
     grammar = _grammars()[0]
     forest = parser().forest(SENTENCES[0])
 
     def use(path: Path) -> None:
-        Expert(store.load(path), grammar).posteriors(SENTENCES[0], forest)
+        CRFExpert(store.load(path), grammar).posteriors(SENTENCES[0], forest)
 
     write: dict[str, Callable[[Path], None]] = {"crf": lambda path: store.save(_expert(), path)}
     return _target(write, "gramian-span-crf", lambda header, tensors: checksum(None, tensors), use)

@@ -34,11 +34,12 @@ def _stored_fields(kind: type) -> dict[str, Field[Any]]:
 def encode(value: object, name: str, tensors: Tensors, half: bool = False) -> Record:
     """Put the arrays and strings of `value` into `tensors`, with `half` in 16 bits a real number; return the rest as JSON can hold it."""
     if is_dataclass(value):
+        kind: Any = type(value)
         record: dict[str, Record] = {
             part: encode(getattr(value, field.name), f"{name}/{part}", tensors, half)
-            for part, field in _stored_fields(type(value)).items()
+            for part, field in _stored_fields(kind).items()
         }
-        return {"class": stored_name(type(value)), "fields": record}
+        return {"class": stored_name(kind), "fields": record}
     if isinstance(value, np.ndarray):
         return _encode_array(value, name, tensors, half)
     if isinstance(value, tuple) and all(isinstance(item, str) for item in value):

@@ -17,7 +17,7 @@ from gramian.chart.decode import decode
 from gramian.chart.forest import Pruning
 from gramian.chart.readout import to_tree
 from gramian.errors import InputError, ModelFileError, OptionError
-from gramian.experts import Expert, SpanCRF, load, save
+from gramian.experts import CRFExpert, SpanCRF, load, save
 from gramian.experts.span_forests import gold_forest, likely_part, skeleton
 from gramian.experts.tagger import fit_tagger, tag_held_out
 from gramian.io import store
@@ -48,7 +48,7 @@ def crf(bank):
 def best(crf, words, model=None):
     chart = ChartParser(crf.grammar_)
     forest = chart.forest([crf.grammar_.lexicon.score(word, place == 0) for place, word in enumerate(words)])
-    found = Expert(model or crf.model_, crf.grammar_).forest(words, forest)
+    found = CRFExpert(model or crf.model_, crf.grammar_).forest(words, forest)
     return str(to_tree(found, decode(found), words))
 
 
@@ -94,7 +94,7 @@ def test_a_coarse_grammar_of_another_treebank(bank):
     with pytest.raises(OptionError, match="other symbols"):
         SpanCRF(grammar=other).fit(bank)
     with pytest.raises(OptionError, match="does not know"):
-        Expert(SpanCRF(max_iter=1, slots=1 << 12).fit(bank).model_, other)
+        CRFExpert(SpanCRF(max_iter=1, slots=1 << 12).fit(bank).model_, other)
 
 
 def test_symbols_may_be_numbered_otherwise(crf, bank):
@@ -104,7 +104,7 @@ def test_symbols_may_be_numbered_otherwise(crf, bank):
     assert grammar.symbols != crf.model_.symbols
     words = ["we", "liked", "birds", "with", TOOLS[0]]
     forest = ChartParser(grammar).forest([grammar.lexicon.score(word) for word in words])
-    found = Expert(crf.model_, grammar).posteriors(words, forest)
+    found = CRFExpert(crf.model_, grammar).posteriors(words, forest)
     same = crf.model_.posteriors(words, gold_forest(None, bank, len(TOOLS) - 1)[0])
     # The lexicon may grant a word another tag, which the model thinks little of.
     assert found.log_total == pytest.approx(same.log_total, abs=0.1)
@@ -116,7 +116,7 @@ def test_what_the_grammar_finds_unlikely_is_left_out(crf):
     words = ["we", "caught", "birds", "with", "drums"]
     scores = [crf.grammar_.lexicon.score(word, place == 0) for place, word in enumerate(words)]
     forest = ChartParser(crf.grammar_).forest(scores, Pruning(item=1e-9, edge=1e-9, split=0))
-    expert = Expert(crf.model_, crf.grammar_)
+    expert = CRFExpert(crf.model_, crf.grammar_)
     part, items, edges = likely_part(forest, 0.0)
     for ours, theirs in zip(part, skeleton(forest), strict=True):
         np.testing.assert_array_equal(ours, theirs)
