@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from gramian import __version__
 from gramian.errors import OptionError, ScoreError
+from gramian.trees.normalise import PENN_PUNCTUATION
 
 if TYPE_CHECKING:
     from gramian.trees.conllu import Sentence, Token
@@ -22,7 +23,6 @@ Heads: TypeAlias = "Sentence | Sequence[int]"
 _UNIVERSAL_TAG = re.compile(
     "ADJ|ADP|ADV|AUX|CCONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN|PUNCT|SCONJ|SYM|VERB|X"
 ).fullmatch
-_PENN_PUNCTUATION = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})
 _METRICS = {
     "uas": ("heads", "words"),
     "las": ("relations", "words"),
@@ -137,7 +137,7 @@ def is_punctuation(token: Token) -> bool:
     """Whether a word is punctuation: by a universal or Penn tag, else by all its characters."""
     if _UNIVERSAL_TAG(token.upos):
         return token.upos == "PUNCT"
-    if token.upos in _PENN_PUNCTUATION or token.xpos in _PENN_PUNCTUATION:
+    if {token.upos, token.xpos} & PENN_PUNCTUATION:
         return True
     return all(unicodedata.category(character).startswith("P") for character in token.form)
 

@@ -1,7 +1,7 @@
-"""Whether confidences mean what they say: of all brackets that are 80 % sure, 80 % should be right.
+"""Calibration of confidences: of all brackets with a confidence of 80 %, 80 % should be correct.
 
-Confidences are put into bins, and the distance between the mean confidence of a bin and the share of it that is right is averaged: the
-expected calibration error (Naeini, Cooper and Hauskrecht 2015; Guo et al. 2017). Brier score and log loss also count how sharp they are.
+The expected calibration error (Naeini, Cooper and Hauskrecht 2015; Guo et al. 2017) is the mean difference, over bins, between the mean
+confidence and the share of correct brackets. Brier score and log loss also measure how sharp confidences are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Booleans = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Bin:
-    """Predictions of like confidence: the least, the greatest, how many, their mean, and the share that is right."""
+    """Predictions of similar confidence: lowest, highest and mean confidence, and the share that is right."""
 
     low: float
     high: float
@@ -85,43 +85,43 @@ def reliability(
     >>> round(found.ece, 3)  # (4 * |0.9 - 0.75| + 1 * |0.3 - 0|) / 5
     0.18
     """
-    sure, right = np.asarray(confidences, np.float64), np.asarray(outcomes, np.bool_)
-    if sure.ndim != 1 or sure.shape != right.shape or not sure.size:
-        raise ScoreError(f"{sure.size} confidences and {right.size} outcomes cannot be compared")
-    if not ((sure >= 0) & (sure <= 1)).all():
+    confidence, right = np.asarray(confidences, np.float64), np.asarray(outcomes, np.bool_)
+    if confidence.ndim != 1 or confidence.shape != right.shape or not confidence.size:
+        raise ScoreError(f"{confidence.size} confidences and {right.size} outcomes cannot be compared")
+    if not ((confidence >= 0) & (confidence <= 1)).all():
         raise ScoreError("a confidence lies between 0 and 1")
     if bins < 1:
         raise OptionError(f"bins are 1 or more, not {bins}")
-    width = np.minimum((sure * bins).astype(np.int64), bins - 1)
-    _, value, count = np.unique(sure, return_inverse=True, return_counts=True)
-    middle = np.cumsum(count) - (count + 1) / 2  # mean place, from 0, of equal values among all
-    mass = (middle * bins / len(sure)).astype(np.int64)[value]
-    table = _bins(sure, right, width)
-    truth = np.clip(np.where(right, sure, 1 - sure), _LEAST, 1 - _LEAST)
+    width_bin = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    _, value, count = np.unique(confidence, return_inverse=True, return_counts=True)
+    middle = np.cumsum(count) - (count + 1) / 2  # mean rank of equal values, from 0
+    mass_bin = (middle * bins / len(confidence)).astype(np.int64)[value]
+    table = _bins(confidence, right, width_bin)
+    truth = np.clip(np.where(right, confidence, 1 - confidence), _LEAST, 1 - _LEAST)
     return Reliability(
-        count=len(sure),
-        confidence=float(sure.mean()),
+        count=len(confidence),
+        confidence=float(confidence.mean()),
         right=float(right.mean()),
         ece=_error(table),
-        ece_mass=_error(_bins(sure, right, mass)),
-        brier=float(((sure - right) ** 2).mean()),
+        ece_mass=_error(_bins(confidence, right, mass_bin)),
+        brier=float(((confidence - right) ** 2).mean()),
         log_loss=float(-np.log(truth).mean()),
         bins=table,
     )
 
 
-def _bins(sure: Floats, right: Booleans, number: npt.NDArray[np.int64]) -> tuple[Bin, ...]:
-    found = []
-    for one in np.unique(number):
-        inside = sure[number == one]
-        share = float(right[number == one].mean())
-        found.append(Bin(float(inside.min()), float(inside.max()), len(inside), float(inside.mean()), share))
-    return tuple(found)
+def _bins(confidence: Floats, right: Booleans, number: npt.NDArray[np.int64]) -> tuple[Bin, ...]:
+    bins = []
+    for bin_ in np.unique(number):
+        inside = confidence[number == bin_]
+        share = float(right[number == bin_].mean())
+        bins.append(Bin(float(inside.min()), float(inside.max()), len(inside), float(inside.mean()), share))
+    return tuple(bins)
 
 
 def _error(bins: Sequence[Bin]) -> float:
-    total = sum(one.count for one in bins)
-    return sum(one.count * abs(one.confidence - one.right) for one in bins) / total
+    total = sum(bin_.count for bin_ in bins)
+    return sum(bin_.count * abs(bin_.confidence - bin_.right) for bin_ in bins) / total
 
 
 def judged(
@@ -143,15 +143,16 @@ def judged(
     (array([1. , 0.8, 0.7]), array([ True,  True,  True]))
     """
     rows = list(parses)
-    found: dict[str, tuple[list[float], list[bool]]] = {"phrases": ([], []), "tags": ([], [])}
+    pairs: dict[str, tuple[list[float], list[bool]]] = {"phrases": ([], []), "tags": ([], [])}
     for (tree, confidences), outcomes in zip(rows, gold.outcomes([tree for tree, _ in rows]), strict=True):
         if not outcomes:
             continue
-        for node, sure, right in zip(tree.subtrees(), confidences, outcomes, strict=True):
+        for node, confidence, right in zip(tree.subtrees(), confidences, outcomes, strict=True):
             if right is not None:
-                kind = found["phrases" if node.word is None else "tags"]
-                kind[0].append(sure)
+                kind = pairs["phrases" if node.word is None else "tags"]
+                kind[0].append(confidence)
                 kind[1].append(right)
     return {
-        name: (np.array(sure, np.float64), np.array(right, np.bool_)) for name, (sure, right) in found.items()
+        name: (np.array(confidence, np.float64), np.array(right, np.bool_))
+        for name, (confidence, right) in pairs.items()
     }

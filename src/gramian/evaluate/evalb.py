@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gramian.errors import OptionError, ScoreError
-from gramian.evaluate.parameters import COLLINS, TRACE, Parameters
+from gramian.evaluate.parameters import COLLINS, Parameters
 from gramian.evaluate.scored_trees import (
     LabelMapping,
     Outline,
@@ -24,7 +24,7 @@ from gramian.evaluate.scored_trees import (
 from gramian.evaluate.scores import BracketScores, LabelScore, SentenceScore, Status
 from gramian.io.reading import Source
 from gramian.trees.brackets import trees_of
-from gramian.trees.normalise import unescape_penn
+from gramian.trees.normalise import EMPTY_TAG, unescape_penn
 from gramian.trees.tree import Tree, escape_word
 
 
@@ -219,11 +219,11 @@ class _GoldSentence:
         self.tokens = outline.tokens
         self.length = sum(tag not in parameters.deleted_for_length for tag in tags)
         self.keep = [tag not in deleted for tag in tags]  # leaves that stay by their own tags
-        self.keep_tokens = [tag not in deleted for tag in tags if tag != TRACE]
+        self.keep_tokens = [tag not in deleted for tag in tags if tag != EMPTY_TAG]
         self.remains = Remains(outline, self.keep)
         self.brackets = self.token_brackets = self.remains.brackets(labels)
-        if TRACE in tags and TRACE not in deleted:  # traces fall out whatever the parameters say
-            without = [stays and tag != TRACE for stays, tag in zip(self.keep, tags, strict=True)]
+        if EMPTY_TAG in tags and EMPTY_TAG not in deleted:  # traces fall out whatever the parameters say
+            without = [stays and tag != EMPTY_TAG for stays, tag in zip(self.keep, tags, strict=True)]
             self.token_brackets = Remains(outline, without).brackets(labels)
 
     def covers(self, outline: Outline) -> bool:
@@ -308,8 +308,8 @@ class _GoldSentence:
             names = [labels[outline.labels[number]] or "" for number in numbers]
             for _, place in pairs(self.token_brackets.spans.get(span, ()), names, self.parameters):
                 phrases[numbers[place]] = True
-        gold = iter([tag for tag in self.remains.outline.tags if tag != TRACE])
-        ours = [TRACE if tag == TRACE else next(gold) for tag in outline.tags]
+        gold = iter([tag for tag in self.remains.outline.tags if tag != EMPTY_TAG])
+        ours = [EMPTY_TAG if tag == EMPTY_TAG else next(gold) for tag in outline.tags]
         tags = [
             self.parameters.labels_equal(one, other) if stays else None
             for one, other, stays in zip(ours, outline.tags, keep, strict=True)
@@ -324,7 +324,7 @@ class _GoldSentence:
         if len(outline.tags) == len(self.keep_tokens):
             return self.keep_tokens
         tokens = iter(self.keep_tokens)
-        return [tag != TRACE and next(tokens) for tag in outline.tags]
+        return [tag != EMPTY_TAG and next(tokens) for tag in outline.tags]
 
     def _unmatch(self, gold: list[str], predicted: list[str]) -> str:
         """Say in EVALB's words why the words that stay do not agree; nothing if they do."""

@@ -134,8 +134,13 @@ def reliability_tables(parts: Mapping[str, Reliability]) -> str:
     for name, part in parts.items():
         rows = [[name, "number", "confidence", "right"]]
         rows += [
-            [f"{one.low:.2f}-{one.high:.2f}", str(one.count), f"{one.confidence:.3f}", f"{one.right:.3f}"]
-            for one in part.bins
+            [
+                f"{bin_.low:.2f}-{bin_.high:.2f}",
+                str(bin_.count),
+                f"{bin_.confidence:.3f}",
+                f"{bin_.right:.3f}",
+            ]
+            for bin_ in part.bins
         ]
         tables.append(_table(rows))
     return "\n\n".join(tables)
@@ -150,8 +155,8 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(width) if index else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         for row in rows
     )

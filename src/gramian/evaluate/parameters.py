@@ -13,9 +13,7 @@ from pathlib import Path
 
 from gramian.errors import InputError
 from gramian.io.reading import open_text
-
-TRACE = "-NONE-"
-"""Tag of an empty element: a leaf that is no word."""
+from gramian.trees.normalise import EMPTY_TAG
 
 _NUMBERS = ("DEBUG", "MAX_ERROR", "CUTOFF_LEN", "LABELED")
 _VALUES = {
@@ -156,15 +154,15 @@ def _fault(keyword: str, values: list[str]) -> str | None:
 
 COLLINS = Parameters(
     name="collins",
-    deleted=frozenset({"TOP", TRACE, ",", ":", "``", "''", "."}),
-    deleted_for_length=frozenset({TRACE}),
+    deleted=frozenset({"TOP", EMPTY_TAG, ",", ":", "``", "''", "."}),
+    deleted_for_length=frozenset({EMPTY_TAG}),
     equal_labels=frozenset({("ADVP", "PRT")}),
 )
 """The settings of COLLINS.prm: punctuation is left out, ADVP and PRT are the same."""
 
 SPMRL = Parameters(
     name="spmrl",
-    deleted=frozenset({"TOP", "ROOT", "S1", "VROOT", TRACE}),
-    deleted_for_length=frozenset({TRACE}),
+    deleted=frozenset({"TOP", "ROOT", "S1", "VROOT", EMPTY_TAG}),
+    deleted_for_length=frozenset({EMPTY_TAG}),
 )
 """Punctuation counts as words, no labels are equal; for treebanks without Penn tags."""

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from gramian.evaluate.parameters import TRACE, Parameters
-from gramian.trees.normalise import ROOT_LABELS
+from gramian.evaluate.parameters import Parameters
+from gramian.trees.normalise import EMPTY_TAG, ROOT_LABELS
 from gramian.trees.tree import Tree
 
 
@@ -70,9 +70,9 @@ class Outline:
     @property
     def tokens(self) -> list[str]:
         """The words that are no traces."""
-        if TRACE not in self.tags:
+        if EMPTY_TAG not in self.tags:
             return self.words
-        return [word for word, tag in zip(self.words, self.tags, strict=True) if tag != TRACE]
+        return [word for word, tag in zip(self.words, self.tags, strict=True) if tag != EMPTY_TAG]
 
 
 class SentenceBrackets:
@@ -129,10 +129,10 @@ def pairs(gold: Sequence[str], predicted: Sequence[str], parameters: Parameters)
     """Pair the labels over one span: each gold label takes the first free predicted one equal to it, given by its place."""
     free = list(enumerate(predicted))
     for label in gold:
-        for number, (place, other) in enumerate(free):
+        for number, (index, other) in enumerate(free):
             if not parameters.labelled or parameters.labels_equal(label, other):
                 del free[number]
-                yield label, place
+                yield label, index
                 break
 
 
@@ -201,11 +201,11 @@ def restore_quotes(gold: Remains, predicted: Remains, parameters: Parameters) ->
     ours, theirs = _marks(gold, parameters), _marks(predicted, parameters)
     for index, mark in enumerate(theirs):
         position = mark.position
-        for place, other in enumerate(ours):
+        for other_index, other in enumerate(ours):
             if other.position != position or other.tag == mark.tag or other.deleted == mark.deleted:
                 continue
             if other.deleted:
-                tree, chosen, moved = gold, other, ours[place:]
+                tree, chosen, moved = gold, other, ours[other_index:]
             else:
                 tree, chosen, moved = predicted, mark, theirs[index:]
             tree.insert(chosen.leaf, chosen.position)

@@ -149,15 +149,15 @@ def _keep(doc: Doc, sentences: list[list[Token]], results: "Iterator[ParseResult
     for tokens, result in zip(sentences, results, strict=False):
         if not tokens:
             continue
-        places = [token.i for token in tokens]
+        positions = [token.i for token in tokens]
         spans = result.spans
         kept["sentences"].append(
             {
                 "status": result.status,
                 "labels": [label for label, _, _, _ in spans],
-                "starts": [places[start] for _, start, _, _ in spans],
-                "ends": [places[end - 1] + 1 for _, _, end, _ in spans],
-                "confidences": [sure for _, _, _, sure in spans],
+                "starts": [positions[start] for _, start, _, _ in spans],
+                "ends": [positions[end - 1] + 1 for _, _, end, _ in spans],
+                "confidences": [confidence for _, _, _, confidence in spans],
             }
         )
     doc._.gramian = kept
@@ -185,9 +185,9 @@ class _Phrase:
             hint = "put gramian after the components that change tokens"
             raise InputError("tokens were joined or cut after the document was parsed", "spaCy", hint=hint)
         sentences = kept["sentences"]
-        place = bisect_right(sentences, start, key=lambda sentence: sentence["starts"][0]) - 1
+        index = bisect_right(sentences, start, key=lambda sentence: sentence["starts"][0]) - 1
         self.sentence: dict[str, Any] = (
-            sentences[place] if place >= 0 else {"status": "empty", "starts": [], "ends": []}
+            sentences[index] if index >= 0 else {"status": "empty", "starts": [], "ends": []}
         )
         self.starts: list[int] = self.sentence["starts"]
         self.ends: list[int] = self.sentence["ends"]
@@ -223,10 +223,10 @@ class _Phrase:
         """Yield the spans of the subtree from the top, each once."""
         last = None
         for node in self.nodes():
-            place = self.starts[node], self.ends[node]
-            if place != last:
-                yield self.doc[slice(*place)]
-            last = place
+            span = self.starts[node], self.ends[node]
+            if span != last:
+                yield self.doc[slice(*span)]
+            last = span
 
     def children(self) -> Iterator[Span]:
         """Yield the spans right below; none for a word."""

@@ -15,7 +15,7 @@ from gramian.io.schema import SchemaError, parse_document
 from gramian.pipelines.inputs import Input, find_inputs
 from gramian.pipelines.parquet_rows import ParquetRows
 from gramian.trees.brackets import read_trees
-from gramian.trees.records import whole_trees
+from gramian.trees.treebank_reading import whole_trees
 
 _NO_TREES = re.compile(
     r"\.(json|conllu|conll|md|log)(\.(gz|xz|zst))?\Z|(\A|/)(readme|license)[^/]*\Z", re.IGNORECASE

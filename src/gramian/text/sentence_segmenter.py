@@ -78,15 +78,15 @@ class SentenceSegmenter:
 
     def segment(self, text: str) -> list[SentenceSpan]:
         """Return where the sentences of a text stand, in order; white space around them belongs to none."""
-        found: list[SentenceSpan] = []
+        spans: list[SentenceSpan] = []
         for start, end in _paragraphs(text):
             first = start
             for gap, forced in _gaps(text, start, end):
                 if forced or self._ends(gap):
-                    found.append(SentenceSpan(first, gap.end))
+                    spans.append(SentenceSpan(first, gap.end))
                     first = gap.end
-            found.append(SentenceSpan(first, end))
-        return [SentenceSpan(*_stripped(text, span)) for span in found if text[span.start : span.end].strip()]
+            spans.append(SentenceSpan(first, end))
+        return [SentenceSpan(*_stripped(text, span)) for span in spans if text[span.start : span.end].strip()]
 
     def _ends(self, gap: Gap) -> bool:
         return _by_rule(gap) if self.scores is None else self.scores.total(gap.features) > 0
@@ -118,19 +118,19 @@ def _gaps(text: str, start: int, end: int) -> Iterator[tuple[Gap, bool]]:
     ends = [_ENDING.search(word) is not None for word in words]
     ahead = _distances(ends)
     since = 0
-    for place in range(len(words) - 1):
+    for index in range(len(words) - 1):
         since += 1
-        left, right = words[place], words[place + 1]
+        left, right = words[index], words[index + 1]
         forced = False
-        between = text[chunks[place].end() : chunks[place + 1].start()]
+        between = text[chunks[index].end() : chunks[index + 1].start()]
         if "\n" in between:
-            line = chunks[place].end() - (text.rfind("\n", start, chunks[place].end()) + 1 or start)
+            line = chunks[index].end() - (text.rfind("\n", start, chunks[index].end()) + 1 or start)
             forced = not width or line + 1 + len(right) <= width or _MARK.fullmatch(right) is not None
-        if forced or ends[place] or _may_begin(right) or not left[-1].isalnum():
-            before = words[place - 1] if place else ""
-            after = words[place + 2] if place + 2 < len(words) else ""
-            yield _gap(chunks[place].end(), (before, left, right, after), since, ahead[place + 1]), forced
-        if ends[place]:
+        if forced or ends[index] or _may_begin(right) or not left[-1].isalnum():
+            before = words[index - 1] if index else ""
+            after = words[index + 2] if index + 2 < len(words) else ""
+            yield _gap(chunks[index].end(), (before, left, right, after), since, ahead[index + 1]), forced
+        if ends[index]:
             since = 0
 
 
@@ -153,12 +153,12 @@ def _may_begin(word: str) -> bool:
 def _distances(ends: Sequence[bool]) -> list[int]:
     """Return, for each word, how many words away the next one is that may end a sentence."""
     distances, distance = [0] * len(ends), _FAR
-    for place in range(len(ends) - 1, -1, -1):
-        distances[place] = distance = 0 if ends[place] else distance + 1
+    for index in range(len(ends) - 1, -1, -1):
+        distances[index] = distance = 0 if ends[index] else distance + 1
     return distances
 
 
-def _gap(place: int, words: tuple[str, str, str, str], since: int, ahead: int) -> Gap:
+def _gap(end_of_word: int, words: tuple[str, str, str, str], since: int, ahead: int) -> Gap:
     before, left, right, after = words
     mark, closed, stem = _endings[left]
     begins, opened, word = _beginnings[right]
@@ -186,7 +186,7 @@ def _gap(place: int, words: tuple[str, str, str, str], since: int, ahead: int) -
     ]
     if "." in mark:
         features += [f"length {min(len(stem), 5)} {begin}", f"last begin {low} {begins}"]
-    return Gap(place, mark, low, begins, tuple(features))
+    return Gap(end_of_word, mark, low, begins, tuple(features))
 
 
 def _ending(word: str) -> tuple[str, bool, str]:

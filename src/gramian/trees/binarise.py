@@ -116,7 +116,7 @@ def binarise(
             continue
         head = heads(node) if direction == "head" and heads is not None else 0
         outer = _outermost_first(count, direction, head)
-        siblings = [escape_label(node.children[place].label) for place in outer] if horizontal != 0 else []
+        siblings = [escape_label(node.children[index].label) for index in outer] if horizontal != 0 else []
         built.append(_nest(children, outer, label, labels[-1], ancestors, siblings, horizontal))
     return with_line(built[0], tree.line)
 
@@ -148,12 +148,12 @@ def _nest(
         first = 0 if horizontal is None else max(0, depth - horizontal)
         return annotated_label(intermediate_label(parent, siblings[first:depth]), ancestors)
 
-    taken = set(outer)
-    left, right = (place for place in range(len(children)) if place not in taken)
+    split_off = set(outer)
+    left, right = (index for index in range(len(children)) if index not in split_off)
     inner = phrase(name(len(outer)), (children[left], children[right]))
     for depth in range(len(outer) - 1, -1, -1):
-        place = outer[depth]
-        pair = (children[place], inner) if place < left else (inner, children[place])
+        index = outer[depth]
+        pair = (children[index], inner) if index < left else (inner, children[index])
         inner = phrase(name(depth) if depth else label, pair)
     return inner
 
@@ -192,10 +192,10 @@ def debinarise(tree: Tree) -> Tree:
 
 def _flattened(parts: list[Any]) -> Iterator[Tree]:
     """Yield the trees in lists of trees and of lists, however deep."""
-    waiting = parts[::-1]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, list):
-            waiting += one[::-1]
+    stack = parts[::-1]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, list):
+            stack += item[::-1]
         else:
-            yield one
+            yield item

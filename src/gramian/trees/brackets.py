@@ -1,4 +1,4 @@
-"""Penn bracket text: a streaming reader with file:line:column errors, and an atomic writer.
+"""Penn bracket text: a streaming reader that reports errors with file, line and column, and an atomic writer.
 
 Any white space, several trees a line or many lines a tree. The unlabelled outer bracket of Penn files,
 ``( (S ...))``, is kept as a node with label ``""`` (so that text -> Tree -> text changes nothing) and
@@ -20,9 +20,9 @@ from typing import Literal, cast
 
 from gramian.errors import InputError, OptionError
 from gramian.io.output import write_lines
-from gramian.io.reading import Source, expand, open_text, source_name
-from gramian.trees.records import Tally, whole_trees
+from gramian.io.reading import Source, TextLines, source_name
 from gramian.trees.tree import SPACE, Tree, phrase, preterminal, unescape_word, with_line
+from gramian.trees.treebank_reading import Tally, read_items, whole_trees
 
 _TOKEN = re.compile(rf"[^{SPACE}]+")
 _CACHED_PIECES = 1 << 17
@@ -97,22 +97,19 @@ def _read(
 ) -> Iterator[Tree]:
     skipped = Tally("broken trees were skipped", on_skip)
     joined = Tally("words with a space inside were joined with '_'", on_join)
-    found = False
     cache: dict[str, _Piece] = {}
-    for part in expand(source):
-        with open_text(part) as lines:
-            for first_line, text in whole_trees(lines):
-                for result in _parse_record(text, lines.name, first_line, join, cache, joined):
-                    if isinstance(result, Tree):
-                        found = True
-                        yield result
-                    elif skip:
-                        skipped.add(result)
-                    else:
-                        raise result
+
+    def trees(lines: TextLines) -> Iterator[Tree | BracketError]:
+        for first_line, text in whole_trees(lines):
+            yield from _parse_record(text, lines.name, first_line, join, cache, joined)
+
+    is_empty = True
+    for tree in read_items(source, trees, skip, skipped):
+        is_empty = False
+        yield tree
     skipped.warn()
     joined.warn()
-    if not found:
+    if is_empty:
         raise InputError(
             "no tree in it" if not skipped.count else "not one tree in it can be read",
             source_name(source),

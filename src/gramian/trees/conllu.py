@@ -17,9 +17,9 @@ from conllu.parser import parse_dict_value, parse_id_value
 
 from gramian.errors import InputError, OptionError
 from gramian.io.output import write_lines
-from gramian.io.reading import Source, TextLines, expand, open_text, source_name
+from gramian.io.reading import Source, TextLines, source_name
 from gramian.trees.projective import is_projective
-from gramian.trees.records import Tally
+from gramian.trees.treebank_reading import Tally, read_items
 
 _COLUMNS = 10
 _NUMBER = re.compile("[0-9]{1,9}")
@@ -141,7 +141,7 @@ class Sentence:
         (('le', 'chat', 'du', 'voisin'), (2, 0, 4, 2))
         """
         heads = self.heads
-        place = [0] + [number for number, size in enumerate(sizes, 1) for _ in range(size)]
+        new_number = [0] + [number for number, size in enumerate(sizes, 1) for _ in range(size)]
 
         def depth(token: Token) -> int:
             above, steps = heads[token.id - 1], 0
@@ -153,7 +153,7 @@ class Sentence:
         start = 0
         for form, size in zip(forms, sizes, strict=True):
             top = min(self.tokens[start : start + size], key=depth)
-            arc = len(tokens) + 1, place[heads[top.id - 1]]
+            arc = len(tokens) + 1, new_number[heads[top.id - 1]]
             tokens.append(
                 replace(top, id=arc[0], form=form, head=arc[1])
                 if size == 1
@@ -225,22 +225,21 @@ def read_conllu(
 def _read(
     source: Source, skip: bool, on_skip: Callable[[ConlluError], None] | None, arcs: bool
 ) -> Iterator[Sentence]:
-    found = False
     skipped = Tally("broken sentences were skipped", on_skip)
-    for part in expand(source):
-        with open_text(part) as lines:
-            for first_line, block in _blocks(lines):
-                try:
-                    sentence = _parse(block, lines.name, first_line, arcs)
-                except ConlluError as error:
-                    if not skip:
-                        raise
-                    skipped.add(error)
-                    continue
-                found = True
-                yield sentence
+
+    def sentences(lines: TextLines) -> Iterator[Sentence | ConlluError]:
+        for first_line, block in _blocks(lines):
+            try:
+                yield _parse(block, lines.name, first_line, arcs)
+            except ConlluError as error:
+                yield error
+
+    is_empty = True
+    for sentence in read_items(source, sentences, skip, skipped):
+        is_empty = False
+        yield sentence
     skipped.warn()
-    if not found and (arcs or skipped.count):
+    if is_empty and (arcs or skipped.count):
         raise InputError(
             "not one sentence in it can be read" if skipped.count else "no sentence in it",
             source_name(source),

@@ -1,6 +1,6 @@
-"""What labels mean, in words: those of the Penn Treebank, of Universal Dependencies, and of the treebanks that have presets.
+"""Meanings of labels: of the Penn Treebank, of Universal Dependencies, and of the other annotation schemes.
 
-The words stand in ``labels.glossary``, beside this file; the page, the command line and the documentation all read them from here.
+The text is in ``labels.glossary``, next to this file; the page, the command line and the documentation read it from here.
 """
 
 from __future__ import annotations
@@ -27,42 +27,40 @@ class Meaning(NamedTuple):
 
 @cache
 def entries() -> tuple[Meaning, ...]:
-    """Return all that is known; labels that end in ``*`` stand for those that begin so."""
+    """Return all entries; a label that ends in ``*`` matches the labels that start so."""
     text = files("gramian.trees").joinpath("labels.glossary").read_text("utf-8")
-    found: list[Meaning] = []
+    meanings: list[Meaning] = []
     section = ("", "")
     for line in text.split("\n"):
         if line.startswith("["):
             scheme, kind = line.strip("[]").split()
             section = scheme, kind
         elif (match := _LINE.fullmatch(line)) and not line.startswith("#"):
-            found.append(Meaning(*section, match[1].removeprefix("\\"), match[2]))
-    return tuple(found)
+            meanings.append(Meaning(*section, match[1].removeprefix("\\"), match[2]))
+    return tuple(meanings)
 
 
 def explain(label: str, scheme: str | None = None) -> list[Meaning]:
-    """Say what a label means, in one scheme or in all that have it, with its parts where these are known.
+    """Return the meanings of a label, in one scheme or in all that have it, with those of its function tags.
 
     Examples
     --------
-    >>> for found in explain("SBAR"):
-    ...     print(found.scheme, found.kind, found.words)
+    >>> for entry in explain("SBAR"):
+    ...     print(entry.scheme, entry.kind, entry.words)
     penn phrase subordinate clause, with a word such as that, if or who before it
     >>> explain("NP-SBJ", "penn")[0].words
     'noun phrase; subject'
-    >>> [found.scheme for found in explain("nsubj")]
+    >>> [entry.scheme for entry in explain("nsubj")]
     ['ud']
     """
     label = unescape_label(label)
     if scheme is not None:
-        return _explained(label, scheme, 1)
-    schemes = dict.fromkeys(one.scheme for one in entries())
-    return next(
-        filter(
-            None, ([found for one in schemes for found in _explained(label, one, least)] for least in (99, 2))
-        ),
-        [],
-    )
+        return _explain_in(label, scheme, 1)
+    schemes = dict.fromkeys(entry.scheme for entry in entries())
+    for min_prefix in (99, 2):  # whole labels first
+        if meanings := [entry for name in schemes for entry in _explain_in(label, name, min_prefix)]:
+            return meanings
+    return []
 
 
 def meaning(label: str, scheme: str = "penn", kind: str | None = None) -> str | None:
@@ -73,41 +71,41 @@ def meaning(label: str, scheme: str = "penn", kind: str | None = None) -> str | 
     >>> meaning("VBD"), meaning("N-D", "icepahc"), meaning("ncms000", "cess"), meaning("QQQ")
     ('verb, past tense: went', 'noun, singular; dative', 'common noun', None)
     """
-    found = explain(label, scheme) or explain(label)
-    fitting = [one for one in found if one.kind == kind] or found
+    meanings = explain(label, scheme) or explain(label)
+    fitting = [entry for entry in meanings if entry.kind == kind] or meanings
     return fitting[0].words if fitting else None
 
 
-def _explained(label: str, scheme: str, least: int) -> list[Meaning]:
-    """Look a label up; beginnings, of so many letters at `least`, stand for what begins so."""
-    bare, *behind = _PARTS.split(label)
-    whole = _looked_up(label, scheme, least)
-    if whole or not behind:
-        return [one._replace(label=label) for one in whole]
-    known = _table(scheme)
-    parts = [one.words for part in behind for one in known.get(part, ()) if one.kind == "part"]
+def _explain_in(label: str, scheme: str, min_prefix: int) -> list[Meaning]:
+    """Return the meanings of a label; entries such as ``nc*``, of at least `min_prefix` letters, match the labels that start so."""
+    bare, *suffixes = _PARTS.split(label)
+    whole = _look_up(label, scheme, min_prefix)
+    if whole or not suffixes:
+        return [entry._replace(label=label) for entry in whole]
+    table = _table(scheme)
+    parts = [entry.words for part in suffixes for entry in table.get(part, ()) if entry.kind == "part"]
     return [
-        one._replace(label=label, words="; ".join([one.words, *parts]))
-        for one in _looked_up(bare, scheme, least)
-        if one.kind != "part"
+        entry._replace(label=label, words="; ".join([entry.words, *parts]))
+        for entry in _look_up(bare, scheme, min_prefix)
+        if entry.kind != "part"
     ]
 
 
-def _looked_up(label: str, scheme: str, least: int) -> tuple[Meaning, ...]:
-    known = _table(scheme)
-    if label in known:
-        return known[label]
+def _look_up(label: str, scheme: str, min_prefix: int) -> tuple[Meaning, ...]:
+    table = _table(scheme)
+    if label in table:
+        return table[label]
     base = label.partition(":")[0] if scheme == "ud" else ""
-    if base in known:
-        return known[base]
-    prefixes = (f"{label[:end]}*" for end in range(len(label), least - 1, -1))
-    return next((known[prefix] for prefix in prefixes if prefix in known), ())
+    if base in table:
+        return table[base]
+    prefixes = (f"{label[:end]}*" for end in range(len(label), min_prefix - 1, -1))
+    return next((table[prefix] for prefix in prefixes if prefix in table), ())
 
 
 @cache
 def _table(scheme: str) -> dict[str, tuple[Meaning, ...]]:
     table: dict[str, tuple[Meaning, ...]] = {}
-    for one in entries():
-        if one.scheme == scheme:
-            table[one.label] = (*table.get(one.label, ()), one)
+    for entry in entries():
+        if entry.scheme == scheme:
+            table[entry.label] = (*table.get(entry.label, ()), entry)
     return table

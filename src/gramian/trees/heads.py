@@ -276,20 +276,20 @@ def to_dependencies(tree: Tree, rules: HeadRules) -> Sentence:
     count = sum(node.word is not None for node in tree.subtrees())
     heads = [0] * count
     names = ["root"] * count
-    place = 0
+    index = 0
     # Walk down with the head word of the parent; a child with another head word is a dependent.
     stack: list[tuple[Tree, int]] = [(tree, -1)]
     leaves: list[Tree] = []
     while stack:
-        node, above = stack.pop()
-        here = positions[place]
-        place += 1
-        if above >= 0 and here != above:
-            heads[here] = above + 1
-            names[here] = node.label
+        node, parent_head = stack.pop()
+        head_word = positions[index]
+        index += 1
+        if parent_head >= 0 and head_word != parent_head:
+            heads[head_word] = parent_head + 1
+            names[head_word] = node.label
         if node.word is not None:
             leaves.append(node)
-        stack.extend([(child, here) for child in node.children[::-1]])
+        stack.extend([(child, head_word) for child in node.children[::-1]])
     return Sentence(
         tuple(
             Token(number, leaf.word or "_", xpos=leaf.label, head=head, deprel=name)

@@ -20,6 +20,12 @@ from gramian.trees.tree import Tree, bottom_up, phrase, preterminal, with_line
 ROOT_LABELS = frozenset({"", "ROOT", "TOP", "S1", "VROOT"})
 """Labels of nodes that only wrap a tree."""
 
+EMPTY_TAG = "-NONE-"
+"""Tag of empty elements (traces)."""
+
+PENN_PUNCTUATION = frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})
+"""Tags of punctuation in the Penn Treebank."""
+
 _INDEX = re.compile(r"(?<=.)[-=]\d+$")
 _PENN_ESCAPES = {"\\/": "/", "\\*": "*", "-LCB-": "{", "-RCB-": "}", "-LSB-": "[", "-RSB-": "]"}
 _PENN_ESCAPE = re.compile("|".join(re.escape(escape) for escape in _PENN_ESCAPES))
@@ -54,7 +60,7 @@ class NormaliseOptions:
         stand for.
     """
 
-    empty_tags: frozenset[str] = frozenset({"-NONE-"})
+    empty_tags: frozenset[str] = frozenset({EMPTY_TAG})
     phrase_cut: str = "-="
     tag_cut: str = ""
     phrase_strip: str = ""
@@ -110,7 +116,7 @@ class Removed:
     trees_emptied: int = 0
 
     def __add__(self, other: Removed) -> Removed:
-        return Removed(*[getattr(self, one.name) + getattr(other, one.name) for one in fields(self)])
+        return Removed(*[getattr(self, field.name) + getattr(other, field.name) for field in fields(self)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +200,9 @@ def _bare(label: str, cut: str, strip: str, indices: bool) -> str:
             label = shorter
     if label[:1] in cut:
         return label
-    for place, character in enumerate(label):
-        if place and character in cut:
-            return label[:place]
+    for index, character in enumerate(label):
+        if index and character in cut:
+            return label[:index]
     return label
 
 

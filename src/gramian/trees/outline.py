@@ -13,16 +13,16 @@ def draw_outline(tree: Tree) -> str:
     # Items are (node, lines left of it, branch that leads to it).
     stack = [(tree, "", "")]
     while stack:
-        node, left, branch = stack.pop()
-        line = left[-4 * _DEEPEST :] + branch + (node.label or "·")
+        node, indent, branch = stack.pop()
+        line = indent[-4 * _DEEPEST :] + branch + (node.label or "·")
         while len(node.children) == 1:
             node = node.children[0]
             line += f" ── {node.label or '·'}"
         lines.append(line if node.word is None else f"{line}  {node.word}")
-        below = left + {"": "", "├── ": "│   ", "└── ": "    "}[branch]
+        child_indent = indent + {"": "", "├── ": "│   ", "└── ": "    "}[branch]
         last = len(node.children) - 1
         stack.extend(
-            (child, below, "└── " if place == last else "├── ")
-            for place, child in reversed(list(enumerate(node.children)))
+            (child, child_indent, "└── " if index == last else "├── ")
+            for index, child in reversed(list(enumerate(node.children)))
         )
     return "\n".join(lines)

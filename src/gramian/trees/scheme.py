@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 from gramian.errors import InputError, OptionError
 from gramian.io.reading import Source
 from gramian.trees.brackets import read_trees
-from gramian.trees.normalise import NormaliseOptions
+from gramian.trees.normalise import PENN_PUNCTUATION, NormaliseOptions
 from gramian.trees.tree import Tree
 
 _SAMPLE_SIZE = 300  # trees that a scheme is detected from
@@ -102,9 +102,7 @@ SCHEMES: Mapping[str, AnnotationScheme] = MappingProxyType(
             AnnotationScheme(
                 name="penn",
                 treebanks="Penn Treebank",
-                options=NormaliseOptions(
-                    punctuation_tags=frozenset({",", ".", ":", "``", "''", "-LRB-", "-RRB-"})
-                ),
+                options=NormaliseOptions(punctuation_tags=PENN_PUNCTUATION),
                 languages=(
                     SchemeLanguage(
                         "en",

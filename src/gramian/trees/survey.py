@@ -1,4 +1,4 @@
-"""What is in a treebank: counts, labels, lengths and oddities with their lines, to see before learning."""
+"""Statistics of a treebank before training: counts, labels, lengths, and unusual labels with their lines."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from statistics import median
 from typing import Any
 
 from gramian.trees.conllu import Sentence
-from gramian.trees.normalise import ROOT_LABELS, NormaliseOptions, bare_label
+from gramian.trees.normalise import EMPTY_TAG, ROOT_LABELS, NormaliseOptions, bare_label
 from gramian.trees.projective import is_projective
 from gramian.trees.tree import Tree
 
-_EMPTY_TAG = "-NONE-"
 _SEPARATOR = re.compile(r"(?<=\w)[^\w\s](?=.)")
 _UNUSUAL = re.compile(r"[\[\](){}\"\\^@%|,]")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -51,7 +50,7 @@ class TreebankSurvey:
     phrases: int  # without unlabelled brackets
     outer_brackets: int  # unlabelled ones around trees
     empty_trees: int  # without a word, as parsers write for failures
-    empty_elements: int  # leaves tagged -NONE-
+    empty_elements: int  # leaves tagged EMPTY_TAG
     vocabulary: int  # different words
     seen_once: int
     lengths: Lengths
@@ -112,7 +111,7 @@ def survey_trees(trees: Iterable[Tree], options: NormaliseOptions = NormaliseOpt
                 first_line[label] = tree.line
             if node.word is not None:
                 tags[label] += 1
-                if label == _EMPTY_TAG:
+                if label == EMPTY_TAG:
                     empty_elements += 1
                 else:
                     words.append(node.word)
@@ -250,7 +249,7 @@ def _odd_labels(
         for label, count in labels.items():
             categories[bare[label]] += count
         for label, count in labels.most_common():
-            if label in ROOT_LABELS or label == _EMPTY_TAG:
+            if label in ROOT_LABELS or label == EMPTY_TAG:
                 continue
             if kind == "phrase" and label in tags:
                 why = "both phrase and tag"

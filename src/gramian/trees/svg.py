@@ -116,44 +116,44 @@ def _nodes(tree: Tree) -> list[_Node]:
     while stack:
         subtree, parent = stack.pop()
         _, start, end = next(spans)
-        place = len(nodes)
+        index = len(nodes)
         nodes.append(_Node(subtree, parent, start, end))
-        stack.extend([(child, place) for child in subtree.children[::-1]])
+        stack.extend([(child, index) for child in subtree.children[::-1]])
     for node in reversed(nodes[1:]):
-        above = nodes[node.parent]
-        above.level = max(above.level, node.level + 1)
+        parent_node = nodes[node.parent]
+        parent_node.level = max(parent_node.level, node.level + 1)
     return nodes
 
 
 def _place_along(nodes: list[_Node], in_row: bool) -> None:
     """Give every node its room and its middle along the line of words."""
     needs = [0.0] * len(nodes)
-    for place in range(len(nodes) - 1, -1, -1):
-        node = nodes[place]
+    for index in range(len(nodes) - 1, -1, -1):
+        node = nodes[index]
         if in_row:
             word = _width(node.tree.word, 1.08 * _SIZE) if node.tree.word else 0.0
-            node.extent = max(needs[place], _width(node.tree.label) + _GAP, word + _GAP)
+            node.extent = max(needs[index], _width(node.tree.label) + _GAP, word + _GAP)
         else:
-            node.extent = max(needs[place], _ROW)
-        if place:
+            node.extent = max(needs[index], _ROW)
+        if index:
             needs[node.parent] += node.extent
     # Top-down, what a label needs beyond its children is shared among them.
     free = [_MARGIN * 1.0] * len(nodes)
     nodes[0].along = _MARGIN
-    for place, node in enumerate(nodes):
-        if place:
-            above = nodes[node.parent]
-            extra = (above.extent - needs[node.parent]) / len(above.tree.children)
+    for index, node in enumerate(nodes):
+        if index:
+            parent_node = nodes[node.parent]
+            extra = (parent_node.extent - needs[node.parent]) / len(parent_node.tree.children)
             node.along = free[node.parent]
             node.extent += extra
             free[node.parent] += node.extent
-        free[place] = node.along
+        free[index] = node.along
     # Bottom-up, a node stands over the middle between its first and its last child.
     first: dict[int, float] = {}
     last: dict[int, float] = {}
-    for place in range(len(nodes) - 1, -1, -1):
-        node = nodes[place]
-        node.along = (first[place] + last[place]) / 2 if place in first else node.along + node.extent / 2
+    for index in range(len(nodes) - 1, -1, -1):
+        node = nodes[index]
+        node.along = (first[index] + last[index]) / 2 if index in first else node.along + node.extent / 2
         last.setdefault(node.parent, node.along)
         first[node.parent] = node.along
 
@@ -169,31 +169,31 @@ def _place_across(nodes: list[_Node], down: bool) -> tuple[float, float]:
     for node in nodes:
         widths[node.level] = max(widths[node.level], _width(node.tree.label))
     middles = [0.0] * (top + 1)
-    place = float(_MARGIN)
+    offset = float(_MARGIN)
     for level in range(top, -1, -1):
-        middles[level] = place + widths[level] / 2
-        place += widths[level] + 2 * _GAP
+        middles[level] = offset + widths[level] / 2
+        offset += widths[level] + 2 * _GAP
     for node in nodes:
         node.across = middles[node.level]
-    return place + max(
+    return offset + max(
         (_width(node.tree.word, 1.08 * _SIZE) for node in nodes if node.tree.word), default=0.0
-    ), place
+    ), offset
 
 
 def _edges(nodes: list[_Node], down: bool) -> list[str]:
     """Draw the lines below each phrase as one path, so that they do not darken where they overlap."""
     lines: dict[int, str] = {}
     for node in nodes[1:]:
-        above = nodes[node.parent]
+        parent_node = nodes[node.parent]
         if down:
-            start, end = above.across + _SIZE * 0.8, node.across - _SIZE * 0.8
+            start, end = parent_node.across + _SIZE * 0.8, node.across - _SIZE * 0.8
             bend = start + (_LEVEL - 1.6 * _SIZE) / 2
-            line = f"M{above.along:.1f} {start:.1f}V{bend:.1f}H{node.along:.1f}V{end:.1f}"
+            line = f"M{parent_node.along:.1f} {start:.1f}V{bend:.1f}H{node.along:.1f}V{end:.1f}"
         else:
-            start = above.across + _width(above.tree.label) / 2 + 4
+            start = parent_node.across + _width(parent_node.tree.label) / 2 + 4
             end = node.across - _width(node.tree.label) / 2 - 4
             bend = start + _GAP / 2
-            line = f"M{start:.1f} {above.along:.1f}H{bend:.1f}V{node.along:.1f}H{end:.1f}"
+            line = f"M{start:.1f} {parent_node.along:.1f}H{bend:.1f}V{node.along:.1f}H{end:.1f}"
         lines[node.parent] = lines.get(node.parent, "") + line
     return [f'<path d="{line}"/>' for line in lines.values()]
 
@@ -247,13 +247,13 @@ class _Scale:
     def colour(self, value: float) -> tuple[str, str]:
         """Return the colour of a value and that of text on it."""
         reach = self._high - self._low
-        place = (value - self._low) / reach if reach > 0 else 0.5
-        place = min(max(place, 0.0), 1.0) * (len(_COLOURS) - 1)
-        lower = min(int(place), len(_COLOURS) - 2)
-        part = place - lower
+        position = (value - self._low) / reach if reach > 0 else 0.5
+        position = min(max(position, 0.0), 1.0) * (len(_COLOURS) - 1)
+        lower = min(int(position), len(_COLOURS) - 2)
+        fraction = position - lower
         mixed = [
-            round(one + part * (two - one))
-            for one, two in zip(_COLOURS[lower], _COLOURS[lower + 1], strict=True)
+            round(low + fraction * (high - low))
+            for low, high in zip(_COLOURS[lower], _COLOURS[lower + 1], strict=True)
         ]
         light = (0.299 * mixed[0] + 0.587 * mixed[1] + 0.114 * mixed[2]) > 140
         return f"rgb({mixed[0]},{mixed[1]},{mixed[2]})", "#111111" if light else "#ffffff"

@@ -140,12 +140,12 @@ class Tree:
         return iter(self.children)
 
     @overload
-    def __getitem__(self, place: int) -> Tree: ...
+    def __getitem__(self, index: int) -> Tree: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[Tree, ...]: ...
-    def __getitem__(self, place: int | slice) -> Tree | tuple[Tree, ...]:
+    def __getitem__(self, index: slice) -> tuple[Tree, ...]: ...
+    def __getitem__(self, index: int | slice) -> Tree | tuple[Tree, ...]:
         """Return a child, or several."""
-        return self.children[place]
+        return self.children[index]
 
     def __bool__(self) -> bool:
         """Say yes: a preterminal has no children, but it is something."""
@@ -278,8 +278,8 @@ class Tree:
             position += 1
             last = len(node.children) - 1
             stack.extend(
-                (child, depth + 1, closing + 1 if place == last else 0)
-                for place, child in reversed(list(enumerate(node.children)))
+                (child, depth + 1, closing + 1 if index == last else 0)
+                for index, child in reversed(list(enumerate(node.children)))
             )
         return "\n".join(lines)
 
@@ -307,12 +307,16 @@ class Tree:
             return NotImplemented
         pairs = [(self, other)]
         while pairs:
-            one, two = pairs.pop()
-            if one is two:
+            first, second = pairs.pop()
+            if first is second:
                 continue
-            if one.label != two.label or one.word != two.word or len(one.children) != len(two.children):
+            if (
+                first.label != second.label
+                or first.word != second.word
+                or len(first.children) != len(second.children)
+            ):
                 return False
-            pairs.extend(zip(one.children, two.children, strict=True))
+            pairs.extend(zip(first.children, second.children, strict=True))
         return True
 
     def __hash__(self) -> int:
@@ -365,19 +369,19 @@ def preterminal(label: str, word: str, line: int | None = None) -> Tree:
     return node
 
 
-def bottom_up(nodes: Sequence[Tree], make: Callable[[Tree, list[Value]], Value]) -> list[Value]:
+def bottom_up(nodes: Sequence[Tree], combine: Callable[[Tree, list[Value]], Value]) -> list[Value]:
     """Return what `make` makes of each node, in the order of :meth:`Tree.subtrees`, and of what it made of the node's children."""
     pending: list[Value] = []  # when a node is met, its children are the last, the leftmost on top
-    made: list[Value] = []
+    values: list[Value] = []
     for node in reversed(nodes):
         below = []
         if count := len(node.children):
             below = pending[: -count - 1 : -1]
             del pending[-count:]
-        value = make(node, below)
-        made.append(value)
+        value = combine(node, below)
+        values.append(value)
         pending.append(value)
-    return made[::-1]
+    return values[::-1]
 
 
 def _check(label: str, children: tuple[Tree, ...], word: str | None) -> None:

@@ -75,10 +75,10 @@ def test_a_faulty_line_is_named(tmp_path: Path, line: str, fault: str) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.prm: cannot read the parameter file"):
+    with pytest.raises(InputError, match=r"none\.prm: cannot be opened"):
         Parameters.from_file(tmp_path / "none.prm")
     (tmp_path / "binary.prm").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="not text in UTF-8"):
+    with pytest.raises(InputError, match="this is UTF-16, not UTF-8"):
         Parameters.from_file(tmp_path / "binary.prm")
 
 

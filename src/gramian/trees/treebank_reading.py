@@ -1,6 +1,6 @@
-"""Bracket text cut into records, each of whole trees, so that memory is bounded by the longest tree.
+"""Reading files of trees: the loop over files and faults, and the division of bracket text into whole trees.
 
-Brackets are only counted here; :mod:`gramian.trees.brackets` reads the records.
+Brackets are only counted here, so that memory is bounded by the longest tree; :mod:`gramian.trees.brackets` parses the text.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import accumulate, islice
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from gramian.errors import InputError
-from gramian.io.reading import TextLines
+from gramian.io.reading import Source, TextLines, expand, open_text
 from gramian.trees.tree import SPACE
 
 Fault = TypeVar("Fault", bound=InputError)
+Item = TypeVar("Item")
 
 _ROOT = re.compile(rf"\([{SPACE}]*(\(|(?:ROOT|TOP|S1|VROOT)(?=[{SPACE}(]))")
-# Characters read on in the hope that an open tree closes, before it is called broken. What was read in vain is read again, so
-# that a file of nothing but broken trees uses the patience up; trees that close bring it back.
-_LONGEST_WAIT, _SHORTEST_WAIT, _REGAINED = 1 << 18, 1 << 10, 8
+# Characters to read after a line that starts with a bracket until the open tree counts as broken. They are read again, so each broken tree
+# lowers the limit and each complete tree raises it: the time stays linear.
+_MAX_LOOKAHEAD, _MIN_LOOKAHEAD, _REGAINED = 1 << 18, 1 << 10, 8
 _BRACKET = re.compile(r"[()]")
 _NO_BRACKETS = re.compile(r"[^()]+")
-_LONG_RECORD = 1 << 17
+_LONG_TEXT = 1 << 17
 _END_OF_TREES = SPACE + ")"
 
 
@@ -32,37 +33,52 @@ def whole_trees(lines: TextLines) -> Iterator[tuple[int, str]]:
     """Cut text into ``(first line, text)`` with whole trees in each, by bracket balance alone."""
     segments = lines.segments()
     again: deque[str] = deque()
-    record = _Record(1)
-    patience = _LONGEST_WAIT
+    record = _OpenText(1)
+    lookahead = _MAX_LOOKAHEAD
     while True:
         segment = again.popleft() if again else next(segments, None)
         if record.balance > 0 and (segment is None or (segment[0] == "(" and record.ends_line)):
-            keep = record.broken_at(segment, max(patience, _SHORTEST_WAIT))
+            keep = record.broken_at(segment, max(lookahead, _MIN_LOOKAHEAD))
             if keep is not None:
-                patience = max(0, patience - sum(map(len, record.segments[keep:])))
+                lookahead = max(0, lookahead - sum(map(len, record.segments[keep:])))
                 if segment is not None:
                     again.appendleft(segment)
                 again.extendleft(reversed(record.segments[keep:]))
                 yield record.line, "".join(record.segments[:keep])
-                record = _Record(record.line + sum(part[-1] == "\n" for part in record.segments[:keep]))
+                record = _OpenText(record.line + sum(part[-1] == "\n" for part in record.segments[:keep]))
                 continue
         if segment is None:
             break
         record.add(segment)
         if record.balance <= 0 and segment[-1] in _END_OF_TREES:
-            patience = min(_LONGEST_WAIT, patience + _REGAINED * record.size)
+            lookahead = min(_MAX_LOOKAHEAD, lookahead + _REGAINED * record.size)
             yield record.line, "".join(record.segments)
-            record = _Record(record.next_line)
+            record = _OpenText(record.next_line)
         elif record.size > record.scan_at:
             text = "".join(record.segments)
             cut = _last_balanced(text)
             record.scan_at = 2 * record.size
             if cut:
                 yield record.line, text[:cut]
-                record = _Record(record.line + text.count("\n", 0, cut))
+                record = _OpenText(record.line + text.count("\n", 0, cut))
                 record.add(text[cut:])
     if record.segments:
         yield record.line, "".join(record.segments)
+
+
+def read_items(
+    source: Source, items: Callable[[TextLines], Iterator[Item | Fault]], skip: bool, skipped: Tally[Fault]
+) -> Iterator[Item]:
+    """Yield the items of all files of a source; raise the first fault, or count it if faults are skipped."""
+    for part in expand(source):
+        with open_text(part) as lines:
+            for item in items(lines):
+                if not isinstance(item, InputError):
+                    yield item
+                elif skip:
+                    skipped.add(cast(Fault, item))
+                else:
+                    raise item
 
 
 class Tally(Generic[Fault]):
@@ -87,7 +103,7 @@ class Tally(Generic[Fault]):
             warnings.warn(f"{self.count} {self.what}, the first at {place}: {self.first.what}", stacklevel=3)
 
 
-class _Record:
+class _OpenText:
     """Segments of text from the start of a tree to where all brackets are closed.
 
     A tree whose brackets do not close would swallow the rest of the file. Therefore a line that starts with
@@ -100,7 +116,7 @@ class _Record:
         self.line = self.next_line = line
         self.segments: list[str] = []
         self.balance = self.size = 0
-        self.scan_at = _LONG_RECORD
+        self.scan_at = _LONG_TEXT
         self._doubtful: tuple[int, int] | None = None  # first segment that may be a new tree, and size there
 
     def add(self, segment: str) -> None:
@@ -113,7 +129,7 @@ class _Record:
     def ends_line(self) -> bool:
         return self.segments[-1][-1] == "\n"
 
-    def broken_at(self, segment: str | None, patience: int) -> int | None:
+    def broken_at(self, segment: str | None, lookahead: int) -> int | None:
         """Return how many segments belong to the open tree, if it is broken and ends before `segment`."""
         if segment is None:
             return self._doubtful[0] if self._doubtful else len(self.segments)
@@ -122,7 +138,7 @@ class _Record:
             return len(self.segments)
         if self._doubtful is None:
             self._doubtful = len(self.segments), self.size
-        return self._doubtful[0] if self.size - self._doubtful[1] > patience else None
+        return self._doubtful[0] if self.size - self._doubtful[1] > lookahead else None
 
 
 def _last_balanced(text: str) -> int:
