@@ -13,7 +13,7 @@ OPTIONAL = [package for package in ("torch", "transformers", "triton") if find_s
 def needs_missing_package(path: Path) -> bool:
     """Whether a module, or a module of gramian that it imports at its top level, imports a package that is not installed."""
     text = path.read_text(encoding="utf-8")
-    if re.search(rf"^(?:import|from) (?:{'|'.join(OPTIONAL)})\b", text, re.MULTILINE):
+    if re.search(rf"^(?:try:\n    )?(?:import|from) (?:{'|'.join(OPTIONAL)})\b", text, re.MULTILINE):
         return True
     imported = re.findall(r"^from gramian\.([\w.]+) import", text, re.MULTILINE)
     return any(

@@ -142,7 +142,7 @@ def run_console(block: str, place: str) -> None:
         )
         assert done.returncode == 0, f"{place}: {command}\n{done.stdout}"
         # Said once on a machine, by whichever command comes first.
-        found = re.sub(r"^compiling kernels for this machine.*\n", "", done.stdout, flags=re.MULTILINE)
+        found = re.sub(r"^Compiling kernels for this machine.*\n", "", done.stdout, flags=re.MULTILINE)
         assert Checker().check_output(expected.rstrip() + "\n", found.rstrip() + "\n", FLAGS), (
             f"{place}: {command}\n{found}\ninstead of\n{expected}"
         )

@@ -52,9 +52,9 @@ def folder(tmp_path_factory):
     (folder / "in" / "text.txt").write_text("The king sees a man with a hat. The child sees a queen.\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        options = ("--states", "2", "--iterations", "1", "--expert", "crf", "--rerank", "--calibrate")
+        options = ("--states", "2", "--set", "max_iter=1", "--expert", "crf", "--rerank", "--calibrate")
         patch.setattr(
-            sys, "argv", ["gramian", "train", "trees.mrg", "-o", "all.model", "--folds", "2", *options]
+            sys, "argv", ["gramian", "train", "trees.mrg", "-o", "all.model", "--set", "folds=2", *options]
         )
         with pytest.raises(SystemExit) as stop:
             main()

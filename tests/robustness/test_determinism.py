@@ -38,7 +38,7 @@ def test_threads_that_share_a_parser_give_what_one_gives():
 def test_trees_do_not_depend_on_the_load_of_the_machine(tmp_path):
     """10,500 tokens, with limits that are felt: undisturbed, stopped again and again, and beside loops that never rest."""
     (tmp_path / "in").write_text("".join(f"{'the dog saw a cat with ' * n}.\n" for n in range(1, 59)))
-    limits = ["--set", "max_seconds=0.001", "--max-length", "120", "--tokens", "-q"]
+    limits = ["--set", "max_seconds=0.001", "--set", "max_length=120", "--tokens", "-q"]
     command = [sys.executable, "-m", "gramian", "parse", str(tmp_path / "in"), *limits]
     command += ["-m", str(FIXTURES / "version-1.grammar"), "-o"]
     subprocess.run([*command, str(tmp_path / "idle")], check=True)

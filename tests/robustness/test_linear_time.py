@@ -41,10 +41,20 @@ def cpu_seconds(function: Callable[[Any], object], text: Any, repeats: int = 2) 
     return max(min(times), 1e-4)
 
 
+def time_ratio(function: Callable[[Any], object], small: Any, large: Any, limit: float) -> float:
+    """Return how much longer the large text takes; a ratio above the limit is measured again, since other processes disturb it."""
+    ratio = float("inf")
+    for _ in range(4):
+        ratio = min(ratio, cpu_seconds(function, large) / cpu_seconds(function, small))
+        if ratio < limit:
+            break
+    return ratio
+
+
 def assert_linear(function: Callable[[str], object], unit: str, largest: int) -> None:
     """Compare a text with one of an eighth of its length."""
     small, large = (unit * (size // len(unit)) + "a!" for size in (largest // GROWTH, largest))
-    ratio = cpu_seconds(function, large) / cpu_seconds(function, small)
+    ratio = time_ratio(function, small, large, LIMIT)
     assert ratio < LIMIT, f"{unit!r}: {GROWTH} times the text takes {ratio:.0f} times as long"
 
 
@@ -203,5 +213,5 @@ def test_built_in_expressions_are_linear(one: BuiltIn) -> None:
             apply(one, texts[0])
             if time.process_time() - began < 20 * cpu_seconds(reference.findall, texts[0], repeats=1):
                 continue  # some operations a character
-            small, large = (cpu_seconds(partial(apply, one), text) for text in texts)
-            assert large / small < 8, f"{unit!r}: 4 times the text takes {large / small:.0f} times as long"
+            ratio = time_ratio(partial(apply, one), *texts, limit=8)
+            assert ratio < 8, f"{unit!r}: 4 times the text takes {ratio:.0f} times as long"

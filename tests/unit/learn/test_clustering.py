@@ -207,7 +207,7 @@ def test_the_report_tells_spectra_and_stages(caplog):
 
 
 def test_the_plain_setting_of_the_thesis():
-    learner = TrainingSettings.of(paper="thesis", n_states=3, random_state=7).learner()
+    learner = TrainingSettings.of(paper="thesis", n_states=3, random_state=7).estimator()
     assert (learner.n_states, learner.allocation, learner.random_state) == (3, "all", 7)
     assert learner.lexicon == LexiconOptions(
         4, 0.0, 0.0, suffixes=False

@@ -66,11 +66,11 @@ def test_models_are_listed_with_scores_and_licences(package, monkeypatch, capsys
 
 def test_parse_takes_a_language(package, monkeypatch, capsys):
     (package / "text.txt").write_text("Hundurin gongur. Hundurin gongur.\n")
-    code, out, _ = call(monkeypatch, capsys, "parse", "text.txt", "--language", "fo", "-q")
+    code, out, _ = call(monkeypatch, capsys, "parse", "text.txt", "-m", "fo", "-q")
     assert (code, len(out.splitlines())) == (0, 2)
-    code, _, err = call(monkeypatch, capsys, "parse", "text.txt", "--language", "fo", "-m", "x")
-    assert (code, "not both" in err) == (2, True)
-    code, _, err = call(monkeypatch, capsys, "parse", "text.txt", "--language", "yy")
+    code, _, err = call(monkeypatch, capsys, "parse", "text.txt", "--language", "fo")
+    assert (code, "--model" in err) == (2, True)
+    code, _, err = call(monkeypatch, capsys, "parse", "text.txt", "-m", "yy")
     assert (code, "no model of the language 'yy'" in err) == (2, True)
 
 
