@@ -18,7 +18,7 @@ from gramian.chart.backend import ChartInput
 from gramian.chart.chart_parser import ChartParser
 from gramian.chart.forest import Pruning
 from gramian.grammar.glue import END, end_scores, glued, root_label
-from gramian.parsing.limits import cut
+from gramian.parsing.limits import Deadline, cut
 from gramian.parsing.pipeline import Batch, Pipeline, ReadRequest
 from gramian.parsing.result import ParseResult, Status, without_end
 from gramian.parsing.words import WordTable
@@ -81,6 +81,8 @@ class FallbackParser:
     def fallback(self, request: ReadRequest) -> ParseResult:
         """Return some tree of a sentence that has none, or may have none, under the usual pruning."""
         began, offsets = perf_counter(), request.read.offsets
+        if request.deadline == Deadline():  # not a part of a sentence that has one
+            request = request._replace(deadline=Deadline.of(request.limits))
         result = self._attempts(request)
         return replace(result, words=tuple(request.tokens), offsets=offsets, seconds=perf_counter() - began)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from time import perf_counter
+from time import thread_time
 from typing import NamedTuple
 
 from gramian.chart.forest import Pruning
@@ -84,9 +84,10 @@ class Limits:
 
 
 class Deadline(NamedTuple):
-    """The time at which no further chart of a sentence is begun: an emergency stop, which ``status`` tells of.
+    """The processor time of this thread after which no further chart of a sentence is begun: an emergency stop.
 
-    Until then nothing depends on the clock: what is begun depends on what is foretold.
+    ``status`` reports it. Otherwise trees depend on estimated costs only. Processor time does not grow while a busy machine
+    runs other programs.
     """
 
     at: float = inf
@@ -96,12 +97,12 @@ class Deadline(NamedTuple):
         """Return the deadline of a sentence that is begun now."""
         if limits.seconds is None:
             return cls()
-        return cls(perf_counter() + max(_EMERGENCY * limits.seconds, _EMERGENCY_LEAST))
+        return cls(thread_time() + max(_EMERGENCY * limits.seconds, _EMERGENCY_LEAST))
 
     @property
     def is_over(self) -> bool:
         """Whether it is later than that."""
-        return self.at < inf and perf_counter() > self.at
+        return self.at < inf and thread_time() > self.at
 
 
 def cut(words: Sequence[str], longest: int) -> list[slice]:

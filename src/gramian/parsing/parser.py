@@ -27,7 +27,7 @@ from gramian.grammar.lpcfg import LPCFG
 from gramian.io.reading import Source
 from gramian.parsing.calibration import Calibration
 from gramian.parsing.fallbacks import FallbackParser
-from gramian.parsing.limits import Deadline, Limits
+from gramian.parsing.limits import Limits
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.pipeline import Pipeline, ReadRequest, word_scores
@@ -434,8 +434,7 @@ class Parser:
             raise OptionError("decoder 'viterbi' has no list of best trees; try: max-rule-product")
         try:
             sentence_read = read_sentence(request.sentence, self.model.tokenize)
-            deadline = Deadline.of(self.limits)
-            read = ReadRequest(sentence_read, self.limits, deadline, decoder, k, request.constraints)
+            read = ReadRequest(sentence_read, self.limits, decoder, k, request.constraints)
             self._fallbacks.check(read)
         except (InputError, OptionError) as error:
             return error

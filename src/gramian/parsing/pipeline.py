@@ -37,10 +37,10 @@ class ReadRequest(NamedTuple):
 
     read: ReadSentence
     limits: Limits
-    deadline: Deadline
     decoder: str = DEFAULT_DECODER
     k: int = 1
     constraints: Constraints | None = None
+    deadline: Deadline = Deadline()  # set when fallbacks begin
 
     @property
     def tokens(self) -> Sequence[str]:
