@@ -24,7 +24,7 @@ TOPICS = {
         ("gramian.grammar.describe.describe", "gramian.grammar.tree_sampling.TreeSampler"),
     ),
     "corpora": (
-        "Corpora and searches", ("pipelines", "search", "editing"),
+        "Corpora and searches", ("pipelines", "search", "editing", "complexity"),
         (
             "gramian.pipelines.corpus_run.parse_corpus", "gramian.pipelines.corpus_status.corpus_status",
             "gramian.pipelines.corpus_status.CorpusStatus", "gramian.search.pattern_parser.parse_pattern",

@@ -54,6 +54,7 @@ MAY_IMPORT = {
     "api": BASE | {"base", "parsing", "training"},
     "pipelines": GRAMMARS | {"parsing", "tasks", "text"},
     "search": GRAMMARS | {"parsing", "tasks", "pipelines"},
+    "complexity": BASE | {"trees", "search"},
     "editing": BASE | {"trees", "search"},
     "automata": BASE | {"base", "evaluate"},
     "dependency": BASE | {"base", "trees", "automata", "evaluate", "loglinear"},

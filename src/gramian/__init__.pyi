@@ -4,6 +4,7 @@ from .automata.sequence_model import load_sequence_model as load_sequence_model
 from .automata.spectral import SpectralWFA as SpectralWFA
 from .automata.string_formats import read_strings as read_strings
 from .chart.constraints import Constraints as Constraints
+from .complexity.document_measures import measure_complexity as measure_complexity
 from .dependency.dependency_parser import DependencyParser as DependencyParser
 from .dependency.shag_parser import SHAGParser as SHAGParser
 from .editing.tree_edits import edit_trees as edit_trees

@@ -23,8 +23,8 @@ __all__ = ["app", "main"]
 
 # The commands in the order of the help; each is a file, and a function in it of that name if none is told.
 _FUNCTIONS = {
-    "inspect": "", "convert": "", "split": "", "eval": "evaluate", "train": "", "parse": "", "search": "", "edit": "", "models": "",
-    "sample": "", "compress": "", "experiment": "", "serve": "", "doctor": "", "dep": "", "wfa": "",
+    "inspect": "", "convert": "", "split": "", "eval": "evaluate", "train": "", "parse": "", "search": "", "edit": "", "complexity": "",
+    "models": "", "sample": "", "compress": "", "experiment": "", "serve": "", "doctor": "", "dep": "", "wfa": "",
 }  # fmt: skip
 _CLASSES = {"train": "TrainCommand", "parse": "ParseCommand"}
 
