@@ -75,7 +75,7 @@ def stored_trees(file: Input, note: Note) -> Iterator[StoredTree]:
         if file.kind == "jsonl":
             yield from _json_lines(lines, document, note)
         else:
-            for line, text in whole_trees(lines):
+            for line, text in whole_trees(lines.segments()):
                 if text.strip() not in ("", "()"):
                     number = line + text[: len(text) - len(text.lstrip())].count("\n")
                     yield StoredTree(text.strip(), "", document, number)

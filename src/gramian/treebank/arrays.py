@@ -255,6 +255,12 @@ class Treebank:
         n_nodes, n_trees = kernels.find_nodes(tokens, nameless, starts_anew, label, word, parent, tree_start)
         if n_nodes < 0:
             return None
+        phrases = np.unique(parent[:n_nodes])
+        inner = phrases[(phrases >= 0) & (parent[phrases] >= 0)]
+        if ((label[inner] == nameless) & (label[parent[inner]] != nameless)).any():
+            if options is not None:
+                return None
+            raise InputError("a phrase within a tree has no label", "trees", hint="give every phrase a label")
         names = _Names()
         if options is None:
             phrase_map = tag_map = np.array([names.number(name) for name in codes.labels], np.int32)

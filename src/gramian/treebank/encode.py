@@ -47,16 +47,14 @@ class TokenCodes(dict[str, int]):
         return np.fromiter(map(self.__getitem__, _TOKEN.findall(text)), np.int32)
 
     def encode_files(self, source: Source) -> npt.NDArray[np.int32] | None:
-        """Return the codes of all tokens of a file, folder or stream; None if there are none, or a file's brackets do not balance."""
+        """Return the codes of all tokens of a file, folder or stream; None if there are none, or a bracket may be missing."""
         tokens: list[npt.NDArray[np.int32]] = []
         for file in expand(source):
-            balance = 0
             with open_text(file) as lines:
-                for piece in _pieces(lines.segments()):
-                    tokens.append(self.encode(piece))
-                    balance += int((tokens[-1] & 1 == 0).sum()) - int((tokens[-1] == -1).sum())
-            if balance:
-                return None
+                try:
+                    tokens += map(self.encode, _pieces(_balanced(lines.segments())))
+                except _UnbalancedError:
+                    return None
         return np.concatenate(tokens) if any(map(len, tokens)) else None
 
     def join_words(self, tokens: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], list[str]]:
@@ -71,6 +69,23 @@ class TokenCodes(dict[str, int]):
             tokens[first] = self["_".join(words)]
             joined.append(" ".join(words))
         return (tokens[~(is_word[:-1] & np.insert(is_word[:-2], 0, False))] if joined else tokens), joined
+
+
+class _UnbalancedError(Exception):
+    """A bracket may be missing."""
+
+
+def _balanced(lines: Iterable[str]) -> Iterator[str]:
+    """Pass lines on as long as none starts with a bracket within a tree: it may be a tree that follows a broken one."""
+    balance, ends_line = 0, True
+    for line in lines:
+        if balance and ends_line and line[0] == "(":
+            raise _UnbalancedError
+        balance += line.count("(") - line.count(")")
+        ends_line = line[-1] == "\n"
+        yield line
+    if balance:
+        raise _UnbalancedError
 
 
 def _pieces(lines: Iterable[str]) -> Iterator[str]:

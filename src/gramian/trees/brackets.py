@@ -3,7 +3,7 @@
 Any white space, several trees a line or many lines a tree. The unlabelled outer bracket of Penn files,
 ``( (S ...))``, is kept as a node with label ``""`` (so that text -> Tree -> text changes nothing) and
 removed by :func:`~gramian.trees.normalise`; ``()`` is the empty tree ``Tree("")``, by which parsers mark
-a failure, and ``(())`` is that tree in an outer bracket.
+a failure, and ``(())`` is that tree in an outer bracket. All other phrases have a label.
 
 Text is cut into records, whole trees by bracket balance, so that memory is bounded by the longest tree. A
 record is split at ``(``: each piece then is one node and the brackets closing after it, and equal leaves
@@ -12,6 +12,7 @@ are looked up and shared.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -100,7 +101,7 @@ def _read(
     cache: dict[str, _Piece] = {}
 
     def trees(lines: TextLines) -> Iterator[Tree | BracketError]:
-        for first_line, text in whole_trees(lines):
+        for first_line, text in whole_trees(lines.segments()):
             yield from _parse_record(text, lines.name, first_line, join, cache, joined)
 
     is_empty = True
@@ -126,10 +127,13 @@ def parse_bracketed(text: str, *, spaces: Literal["join", "reject"] = "join") ->
     [Tree.parse('(A a)'), Tree.parse('(B b)')]
     """
     trees = []
-    for result in _parse_record(text, "<string>", 1, spaces == "join", {}, Tally("", lambda error: None)):
-        if isinstance(result, BracketError):
-            raise result
-        trees.append(result)
+    cache: dict[str, _Piece] = {}
+    joined: Tally[BracketError] = Tally("", lambda error: None)
+    for first_line, record in whole_trees(io.StringIO(text)):
+        for result in _parse_record(record, "<string>", first_line, spaces == "join", cache, joined):
+            if isinstance(result, BracketError):
+                raise result
+            trees.append(result)
     return trees
 
 
@@ -240,6 +244,8 @@ def _parse_record(
         elif piece.leaf is not None:
             children.append(piece.leaf)
         else:
+            if not piece.label and labels and labels[-1]:
+                fault = fault or places.error("a phrase within a tree has no label", index, -1)
             labels.append(piece.label)
             families.append(children)
             children = []

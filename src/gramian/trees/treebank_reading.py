@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate, islice
 from typing import Generic, TypeVar, cast
 
@@ -23,17 +23,20 @@ _ROOT = re.compile(rf"\([{SPACE}]*(\(|(?:ROOT|TOP|S1|VROOT)(?=[{SPACE}(]))")
 # Characters to read after a line that starts with a bracket until the open tree counts as broken. They are read again, so each broken tree
 # lowers the limit and each complete tree raises it: the time stays linear.
 _MAX_LOOKAHEAD, _MIN_LOOKAHEAD, _REGAINED = 1 << 18, 1 << 10, 8
+_LABEL = re.compile(rf"\([{SPACE}]*([^{SPACE}()]*)")
+_MAX_ROOTS = 1000  # labels of roots that are kept; treebanks have dozens
 _BRACKET = re.compile(r"[()]")
 _NO_BRACKETS = re.compile(r"[^()]+")
 _LONG_TEXT = 1 << 17
 _END_OF_TREES = SPACE + ")"
 
 
-def whole_trees(lines: TextLines) -> Iterator[tuple[int, str]]:
-    """Cut text into ``(first line, text)`` with whole trees in each, by bracket balance alone."""
-    segments = lines.segments()
+def whole_trees(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Cut the lines of a text, or pieces of long lines, into ``(first line, text)`` with whole trees in each."""
+    segments = iter(lines)
     again: deque[str] = deque()
-    record = _OpenText(1)
+    layout = _Layout()
+    record = _OpenText(1, layout)
     lookahead = _MAX_LOOKAHEAD
     while True:
         segment = again.popleft() if again else next(segments, None)
@@ -45,22 +48,24 @@ def whole_trees(lines: TextLines) -> Iterator[tuple[int, str]]:
                     again.appendleft(segment)
                 again.extendleft(reversed(record.segments[keep:]))
                 yield record.line, "".join(record.segments[:keep])
-                record = _OpenText(record.line + sum(part[-1] == "\n" for part in record.segments[:keep]))
+                next_line = record.line + sum(part[-1] == "\n" for part in record.segments[:keep])
+                record = _OpenText(next_line, layout)
                 continue
         if segment is None:
             break
         record.add(segment)
         if record.balance <= 0 and segment[-1] in _END_OF_TREES:
             lookahead = min(_MAX_LOOKAHEAD, lookahead + _REGAINED * record.size)
+            layout.add(record)
             yield record.line, "".join(record.segments)
-            record = _OpenText(record.next_line)
+            record = _OpenText(record.next_line, layout)
         elif record.size > record.scan_at:
             text = "".join(record.segments)
             cut = _last_balanced(text)
             record.scan_at = 2 * record.size
             if cut:
                 yield record.line, text[:cut]
-                record = _OpenText(record.line + text.count("\n", 0, cut))
+                record = _OpenText(record.line + text.count("\n", 0, cut), layout)
                 record.add(text[cut:])
     if record.segments:
         yield record.line, "".join(record.segments)
@@ -103,17 +108,33 @@ class Tally(Generic[Fault]):
             warnings.warn(f"{self.count} {self.what}, the first at {place}: {self.first.what}", stacklevel=3)
 
 
+class _Layout:
+    """How the trees of a file are distributed over its lines: the complete trees read so far that fill one line each."""
+
+    def __init__(self) -> None:
+        self.roots: set[str] = set()  # labels of trees that fill a line
+        self.last_fills_line = False
+
+    def add(self, record: _OpenText) -> None:
+        """Take note of complete trees."""
+        first = record.segments[0]
+        self.last_fills_line = len(record.segments) == 1 and first[0] == "(" and record.balance == 0
+        if self.last_fills_line and len(self.roots) < _MAX_ROOTS:
+            self.roots.add(_root_label(first))
+
+
 class _OpenText:
     """Segments of text from the start of a tree to where all brackets are closed.
 
-    A tree whose brackets do not close would swallow the rest of the file. Therefore a line that starts with
-    the root of the open tree over again (``( (``, ``(ROOT``, ...) starts a new record; so does, in
-    hindsight, the first line that starts with a bracket, if the tree stays open to the end of the file or
-    for many pages.
+    A tree whose brackets do not close would swallow the trees that follow: the rest of the file, or all up to a tree with a bracket too
+    many. Therefore a line that starts with the root of the open tree over again (``( (``, ``(ROOT``, ...) starts a new record. So does, in
+    hindsight, the first line that starts with a bracket, if the tree stays open to the end of the file or for many pages, or if a later
+    line is a tree by itself and `layout` says that trees fill lines.
     """
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, line: int, layout: _Layout) -> None:
         self.line = self.next_line = line
+        self._layout = layout
         self.segments: list[str] = []
         self.balance = self.size = 0
         self.scan_at = _LONG_TEXT
@@ -138,7 +159,28 @@ class _OpenText:
             return len(self.segments)
         if self._doubtful is None:
             self._doubtful = len(self.segments), self.size
-        return self._doubtful[0] if self.size - self._doubtful[1] > lookahead else None
+        if self.size - self._doubtful[1] > lookahead or self._is_other_tree(segment):
+            return self._doubtful[0]
+        return None
+
+    def _is_other_tree(self, segment: str) -> bool:
+        """Whether a line is a tree by itself, not a part of the open tree."""
+        first = self.segments[0]
+        seems_complete = first.rstrip(SPACE)[-1:] == ")"  # except for a missing bracket
+        label = _root_label(segment)
+        if not (
+            label in self._layout.roots
+            or (seems_complete and (self._layout.last_fills_line or label == _root_label(first)))
+        ):
+            return False
+        steps = accumulate(1 if bracket == "(" else -1 for bracket in _NO_BRACKETS.sub("", segment))
+        return any(balance == 0 for balance in steps)
+
+
+def _root_label(text: str) -> str:
+    """Return the label of the first tree in a text."""
+    match = _LABEL.search(text)
+    return match[1] if match else ""
 
 
 def _last_balanced(text: str) -> int:

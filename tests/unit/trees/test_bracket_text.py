@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tree_strategies import labelled_trees, trees
 
 from gramian.errors import InputError, OptionError
+from gramian.treebank import Treebank
 from gramian.trees import BracketError, Tree, parse_bracketed, read_trees, write_trees
 
 
@@ -36,7 +37,8 @@ def test_white_space_does_not_matter(drawn, outer, random):
     pieces = []
     for tree in drawn:
         for part in str(tree).replace("(", " ( ").replace(")", " ) ").split(" "):
-            space = random.choice([" ", "\n", "\t", " \r\n ", "  "])
+            # A bracket at the start of a line may begin another tree: see the tests of broken trees.
+            space = random.choice([" ", "\n ", "\t", " \r\n ", "  "])
             pieces.append(part + ("" if part in "()" and random.random() < 0.5 else space))
     assert read("".join(pieces)) == drawn
 
@@ -145,6 +147,48 @@ def test_the_same_without_a_root_label():
     found, skipped = read_skipping("(S (A a))\n(S (A a)\n(S (B b))\n(S (C c)\n\n(S (D d))\n")
     assert found == [(1, "(S (A a))"), (3, "(S (B b))"), (6, "(S (D d))")]
     assert skipped == [(2, 1, "'(' is never closed"), (4, 1, "'(' is never closed")]
+
+
+@pytest.mark.parametrize("root", ["S ", " (S "])
+@pytest.mark.parametrize("broken", [0, 20, 39])
+@pytest.mark.parametrize("missing", [1, 2])
+def test_brackets_missing_in_one_tree_and_too_many_in_another_lose_nothing_else(root, broken, missing):
+    lines = [f"({root}(NP (D a{n})) (VP (V b))){')' * root.count('(')}" for n in range(60)]
+    wanted = [(n + 1, line) for n, line in enumerate(lines) if n != broken]
+    lines[broken] = lines[broken][:-missing]
+    lines[broken + 1] += ")" * missing
+    found, skipped = read_skipping("\n".join(lines))
+    assert found == wanted
+    assert skipped == [
+        (broken + 1, 1, "'(' is never closed"),
+        (broken + 2, len(lines[broken + 1]) - missing + 1, "')' closes nothing"),
+    ]
+    with pytest.raises(BracketError, match="never closed"):
+        Treebank.read(io.StringIO("\n".join(lines)))
+    with pytest.raises(BracketError, match="never closed"):
+        parse_bracketed("\n".join(lines))
+
+
+def test_junk_between_trees_loses_only_its_line():
+    found, skipped = read_skipping("(S (A a))\njunk (junk\n(S (A b))\n(X (Y\n(S (A c))\n(S (A d))\n")
+    assert [line for line, _ in found] == [1, 3, 5, 6]
+    assert [line for line, _, _ in skipped] == [2, 2, 4]
+
+
+@pytest.mark.parametrize("text", ["(S (NP a) ( (X b)))", "( (S (NP a) (VP ( (X b)))))"])
+def test_a_phrase_without_a_label_within_a_tree_is_a_fault(text):
+    found, skipped = read_skipping(f"(S (A a))\n{text}\n(S (A a))")
+    assert [line for line, _ in found] == [1, 3]
+    assert skipped == [(2, text.index("( (X") + 1, "a phrase within a tree has no label")]
+    with pytest.raises(BracketError, match="has no label") as caught:
+        Treebank.read(io.BytesIO(text.encode()))
+    assert caught.value.line == 1
+
+
+def test_a_treebank_is_not_made_of_trees_with_a_phrase_without_a_label():
+    tree = Tree("S", [Tree("NP", word="a"), Tree("", [Tree("X", word="b")])])
+    with pytest.raises(InputError, match="has no label"):
+        Treebank.from_trees([tree])
 
 
 def test_brackets_at_the_start_of_a_line_may_be_inside_a_tree():

@@ -16,15 +16,12 @@ words = st.one_of(
     st.text(st.sampled_from("()-LRB"), min_size=1, max_size=12),
 )
 preterminals = st.builds(lambda label, word: Tree(label, word=word), labels, words)
-trees = st.recursive(
-    preterminals,
-    lambda parts: st.builds(
-        Tree,
-        st.one_of(st.just(""), labels),
-        st.lists(st.one_of(parts, st.just(Tree(""))), min_size=1, max_size=5),
-    ),
+_nodes = st.recursive(
+    st.one_of(preterminals, st.just(Tree(""))),
+    lambda parts: st.builds(Tree, labels, st.lists(parts, min_size=1, max_size=5)),
     max_leaves=25,
 )
+trees = st.one_of(_nodes, st.builds(Tree, st.just(""), st.lists(_nodes, min_size=1, max_size=5)))
 labelled_trees = st.recursive(
     preterminals,
     lambda parts: st.builds(Tree, labels, st.lists(parts, min_size=1, max_size=5)),
