@@ -290,7 +290,28 @@ def test_costs_are_foretold(service):
     short = seconds(sentence="the dog slept .")
     assert short < 0.1 < seconds(sentence="the dog slept . " * 200)
     assert seconds(sentence="the dog slept .", decoders=["max-recall", "viterbi"], k=20) > 4 * short
+    for space in (
+        "\t",
+        "\n",
+        "\u00a0",
+        "\u2003",
+        ", ",
+        "--",
+    ):  # words are counted by the parser's own tokenizer
+        assert seconds(sentence=space.join(["dog"] * 800)) > 0.5 * seconds(sentence=" ".join(["dog"] * 800))
+    assert seconds(sentence="(S " + "(NN dog) " * 800 + ")") > 0.5 * seconds(sentence="dog " * 800)
     assert service.expected_seconds("about", Fields({})) < 0.25
+
+
+def test_a_long_text_is_let_in_as_such_before_it_is_read():
+    from gramian.web.admission import SHORT
+    from gramian.web.fields import Fields
+    from gramian.web.request_cost import reading_seconds
+
+    assert reading_seconds(Fields({"sentence": "the dog slept ."})) < SHORT / 10
+    for name in ("sentence", "text"):
+        assert reading_seconds(Fields({name: "_" * 80_000})) > SHORT
+    assert reading_seconds(Fields({"trees": "(A a)" * 40_000})) > SHORT
 
 
 def test_the_cost_of_texts_treebanks_and_states_is_foretold(service):
@@ -299,14 +320,15 @@ def test_the_cost_of_texts_treebanks_and_states_is_foretold(service):
     def seconds(question, **fields):
         return service.expected_seconds(question, Fields(fields))
 
-    sentence, tree = "the dog slept . ", "(S (NP (DT the) (NN dog)) (VP (VBD slept)) (. .)) "
+    sentence, tree = "The dog slept. ", "(S (NP (DT the) (NN dog)) (VP (VBD slept)) (. .)) "
     assert seconds("text", text=sentence) < 0.05 < seconds("text", text=sentence * 400)
-    assert seconds("text", text=sentence * 4000) < 5 * seconds(
+    assert seconds("text", text=sentence * 4000) < 20 * seconds(
         "text", text=sentence * 400
     )  # all is read, the first few are parsed
-    assert seconds("text", text="犬が寝た。" * 100) > 5 * seconds("text", text="犬が寝た。" * 5)
-    assert seconds("bank", trees=tree * 20) < 0.05 < seconds("bank", trees=tree * 200, judge=True)
-    assert seconds("best_states", tree=tree) < seconds("best_states", tree=tree * 20)
+    assert seconds("text", text="the dog slept " * 400) > 2 * seconds("text", text=sentence * 400)
+    flat = f"(S {'(NN dog) ' * 400})"
+    assert seconds("bank", trees=tree * 20) < 0.05 < seconds("bank", trees=flat, judge=True)
+    assert seconds("best_states", tree=tree) < 0.1 * seconds("best_states", tree=flat)
     assert seconds("compare", one=tree, two=tree) < 0.25
     views = service._explorers[1].views
     if not views.is_read("VP"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import signal
 import socket
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 import urllib.request
 
 import pytest
@@ -41,6 +43,40 @@ def test_the_command_serves_until_interrupted(models):
         process.send_signal(signal.SIGINT)
         _, talk = process.communicate(timeout=120)
     assert process.returncode in (0, 130)
+    assert "Traceback" not in talk
+
+
+SLOW = """
+import sys, time
+from gramian.cli import main
+from gramian.web.service import Service
+
+def compare(self, fields):
+    print("asked", flush=True)
+    time.sleep(600)
+
+Service.compare = compare
+main()
+"""
+
+
+def test_sigterm_does_not_wait_for_long_answers(models):
+    command = [sys.executable, "-c", SLOW, "serve", "-m", models["one"], "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        address = process.stdout.readline().strip()
+        connection = http.client.HTTPConnection(urllib.parse.urlparse(address).netloc, timeout=120)
+        connection.request("POST", "/api/compare", b"{}", {"Content-Type": "application/json"})
+        assert process.stdout.readline() == "asked\n"
+    finally:
+        process.terminate()
+        _, talk = process.communicate(timeout=120)
+    response = connection.getresponse()
+    assert (response.status, json.load(response)["error"]) == (
+        503,
+        "the server is stopping; try: again later",
+    )
+    assert process.returncode == -signal.SIGTERM
     assert "Traceback" not in talk
 
 

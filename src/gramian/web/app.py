@@ -13,10 +13,11 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -29,8 +30,10 @@ from starlette.routing import Route
 from gramian.errors import GramianError
 from gramian.web.admission import Gate, Refused
 from gramian.web.fields import Fields
+from gramian.web.request_cost import reading_seconds
 from gramian.web.service import Service
 
+_Result = TypeVar("_Result")
 Question = Callable[[Fields], Mapping[str, Any]]
 
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
@@ -127,33 +130,35 @@ class _Desk:
 
     async def _answer(self, question: Question, fields: Fields) -> Response:
         try:
-            seconds = self._service.expected_seconds(question.__name__, fields)
             async with asyncio.timeout(self._max_seconds):
-                await self._gate.enter(seconds)
-                answer = await asyncio.shield(self._answering(question, fields, seconds))
+                # To know what a question costs, its text must be cut into words, which takes time if it is long.
+                estimate = partial(self._service.expected_seconds, question.__name__, fields)
+                seconds = await self._run(estimate, reading_seconds(fields))
+                answer = await self._run(partial(question, fields), seconds)
         except Refused:
             what = "too many questions at once; try: again in a moment"
             raise HTTPException(503, what, {"Retry-After": "1"}) from None
         except TimeoutError:
             what = f"no answer within {self._max_seconds:g} s; try: a shorter sentence"
             raise HTTPException(503, what) from None
+        except asyncio.CancelledError:
+            raise HTTPException(503, "the server is stopping; try: again later") from None
         except GramianError as error:
             return _json({"error": str(error)}, 400)
         return _json(answer)
 
-    def _answering(
-        self, question: Question, fields: Fields, seconds: float
-    ) -> asyncio.Future[Mapping[str, Any]]:
-        """Have a question answered, which keeps its place until its thread is done, whoever still waits for the answer."""
-        answer = asyncio.get_running_loop().run_in_executor(self.pool, question, fields)
+    async def _run(self, work: Callable[[], _Result], seconds: float) -> _Result:
+        """Have work done by a thread that takes about so long; it keeps its place until the thread is done, whoever still waits."""
+        await self._gate.enter(seconds)
+        result = asyncio.get_running_loop().run_in_executor(self.pool, work)
 
-        def done(answer: asyncio.Future[Mapping[str, Any]]) -> None:
+        def done(result: asyncio.Future[_Result]) -> None:
             self._gate.leave(seconds)
-            if not answer.cancelled():
-                answer.exception()  # so that one which nobody waits for is not taken for forgotten
+            if not result.cancelled():
+                result.exception()  # so that one which nobody waits for is not taken for forgotten
 
-        answer.add_done_callback(done)
-        return answer
+        result.add_done_callback(done)
+        return await asyncio.shield(result)
 
 
 def _fields(body: bytes) -> Fields:

@@ -33,6 +33,11 @@ class Fields:
             raise OptionError(f"{name} is a text, {what}")
         return value
 
+    def length(self, name: str) -> int:
+        """Return how many characters a text has; 0 if there is none."""
+        value = self._values.get(name)
+        return len(value) if isinstance(value, str) else 0
+
     def optional_text(self, name: str) -> str | None:
         """Return a text, or None if there is none."""
         return None if self._values.get(name) is None else self.text(name)

@@ -19,7 +19,7 @@ from gramian.web.explore import Explorer, Look
 from gramian.web.fields import Fields
 from gramian.web.latex import to_document, to_forest
 from gramian.web.many_trees import judged_bank, parsed_text, read_bank
-from gramian.web.request_cost import MOST_TREES, question_seconds
+from gramian.web.request_cost import MOST_TREES, request_seconds
 from gramian.web.sequence_views import AutomatonView, DependencyView
 from gramian.web.tree_json import compare, finite, nodes
 from gramian.web.typed_sentences import INPUTS, MOST_WORDS, Typed, read_tree, read_typed
@@ -54,8 +54,8 @@ class Service:
             self._automaton.steps([], 2)
 
     def expected_seconds(self, question: str, fields: Fields) -> float:
-        """Return about how long a question will take to answer."""
-        return question_seconds(question, fields, self._explorers)
+        """Return about how long a question will take to answer; this reads its text as the answer does."""
+        return request_seconds(question, fields, self._explorers)
 
     def about(self, fields: Fields) -> dict[str, Any]:
         """Return the models and options there are."""

@@ -24,6 +24,7 @@ class Typed(NamedTuple):
     words: tuple[str, ...] = ()
     tags: tuple[str, ...] | None = None
     gold: Tree | None = None
+    n_words: int = 0
 
     @property
     def sentence(self) -> str | list[str] | list[tuple[str, str]]:
@@ -56,9 +57,9 @@ def read_typed(
     if kind not in INPUTS:
         raise OptionError(f"input is one of {', '.join(INPUTS)}, not {kind!r}")
     typed = _read(text, kind, scheme)
-    count = len(typed.words if typed.text is None else cut(typed.text))
-    check_length(count)
-    return typed
+    n_words = len(typed.words if typed.text is None else cut(typed.text))
+    check_length(n_words)
+    return typed._replace(n_words=n_words)
 
 
 def check_length(count: int) -> None:
