@@ -14,6 +14,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "gramian"
 # Each package and the packages it may import. Everything may import `errors`; nothing imports cli, web, interop or experiments.
 BASE = {
     "errors",
+    "escaping",
     "interruption",
     "io",
     "kernels",
@@ -25,7 +26,8 @@ BASE = {
 }
 GRAMMARS = BASE | {"trees", "treebank", "grammar", "chart"}
 MAY_IMPORT = {
-    "errors": set(),
+    "errors": {"escaping"},
+    "escaping": set(),
     "base": {"errors", "io", "progress", "value_types"},
     "settings": {"errors", "value_types"},
     "value_types": {"errors"},
@@ -35,7 +37,7 @@ MAY_IMPORT = {
     "progress": set(),
     "threads": {"errors"},
     "torch_device": {"errors"},
-    "io": {"errors"},
+    "io": {"errors", "escaping"},
     "trees": BASE,
     "treebank": BASE | {"base", "trees"},
     "text": BASE | {"trees", "treebank"},

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Self
 
+from gramian.escaping import for_terminal, one_line
+
 
 class GramianError(Exception):
     """Base of all errors that gramian raises on purpose."""
@@ -53,8 +55,8 @@ class InputError(GramianError):
         super().__init__(what, source, line, column)
 
     def __str__(self) -> str:
-        place = ":".join(str(part) for part in (self.source, self.line, self.column) if part is not None)
-        text = f"{place}: {self.what}"
+        place = (one_line(self.source), self.line, self.column)
+        text = f"{':'.join(str(part) for part in place if part is not None)}: {for_terminal(self.what)}"
         if self.excerpt is not None:
             text += "\n" + _with_caret(self.excerpt, self.column)
         if self.hint is not None:
@@ -125,7 +127,7 @@ def counted(number: int, noun: str) -> str:
 
 def _with_caret(line: str, column: int | None, width: int = 100) -> str:
     """Return `line`, cut to `width` around `column`, with a caret below that column."""
-    line = line.rstrip("\n").replace("\t", " ")
+    line = "".join([character if character.isprintable() else " " for character in line.rstrip("\n")])
     if column is None:
         return line[:width]
     start = max(0, column - 1 - width // 2)

@@ -9,12 +9,13 @@ import cmath
 import math
 import re
 from collections.abc import Iterable, Sequence
-from html import escape, unescape
+from html import unescape
 
 from gramian.automata.export import Edge, edges
 from gramian.automata.pdfa import PDFA
 from gramian.automata.weighted_automaton import WFA
 from gramian.errors import OptionError
+from gramian.escaping import xml_text
 
 _RADIUS = 26.0
 _MOST = 40
@@ -58,7 +59,7 @@ def svg(width: float, height: float, elements: Iterable[str]) -> str:
 def svg_text(kind: str, point: complex, text: str, style: str = "") -> str:
     """Return a text in the middle above a point."""
     style_attribute = f' style="{style}"' if style else ""
-    return f'<text class="{kind}" x="{point.real:.1f}" y="{point.imag:.1f}"{style_attribute}>{escape(text)}</text>'
+    return f'<text class="{kind}" x="{point.real:.1f}" y="{point.imag:.1f}"{style_attribute}>{xml_text(text)}</text>'
 
 
 def to_svg(model: WFA | PDFA, threshold: float = 0.03, *, labels: int = 3) -> str:

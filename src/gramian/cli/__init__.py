@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 done with failures under ``--strict``, 2 usage or bad inpu
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ from typing import Any
 
 import typer
 
+from gramian.cli.console import TerminalText, say
 from gramian.cli.options import Command, Group
 from gramian.errors import GramianError, InputError, MissingExtraError
 from gramian.interruption import interruptible, was_interrupted
@@ -108,6 +110,9 @@ def _open_streams() -> None:
                 os.dup2(opened, number)
                 os.close(opened)
             setattr(sys, name, open(number, "r" if number == 0 else "w", closefd=False))  # noqa: SIM115
+    if sys.stdout.isatty() and isinstance(sys.stdout, io.TextIOWrapper):
+        encoding, errors = sys.stdout.encoding, sys.stdout.errors
+        sys.stdout = TerminalText(sys.stdout.detach(), encoding, errors, line_buffering=True)
 
 
 app = typer.Typer(
@@ -158,5 +163,5 @@ def main() -> None:
         except GramianError as error:
             if was_interrupted(error):
                 raise KeyboardInterrupt from None
-            print(f"gramian: {error}", file=sys.stderr)
+            say(f"gramian: {error}")
             sys.exit(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from gramian.escaping import for_terminal, json_line, one_line
 from gramian.progress import handled
 
 if TYPE_CHECKING:
@@ -20,17 +22,17 @@ _T = TypeVar("_T")
 
 def say(message: str) -> None:
     """Write a message on stderr, its end with it: whatever comes between two writes would stand on the same line."""
-    sys.stderr.write(f"{message}\n")
+    sys.stderr.write(f"{for_terminal(message)}\n")
 
 
 def say_skipped(error: Any) -> None:
     """Tell of a broken tree or sentence (an InputError) that is left out."""
-    say(f"skipped {error.source}:{error.line}: {error.what}")
+    say(f"skipped {one_line(error.source)}:{error.line}: {error.what}")
 
 
 def print_json(value: Any, indent: int | None = None) -> None:
     """Print a JSON value on stdout, characters as they are."""
-    print(json.dumps(value, ensure_ascii=False, indent=indent))
+    print(json.dumps(value, ensure_ascii=False, indent=indent) if indent else json_line(value))
 
 
 @contextmanager
@@ -41,6 +43,14 @@ def telling_warnings(quiet: bool) -> Iterator[None]:
         yield
     for warning in () if quiet else caught:
         say(f"gramian: {warning.message}")
+
+
+class TerminalText(io.TextIOWrapper):
+    """What is printed on a terminal: control characters of the data are shown, not obeyed."""
+
+    def write(self, text: str) -> int:
+        """Write on."""
+        return super().write(for_terminal(text))
 
 
 class _Bars:
@@ -75,11 +85,11 @@ class _Bars:
         """Show a line in the place of the one before."""
         if self._latest is not None:
             self._shown.remove_task(self._latest)
-        self._latest = self._shown.add_task(text[:100], total=None)
+        self._latest = self._shown.add_task(for_terminal(text[:100]), total=None)
 
     def say(self, text: str) -> None:
         """Print a line above the bars."""
-        self._shown.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._shown.console.print(for_terminal(text), markup=False, highlight=False, soft_wrap=True)
 
     def close(self) -> None:
         """Take the bars away."""

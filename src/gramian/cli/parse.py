@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from gramian.cli.options import FORCE, QUIET, jobs_option
 from gramian.cli.sentence_input import expected_sentences, known_first, reading_faults
 from gramian.cli.settings_options import CONFIG, SET, SettingsCommand, chosen_settings, list_settings_option
 from gramian.errors import OptionError, counted
+from gramian.escaping import json_line
 
 if TYPE_CHECKING:
     from gramian.io.reading import TextLines
@@ -212,7 +212,7 @@ def _is_corpus(files: list[str], output: str) -> bool:
 def _text(result: ParseResult, as_json: bool, pretty: bool, k: int) -> str:
     """Return what is written for one sentence, with its line ends."""
     if as_json:
-        return json.dumps(result.as_dict(), ensure_ascii=False) + "\n"
+        return json_line(result.as_dict()) + "\n"
     if result.tree.is_empty:
         return "\n"
     trees = [one.tree for one in result.alternatives] or [result.tree]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
 
 from gramian import __version__
 from gramian.errors import InputError
+from gramian.escaping import json_line
 from gramian.io.output import changed_options
 from gramian.io.schema import Count, DateTime, SchemaError, Seconds, Sha256, read_document
 from gramian.pipelines.inputs import Input
@@ -105,7 +105,7 @@ class Manifest:
 
 def as_json(value: Mapping[str, Any]) -> bytes:
     """Return a document as a file holds it."""
-    return (json.dumps(value, ensure_ascii=False) + "\n").encode()
+    return f"{json_line(value)}\n".encode()
 
 
 def manifest_name(name: str, number: int) -> str:

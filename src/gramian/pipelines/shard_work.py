@@ -22,6 +22,7 @@ from typing import Any
 
 from gramian.chart.forest import Pruning
 from gramian.errors import GramianError, InputError
+from gramian.escaping import one_line
 from gramian.io.output import is_no_room
 from gramian.io.schema import parse_json
 from gramian.parsing.installed_models import model_path
@@ -135,11 +136,8 @@ def parse_shard(task: ShardWork) -> dict[str, Any]:
     def note(error: InputError) -> None:
         counts["faults"] += 1
         if len(faults) < _MOST_FAULTS:
-            faults.append(
-                f"{error.source}:{error.line}: {error.what}"
-                if error.line
-                else f"{error.source}: {error.what}"
-            )
+            place = one_line(error.source) + (f":{error.line}" if error.line else "")
+            faults.append(f"{place}: {error.what}")
 
     reader = ShardReader(task.source, task.layout, parser, note)
     storage = storage_at(task.output)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import IO, Any, Literal, TypeAlias, cast, get_args
 
 from gramian.errors import OptionError
+from gramian.escaping import json_line, one_line
 from gramian.io.output import as_text
 from gramian.parsing.result import ParseResult
 from gramian.pipelines.parquet_rows import parquet
@@ -131,7 +131,7 @@ class ShardWriter:
         self._write("\n" if result.tree.is_empty else f"{result.tree}\n")
 
     def _json(self, piece: CorpusSentence, result: ParseResult) -> None:
-        self._write(json.dumps(as_record(piece, result), ensure_ascii=False) + "\n")
+        self._write(f"{json_line(as_record(piece, result))}\n")
 
     def _row(self, piece: CorpusSentence, result: ParseResult) -> None:
         self._rows.append(as_record(piece, result))
@@ -150,12 +150,12 @@ class ShardWriter:
             return
         assert self._rules is not None
         sentence = to_dependencies(result.tree, self._rules)
-        comments = [f"# sent_id = {piece.name or f'{piece.document}-{piece.place}'}"]
+        comments = [f"# sent_id = {one_line(piece.name or f'{piece.document}-{piece.place}')}"]
         if piece.document != self._document:
-            comments.insert(0, f"# newdoc id = {piece.document}")
+            comments.insert(0, f"# newdoc id = {one_line(piece.document)}")
             self._document = piece.document
         if isinstance(piece.sentence, PlacedText):
-            comments.append(f"# text = {' '.join(piece.sentence.text.split())}")
+            comments.append(f"# text = {one_line(' '.join(piece.sentence.text.split()))}")
         comments += [f"# status = {result.status}", f"# confidence = {result.confidence:.4f}"]
         tokens = sentence.tokens
         if result.offsets is not None:

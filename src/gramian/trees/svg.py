@@ -9,10 +9,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import Literal
 
 from gramian.errors import OptionError
+from gramian.escaping import xml_text
 from gramian.trees.tree import Tree
 
 _SIZE = 14  # of the text
@@ -96,7 +96,7 @@ def draw_svg(
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="gramian-tree" role="img" width="{width:.0f}"'
         f' height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">\n'
-        f"<title>{escape(' '.join(tree.words) or 'empty tree')}</title>\n<style>{_STYLE}</style>\n"
+        f"<title>{xml_text(' '.join(tree.words) or 'empty tree')}</title>\n<style>{_STYLE}</style>\n"
         + "\n".join(line for line in body if line)
         + "\n</svg>\n"
     )
@@ -202,7 +202,7 @@ def _label(text: str, x: float, y: float, kind: str = "", style: str = "") -> st
     """Draw text whose middle height is `y` (renderers disagree on baselines, so the offset is spelt out)."""
     attributes = f' class="{kind}"' if kind else ""
     attributes += f' style="{style}"' if style else ""
-    return f'<text{attributes} x="{x:.1f}" y="{y + 0.35 * _SIZE:.1f}">{escape(text)}</text>'
+    return f'<text{attributes} x="{x:.1f}" y="{y + 0.35 * _SIZE:.1f}">{xml_text(text)}</text>'
 
 
 def _text(node: _Node, down: bool, words_at: float, scale: _Scale | None) -> str:
@@ -212,7 +212,7 @@ def _text(node: _Node, down: bool, words_at: float, scale: _Scale | None) -> str
         drawn = _label(word, x, y + _SIZE * 1.3, "word") if down else _label(word, words_at, y, "word start")
         return _label(node.tree.label, x, y, "tag") + drawn
     value = scale.value(node) if scale else None
-    hint = f"{escape(node.tree.label) or 'root'} {node.start}–{node.end}"
+    hint = f"{xml_text(node.tree.label) or 'root'} {node.start}–{node.end}"
     if scale is None or value is None:
         return f"<g><title>{hint}</title>{_label(node.tree.label, x, y)}</g>"
     fill, ink = scale.colour(value)
