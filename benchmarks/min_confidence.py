@@ -2,7 +2,7 @@
 
 python -m benchmarks.min_confidence MODEL DEV [--least 0 0.3 0.5 0.7 0.9 0.97]
 
-Sentences are parsed once; at each threshold the phrases below it are left out, as gramian parse --min-confidence does. DEV is brought
+Sentences are parsed once; at each threshold the phrases below it are left out, as gramian parse --set min_confidence does. DEV is brought
 into the normal form of the model's treebank.
 """
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks import machine
 from gramian.training import TrainingData, TrainingRun, TrainingSettings, training_data
-from gramian.training.members import Workplace
+from gramian.training.members import TaskRunner
 from gramian.training.selftraining.raw_text import kind_of
 from gramian.training.selftraining.self_training_rounds import with_silver
 
@@ -35,7 +35,7 @@ def learn_once(options: argparse.Namespace) -> dict[str, object]:
     TrainingRun(data, TrainingSettings.of(ensemble_size=1, max_iter=1)).run()  # loads compiled kernels
     idle = machine.peak_megabytes()
     began = time.process_time()
-    taught = with_silver(data, settings, Workplace(data))
+    taught = with_silver(data, settings, TaskRunner(data))
     parsed = time.process_time()
     assert taught.silver is not None
     model = TrainingRun(taught, TrainingSettings.of(ensemble_size=1)).run()

@@ -57,7 +57,9 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
         "state_smoothing": "smoothing.state",
     },
     "parse": {
-        "from": "corpus.format",
+        "from": "format",
+        "tagged": "format=tagged",
+        "records": "format=records",
         "language": "model",
         "scheduler": "corpus.scheduler",
         "prune": "pruning.item",

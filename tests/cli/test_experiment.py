@@ -68,7 +68,7 @@ def test_told_to_end_it_says_that_the_same_command_goes_on(trees, tmp_path, monk
     before = signal.getsignal(signal.SIGTERM)
     ended = invoke("ablation", trees, "--config", tmp_path / "small.toml", "--out", tmp_path / "out")
     assert ended.exit_code == 128 + signal.SIGTERM
-    assert "the same command goes on" in ended.stderr
+    assert "Run the same command again to resume" in ended.stderr
     assert cleaned == [tmp_path / "out"]
     assert signal.getsignal(signal.SIGTERM) == before
 

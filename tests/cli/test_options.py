@@ -67,6 +67,8 @@ def test_summaries_of_commands_fit_on_one_line(group):
         ("sample",),
         ("convert", "none.mrg", "--to", "tokens"),
         ("parse", "none.txt"),
+        ("edit", "none.mrg", "none.rules"),
+        ("complexity", "none.mrg"),
         ("compress", "none.grammar"),
         ("wfa", "train", "none.txt"),
         ("wfa", "draw", "none.wfa"),
@@ -116,6 +118,8 @@ def test_every_command_with_an_output_is_among_these():
     assert writing == {
         *(
             "gramian train",
+            "gramian edit",
+            "gramian complexity",
             "gramian sample",
             "gramian convert",
             "gramian parse",

@@ -103,13 +103,13 @@ def test_doubt_is_shown(parse):
     assert (out, "1 with a phrase below 50%" in err) == (whole, True)
     assert "below" not in parse("the dog saw a cat")[2]
     assert parse(text, "--pretty", "-q")[1].startswith("(S?\n  (S (NP")
-    assert parse(text, "-q", "--min-confidence", "0.93")[1] == (
+    assert parse(text, "-q", "--set", "min_confidence=0.93")[1] == (
         "(S (NP (DT the) (NN dog)) (VB saw) (VP (VB barks) (NP (DT the) (NN cat))))\n"
     )
-    spans = json.loads(parse(text, "-q", "--json", "--min-confidence", "1")[1])["spans"]
+    spans = json.loads(parse(text, "-q", "--json", "--set", "min_confidence=1")[1])["spans"]
     assert [(span["label"], span["confidence"]) for span in spans][:2] == [("S", 0.0), ("NP", 1.0)]
-    assert parse(text, "-q", "--min-confidence", "0")[1] == whole
-    assert parse(text, "--k", "2", "--min-confidence", "0.5")[0] == 2
+    assert parse(text, "-q", "--set", "min_confidence=0")[1] == whole
+    assert parse(text, "--k", "2", "--set", "min_confidence=0.5")[0] == 2
 
 
 def test_windows_lines_and_no_last_newline(parse):
@@ -127,9 +127,12 @@ def test_a_very_long_line(parse):
 
 
 def test_tagged(parse):
-    assert parse("dog/DT saw/NN 1/2/VB", "--tagged")[1] == "(S (NP (DT dog) (NN saw)) (VP (VB 1/2)))\n"
+    assert (
+        parse("dog/DT saw/NN 1/2/VB", "--set", "format=tagged")[1]
+        == "(S (NP (DT dog) (NN saw)) (VP (VB 1/2)))\n"
+    )
     for bad in ("dog", "dog/", "/NN", "/"):
-        code, out, err = parse(f"the/DT dog/NN\nthe/DT {bad}\n", "--tagged")
+        code, out, err = parse(f"the/DT dog/NN\nthe/DT {bad}\n", "--set", "format=tagged")
         assert (code, out.count("\n")) == (2, 1)
         assert f"<stdin>:2: {bad!r}" in err
 
@@ -199,7 +202,7 @@ def test_records(parse):
         {"tokens": ambiguous, "uncrossed": [[2, 5]]}, {"tokens": ["x", "y"], "tags": [None, {"VB": 0.99, "NN": 0.01}]},
         {"text": "the dog barks."}, {"tokens": []},
     ]  # fmt: skip
-    code, out, _ = parse("\n\n".join(map(json.dumps, lines)) + "\n", "--records")
+    code, out, _ = parse("\n\n".join(map(json.dumps, lines)) + "\n", "--set", "format=records")
     assert code == 0
     low, _, high, _, inside, _, tagged, _, text, _, nothing, _ = out.split("\n")
     assert "(NP (NP (DT a) (NN cat)) (PP" in low
@@ -222,7 +225,7 @@ def test_records(parse):
     ],
 )  # fmt: skip
 def test_bad_records(parse, line, message):
-    code, out, err = parse('{"tokens": ["dog"]}\n' + line + "\n", "--records")
+    code, out, err = parse('{"tokens": ["dog"]}\n' + line + "\n", "--set", "format=records")
     assert (code, out.count("\n")) == (2, 1)
     assert "<stdin>:2: " in err
     assert message in err
@@ -233,13 +236,13 @@ def test_pruning_from_the_command_line(parse):
     nothing = [f"--set=pruning.{name}=0" for name in ("beam", "item", "edge", "fine", "split")]
     assert parse(line, *nothing)[1] == parse(line)[1]
     assert parse(line, "--set", "pruning.split=0")[1] == parse(line)[1]
-    code, _, err = parse(line, "--set", "pruning.item=2", "--strict")  # no posterior is 2
+    code, _, err = parse(line, "--set", "pruning.item=2", "--set", "strict=true")  # no posterior is 2
     assert (code, "1 with a wider beam" in err) == (1, True)
 
 
 def test_strict(parse):
-    assert parse("the dog barks\n", "--strict")[0] == 0
-    code, out, err = parse(". .\n", "--strict")
+    assert parse("the dog barks\n", "--set", "strict=true")[0] == 0
+    code, out, err = parse(". .\n", "--set", "strict=true")
     assert (code, out.count("\n")) == (1, 1)
     assert "1 glued from parts" in err
 
@@ -247,11 +250,13 @@ def test_strict(parse):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--tokens", "--tagged"], "not two of them"), (["--records", "--tagged"], "not two of them"),
+        (["--tokens", "--set", "format=tagged"], "mutually exclusive: tagged and tokens"),
+        (["--tokens", "--lines"], "mutually exclusive: lines and tokens"),
         (["--set", "pruning.items=1"], "did you mean pruning.item?"), (["--set", "pruning.item=-1"], "must be at least 0"),
         (["--prune", "item=1"], "try: --set pruning.item=VALUE"), (["--decoder", "viterbi"], "try: --set decoder=VALUE"),
+        (["--tagged"], "try: --set format=tagged"), (["--records"], "try: --set format=records"), (["--strict"], "try: --set strict=VALUE"),
         (["--language", "fr"], "try: --model"), (["--to", "jsonl"], "require a folder for its trees; try: -o OUT/"),
-        (["--set", "corpus.shard_size=3"], "require a folder"), (["--json", "--pretty"], "not both"),
+        (["--set", "corpus.shard_size=3"], "require a folder"), (["--json", "--pretty"], "mutually exclusive"),
         (["--set", "decoder=viterbi", "--k", "3"], "viterbi"), (["no-such-file"], "no-such-file"),
     ],
 )  # fmt: skip

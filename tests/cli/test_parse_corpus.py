@@ -68,7 +68,7 @@ def test_a_corpus_that_is_killed_refused_and_finished(corpus, tmp_path, parse):
     assert "a command is at work" in status[1]
     assert "no command is at work" in parse("--status", out)[1]
     code, _, said = parse(*command)
-    assert (code, "kept from before: " in said) == (0, True)
+    assert (code, "reused from a previous run" in said) == (0, True)
     assert parse(
         corpus, "-m", MODEL, "-o", tmp_path / "whole", "--to", "jsonl", "--set", "corpus.shard_size=3", "-q"
     ) == (0, "", "")
@@ -111,7 +111,7 @@ def test_failures_count_under_strict(corpus, tmp_path, parse):
     command = [corpus / "bad.gz", "-m", MODEL, "-o", f"{tmp_path}/out/"]
     code, _, said = parse(*command)
     assert (code, "1 failed, of 1 file:\n  bad.gz: the compressed file" in said) == (0, True)
-    assert parse(*command, "--strict")[0] == 1
+    assert parse(*command, "--set", "strict=true")[0] == 1
 
 
 def test_conllu_has_the_heads_of_the_models_language(tmp_path, parse):

@@ -80,7 +80,7 @@ def test_interrupted_work_goes_on(run, monkeypatch, tmp_path):
     code, _, err = run(*TRAIN)
     assert code == 0
     assert calls == [0, 1, 1, 2]
-    assert "fold 1 of 3, parses: kept from before" in err
+    assert "fold 1 of 3, parses: reused from a previous run" in err
     first = (tmp_path / "with.model").read_bytes()
     assert run(*TRAIN, "--quiet")[2] == ""
     assert (tmp_path / "with.model").read_bytes() == first

@@ -423,7 +423,7 @@ def test_several_models_go_on_where_they_were(train, monkeypatch):
     monkeypatch.setattr(MemberTask, "run", learn_one)
     code, _, err = train(*options)
     assert code == 0
-    assert err.count("kept from before") == 2
+    assert err.count("reused from a previous run") == 2
     assert len(load_model("many.model").grammars) == 3
 
 

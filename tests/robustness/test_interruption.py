@@ -19,10 +19,10 @@ WORDS = "1\tthe\t_\tDET\tDT\t_\t2\tdet\t_\t_\n2\tdog\t_\tNOUN\tNN\t_\t3\tnsubj\t
 STRUCK = """
 import importlib, os, signal, sys, threading
 
-place, call, delay = sys.argv.pop(1).split("@")
+place, call, delay, *how = sys.argv.pop(1).split("@")
 
 def strike():
-    timer = threading.Timer(float(delay), os.killpg, (0, signal.SIGINT))
+    timer = threading.Timer(float(delay), os.killpg, (0, int(how[0]) if how else signal.SIGINT))
     timer.daemon = True
     timer.start()
 
@@ -113,7 +113,7 @@ def test_one_line_whenever_it_comes(data, moment):
         assert bad not in done.stderr, done.stderr
     (line,) = [line for line in done.stderr.splitlines() if "interrupted" in line]
     assert line.startswith("gramian: interrupted")
-    assert ("the same command goes on" in line) == (moment in GO_ON)
+    assert ("Run the same command again to resume" in line) == (moment in GO_ON)
     assert not (data / "out").exists() or moment == "scoring"
     assert not list(data.glob(".*.lock"))
 
@@ -144,21 +144,26 @@ def test_what_is_learnt_is_there_while_it_is_scored(data):
         assert not model.metrics
         again = run(*command, name, cwd=data)
         assert again.returncode == 0, again.stderr
-        assert "kept from before" in again.stderr
-        assert "step 1" not in again.stderr
+        assert "reused from a previous run" in again.stderr
+        assert "iteration 1" not in again.stderr
         assert (data / name).read_bytes() == (data / f"whole-{name}").read_bytes()
         assert load_model(data / name).metrics["f1"] > 90
         assert not list(data.glob(f"{name}.members"))
 
 
-def test_a_member_goes_on_within_its_steps(data):
-    command = ("train", "bank.mrg", "--states", "4", "--set", "max_iter=6", "-o")
+@pytest.mark.parametrize("killer", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(("options", "call", "finished"), [(("--method", "spectral-em"), 5, 0), ((), 10, 1)])
+def test_training_resumes_from_the_last_iteration(data, killer, options, call, finished):
+    """Progress is logged at the start of each grammar and after each of its six iterations."""
+    command = ("train", "bank.mrg", "--states", "4", "--set", "max_iter=6", *options, "-o")
     assert run(*command, "whole", cwd=data).returncode == 0
-    # Six steps of the first grammar, each told of, and the start of each; then two of the second.
-    stopped = run(*command, "out", place="gramian.learn.em:tell_progress@10@0.0", cwd=data)
-    assert stopped.returncode == 130
+    place = f"gramian.learn.em:tell_progress@{call}@0.0@{int(killer)}"
+    stopped = run(*command, "out", place=place, cwd=data)
+    assert stopped.returncode == (130 if killer == signal.SIGINT else -signal.SIGKILL)
     again = run(*command, "out", cwd=data)
     assert again.returncode == 0
-    assert again.stderr.count("kept from before") == 1
-    assert "going on after step" in again.stderr
+    assert again.stderr.count("reused from a previous run") == finished
+    assert "resuming after iteration" in again.stderr
+    assert "iteration 1:" not in again.stderr.partition("resuming")[2]
     assert (data / "out").read_bytes() == (data / "whole").read_bytes()
+    assert not list(data.glob("out.*members"))

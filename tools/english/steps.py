@@ -151,12 +151,10 @@ def choose_text(build: Build) -> None:
 
 def parse_text(build: Build) -> None:
     """The teacher's trees of the text, as its tags and dependencies allow, with Penn's labels."""
-    from functools import partial
-
     from gramian.experts import ExpertPart
-    from gramian.parsing.model_store import load_model, save_model
+    from gramian.parsing.model_store import load_model
     from gramian.training import TrainingSettings
-    from gramian.training.members import Workplace, encoded
+    from gramian.training.members import TaskRunner
     from gramian.training.selftraining import teacher as teachers
     from gramian.training.selftraining.raw_text import RawText
     from gramian.training.training_data import TrainingData
@@ -166,11 +164,11 @@ def parse_text(build: Build) -> None:
     model = replace(load_model(build.file("teacher-grammars")), experts=(net,))
     data = TrainingData.read(list(read_trees(build.file("trees"))), TrainingSettings.of(language="none"))
     labels = frozenset().union(*treebank_labels(data.bank.symbols, data.bank.n_phrases))
-    teacher = teachers.Teacher(encoded(partial(save_model, model)), labels)
+    teacher = teachers.Teacher(model, labels)
     text = RawText((str(build.file("text")),))
-    place = Workplace(data, build.n_jobs, folder=build.work / "shards")
+    runner = TaskRunner(data, build.n_jobs, folder=build.work / "shards")
     silver = teachers.parse_text(
-        text, teacher, place, total=text.count(), least_confidence=LEAST_CONFIDENCE, best_trees=1
+        text, teacher, runner, total=text.count(), least_confidence=LEAST_CONFIDENCE, best_trees=1
     )
     _write((penn_labels(Tree.parse(tree)) for _, tree in silver.trees()), build.file("silver"))
 

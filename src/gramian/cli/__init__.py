@@ -2,7 +2,7 @@
 
 Nothing here imports numpy, numba or scikit-learn before a sub-command runs, so that ``--help`` stays instant; and a sub-command's own file
 is all that is loaded of them when it runs.
-Exit codes: 0 done, 1 done with failures under ``--strict``, 2 usage or bad input, 130 interrupted.
+Exit codes: 0 done, 1 done with failures in strict mode, 2 usage or bad input, 130 interrupted.
 """
 
 from __future__ import annotations

@@ -45,8 +45,9 @@ def parse_folder(
     files: Sequence[str],
     output: str,
     model: str,
-    own: CorpusSettings,
+    corpus_settings: CorpusSettings,
     *,
+    kind: Any,
     jobs: int,
     force: bool,
     quiet: bool,
@@ -70,9 +71,9 @@ def parse_folder(
     how = Settings(
         name,
         file_sha256(place),
-        text_field=own.text_field,
-        id_field=own.id_field,
-        head_rules=own.head_rules,
+        text_field=corpus_settings.text_field,
+        id_field=corpus_settings.id_field,
+        head_rules=corpus_settings.head_rules,
         **settings,
     )
     with showing_progress(quiet):
@@ -81,10 +82,10 @@ def parse_folder(
             inputs,
             output,
             how,
-            kind=own.format,  # type: ignore[arg-type]
-            shard_size=own.shard_size << 10,
+            kind=kind,
+            shard_size=corpus_settings.shard_size << 10,
             n_jobs=jobs,
-            scheduler=own.scheduler,
+            scheduler=corpus_settings.scheduler,
             force=force,
         )
     if not quiet:
@@ -101,7 +102,7 @@ def _say(report: RunReport) -> None:
         parts.append(f"{report.sentences / report.seconds:.1f} a second")
     if report.kept_shards:
         parts.append(
-            f"{counted(report.kept_sentences, 'sentence')} in {counted(report.kept_shards, 'shard')} kept from before"
+            f"{counted(report.kept_sentences, 'sentence')} in {counted(report.kept_shards, 'shard')} reused from a previous run"
         )
     others = {name: count for name, count in report.statuses.items() if name not in ("parsed", "empty")}
     parts += [f"{count:,} {name}" for name, count in sorted(others.items())]

@@ -33,7 +33,7 @@ def edit(
     skip_broken: bool = SKIP_BROKEN,
     quiet: bool = QUIET,
 ) -> None:
-    """Edit trees by rules: relabel, move, insert or delete nodes that match patterns.
+    """Edit trees by rules: relabel, move, insert or delete nodes.
 
     A rule is applied to a tree until it changes nothing. The output has one tree a line, in the order of the input; stderr gets the
     number of edits of each rule.

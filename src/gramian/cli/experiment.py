@@ -72,7 +72,7 @@ def experiment(
     from gramian.experiments.run import run_experiment
 
     usual = signal.signal(signal.SIGTERM, _terminated)
-    kept = f"what is finished is kept in {folder}, and the same command goes on"
+    kept = f"finished work is kept in {folder}. Run the same command again to resume."
     try:
         with showing_progress(quiet), kept_meanwhile(kept):
             found = run_experiment(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -62,21 +62,16 @@ def parse(
     lines: bool = typer.Option(
         False,
         "--lines",
-        help="Every line is one sentence. Without this, sentences are found in the text, from a pipe too.",
+        help="Every line is one sentence; without this, running text is segmented. Other formats: --set format=NAME.",
     ),
     tokens: bool = typer.Option(
         False, "--tokens", help="Lines are tokens with spaces between; none is changed."
-    ),
-    tagged: bool = typer.Option(False, "--tagged", help="Lines are token/TAG pairs with spaces between."),
-    records: bool = typer.Option(
-        False, "--records", help="Lines are JSON objects: tokens, their tags, phrases that are known."
     ),
     output: str = typer.Option(
         "-",
         "--output",
         "-o",
-        help="File for the trees, there when all are, or folder for those of a corpus; after a stop, the same command goes on. "
-        "- for stdout.",
+        help="File for the trees, or folder for those of a corpus; - for stdout. After an interruption, run the command again to resume.",
     ),
     force: bool = FORCE,
     as_json: bool = typer.Option(False, "--json", help="Write one JSON object a sentence."),
@@ -86,14 +81,7 @@ def parse(
     k: int = typer.Option(
         1, "--k", min=1, max=10_000, help="Write the best k trees, an empty line after each sentence."
     ),
-    min_confidence: float | None = typer.Option(
-        None,
-        min=0,
-        max=1,
-        help="Leave out phrases that are less sure than this: flatter trees, fewer errors.",
-    ),
     jobs: int = jobs_option("Threads; of a corpus, processes. The result does not depend on it."),
-    strict: bool = typer.Option(False, "--strict", help="Exit with 1 if any sentence is not fully parsed."),
     quiet: bool = QUIET,
     to: str | None = corpus.TO,
     status: str | None = corpus.STATUS,
@@ -103,8 +91,8 @@ def parse(
 ) -> None:
     """Parse text: one tree for every sentence, in Penn brackets.
 
-    Sentences are found in running text; an empty line ends one, and so does the end of a line that is not merely wrapped. With
-    --lines, --tokens, --tagged or --records every line is one sentence, and an empty line is answered by an empty line. Every
+    Running text is segmented into sentences; an empty line ends one, and so does the end of a line that is not merely wrapped. In
+    the formats lines, tokens, tagged and records every line is one sentence, and an empty line is answered by an empty line. Every
     sentence gets a tree; how many needed a fallback or have a phrase of low confidence is reported at the end.
 
     Several files, folders and URLs are a corpus, whose trees go to a folder: -o OUT/. Every input file gets a folder with its
@@ -113,22 +101,29 @@ def parse(
     if status is not None:
         corpus.print_status(status, as_json)
         return
-    from gramian.parsing.sentence_formats import read_sentences, sentence_format
-
-    form = sentence_format(lines=lines, tokens=tokens, tagged=tagged, records=records)
-    if min_confidence is not None and k > 1:
-        raise OptionError("--min-confidence goes without --k, since only the best tree has confidences")
     if as_json and pretty:
-        raise OptionError("trees are written as --json or --pretty, not both")
+        raise OptionError("--json and --pretty are mutually exclusive")
     from gramian.io.machine import without_cycle_search
     from gramian.io.output import check_output
     from gramian.io.reading import open_text
     from gramian.io.resume import resumed
-    from gramian.parsing.parser_settings import CorpusSettings, parser_options
+    from gramian.parsing.parser_settings import CORPUS_FORMATS, CorpusSettings, parser_options
     from gramian.parsing.result import LOW_CONFIDENCE
+    from gramian.parsing.sentence_formats import read_sentences
 
     chosen = chosen_settings({}, assignments, config, _all_settings, "parse")
-    options, own = parser_options(chosen)
+    command, options, corpus_settings = parser_options(chosen)
+    formats = {
+        *(["lines"] if lines else ()),
+        *(["tokens"] if tokens else ()),
+        *filter(None, [command.format]),
+    }
+    if len(formats) > 1:
+        raise OptionError(f"formats are mutually exclusive: {' and '.join(sorted(formats))}")
+    form: Any = next(iter(formats), "text")
+    min_confidence = command.min_confidence
+    if min_confidence is not None and k > 1:
+        raise OptionError("min_confidence excludes --k, since only the best tree has confidences")
     files = files or ["-"]
     if _is_corpus(files, output):
         if pretty or k > 1 or "device" in options:
@@ -139,18 +134,19 @@ def parse(
             files,
             output,
             model or "",
-            own,
+            corpus_settings,
+            kind=command.format if command.format in ("text", *CORPUS_FORMATS) else None,
             jobs=jobs,
             force=force,
             quiet=quiet,
             to=to or "jsonl",
-            form=form,
+            form="text" if form in CORPUS_FORMATS else form,
             min_confidence=min_confidence,
             pruning=options.pop("pruning"),
             options=options,
         )
-        raise typer.Exit(1 if strict and not whole else 0)
-    if to is not None or own != CorpusSettings():
+        raise typer.Exit(1 if command.strict and not whole else 0)
+    if to is not None or corpus_settings != CorpusSettings() or form in CORPUS_FORMATS:
         raise OptionError("--to and settings of a corpus require a folder for its trees; try: -o OUT/")
     check_output(output, force=force)
     [file] = files
@@ -176,7 +172,7 @@ def parse(
             resumed(output, [file, str(path)], settings) as (out, done),
         ):
             if done and not quiet:
-                say(f"kept from before: {counted(done, 'sentence')}")
+                say(f"reusing {counted(done, 'finished sentence')}")
             typed = file == "-" and sys.stdin.isatty()
             sentences = read_sentences(source, form, parser, at_once=typed)
             if not typed and (file != "-" or form == "text"):  # nobody waits for the answer to a first line
@@ -198,7 +194,7 @@ def parse(
             say(_summary(statuses, perf_counter() - began))
             if source is not None and source.repaired:
                 say(f"{counted(source.repaired, 'line')} had bytes that are not UTF-8, written as \ufffd")
-    if strict and any(statuses[status] for status in _FALLBACKS):
+    if command.strict and any(statuses[status] for status in _FALLBACKS):
         raise typer.Exit(1)
 
 

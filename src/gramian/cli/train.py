@@ -77,13 +77,15 @@ def train(
     from gramian.io.output import check_output, is_written_through, writing
     from gramian.parsing.model_store import save_model
     from gramian.training import TrainingData, TrainingRun
+    from gramian.training.recorded_options import recorded_options
+    from gramian.training.setting_requirements import check_settings
 
     began = time.perf_counter()
     if not dry_run:
         check_output(output, force=True)  # whether it may be replaced is known when the data are read
     beside = not is_written_through(output)  # whether there is a file, beside which other things can be kept
     settings = TrainingSettings.of(chosen_settings(options, assignments, config, _all_settings, "train"))
-    settings.check(dev=dev is not None, scheduler=scheduler is not None)
+    check_settings(settings, dev=dev is not None, scheduler=scheduler is not None)
     with showing_progress(quiet):
         with telling_warnings(quiet):
             data = TrainingData.read(trees, settings)
@@ -94,11 +96,13 @@ def train(
             took = f"{time.perf_counter() - began:.1f} s"
             say(f"read {trees_and_words}, {data.bank.n_symbols} labels and tags: {took}")
         if dry_run:
-            print(json.dumps({"options": run.settings.options(), "estimate": run.estimate()}, indent=2))
+            print(
+                json.dumps({"options": recorded_options(run.settings), "estimate": run.estimate()}, indent=2)
+            )
             return
         with (
             new_model(output, force or run.would_make(grammar_header(output, read_header(output)))),
-            kept_meanwhile(f"what is finished is kept beside {output}, and the same command goes on"),
+            kept_meanwhile(f"finished work is kept beside {output}. Run the same command again to resume."),
         ):
             model = run.learn()
             if dev is not None and beside:  # it may be stopped while it is scored

@@ -21,7 +21,7 @@ from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.training import TrainingData, TrainingRun, TrainingSettings
 from gramian.training.folds import FoldTask, held_out
-from gramian.training.members import Workplace, member_tasks
+from gramian.training.members import TaskRunner, member_tasks
 from gramian.training.training_data import Fold
 from gramian.trees import Tree
 
@@ -55,7 +55,7 @@ class RerankedModels(NamedTuple):
         """Learn the models that settings ask for, then again without each fold, and the reranker from what these say about it."""
         model = TrainingRun(data, settings).run()
         work = [Fold(number, folds) for number in range(folds)]
-        found = held_out(OwnTreesTask(), member_tasks(settings, data), work, Workplace(data))
+        found = held_out(OwnTreesTask(), member_tasks(settings, data), work, TaskRunner(data))
         sentences = [sentence for fold in found for sentence in read_candidates(fold)]
         learnt = None
         if sum(len(one.trees) > 1 for one in sentences) >= _LEAST_CHOICES:

@@ -174,7 +174,7 @@ class _Iterated(Learner):
         if (resumed := latest.load()) is not None:
             counts, likelihoods, facts = resumed
             report.facts |= facts
-            report.say(f"going on after step {len(likelihoods)}")
+            report.say(f"resuming after iteration {len(likelihoods)}")
             if watch is not None and (found := best_file.load()) is not None:
                 best = (found[1][0], int(found[1][1]), found[0])
         else:
@@ -190,7 +190,7 @@ class _Iterated(Learner):
                 counts, total = expectation.counts, expectation.total
                 del tables, expectation
                 likelihoods.append(total)
-                report.say(f"step {step}: log-likelihood {likelihoods[-1]:.1f}")
+                report.say(f"iteration {step}: log-likelihood {likelihoods[-1]:.1f}")
                 if watch is not None:
                     value = watch.score(step, lambda held=counts: model.grammar(held))  # type: ignore[misc]
                     if best is None or value > best[0]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 from gramian.chart.combine import COMBINATIONS
 from gramian.chart.decode import DECODERS
 from gramian.chart.forest import Pruning
 from gramian.parsing.parser import Parser
+from gramian.parsing.sentence_formats import SentenceFormat
 from gramian.settings import Setting, declared_settings
 from gramian.value_types import (
     Boolean,
@@ -20,9 +21,13 @@ from gramian.value_types import (
     Text,
     Whole,
     option,
+    option_fields,
     options,
     or_none,
 )
+
+CORPUS_FORMATS = ("jsonl", "conllu", "parquet")
+"""Formats that only the files of a corpus have."""
 
 _CONSTRAINTS: Mapping[str, Constraint] = {
     "decoder": OneOf(*DECODERS),
@@ -38,13 +43,31 @@ _CONSTRAINTS: Mapping[str, Constraint] = {
 
 
 @options
+class CommandSettings:
+    """What ``gramian parse`` reads and writes.
+
+    Attributes
+    ----------
+    format : {"text", "lines", "tokens", "tagged", "records", "jsonl", "conllu", "parquet"}, optional
+        What a file holds: running text, or on every line a sentence, tokens, token/TAG pairs, or a JSON object with tokens, their tags
+        and known phrases; of a corpus also jsonl, conllu or parquet, by default by the names of the files.
+    min_confidence : float, optional
+        Leave out phrases of lower confidence: flatter trees, fewer errors.
+    strict : bool
+        Exit with 1 if any sentence is not fully parsed.
+    """
+
+    format: str | None = option(or_none(OneOf(*get_args(SentenceFormat), *CORPUS_FORMATS)), default=None)
+    min_confidence: float | None = option(or_none(Number(0, 1)), default=None)
+    strict: bool = option(Boolean(), default=False)
+
+
+@options
 class CorpusSettings:
     """How a corpus is read and cut into shards.
 
     Attributes
     ----------
-    format : {"text", "jsonl", "conllu", "parquet"}, optional
-        What the files hold; by default their names tell: .jsonl, .conllu, .parquet, else text.
     text_field : str
         Field or column of JSON and Parquet that holds the text, or a list of words.
     id_field : str
@@ -57,7 +80,6 @@ class CorpusSettings:
         Address of a Dask scheduler, whose workers parse.
     """
 
-    format: str | None = option(or_none(OneOf("text", "jsonl", "conllu", "parquet")), default=None)
     text_field: str = option(Text(), default="text")
     id_field: str = option(Text(), default="id")
     head_rules: str = option(Text(), default="auto")
@@ -68,13 +90,16 @@ class CorpusSettings:
 @cache
 def parse_settings() -> dict[str, Setting]:
     """Return the settings of ``gramian parse`` by name."""
-    return declared_settings(Parser, constraints=_CONSTRAINTS) | declared_settings(CorpusSettings, "corpus.")
+    command = declared_settings(CommandSettings)
+    parser = declared_settings(Parser, constraints=_CONSTRAINTS)
+    return command | parser | declared_settings(CorpusSettings, "corpus.")
 
 
-def parser_options(chosen: Mapping[str, Any]) -> tuple[dict[str, Any], CorpusSettings]:
-    """Return the arguments of a parser, and the settings of a corpus, that settings by name stand for."""
-    parts: dict[str, dict[str, Any]] = {"": {}, "pruning": {}, "corpus": {}}
+def parser_options(chosen: Mapping[str, Any]) -> tuple[CommandSettings, dict[str, Any], CorpusSettings]:
+    """Return the settings of the command, the arguments of a parser, and the settings of a corpus that settings by name stand for."""
+    parts: dict[str, dict[str, Any]] = {"": {}, "command": {}, "pruning": {}, "corpus": {}}
     for name, value in chosen.items():
         part, _, field = name.rpartition(".")
-        parts[part][field] = value
-    return parts[""] | {"pruning": Pruning(**parts["pruning"])}, CorpusSettings(**parts["corpus"])
+        parts["command" if name in option_fields(CommandSettings()) else part][field] = value
+    parser = parts[""] | {"pruning": Pruning(**parts["pruning"])}
+    return CommandSettings(**parts["command"]), parser, CorpusSettings(**parts["corpus"])

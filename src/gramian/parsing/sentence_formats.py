@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from gramian.errors import OptionError
 from gramian.parsing.json_sentences import read_record
 from gramian.text.running_text import sentences_in
 from gramian.trees.token_lines import split_pairs, split_tokens
@@ -16,20 +15,6 @@ if TYPE_CHECKING:
     from gramian.parsing.sentences import Sentence
 
 SentenceFormat: TypeAlias = Literal["text", "lines", "tokens", "tagged", "records"]
-
-
-def sentence_format(**given: bool) -> SentenceFormat:
-    """Return the one format that was asked for; running text if none was."""
-    chosen = [name for name, wanted in given.items() if wanted]
-    if len(chosen) > 1:
-        raise OptionError("input is --lines, --tokens, --tagged or --records, not two of them")
-    forms: dict[str, SentenceFormat] = {
-        "lines": "lines",
-        "tokens": "tokens",
-        "tagged": "tagged",
-        "records": "records",
-    }
-    return forms[chosen[0]] if chosen else "text"
 
 
 def read_sentences(

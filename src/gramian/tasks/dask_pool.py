@@ -17,7 +17,7 @@ _Result = TypeVar("_Result")
 _LOOK_AGAIN = 1.0  # seconds after which workers are counted again
 
 
-class DaskCrew(Generic[_Result]):
+class DaskPool(Generic[_Result]):
     """Gives each thread of each worker one task at a time, so that a worker that is stopped holds no more than these.
 
     `function` is one of a module that workers can import. What is `shared` is sent once to every worker; it is lost when all workers

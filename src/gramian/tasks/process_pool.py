@@ -24,7 +24,7 @@ _CODE = (
 )
 
 
-class ProcessCrew(Generic[_Result]):
+class ProcessPool(Generic[_Result]):
     """At most `n_jobs` processes; each is sent `function` and `shared` once, and then tasks, one at a time.
 
     They are started as they are needed, without what this process has in ``__main__``, and Ctrl-C does not reach them: who made
@@ -113,7 +113,7 @@ class _Process:
 
 
 def serve(descriptor: int, parent: int) -> None:
-    """Do what comes through a pipe until there is no more: this is all that a process of the crew does."""
+    """Do what comes through a pipe until there is no more: this is all that a process of the pool does."""
     Thread(target=_watch, args=(parent,), daemon=True).start()
     with Connection(descriptor) as pipe:
         function, shared = pickle.loads(pipe.recv_bytes())

@@ -21,17 +21,20 @@ from time import perf_counter
 from typing import Any, Literal, TypedDict
 
 from gramian import __version__
-from gramian.errors import GramianError, InputError, OptionError
+from gramian.errors import GramianError, InputError, ModelFileError, OptionError
 from gramian.interruption import was_interrupted
 from gramian.io.output import writing
 from gramian.io.schema import SchemaError, Seconds, Sha256, as_document, parse_document, parse_json
-from gramian.tasks.dask_pool import DaskCrew
-from gramian.tasks.process_pool import ProcessCrew
+from gramian.tasks.dask_pool import DaskPool
+from gramian.tasks.process_pool import ProcessPool
 from gramian.tasks.worker_pool import run_on_pool
+from gramian.value_types import Whole, check_value
 
 _log = logging.getLogger(__name__)
 _TRIES = 3  # how often a task may lose its worker
-_KEPT = re.compile(r"[0-9a-f]{24}\.(json|partial)|\.[0-9a-f]{24}\.(json|partial)\.[0-9a-f]{12}\.tmp")
+_KEPT = re.compile(
+    r"[0-9a-f]{24}\.(json|part|partial)|\.[0-9a-f]{24}\.(json|part|partial)\.[0-9a-f]{12}\.tmp"
+)
 _STREAM_TRIES = 6  # of many small tasks on machines that come and go
 
 
@@ -48,7 +51,7 @@ class Outcome:
     @property
     def how(self) -> str:
         """How long it took, in words."""
-        return "kept from before" if self.kept else f"{self.seconds:.1f} s"
+        return "reused from a previous run" if self.kept else f"{self.seconds:.1f} s"
 
 
 class TaskError(GramianError):
@@ -105,7 +108,9 @@ def _checksum(stored: Mapping[str, Any]) -> str:
 class TaskFolder:
     """Finished tasks on disk, one JSON file each, named by the task's key; `key` says what of a task names it, by default all of it.
 
-    What is read back is checked against the schema of its result: `result`, or the attribute ``RESULT`` of the task.
+    What is read back is checked against the schema of its result: `result`, or the attribute ``RESULT`` of the task. Tasks whose results
+    are no JSON values have methods ``write_result(result, file)``, which writes a file of its own and returns the rest as JSON values, and
+    ``read_result(rest, file)``.
     """
 
     def __init__(
@@ -140,17 +145,22 @@ class TaskFolder:
             if stored["checksum"] != _checksum(stored):
                 raise SchemaError("checksum", "does not fit: the file is damaged")
             result = as_document(getattr(task, "RESULT", self._result), stored["result"], "result")
-        except SchemaError as error:
+            if hasattr(task, "read_result"):
+                result = task.read_result(result, self.file(task).with_suffix(".part"))
+        except (SchemaError, ModelFileError) as error:
             _log.info("%s: invalid result of a task: %s; its work is done again", self.file(task), error)
             return None
         return Outcome(task, result, seconds=stored["seconds"], kept=True)
 
     def keep(self, outcome: Outcome) -> None:
         """Write the outcome of a task."""
+        result = outcome.value
+        if hasattr(outcome.task, "write_result"):
+            result = outcome.task.write_result(result, self.file(outcome.task).with_suffix(".part"))
         stored = {
             "task": _content(self._key(outcome.task)),
             "seconds": outcome.seconds,
-            "result": outcome.value,
+            "result": result,
         }
         try:
             written = parse_json(json.dumps(stored, allow_nan=False))
@@ -179,12 +189,12 @@ def run_tasks(
     The function takes a task, and what is `shared`, sent once to every worker, if there is something. It runs here, in `n_jobs`
     processes, or on the workers of the Dask `scheduler` at an address; there it is a function of a module that they can import.
     In `folder` finished tasks are kept, and looked for first: tasks are then made of JSON values or dataclasses of such, and
-    results of JSON values. `watch` is called with each outcome as it comes, those kept from before first.
+    results of JSON values. `watch` is called with each outcome as it comes, those of a previous run first.
 
     A task whose worker dies is tried again, three times in all; one that raises is not. Once all others are finished, `failures` are raised
     as a :class:`TaskError`, or returned.
     """
-    _check_jobs(n_jobs)
+    check_value("n_jobs", n_jobs, Whole(1))
     if failures not in ("raise", "return"):
         raise OptionError(f"failures must be 'raise' or 'return', got {failures!r}")
     store = TaskFolder(folder) if isinstance(folder, str | Path) else folder
@@ -218,16 +228,10 @@ def stream_tasks(
     Where and what as for :func:`run_tasks`. When no task is left to begin, one that takes far longer than others did is also given to
     another worker, and what comes first counts: so a worker that is stopped holds nobody up.
     """
-    _check_jobs(n_jobs)
+    check_value("n_jobs", n_jobs, Whole(1))
     numbered = enumerate(tasks)
     for _, outcome in _runs(function, numbered, None, n_jobs, scheduler, _STREAM_TRIES, doubles=True):
         yield outcome
-
-
-def _check_jobs(n_jobs: int) -> None:
-    """Check it without gramian.base, whose scikit-learn who merely parses may not have."""
-    if not (isinstance(n_jobs, int) and n_jobs >= 1):
-        raise OptionError(f"n_jobs must be at least 1, got {n_jobs}")
 
 
 def _runs(
@@ -245,10 +249,10 @@ def _runs(
         for place, task in tasks:
             yield place, attempt(task, shared)
         return
-    crew: DaskCrew[Outcome] | ProcessCrew[Outcome] = (
-        ProcessCrew(attempt, shared, n_jobs) if scheduler is None else DaskCrew(attempt, shared, scheduler)
+    pool: DaskPool[Outcome] | ProcessPool[Outcome] = (
+        ProcessPool(attempt, shared, n_jobs) if scheduler is None else DaskPool(attempt, shared, scheduler)
     )
-    for place, task, found in run_on_pool(crew, tasks, tries, doubles=doubles):
+    for place, task, found in run_on_pool(pool, tasks, tries, doubles=doubles):
         yield place, Outcome(task, error=found) if isinstance(found, str) else found
 
 

@@ -37,9 +37,9 @@ class _Running:
 
 
 def run_on_pool(
-    crew: WorkerPool[_Result], tasks: Iterator[tuple[int, Any]], tries: int, *, doubles: bool
+    pool: WorkerPool[_Result], tasks: Iterator[tuple[int, Any]], tries: int, *, doubles: bool
 ) -> Iterator[tuple[int, Any, _Result | str]]:
-    """Yield place, task and result of each task as it comes, or a sentence that says why there is none; then let the crew go.
+    """Yield place, task and result of each task as it comes, or a sentence that says why there is none; then let the pool go.
 
     A task whose worker died is begun again, so many `tries` in all. With `doubles`, when all tasks are begun, one that is late is
     begun a second time, and what comes first counts.
@@ -51,11 +51,11 @@ def run_on_pool(
     longest, exhausted = 0.0, False
 
     def begin(place: int) -> None:
-        running[crew.begin(held[place])] = _Running(place, monotonic())
+        running[pool.begin(held[place])] = _Running(place, monotonic())
 
     try:
         while True:
-            room = crew.room()
+            room = pool.room()
             while not exhausted and len(waiting) < room + _AHEAD:
                 place, task = next(tasks, (-1, None))
                 exhausted = place < 0
@@ -66,7 +66,7 @@ def run_on_pool(
                 begin(waiting.popleft())
             if not running and not waiting and exhausted:
                 return
-            for number, result in crew.finished(_WAIT):
+            for number, result in pool.finished(_WAIT):
                 one = running.pop(number)
                 if one.place not in held:
                     continue  # it was done twice
@@ -79,23 +79,23 @@ def run_on_pool(
                         continue
                     result = f"the process that ran it died {tries} times; was it killed, or out of memory?"
                 for twin in [other for other, it in running.items() if it.place == one.place]:
-                    crew.drop(twin)
+                    pool.drop(twin)
                     del running[twin]
                 longest = max(longest, monotonic() - one.began)
                 yield one.place, held.pop(one.place), result
             if doubles:
-                for place in _late(crew, running, longest):
-                    if exhausted and not waiting and crew.room() > 0:
+                for place in _late(pool, running, longest):
+                    if exhausted and not waiting and pool.room() > 0:
                         begin(place)
     finally:
-        crew.close()
+        pool.close()
 
 
 def _is_running(place: int, running: dict[int, _Running]) -> bool:
     return any(one.place == place for one in running.values())
 
 
-def _late(crew: WorkerPool[_Result], running: dict[int, _Running], longest: float) -> list[int]:
+def _late(pool: WorkerPool[_Result], running: dict[int, _Running], longest: float) -> list[int]:
     """Return the places of tasks that take far longer than others did, and are with one worker alone; tell of new ones."""
     if not longest:
         return []
@@ -106,7 +106,7 @@ def _late(crew: WorkerPool[_Result], running: dict[int, _Running], longest: floa
             one.late = True
             _log.info(
                 "%s has had its task for %.0f s, and no other took longer than %.0f s: another will do it too",
-                crew.where(number),
+                pool.where(number),
                 now - one.began,
                 longest,
             )

@@ -22,7 +22,7 @@ from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.tasks.task_runner import Outcome
 from gramian.training.folds import FoldTask, held_out
-from gramian.training.members import MemberTask, Workplace
+from gramian.training.members import MemberTask, TaskRunner
 from gramian.training.training_data import Fold
 from gramian.trees import Tree
 
@@ -34,11 +34,11 @@ _MOST = 1000  # trees of a fold that are parsed; a curve has three parameters
 def calibrate(
     model: Model,
     members: Sequence[MemberTask],
-    place: Workplace,
+    runner: TaskRunner,
     watch: Callable[[Outcome], None] | None = None,
 ) -> Model:
     """Return a model of all trees with calibrated confidences and, if it has experts, tuned weights of them."""
-    return _calibrated(model, lambda work: held_out(work, members, [LAST], place, watch)[0])
+    return _calibrated(model, lambda work: held_out(work, members, [LAST], runner, watch)[0])
 
 
 def calibrate_on(model: Model, trees: Sequence[Tree]) -> Model:
@@ -122,8 +122,8 @@ def _curve(posteriors: Sequence[float], right: Sequence[float]) -> Curve | None:
 
 def _sample(trees: Sequence[Tree]) -> list[Tree]:
     """Return trees from everywhere in a fold, not more than suffice."""
-    places = np.linspace(0, len(trees) - 1, min(len(trees), _MOST)).astype(int)
-    return [trees[place] for place in places]
+    indices = np.linspace(0, len(trees) - 1, min(len(trees), _MOST)).astype(int)
+    return [trees[index] for index in indices]
 
 
 def _parses(

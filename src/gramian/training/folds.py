@@ -6,13 +6,13 @@ on each fold, is an independent task: resumable, in processes or on a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gramian.parsing.model import Model
 from gramian.tasks.task_runner import Outcome
-from gramian.training.members import MemberTask, Workplace, whole_model
+from gramian.training.members import MemberTask, TaskRunner, TrainedMember, whole_model
 from gramian.training.training_data import Fold, TrainingData
 from gramian.trees import Tree
 
@@ -26,7 +26,7 @@ class FoldTask:
     """
 
     members: tuple[MemberTask, ...] = ()
-    results: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, metadata={"key": False})
+    results: tuple[TrainedMember, ...] = field(default=(), repr=False, metadata={"key": False})
 
     @property
     def fold(self) -> Fold:
@@ -47,12 +47,12 @@ def held_out(
     work: FoldTask,
     members: Sequence[MemberTask],
     folds: Sequence[Fold],
-    place: Workplace,
+    runner: TaskRunner,
     watch: Callable[[Outcome], None] | None = None,
 ) -> list[Any]:
     """Train members without each fold, then do some work on each fold; return what the work on each gives."""
     todo = [tuple(replace(member, fold=fold) for member in members) for fold in folds]
-    trained = iter(place.run([member for those in todo for member in those], watch))
+    trained = iter(runner.run([member for those in todo for member in those], watch))
     results = [tuple([next(trained).value for _ in those]) for those in todo]
     works = [replace(work, members=one, results=found) for one, found in zip(todo, results, strict=True)]
-    return [outcome.value for outcome in place.run(works, watch)]
+    return [outcome.value for outcome in runner.run(works, watch)]

@@ -1,46 +1,44 @@
-"""Members of a model: grammars that differ by seed, by noise (Narayan and Cohen 2015) and by binarisation, and experts; each a task.
-
-What a task returns is made of JSON values, so that finished ones can be kept in a folder; see :mod:`gramian.tasks.task_runner`.
-"""
+"""Members of a model: grammars that differ by seed, by noise (Narayan and Cohen 2015) and by binarisation, and experts; each a task."""
 
 from __future__ import annotations
 
-import base64
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Required, TypedDict, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NotRequired, TypedDict, get_args
 
-from gramian import learn
 from gramian.errors import InputError
 from gramian.evaluate import GoldBrackets
-from gramian.experts import EXPERT_KINDS, ExpertPart, NeuralExpert, SpanCRF
-from gramian.experts.loglinear_store import load as load_expert
-from gramian.experts.loglinear_store import save as save_expert
+from gramian.experts import (  # noqa: F401 - registers how span CRFs are stored
+    EXPERT_KINDS,
+    ExpertPart,
+    NeuralExpert,
+    SpanCRF,
+    loglinear_store,
+)
 from gramian.grammar.compress.compact import compacted
-from gramian.io.schema import Base64, Seconds
+from gramian.io import store
+from gramian.io.schema import Seconds
 from gramian.learn.cluster import LEVELS, Noise
-from gramian.neural import load as load_neural
-from gramian.neural import save as save_neural
+from gramian.neural import neural_store  # noqa: F401 - registers how neural experts are stored
 from gramian.neural.word_vectors import word_vectors
+from gramian.parsing import model_store  # noqa: F401 - registers how grammars are stored
 from gramian.parsing.model import Model
-from gramian.parsing.model_store import load_model, save_model
 from gramian.tasks.task_runner import Outcome, run_tasks, task_key
 from gramian.training.training_data import Fold, TrainingData
-from gramian.training.training_settings import TrainingSettings, make_estimator
+from gramian.training.training_methods import make_estimator
+from gramian.training.training_settings import TrainingSettings
 from gramian.trees import Tree
 from gramian.value_types import OneOf, check_value
 
-_Loaded = TypeVar("_Loaded")
-EXPERT, NEURAL = "expert", "neural"  # the methods of tasks that train a span CRF, a net
-_EXPERTS: dict[str, tuple[Callable[..., Any], Callable[..., None], Callable[[Path], Any]]] = {
-    EXPERT: (SpanCRF, save_expert, load_expert),
-    NEURAL: (NeuralExpert, save_neural, load_neural),
-}
+if TYPE_CHECKING:
+    from gramian.experts import SpanModel
+    from gramian.neural import NeuralModel
+
+_EXPERTS: dict[str, type[SpanCRF | NeuralExpert]] = {"expert": SpanCRF, "neural": NeuralExpert}
+"""The estimator of each expert, by its name in model files, which is also the method of its task."""
 
 
 @dataclass(frozen=True)
@@ -86,63 +84,86 @@ def plan_members(
     return members
 
 
-MemberResult = TypedDict(
-    "MemberResult",
-    {
-        "model": Base64,
-        "expert": Base64,
-        "neural": Base64,
-        "processor": Required[Seconds],
-        "seconds": Any,
-        "peak memory (MB)": float,
-    },
-    total=False,
+MemberCosts = TypedDict(
+    "MemberCosts",
+    {"processor": Seconds, "seconds": NotRequired[dict[str, float]], "peak memory (MB)": NotRequired[float]},
 )
-"""What comes of a task: the bytes of a model file, and what it took."""
+"""What the training of a member took; this differs from run to run."""
+
+
+class TrainedMember(NamedTuple):
+    """What comes of a task: a model with one grammar, or an expert, and what it took."""
+
+    part: Model | SpanModel | NeuralModel
+    costs: MemberCosts
 
 
 @dataclass(frozen=True)
 class MemberTask:
     """The training of one member; all that its result depends on."""
 
-    RESULT: ClassVar[Any] = MemberResult
+    RESULT: ClassVar[Any] = MemberCosts
 
     data: str  # the key of what it is trained on
-    method: str  # of the settings, or EXPERT or NEURAL
+    method: str  # of the settings, or the name of an expert
     parameters: Mapping[str, Any]  # of the learner
     member: Member
     compact: bool = True  # whether its rules become of low rank
     fold: Fold | None = None  # what it is not to see
-    folder: str | None = field(
-        default=None, repr=False, metadata={"key": False}
-    )  # where it may keep steps that are done
-    again: bool = field(
+    depends: str = ""  # a hash of what it depends on among `here`
+    folder: str | None = field(default=None, repr=False, metadata={"key": False})  # of its checkpoint
+    again: bool = field(  # whether others are trained on the same binarisation
         default=False, repr=False, compare=False, metadata={"key": False}
-    )  # whether others are trained on the same binarisation
+    )
+    here: Mapping[str, Any] = field(  # parameters of the learner that only a training in this process has
+        default_factory=dict, repr=False, compare=False, metadata={"key": False}
+    )
 
-    def run(self, data: TrainingData) -> dict[str, Any]:
-        """Return the bytes of a model file in base 64 (``"model"``, ``"expert"`` or ``"neural"``), and what it took."""
+    def run(self, data: TrainingData) -> TrainedMember:
+        """Train the member."""
+        began = time.process_time()
         seed, direction = self.member.seed, self.member.direction
         if self.method in _EXPERTS:
-            began = time.process_time()
-            make, save, _ = _EXPERTS[self.method]
-            learner = make(random_state=seed).set_params(**self.parameters)
-            if isinstance(learner, NeuralExpert):
-                self._learn_net(learner, data)
+            expert = _EXPERTS[self.method](random_state=seed).set_params(**self.parameters)
+            if isinstance(expert, NeuralExpert):
+                self._learn_net(expert, data)
             else:
-                learner.fit(data.treebank(direction, self.fold))
-            took = time.process_time() - began
-            return {self.method: encoded(partial(save, learner.model_)), "processor": took}
+                expert.fit(data.treebank(direction, self.fold))
+            part = store.rounded(self.method, expert.model_)
+            return TrainedMember(part, {"processor": time.process_time() - began})
         noise, level = self.member.noise, self.member.noise_level
         noisy = {"clustering__noise": noise, "clustering__noise_level": level} if noise else {}
-        learner = make_estimator(self.method, seed, dict(self.parameters) | noisy)
+        learner = make_estimator(self.method, seed, {**self.parameters, **noisy, **self.here})
         if self._checkpoint is not None and "checkpoint" in learner.get_params():
             learner.set_params(checkpoint=self._checkpoint)
-        data.observations(direction, self.fold).keep_features = self.again
-        model, costs = learnt_model(learner, data, self.compact, direction, self.fold)
+        observations = data.observations(direction, self.fold)
+        observations.keep_features = self.again
+        report = dict(learner.fit(observations).report_)
+        costs: MemberCosts = {
+            "seconds": report.pop("seconds"),
+            "peak memory (MB)": report.pop("peak memory (MB)"),
+            "processor": time.process_time() - began,
+        }
+        grammar = learner.model_
+        if self.compact:
+            grammar, loss = compacted(grammar)
+            report |= {"low rank": loss} if loss else {}
         if not self.again:
             data.forget()
-        return {"model": encoded(partial(save_model, model)), **costs}
+        return TrainedMember(Model((grammar,), report=report), costs)
+
+    def write_result(self, result: TrainedMember, file: Path) -> MemberCosts:
+        """Write the trained part to a model file; return what else there is."""
+        store.save(self._stored_as, result.part, file)
+        return result.costs
+
+    def read_result(self, costs: MemberCosts, file: Path) -> TrainedMember:
+        """Read what :meth:`write_result` wrote."""
+        return TrainedMember(store.load(file, self._stored_as), costs)
+
+    @property
+    def _stored_as(self) -> str:
+        return self.method if self.method in _EXPERTS else "grammar"
 
     @property
     def _checkpoint(self) -> str | None:
@@ -164,24 +185,9 @@ class MemberTask:
                 net.set_params(vectors=word_vectors(tree.words for tree in (*trees, *silver)))
         every = round(1 / net.held_out) if net.held_out else len(trees) + 1
         judges = trees[every - 1 :: every]
-        learnt = [tree for place, tree in enumerate(trees, 1) if place % every]
+        learnt = [tree for number, tree in enumerate(trees, 1) if number % every]
         own, others = (sum(len(tree.words) for tree in part) for part in (learnt, silver))
         net.fit([*learnt * max(1, round(others / max(1, own))), *silver], judges=judges)
-
-
-def learnt_model(
-    learner: learn.Learner, data: TrainingData, compact: bool, direction: Any = None, fold: Fold | None = None
-) -> tuple[Model, dict[str, Any]]:
-    """Return the model that a learner makes, and what differs from run to run: it goes beside the model, not into it."""
-    began = time.process_time()
-    report = dict(learner.fit(data.observations(direction, fold)).report_)
-    costs = {name: report.pop(name) for name in ("seconds", "peak memory (MB)")}
-    costs["processor"] = time.process_time() - began
-    grammar = learner.model_
-    if compact:
-        grammar, loss = compacted(grammar)
-        report |= {"low rank": loss} if loss else {}
-    return Model((grammar,), report=report), costs
 
 
 def member_tasks(
@@ -210,15 +216,15 @@ def member_tasks(
     ]
 
 
-def whole_model(tasks: Sequence[MemberTask], results: Sequence[Mapping[str, Any]]) -> Model:
+def whole_model(tasks: Sequence[MemberTask], results: Sequence[TrainedMember]) -> Model:
     """Return one model of all that tasks made: grammars, and experts if there are some."""
     members = [task.member for task in tasks if task.method not in _EXPERTS]
-    models = [decoded(result["model"], load_model) for result in results if "model" in result]
+    models = [result.part for result in results if isinstance(result.part, Model)]
     experts = [
-        ExpertPart(kind, decoded(result[stored_as], _EXPERTS[stored_as][2]))
+        ExpertPart(kind, result.part)
         for kind, (stored_as, *_) in EXPERT_KINDS.items()
-        for result in results
-        if stored_as in result
+        for task, result in zip(tasks, results, strict=True)
+        if task.method == stored_as and not isinstance(result.part, Model)
     ]
     report = dict(models[0].report) | {"members": [asdict(member) for member in members]}
     grammars = tuple(model.grammar for model in models)
@@ -227,8 +233,8 @@ def whole_model(tasks: Sequence[MemberTask], results: Sequence[Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Workplace:
-    """Where the tasks of a training are done; fields as for :func:`gramian.tasks.task_runner.run_tasks`."""
+class TaskRunner:
+    """Runs the tasks of a training; fields as for :func:`gramian.tasks.task_runner.run_tasks`."""
 
     data: TrainingData
     n_jobs: int = 1
@@ -236,7 +242,7 @@ class Workplace:
     folder: Path | None = None
 
     def run(self, tasks: Sequence[Any], watch: Callable[[Outcome], None] | None = None) -> list[Outcome]:
-        """Do all tasks that are not yet done: each has a method ``run``, which takes the data and returns JSON values."""
+        """Do all tasks that are not yet done: each has a method ``run``, which takes the data."""
         return run_tasks(
             _run,
             tasks,
@@ -250,22 +256,6 @@ class Workplace:
 
 def _run(task: Any, data: TrainingData) -> Any:
     return task.run(data)
-
-
-def encoded(save: Callable[[Path], None]) -> str:
-    """Return the bytes that `save` writes to a file, in base 64."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "file"
-        save(file)
-        return base64.b64encode(file.read_bytes()).decode("ascii")
-
-
-def decoded(text: str, load: Callable[[Path], _Loaded]) -> _Loaded:
-    """Return what `load` makes of a file with the bytes that `text` stands for."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "file"
-        file.write_bytes(base64.b64decode(text))
-        return load(file)
 
 
 def disagreement(parses: Sequence[Sequence[Tree]]) -> list[list[float]]:

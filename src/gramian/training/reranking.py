@@ -16,7 +16,7 @@ from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.tasks.task_runner import Outcome
 from gramian.training.folds import FoldTask, held_out
-from gramian.training.members import MemberTask, Workplace
+from gramian.training.members import MemberTask, TaskRunner
 from gramian.training.training_data import Fold
 from gramian.trees import HeadRules, Tree
 
@@ -55,7 +55,7 @@ class _Candidates:
 
 
 def add_reranker(
-    model: Model, members: Sequence[MemberTask], folds: int, heads: HeadRules | None, place: Workplace
+    model: Model, members: Sequence[MemberTask], folds: int, heads: HeadRules | None, runner: TaskRunner
 ) -> Model:
     """Train the same members on folds of the treebank, rank their parses of the rest, and add what is learnt to the model."""
     numbers = count(1)
@@ -66,7 +66,7 @@ def add_reranker(
         _log.info("fold %d of %d, %s: %s (%d of %d)", number, folds, what, outcome.how, next(numbers), total)
 
     work = CandidatesTask(weights=tuple((part.kind, part.weight) for part in model.experts))
-    found = held_out(work, members, [Fold(number, folds) for number in range(folds)], place, watch)
+    found = held_out(work, members, [Fold(number, folds) for number in range(folds)], runner, watch)
     reranker = MaxEntReranker(heads=heads)
     reranker.fit(_Candidates(found))
     about = {**reranker.report_, "folds": folds}

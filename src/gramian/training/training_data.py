@@ -227,7 +227,11 @@ def _text(trees: Any) -> Rereadable:
     """Return a path, or the text of what can be read only once, or of trees: whence they come, they are read in the same way."""
     if isinstance(trees, str | os.PathLike) or _is_stream(trees):
         return rereadable(trees)
-    text = io.StringIO("\n".join(trees.brackets() if isinstance(trees, Treebank) else map(str, trees)))
+    if isinstance(trees, Treebank):
+        trees = trees.brackets()
+    elif not isinstance(trees, Iterable):
+        raise OptionError(f"trees must be a path, a stream, a Treebank or trees, got {trees!r}")
+    text = io.StringIO("\n".join(map(str, trees)))
     text.name = tree_source_name(trees)
     return text
 

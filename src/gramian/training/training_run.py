@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -22,35 +22,27 @@ from gramian.chart.forest import Pruning
 from gramian.errors import MissingExtraError
 from gramian.evaluate import GoldBrackets
 from gramian.grammar import LPCFG
+from gramian.io import store
 from gramian.io.lock import locked
-from gramian.io.schema import Base64, Seconds, parse_json
+from gramian.io.schema import parse_json
 from gramian.learn import Watch
-from gramian.learn.learner import Learner
 from gramian.learn.observations import head_rules
 from gramian.learn.state_allocation import allocate_states
 from gramian.learn.tables import Layout
 from gramian.parsing.limits import expected_seconds
 from gramian.parsing.model import Model
-from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
 from gramian.progress import tell_progress
 from gramian.tasks.task_runner import Outcome, TaskFolder
 from gramian.text.text_processor import TextProcessor
 from gramian.text.text_training import learn_text_processor
 from gramian.training.calibrate import calibrate
-from gramian.training.members import (
-    Member,
-    Workplace,
-    decoded,
-    disagreement,
-    encoded,
-    learnt_model,
-    member_tasks,
-    whole_model,
-)
+from gramian.training.members import Member, TaskRunner, disagreement, member_tasks, whole_model
+from gramian.training.recorded_options import recorded_options
 from gramian.training.reranking import add_reranker
 from gramian.training.search_by_f1 import StateSearch
 from gramian.training.selftraining.self_training_rounds import seconds_for_text, text_of, with_silver
+from gramian.training.setting_requirements import check_settings
 from gramian.training.training_data import IN_MEMORY, TrainingData, TreeSource, normal_trees, tree_source_name
 from gramian.training.training_settings import TrainingSettings
 from gramian.treebank.productions import Productions
@@ -85,27 +77,13 @@ def train(
     >>> len(model.grammars), model.data["trees"]
     (2, 60)
     """
-    settings.check(dev=dev is not None, scheduler=scheduler is not None)  # before anything is read
+    check_settings(settings, dev=dev is not None, scheduler=scheduler is not None)  # before anything is read
     data = trees if isinstance(trees, TrainingData) else TrainingData.read(trees, settings)
     run = TrainingRun(data, settings, dev=dev, n_jobs=n_jobs, scheduler=scheduler, checkpoint=checkpoint)
     with nullcontext() if checkpoint is None else locked(checkpoint):
         model = run.run()
         run.clean()
     return model
-
-
-class SingleResult(TypedDict):
-    """A single grammar that is kept while it is scored: the bytes of a model file, and what it took."""
-
-    model: Base64
-    costs: SingleCosts
-
-
-class SingleCosts(TypedDict):
-    """What a single grammar took, as far as programs read it."""
-
-    processor: Seconds
-    seconds: dict[str, float]
 
 
 class TrainingRun:
@@ -122,8 +100,8 @@ class TrainingRun:
     scheduler : str, optional
         Address of a Dask scheduler whose workers train the parts instead.
     checkpoint : path, optional
-        Beside a file of this name, finished parts of the work are kept: ``.members``, ``.partial``, ``.search.jsonl``. The same
-        training, by the same version of gramian, goes on from there if it was stopped.
+        Finished parts and checkpoints of the work are kept beside a file of this name: ``.members``, ``.search.jsonl``. The same
+        training, by the same version of gramian, resumes from there.
 
     Attributes
     ----------
@@ -143,12 +121,12 @@ class TrainingRun:
         scheduler: str | None = None,
         checkpoint: str | Path | None = None,
     ) -> None:
-        settings.check(dev=dev is not None, scheduler=scheduler is not None)
+        check_settings(settings, dev=dev is not None, scheduler=scheduler is not None)
         self.data, self.settings = data, replace(settings, preset=data.preset)
         self.dev = None if dev is None else tree_source_name(dev)
         self.gold = None if dev is None else normal_trees(dev, data.preset)
         self.n_jobs, self._checkpoint = n_jobs, checkpoint
-        self.place = Workplace(data, n_jobs, scheduler, self._beside("members"))
+        self.runner = TaskRunner(data, n_jobs, scheduler, self._beside("members"))
         self.costs: dict[str, Any] = {}
 
     def run(self) -> Model:
@@ -158,19 +136,18 @@ class TrainingRun:
     def learn(self) -> Model:
         """Learn the model."""
         began = time.perf_counter()
-        has_net = self.settings.expert in ("neural", "both")
-        if has_net and self.place.scheduler is None and find_spec("torch") is None:
+        if self.settings.has_neural_expert and self.runner.scheduler is None and find_spec("torch") is None:
             raise MissingExtraError(
                 "torch", "neural", "learning a neural expert"
             )  # before all others are learnt
         if self.settings.text:
-            self.data = with_silver(self.data, self.settings, self.place, self._tell_teacher)
-            self.place = replace(self.place, data=self.data)
+            self.data = with_silver(self.data, self.settings, self.runner, self._tell_teacher)
+            self.runner = replace(self.runner, data=self.data)
         parsed = time.perf_counter() - began
         searched = {"search": self._search()} if self.settings.search.method else {}
         settings = self.settings
-        model = self._bundle() if settings.is_bundle else self._single()
-        options = settings.options() | searched
+        model = self._learn_members()
+        options = recorded_options(settings) | searched
         model = replace(
             model,
             options=options,
@@ -194,7 +171,7 @@ class TrainingRun:
     def would_make(self, header: Mapping[str, Any]) -> bool:
         """Whether a file with this header holds what this training makes, so that nothing is lost if it is replaced."""
         searched = {"n_states", "search"} if self.settings.search.method else set()
-        wanted = parse_json(json.dumps(self.settings.options()))
+        wanted = parse_json(json.dumps(recorded_options(self.settings)))
         stored = dict(header.get("options", {}))
         return (
             header.get("gramian") == __version__
@@ -235,8 +212,8 @@ class TrainingRun:
 
     def clean(self) -> None:
         """Remove what was kept for a training that is stopped."""
-        if self.place.folder is not None and self.place.folder.is_dir():
-            TaskFolder(self.place.folder).remove()
+        if self.runner.folder is not None and self.runner.folder.is_dir():
+            TaskFolder(self.runner.folder).remove()
 
     def estimate(self) -> dict[str, float]:
         """Guess memory and time from the numbers of nodes and cells."""
@@ -294,7 +271,7 @@ class TrainingRun:
             together=how.groups,
             by_count=how.by_count,
             n_jobs=self.n_jobs,
-            scheduler=self.place.scheduler,
+            scheduler=self.runner.scheduler,
             log=self._beside("search.jsonl"),
         )
         took = time.perf_counter() - began
@@ -310,50 +287,15 @@ class TrainingRun:
             "steps": [[place, one.symbol, one.states, round(one.score, 3)] for place, one in found.steps()],
         }
 
-    def _single(self) -> Model:
-        """Train one grammar here, step by step if it has steps."""
-        settings = self.settings
-        others: dict[str, Any] = {}
-        if settings.has_iterations and self._checkpoint is not None:
-            others["checkpoint"] = f"{self._checkpoint}.partial"
-        if settings.keep_best:
-            others["watch"] = Watch(self._f1_of_step)
-        learner = settings.estimator(n_jobs=self.n_jobs, **others)
-        model, costs = self._kept(learner) or self._learnt(learner)
-        processor = round(costs.pop("processor"), 3)
-        self.costs = costs | {"seconds": costs["seconds"] | {"processor": processor}}
-        return model
-
-    def _learnt(self, learner: Learner) -> tuple[Model, dict[str, Any]]:
-        """Learn one grammar; keep it if it is to be scored, which takes a while."""
-        model, costs = learnt_model(learner, self.data, self.settings.compress)
-        if self.place.folder is not None and self.gold is not None:
-            value = {"model": encoded(partial(save_model, model)), "costs": costs}
-            TaskFolder(self.place.folder).keep(Outcome(self._single_task(learner), value))
-        return model, costs
-
-    def _kept(self, learner: Learner) -> tuple[Model, dict[str, Any]] | None:
-        """Return the grammar that was learnt before its scoring was stopped, if there is one."""
-        if self.place.folder is None or self.gold is None or not self.place.folder.is_dir():
-            return None
-        found = TaskFolder(self.place.folder, result=SingleResult).find(self._single_task(learner))
-        if found is None:
-            return None
-        _log.info("the model: kept from before")
-        return decoded(found.value["model"], load_model), found.value["costs"]
-
-    def _single_task(self, learner: Learner) -> dict[str, Any]:
-        """Return all that a single grammar depends on."""
-        settings = self.settings
-        judges = [str(tree) for tree in self.gold or ()] if settings.keep_best else []
-        about = repr((learner.identity(), settings.learner.get("max_iter"), settings.compress, judges))
-        digest = hashlib.sha256(about.encode()).hexdigest()
-        return {"data": self.data.key, "options": settings.options(), "else": digest}
-
-    def _bundle(self) -> Model:
+    def _learn_members(self) -> Model:
         """Train all members, those already finished excepted, and what is learnt from folds."""
-        settings, place, numbers, before = self.settings, self.place, count(1), 0
-        tasks = member_tasks(settings, self.data, place.folder if place.scheduler is None else None)
+        settings, runner, numbers, before = self.settings, self.runner, count(1), 0
+        tasks = member_tasks(settings, self.data, runner.folder if runner.scheduler is None else None)
+        if (
+            not settings.is_bundle
+        ):  # one grammar, whose iterations may be scored and are divided among threads
+            runner = replace(runner, scheduler=None)
+            tasks = [replace(task, here=self._here(), depends=self._dependencies()) for task in tasks]
         tell_progress(_log, "models", 0, len(tasks))
 
         def watch(outcome: Outcome) -> None:
@@ -361,27 +303,46 @@ class TrainingRun:
             done, before = next(numbers), before + outcome.kept
             if done <= len(tasks):
                 tell_progress(_log, "models", done - before, len(tasks) - before)
-            what = f"model {done} of {len(tasks)}" if done <= len(tasks) else "on trees held out"
+            what = f"model {done} of {len(tasks)}" if done <= len(tasks) else "on held-out trees"
             _log.info("%s: %s", what, outcome.how)
 
-        outcomes = place.run(tasks, watch)
-        values = [outcome.value for outcome in outcomes]
-        seconds = {
-            "models": sum(one.seconds for one in outcomes),
-            "processor": sum(one["processor"] for one in values),
-        }
-        memory = max(value.get("peak memory (MB)", 0) for value in values)
+        outcomes = runner.run(tasks, watch)
+        results = [outcome.value for outcome in outcomes]
+        costs = [result.costs for result in results]
+        seconds = {"models": sum(outcome.seconds for outcome in outcomes)} if settings.is_bundle else {}
+        seconds |= {"processor": sum(cost["processor"] for cost in costs)}
+        stages = {} if settings.is_bundle else costs[0]["seconds"]
         self.costs = {
-            "seconds": {name: round(took, 3) for name, took in seconds.items()},
-            "peak memory (MB)": memory,
+            "seconds": stages | {name: round(took, 3) for name, took in seconds.items()},
+            "peak memory (MB)": max(cost.get("peak memory (MB)", 0) for cost in costs),
         }
-        model = whole_model(tasks, values)
+        if not settings.is_bundle:
+            model: Model = results[0].part
+            return model
+        model = whole_model(tasks, results)
         if settings.calibrate:
-            model = calibrate(model, tasks, place, watch)
+            model = calibrate(model, tasks, runner, watch)
         if settings.rerank:
             heads = head_rules(settings.heads, self.data.bank)
-            model = add_reranker(model, tasks, settings.folds, heads, place)
+            model = add_reranker(model, tasks, settings.folds, heads, runner)
         return model
+
+    def _here(self) -> dict[str, Any]:
+        """Return the parameters of a single grammar's learner that are not part of the settings."""
+        settings = self.settings
+        start = {} if settings.start_grammar is None else {"start": settings.start_grammar}
+        return (
+            {"n_jobs": self.n_jobs}
+            | start
+            | ({"watch": Watch(self._f1_of_step)} if settings.keep_best else {})
+        )
+
+    def _dependencies(self) -> str:
+        """Return a hash of what a single grammar depends on besides its task: where it starts, and the trees it is scored on."""
+        scored = [str(tree) for tree in self.gold or ()] if self.settings.keep_best else []
+        start = self.settings.start_grammar
+        checksum = None if start is None else store.checksum(*store.pack("grammar", Model((start,))))
+        return hashlib.sha256(repr((scored, checksum)).encode()).hexdigest()
 
     def _scored(self, model: Model, gold: list[Tree]) -> Model:
         """Note scores, and those of each grammar alone with what they disagree on if there are several parts."""

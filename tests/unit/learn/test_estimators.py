@@ -314,7 +314,7 @@ def test_training_that_was_stopped_goes_on(bank, tmp_path, caplog):
     assert checkpoint.exists()
     caplog.set_level("INFO", "gramian")
     learner.set_params(watch=None).fit(bank)
-    assert "going on after step 1" in caplog.messages
+    assert "resuming after iteration 1" in caplog.messages
     assert contents(learner.model_, tmp_path / "resumed") == whole
     assert not list(tmp_path.glob("partial*"))
 
@@ -360,7 +360,7 @@ def test_a_checkpoint_of_other_options_is_not_taken_up(bank, tmp_path, caplog):
         EM(2, allocation="all", max_iter=4, watch=Watch(stop), checkpoint=str(checkpoint)).fit(bank)
     caplog.set_level("INFO", "gramian")
     EM(2, allocation="all", max_iter=1, random_state=5, checkpoint=str(checkpoint)).fit(bank)
-    assert any(line.startswith("step 1") for line in caplog.messages)
+    assert any(line.startswith("iteration 1") for line in caplog.messages)
     assert not [line for line in caplog.messages if "going on" in line]
 
 

@@ -17,6 +17,7 @@ from gramian.experts import NeuralExpert
 from gramian.neural import NeuralModel, load, save
 from gramian.neural.encoder import Encoder, folder_digest, open_encoder
 from gramian.training import TrainingSettings
+from gramian.training.setting_requirements import check_settings
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -193,12 +194,12 @@ def test_without_transformers_the_extra_is_named(learnt, tmp_path):
 def test_settings_take_an_encoder_beside_a_neural_expert():
     both = {"neural.encoder": "folder", "neural.learning.encoder_rate": 3e-5}
     settings = TrainingSettings.of(both, expert="neural")
-    settings.check()
+    check_settings(settings)
     assert settings.expert_parameters() == {"neural": {"encoder": "folder", "learning__encoder_rate": 3e-5}}
     with pytest.raises(OptionError, match="the neural expert require expert neural or both"):
-        TrainingSettings.of({"neural.encoder": "folder"}).check()
+        check_settings(TrainingSettings.of({"neural.encoder": "folder"}))
     with pytest.raises(OptionError, match=r"encoder_rate requires neural\.encoder"):
-        TrainingSettings.of({"neural.learning.encoder_rate": 1e-5}, expert="neural").check()
+        check_settings(TrainingSettings.of({"neural.learning.encoder_rate": 1e-5}, expert="neural"))
 
 
 def test_from_the_command_line(folder, tmp_path, capsys, monkeypatch):

@@ -23,7 +23,9 @@ from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
 from gramian.training import TrainingData, TrainingSettings
 from gramian.training.members import member_tasks
+from gramian.training.recorded_options import recorded_options
 from gramian.training.selftraining.silver_trees import SilverTrees
+from gramian.training.setting_requirements import check_settings
 from gramian.treebank import Treebank
 from gramian.trees import Tree
 
@@ -182,11 +184,11 @@ def test_which_experts_settings_ask_for():
         settings = TrainingSettings.of(expert=given)
         tasks = member_tasks(settings, TrainingData.read(TREES, settings))
         assert [task.method for task in tasks] == [*expected, "best", "best"]
-        assert settings.options()["expert"] == noted
+        assert recorded_options(settings)["expert"] == noted
     with pytest.raises(
         OptionError, match="expert must be one of none, crf, neural, both or true or false, got 'neurl'"
     ):
-        TrainingSettings.of(expert="neurl").check()
+        check_settings(TrainingSettings.of(expert="neurl"))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pytest
 
 from gramian.errors import OptionError
 from gramian.tasks import task_runner as module
-from gramian.tasks import worker_pool as crew_module
+from gramian.tasks import worker_pool as pool_module
 from gramian.tasks.task_runner import Outcome, TaskError, TaskFolder, run_tasks, stream_tasks, task_key
 
 TASKS = [{"number": number} for number in range(6)]
@@ -259,7 +259,7 @@ def test_a_cluster_gives_the_same_results_though_a_worker_is_killed(cluster, tmp
     ]
 
 
-class FakeCrew:
+class FakePool:
     """Two workers; what is begun finishes as a script says: (number, result) at each step."""
 
     def __init__(self, script):
@@ -290,20 +290,20 @@ class FakeCrew:
 
 
 def test_a_late_task_is_given_to_another_worker_and_what_comes_first_counts(monkeypatch, caplog):
-    monkeypatch.setattr(crew_module, "_LEAST_LATE", 0.0)
-    monkeypatch.setattr(crew_module, "_LATE", -1)
-    crew = FakeCrew([[(1, "b")], [(2, "c")], [(3, "a again")]])
+    monkeypatch.setattr(pool_module, "_LEAST_LATE", 0.0)
+    monkeypatch.setattr(pool_module, "_LATE", -1)
+    pool = FakePool([[(1, "b")], [(2, "c")], [(3, "a again")]])
     caplog.set_level("INFO", "gramian.cluster")
-    found = list(crew_module.run_on_pool(crew, iter(enumerate("abc")), 3, doubles=True))
+    found = list(pool_module.run_on_pool(pool, iter(enumerate("abc")), 3, doubles=True))
     assert found == [(1, "b", "b"), (2, "c", "c"), (0, "a", "a again")]
-    assert crew.dropped == [0]
-    assert crew.closed
+    assert pool.dropped == [0]
+    assert pool.closed
     assert "worker 0 has had its task for" in caplog.text
 
 
 def test_a_lost_task_is_begun_again_so_many_times():
-    crew = FakeCrew([[(0, None)], [(1, "b"), (2, None)], [(3, None)]])
-    found = list(crew_module.run_on_pool(crew, iter(enumerate("ab")), 3, doubles=True))
+    pool = FakePool([[(0, None)], [(1, "b"), (2, None)], [(3, None)]])
+    found = list(pool_module.run_on_pool(pool, iter(enumerate("ab")), 3, doubles=True))
     assert found[0] == (1, "b", "b")
     assert found[1][:2] == (0, "a")
     assert "died 3 times" in found[1][2]
@@ -333,8 +333,8 @@ def naps(task):
 
 
 def test_a_process_that_is_stopped_holds_nobody_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(crew_module, "_LEAST_LATE", 0.1)
-    monkeypatch.setattr(crew_module, "_WAIT", 0.1)
+    monkeypatch.setattr(pool_module, "_LEAST_LATE", 0.1)
+    monkeypatch.setattr(pool_module, "_WAIT", 0.1)
     tasks = [{"number": number, "folder": str(tmp_path)} for number in range(4)]
     found = {outcome.task["number"]: outcome.value for outcome in stream_tasks(naps, tasks, n_jobs=2)}
     assert found == {0: 0, 1: 1, 2: 4, 3: 9}

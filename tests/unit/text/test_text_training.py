@@ -11,6 +11,7 @@ from gramian.parsing.model_store import load_model, save_model
 from gramian.text.feature_training import learn_scores
 from gramian.text.text_training import learn_text_processor
 from gramian.training import TrainingSettings, train
+from gramian.training.setting_requirements import check_settings
 from gramian.trees import Tree
 
 TREES = [
@@ -47,7 +48,7 @@ def test_processor_survives_a_file(model, tmp_path):
 def test_nothing_is_learnt_where_nothing_is_wanted():
     assert train(TREES, TrainingSettings.of(method="pcfg", language="none")).text is None
     with pytest.raises(OptionError, match="spacing_conllu requires another language than none"):
-        TrainingSettings.of(language="none", spacing_conllu="x.conllu").check()
+        check_settings(TrainingSettings.of(language="none", spacing_conllu="x.conllu"))
     with pytest.raises(OptionError, match="language must be a code"):
         learn_text_processor(TREES, "English")
 

@@ -10,7 +10,7 @@ from gramian import Parser
 from gramian.errors import OptionError
 from gramian.training import TrainingData, TrainingSettings
 from gramian.training.folds import FoldTask, held_out
-from gramian.training.members import Workplace, member_tasks
+from gramian.training.members import TaskRunner, member_tasks
 from gramian.training.training_data import Fold
 from gramian.trees import Tree
 
@@ -47,7 +47,7 @@ def data_of(*more: str) -> TrainingData:
 
 
 def looked(data: TrainingData, folds: list[Fold], settings: TrainingSettings = SETTINGS) -> list[dict]:
-    return held_out(Look(), member_tasks(settings, data), folds, Workplace(data))
+    return held_out(Look(), member_tasks(settings, data), folds, TaskRunner(data))
 
 
 def test_every_tree_is_held_out_once_and_its_words_are_not_known():
@@ -76,21 +76,21 @@ def test_an_expert_belongs_to_the_model():
 
 def test_work_on_folds_is_kept(tmp_path):
     data = data_of()
-    place, members = Workplace(data, folder=tmp_path / "work"), member_tasks(SETTINGS, data)
+    runner, members = TaskRunner(data, folder=tmp_path / "work"), member_tasks(SETTINGS, data)
     folds = [Fold(number, 3) for number in range(3)]
-    found = held_out(Look(least=2), members, [folds[2], folds[0]], place)
+    found = held_out(Look(least=2), members, [folds[2], folds[0]], runner)
     assert [one["fold"] for one in found] == [2, 0]
     assert all(one["least"] == 2 and len(one["trees"]) == 4 for one in found)
     assert found[0]["trees"] == SENTENCES[8:]
     assert found[0]["parses"] == SENTENCES[8:]  # the words are new, the grammar is not
     seen = []
-    assert held_out(Look(least=2), members, folds, place, seen.append)[0] == found[1]
+    assert held_out(Look(least=2), members, folds, runner, seen.append)[0] == found[1]
     # Two members and the work for each of three folds, of which one fold is new.
     assert [outcome.kept for outcome in seen].count(False) == 3
     # What the members' training returned is not kept twice.
-    assert max(file.stat().st_size for file in place.folder.iterdir()) < 100_000
+    assert max(file.stat().st_size for file in runner.folder.iterdir()) < 100_000
     seen.clear()
-    held_out(Look(least=3), members, folds[:1], place, seen.append)
+    held_out(Look(least=3), members, folds[:1], runner, seen.append)
     assert [outcome.kept for outcome in seen] == [True, True, False]
     other = data_of("(S (NN cats) (. !))")
     assert member_tasks(SETTINGS, other)[0] != members[0]

@@ -50,10 +50,14 @@ def test_plans_go_through_noises_levels_and_directions():
         plan_members(2, "loud")
 
 
-def test_a_task_says_all_that_matters_and_its_result_is_json(data):
+def test_a_result_is_the_same_in_other_processes_and_from_its_file(data, tmp_path):
     task = replace(member_tasks(SETTINGS, data)[0], member=Member(3, "left", "dropout", 0.1))
-    one, two = task.run(data), task.run(pickle.loads(pickle.dumps(data)))
-    assert json.loads(json.dumps(one))["model"] == two["model"]
+    one, two = task.run(data), pickle.loads(pickle.dumps(task.run(pickle.loads(pickle.dumps(data)))))
+    paths = [tmp_path / name for name in ("one", "two", "three")]
+    assert json.loads(json.dumps(task.write_result(one, paths[0]))) == one.costs
+    task.write_result(two, paths[1])
+    task.write_result(task.read_result(one.costs, paths[0]), paths[2])
+    assert len({path.read_bytes() for path in paths}) == 1
     compact = whole_model([task], [one]).grammar
     assert compact.is_probabilistic
     assert compact.factors is not None

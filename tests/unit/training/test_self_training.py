@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import gramian
 from gramian.errors import InputError, OptionError
+from gramian.parsing.model_store import load_model
 from gramian.parsing.result import ParseResult
 from gramian.parsing.sentences import ParseRequest
 from gramian.tasks import task_runner
 from gramian.training import TrainingData, TrainingRun, TrainingSettings
-from gramian.training.members import Workplace, encoded
+from gramian.training.members import TaskRunner
 from gramian.training.selftraining import teacher
 from gramian.training.selftraining.raw_text import RawText, kind_of
 from gramian.training.selftraining.silver_trees import SilverTrees
 from gramian.training.selftraining.teacher import confidence
+from gramian.training.setting_requirements import check_settings
 from gramian.treebank import Treebank
 from gramian.trees import Tree
 
@@ -201,15 +202,14 @@ def test_constraints_that_no_tree_meets_are_loosened(tmp_path, model):
     from gramian.chart.constraints import Constraints, Span
     from gramian.training.selftraining.teacher import ShardTask, Teacher
 
-    content = encoded(lambda file: file.write_bytes(Path(model).read_bytes()))
-    labels = frozenset(("S", "NP", "VP", "DT", "NN", "PRP", "VBZ", "."))
+    parser = Teacher(load_model(model), frozenset(("S", "NP", "VP", "DT", "NN", "PRP", "VBZ", ".")))
     words = ["it", "sees", "the", "dog", "."]
     for required, trees in ((Span(2, 4), 1), (Span(1, 4), 1), (Span(0, 4), 1), (Span(1, 3), 0)):
         sentence = ParseRequest(words, Constraints(required=(required,)))
-        found = ShardTask("key", "digest", 1, (sentence,)).run(Teacher(content, labels))
+        found = ShardTask("key", "digest", 1, (sentence,)).run(parser)
         assert len(found["trees"]) == trees, required
     broken = ["it", "sees\u0000", "the", "dog", "."]
-    found = ShardTask("key", "digest", 1, (broken, words)).run(Teacher(content, labels))
+    found = ShardTask("key", "digest", 1, (broken, words)).run(parser)
     assert (len(found["trees"]), found["left out"]) == (1, {"not to be parsed": 1})
 
 
@@ -233,7 +233,7 @@ def test_the_best_trees_share_the_weight(tmp_path):
             ensemble_size=1,
             text=path,
         )
-        silver = with_silver(data, settings, Workplace(data)).silver
+        silver = with_silver(data, settings, TaskRunner(data)).silver
         weights = [weight for weight, _ in silver.trees()]
         assert len(weights) == sizes
         assert max(weights) == pytest.approx(1)  # there is so little text that all of it counts fully
@@ -281,7 +281,7 @@ def test_confidence_is_that_of_phrases():
 )
 def test_options_that_do_not_go_together(options, message):
     with pytest.raises(OptionError, match=message):
-        TrainingSettings.of(**options).check()
+        check_settings(TrainingSettings.of(**options))
 
 
 def test_a_treebank_of_silver_and_gold_has_the_same_symbols():

@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 from gramian.errors import OptionError
 from gramian.parsing.model import Model
-from gramian.parsing.model_store import load_model, save_model
+from gramian.parsing.model_store import load_model
 from gramian.tasks.task_runner import Outcome
-from gramian.training.members import Workplace, encoded, member_tasks, whole_model
+from gramian.training.members import TaskRunner, member_tasks, whole_model
 from gramian.training.selftraining.raw_text import RawText
 from gramian.training.selftraining.teacher import Teacher, parse_text
 from gramian.training.training_data import TrainingData
@@ -66,7 +65,7 @@ def seconds_for_text(settings: TrainingSettings, data: TrainingData) -> float:
 def with_silver(
     data: TrainingData,
     settings: TrainingSettings,
-    place: Workplace,
+    runner: TaskRunner,
     watch: Callable[[Outcome], None] | None = None,
 ) -> TrainingData:
     """Return the treebank with silver trees of the settings' text beside it; after several rounds, those of the last."""
@@ -77,12 +76,12 @@ def with_silver(
             model = load_model(settings.silver.teacher)
         else:
             _log.info("a teacher is learnt from %s", "trees" if data.silver is None else "trees and text")
-            model = _taught(teacher_settings(settings, data), replace(place, data=data), watch)
-        teacher = Teacher(encoded(partial(save_model, model)), _labels(data))
+            model = _taught(teacher_settings(settings, data), replace(runner, data=data), watch)
+        teacher = Teacher(model, frozenset().union(*treebank_labels(data.bank.symbols, data.bank.n_phrases)))
         silver = parse_text(
             replace(text, style=model.tokens),
             teacher,
-            place,
+            runner,
             total=total,
             least_confidence=settings.silver.min_confidence,
             best_trees=settings.silver.best_trees,
@@ -91,10 +90,6 @@ def with_silver(
     return data
 
 
-def _taught(settings: TrainingSettings, place: Workplace, watch: Callable[[Outcome], None] | None) -> Model:
-    tasks = member_tasks(settings, place.data, place.folder if place.scheduler is None else None)
-    return whole_model(tasks, [outcome.value for outcome in place.run(tasks, watch)])
-
-
-def _labels(data: TrainingData) -> frozenset[str]:
-    return frozenset().union(*treebank_labels(data.bank.symbols, data.bank.n_phrases))
+def _taught(settings: TrainingSettings, runner: TaskRunner, watch: Callable[[Outcome], None] | None) -> Model:
+    tasks = member_tasks(settings, runner.data, runner.folder if runner.scheduler is None else None)
+    return whole_model(tasks, [outcome.value for outcome in runner.run(tasks, watch)])

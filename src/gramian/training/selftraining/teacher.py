@@ -17,14 +17,15 @@ from math import exp
 from typing import Any, ClassVar, TypedDict
 
 from gramian.errors import GramianError, InputError, counted
+from gramian.io import store
 from gramian.io.schema import Count
-from gramian.parsing.model_store import load_model
+from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.parsing.result import ParseResult
 from gramian.parsing.sentences import ParseRequest, Sentence
 from gramian.progress import tell_progress
 from gramian.tasks.task_runner import Outcome, run_tasks
-from gramian.training.members import Workplace, decoded
+from gramian.training.members import TaskRunner
 from gramian.training.selftraining.raw_text import RawText
 from gramian.training.selftraining.silver_trees import SilverTrees
 
@@ -38,24 +39,24 @@ _log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class Teacher:
-    """Who parses the text: a model file in base 64, and the labels of the treebank; trees with others are left out."""
+    """A model that parses the text, and the labels of the treebank; trees with others are left out."""
 
-    content: str = field(repr=False)
+    model: Model = field(repr=False)
     labels: frozenset[str] = field(repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Teacher, (self.content, self.labels)
+        return Teacher, (self.model, self.labels)
 
     @cached_property
     def key(self) -> str:
         """A hash of the model and the labels."""
-        about = f"{hashlib.sha256(self.content.encode()).hexdigest()} {sorted(self.labels)}"
-        return hashlib.sha256(about.encode()).hexdigest()[:24]
+        checksum = store.checksum(*store.pack("grammar", self.model))
+        return hashlib.sha256(f"{checksum} {sorted(self.labels)}".encode()).hexdigest()[:24]
 
     @cached_property
     def parser(self) -> Parser:
         """The parser; every process makes its own."""
-        return Parser(decoded(self.content, load_model))
+        return Parser(self.model)
 
 
 ShardResult = TypedDict(
@@ -137,7 +138,7 @@ def confidence(result: ParseResult) -> float:
 def parse_text(
     text: RawText,
     teacher: Teacher,
-    place: Workplace,
+    runner: TaskRunner,
     *,
     total: int,
     least_confidence: float,
@@ -161,9 +162,9 @@ def parse_text(
             _run,
             wave,
             shared=teacher,
-            n_jobs=place.n_jobs,
-            scheduler=place.scheduler,
-            folder=place.folder,
+            n_jobs=runner.n_jobs,
+            scheduler=runner.scheduler,
+            folder=runner.folder,
             watch=watch,
         ):
             left_out.update(outcome.value["left out"])
@@ -177,7 +178,7 @@ def parse_text(
     if not len(silver):
         what = f"no tree of its sentences can be learnt from{reasons}"
         raise InputError(what, text.paths[0], hint="another teacher, or other text")
-    again = f", {counted(kept, 'shard')} kept from before" if kept else ""
+    again = f", {counted(kept, 'shard')} reused from a previous run" if kept else ""
     _log.info("%s of %s sentences of text%s%s", counted(len(silver), "tree"), f"{done:,}", again, reasons)
     return silver
 

@@ -1,0 +1,116 @@
+"""Settings of a training that belong together and have a common prefix: ``search.budget``, ``silver.weight`` and the like."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from gramian.value_types import Boolean, Number, OneOf, Path, Text, Whole, option, options, or_none
+
+
+@options
+class SearchSettings:
+    """The search for the number of states of each label.
+
+    Attributes
+    ----------
+    method : {"beam", "greedy"}, optional
+        Search for the number of states of each label by F1 on held-out trees, instead of allocation alone.
+    budget : int
+        How many candidates are tried; 0 for all.
+    trees : path, optional
+        File of trees on which candidates are scored; by default every tenth tree.
+    symbols : int
+        How many labels are searched, the most frequent first; 0 for all.
+    beam : int
+        How many assignments are kept.
+    step : int
+        Width of the grid of numbers that is tried first.
+    groups : bool
+        Whether fewer and more states of groups of labels are tried first.
+    by_count : bool
+        Whether labels seen less than 500 times get fewer states at most.
+    """
+
+    method: Literal["beam", "greedy"] | None = option(or_none(OneOf("beam", "greedy")), default=None)
+    budget: int = option(Whole(0), default=40)
+    trees: str | None = option(or_none(Path()), default=None)
+    symbols: int = option(Whole(0), default=20)
+    beam: int = option(Whole(1), default=5)
+    step: int = option(Whole(1), default=5)
+    groups: bool = option(Boolean(), default=True)
+    by_count: bool = option(Boolean(), default=True)
+
+
+@options
+class SilverSettings:
+    """Learning from text without trees, which a teacher parses into silver trees.
+
+    Attributes
+    ----------
+    format : {"auto", "text", "tokens", "tagged", "conllu"}
+        What the files of text hold; auto detects it from name and first lines.
+    constraints : {"all", "tags", "words"}
+        What silver trees must agree with: tags and dependencies, tags, or only the words.
+    relations : str
+        What the dependencies of CoNLL-U require of trees: universal, french, phrases, or a file of such a table.
+    max_length : int
+        Longer sentences are left out.
+    teacher : path, optional
+        Model file that parses the text; by default four grammars and a span CRF are trained on the treebank.
+    rounds : int
+        How often the text is parsed; each further teacher has learnt from the trees and the text.
+    weight : float
+        Total weight of silver trees, as a multiple of the treebank's; each tree is weighted by its confidence.
+    min_confidence : float
+        Trees of lower mean confidence are left out.
+    best_trees : int
+        How many of the best trees of a sentence share its weight, by their probability.
+    """
+
+    format: str = option(OneOf("auto", "text", "tokens", "tagged", "conllu"), default="auto")
+    constraints: str = option(OneOf("all", "tags", "words"), default="all")
+    relations: str = option(Text(), default="universal")
+    max_length: int = option(Whole(1), default=60)
+    teacher: str | None = option(or_none(Path()), default=None)
+    rounds: int = option(Whole(1), default=1)
+    weight: float = option(Number(1e-6), default=1.0)
+    min_confidence: float = option(Number(0, 1), default=0.0)
+    best_trees: int = option(Whole(1), default=1)
+
+
+@options
+class NoiseSettings:
+    """What makes the grammars of an ensemble differ.
+
+    Attributes
+    ----------
+    kind : {"seeds", "dropout", "additive", "multiplicative", "mixed"}
+        What makes the grammars of an ensemble differ besides their binarisation.
+    level : float, optional
+        How much noise; by default 0.05, 0.1, 0.15 and 0.2 in turn.
+    """
+
+    kind: str = option(OneOf("seeds", "dropout", "additive", "multiplicative", "mixed"), default="seeds")
+    level: float | None = option(or_none(Number(0)), default=None)
+
+
+@options
+class BinarisationSettings:
+    """How trees are binarised.
+
+    Attributes
+    ----------
+    direction : {"right", "left", "head", "both"}, optional
+        From where children are split off; by default right for one grammar, right and left in turn for several.
+    horizontal : int
+        How many siblings an intermediate label remembers.
+    vertical : int
+        1 for no context, 2 for the parent, and so on.
+    collapse_tags : bool
+        Whether a phrase over one word is joined with its tag, as published: NP|NN is then a tag.
+    """
+
+    direction: str | None = option(or_none(OneOf("right", "left", "head", "both")), default=None)
+    horizontal: int = option(Whole(0), default=0)
+    vertical: int = option(Whole(1), default=1)
+    collapse_tags: bool = option(Boolean(), default=False)
