@@ -15,8 +15,11 @@ from __future__ import annotations
 import io
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, islice
 from typing import Literal, cast
 
 from gramian.errors import InputError, OptionError
@@ -143,7 +146,7 @@ def parse_one(text: str) -> Tree:
         raise OptionError(f"a tree is read from text in brackets, not from {type(text).__name__}")
     trees = parse_bracketed(text, spaces="reject")
     if len(trees) != 1:
-        raise BracketError(f"one tree is wanted, {len(trees)} were found", excerpt=text[:100])
+        raise BracketError(f"expected one tree, got {len(trees)}", excerpt=text[:100])
     return trees[0]
 
 
@@ -203,9 +206,9 @@ def _parse_record(
 ) -> Iterator[Tree | BracketError]:
     """Yield the trees of a record in order, and a :class:`BracketError` in the place of each broken one."""
     pieces = text.split("(")
-    places = _Places(text, pieces, source, first_line)
+    locator = _FaultLocator(text, pieces, source, first_line)
     if _TOKEN.search(pieces[0]):
-        yield places.outside(0)
+        yield locator.outside(0)
     many_lines = "\n" in text[:-1]
     line, counted = first_line, 0
     labels: list[str] = []  # of the open phrases
@@ -225,16 +228,16 @@ def _parse_record(
         if not labels:
             start, fault, children = index, None, []
             if many_lines:
-                line += sum([pieces[place].count("\n") for place in range(counted, index)])
+                line += sum([pieces[passed].count("\n") for passed in range(counted, index)])
                 counted = index
         closing = piece.closing
         if piece.fault is not None:
             if piece.leaf is not None:
-                joined.add(places.error(piece.fault, index, piece.offset))
+                joined.add(locator.error(piece.fault, index, piece.offset))
                 children.append(piece.leaf)
             else:
                 # The tree is lost, but its brackets still say where it ends.
-                fault = fault or places.error(piece.fault, index, piece.offset)
+                fault = fault or locator.error(piece.fault, index, piece.offset)
                 children.append(_EMPTY)
                 closing = text_of_piece.count(")") - 1
                 if closing < 0:
@@ -245,7 +248,7 @@ def _parse_record(
             children.append(piece.leaf)
         else:
             if not piece.label and labels and labels[-1]:
-                fault = fault or places.error("a phrase within a tree has no label", index, -1)
+                fault = fault or locator.error("a phrase within a tree has no label", index, -1)
             labels.append(piece.label)
             families.append(children)
             children = []
@@ -262,67 +265,57 @@ def _parse_record(
                 tree = children[0]
                 yield tree if tree.children else with_line(tree, line)
             if closing > 0:
-                yield places.outside(index)
+                yield locator.outside(index)
     if labels:
-        yield places.error("'(' is never closed", start, -1)
+        yield locator.error("'(' is never closed", start, -1)
 
 
-class _Places:
-    """Finds line and column of faults in a record; since these come in order, it goes on where it was."""
+class _FaultLocator:
+    """Finds line and column of faults in a text; the indices are computed for the first fault."""
 
     def __init__(self, text: str, pieces: list[str], source: str, first_line: int) -> None:
         self._text, self._pieces, self._source, self._first_line = text, pieces, source, first_line
-        self._start_over()
 
-    def _start_over(self) -> None:
-        self._piece = self._position = self._balance = 0  # at the start of this piece: place, open brackets
-        self._counted, self._line = 0, self._first_line  # line ends are counted up to there
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Where each piece starts in the text."""
+        return list(accumulate((len(piece) + 1 for piece in self._pieces), initial=0))
 
-    def _go_to(self, index: int) -> None:
-        if index < self._piece:
-            self._start_over()
-        while self._piece < index:
-            piece = self._pieces[self._piece]
-            self._position += len(piece) + 1
-            if self._piece:
-                self._balance = max(0, self._balance + 1 - piece.count(")"))
-            self._piece += 1
+    @cached_property
+    def _balances(self) -> list[int]:
+        """How many brackets are open before each piece."""
+        changes = (1 - piece.count(")") for piece in self._pieces[1:])
+        return [0, *accumulate(changes, lambda balance, change: max(0, balance + change), initial=0)]
+
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        return [match.start() for match in re.finditer("\n", self._text)]
 
     def outside(self, index: int) -> BracketError:
-        """Name the first thing in a piece that stands outside all trees."""
+        """Return the error for the first text in a piece that is outside all trees."""
         piece = self._pieces[index]
-        offset = self._stray(index) if index else len(piece) - len(piece.lstrip(SPACE))
+        if index:  # the first bracket that closes nothing
+            closing = islice(re.finditer(r"\)", piece), self._balances[index] + 1, None)
+            offset = next((match.start() for match in closing), 0)
+        else:
+            offset = len(piece) - len(piece.lstrip(SPACE))
         token = _TOKEN.match(piece, offset)
-        what = "')' closes nothing" if token and token[0][0] == ")" else "text outside brackets"
-        return self.error(what, index, offset)
+        is_bracket = token is not None and token[0][0] == ")"
+        return self.error("')' closes nothing" if is_bracket else "text outside brackets", index, offset)
 
-    def _stray(self, index: int) -> int:
-        """Return the offset in a piece of the first ``)`` that has no partner."""
-        self._go_to(index)
-        balance = self._balance + 1
-        for match in re.finditer(r"\)", self._pieces[index]):
-            balance -= 1
-            if balance < 0:
-                return match.start()
-        return 0
-
-    def error(self, what: str, index: int, offset: int) -> BracketError:
-        """Place a fault at `offset` in a piece (-1 is its opening bracket)."""
-        self._go_to(index)
-        text, position = self._text, self._position + offset
-        if position < self._counted:
-            self._counted, self._line = 0, self._first_line
-        self._line += text.count("\n", self._counted, position)
-        self._counted = position
-        start = text.rfind("\n", 0, position) + 1
-        end = text.find("\n", position, position + _LONGEST_EXCERPT)
-        if end < 0:
-            end = min(len(text), position + _LONGEST_EXCERPT)
+    def error(self, message: str, index: int, offset: int) -> BracketError:
+        """Return the error for a fault at `offset` in a piece; -1 is its opening bracket."""
+        position = self._starts[index] + offset
+        n_lines = bisect_left(self._line_ends, position)
+        start = self._line_ends[n_lines - 1] + 1 if n_lines else 0
+        end = min(len(self._text), position + _LONGEST_EXCERPT)
+        if n_lines < len(self._line_ends):
+            end = min(end, self._line_ends[n_lines])
         return BracketError(
-            what,
+            message,
             self._source,
-            self._line,
+            self._first_line + n_lines,
             position - start + 1,
-            excerpt=text[start:end] if end - start <= _LONGEST_EXCERPT else None,
+            excerpt=self._text[start:end] if end - start <= _LONGEST_EXCERPT else None,
             hint="mend the tree, or leave it out with --skip-broken (in Python: broken='skip')",
         )

@@ -253,9 +253,9 @@ def test_wrong_options_are_named():
 
 
 def test_one_tree_is_wanted():
-    with pytest.raises(BracketError, match="one tree is wanted, 2 were found"):
+    with pytest.raises(BracketError, match="expected one tree, got 2"):
         Tree.parse("(A a) (B b)")
-    with pytest.raises(BracketError, match="one tree is wanted, 0 were found"):
+    with pytest.raises(BracketError, match="expected one tree, got 0"):
         Tree.parse(" ")
 
 
