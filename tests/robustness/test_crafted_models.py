@@ -14,7 +14,7 @@ from tiny_grammar import low_rank_grammar, tiny_model
 
 from gramian.chart.forest import Pruning
 from gramian.errors import GramianError, ModelFileError
-from gramian.io.store import checksum
+from gramian.io.model_files import checksum
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser
@@ -292,11 +292,11 @@ def test_head_rules_of_a_reranker(heads):
     from gramian.experts import loglinear_store
     from gramian.experts.rerank_candidates import DENSE
     from gramian.experts.rerank_model import RerankModel
-    from gramian.io import store
+    from gramian.io import model_files
 
     assert loglinear_store
     model = RerankModel(5, ("a",), None, np.zeros(len(DENSE)), np.zeros(1 << 10, np.float32))
-    header, tensors = store.pack("reranker", model)
+    header, tensors = model_files.pack("reranker", model)
     tensors["heads"] = np.frombuffer(json.dumps(heads).encode(), np.uint8)
     with pytest.raises((ValueError, TypeError, AttributeError, GramianError)):
-        store.unpack("reranker", header, tensors)
+        model_files.unpack("reranker", header, tensors)

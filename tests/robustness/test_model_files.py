@@ -21,7 +21,7 @@ from tiny_grammar import FIXTURES, tiny_grammar, tiny_model
 
 from gramian.automata import PDFA, WFA, Mixture, load_sequence_model
 from gramian.errors import GramianError, ModelFileError, OptionError
-from gramian.io.store import checksum
+from gramian.io.model_files import checksum
 from gramian.parsing import model_store as grammars
 from gramian.parsing.model import Model
 

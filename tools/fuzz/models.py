@@ -21,7 +21,7 @@ import numpy.typing as npt
 from safetensors import safe_open
 from safetensors.numpy import save as to_bytes
 
-from gramian.io.store import checksum
+from gramian.io.model_files import checksum
 from tools.fuzz.mutate import NUMBERS, mutated
 from tools.fuzz.texts import Make, Read, _fast, changed_json
 

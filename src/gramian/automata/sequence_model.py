@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gramian.automata.strings import Array, Sequences, Strings, Symbol
 from gramian.errors import OptionError
-from gramian.io import store
+from gramian.io import model_files
 from gramian.io.array_table import validate
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ class SequenceModel(ABC):
 
     def __init_subclass__(cls) -> None:
         """Say how models of this class are stored."""
-        store.register(
-            cls.kind, store.SEQUENCES, lambda model: (model._header(), model.arrays()), cls._from_parts
+        model_files.register(
+            cls.kind, model_files.SEQUENCES, lambda model: (model._header(), model.arrays()), cls._from_parts
         )
 
     @abstractmethod
@@ -84,12 +84,12 @@ class SequenceModel(ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file (safetensors with a JSON header)."""
-        store.save(self.kind, self, path)
+        model_files.save(self.kind, self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a file that :meth:`save` wrote."""
-        model: Self = store.load(path, cls.kind)
+        model: Self = model_files.load(path, cls.kind)
         return model
 
 
@@ -108,7 +108,7 @@ def load_sequence_model(path: str | os.PathLike[str]) -> SequenceModel:
     from gramian.automata.pdfa import PDFA
     from gramian.automata.weighted_automaton import WFA
 
-    model: SequenceModel = store.load(path, WFA.kind, PDFA.kind, Mixture.kind)
+    model: SequenceModel = model_files.load(path, WFA.kind, PDFA.kind, Mixture.kind)
     return model
 
 

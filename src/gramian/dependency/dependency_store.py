@@ -15,7 +15,7 @@ from gramian.dependency.dependency_parser import DependencyParser
 from gramian.dependency.split_head_automata import SHAG
 from gramian.dependency.symbols import SymbolFunction, SymbolMap
 from gramian.errors import OptionError
-from gramian.io import store
+from gramian.io import model_files
 from gramian.io.array_table import validate
 from gramian.io.tensors import Tensors
 
@@ -26,12 +26,12 @@ _ARRAYS = tuple(part.name for part in fields(SHAG) if part.name != "symbols")
 
 def save(parser: DependencyParser, path: str | os.PathLike[str]) -> None:
     """Write `parser`; the file appears whole or not at all."""
-    store.save(_KIND, parser, path)
+    model_files.save(_KIND, parser, path)
 
 
 def load(path: str | os.PathLike[str], symbols: SymbolFunction | None = None) -> DependencyParser:
     """Read a parser; `symbols` is the function of symbols that it was trained with, if any."""
-    parser: DependencyParser = store.load(path, _KIND)
+    parser: DependencyParser = model_files.load(path, _KIND)
     if parser.symbols.function is None:
         return parser
     if symbols is None:
@@ -106,4 +106,4 @@ def _texts(values: Any) -> tuple[str, ...]:
     return tuple(values)
 
 
-store.register(_KIND, store.SEQUENCES, _pack, _unpack)
+model_files.register(_KIND, model_files.SEQUENCES, _pack, _unpack)

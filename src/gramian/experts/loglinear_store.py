@@ -12,7 +12,7 @@ from gramian import __version__
 from gramian.experts.rerank_candidates import DENSE
 from gramian.experts.rerank_model import RerankModel
 from gramian.experts.span_model import SpanModel
-from gramian.io import store
+from gramian.io import model_files
 from gramian.io.array_table import validate
 from gramian.io.schema import as_document, parse_json
 from gramian.io.tensors import Tensors, pack_strings, pack_weights, unpack_strings, unpack_weights
@@ -24,17 +24,17 @@ _Heads: TypeAlias = tuple[dict[str, list[tuple[str, tuple[str, ...]]]], str, lis
 
 def save(model: SpanModel, path: str | os.PathLike[str]) -> None:
     """Write a span CRF to a file of its own, whole or not at all; equal models give equal bytes."""
-    store.save("expert", model, path)
+    model_files.save("expert", model, path)
 
 
 def load(path: str | os.PathLike[str]) -> SpanModel:
     """Read a file that :func:`save` wrote; ModelFileError if it is missing, damaged, no span CRF, or of a newer format."""
-    return store.load(path, "expert")
+    return model_files.load(path, "expert")
 
 
 def rounded(model: RerankModel) -> RerankModel:
     """Return a reranker as it will be when it has been saved and loaded."""
-    return store.rounded("reranker", model)
+    return model_files.rounded("reranker", model)
 
 
 def _pack_span_model(model: SpanModel) -> tuple[dict[str, Any], Tensors]:
@@ -94,5 +94,5 @@ def _unpack_reranker(_: dict[str, Any], tensors: Tensors) -> RerankModel:
     return RerankModel(k, unpack_strings(tensors["frequent"]), heads, dense, weights, base)
 
 
-store.register("expert", store.SPAN_CRF, _pack_span_model, _unpack_span_model)
-store.register("reranker", store.GRAMMAR, _pack_reranker, _unpack_reranker)
+model_files.register("expert", model_files.SPAN_CRF, _pack_span_model, _unpack_span_model)
+model_files.register("reranker", model_files.GRAMMAR, _pack_reranker, _unpack_reranker)

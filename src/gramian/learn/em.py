@@ -23,9 +23,9 @@ from gramian import __version__
 from gramian.base import Report
 from gramian.errors import GramianError
 from gramian.grammar import LPCFG
+from gramian.io.model_files import checksum
 from gramian.io.output import writing
 from gramian.io.schema import as_document, parse_document, parse_json
-from gramian.io.store import checksum
 from gramian.learn.cluster import Clustering, SpectralClustering
 from gramian.learn.counting import random_counts
 from gramian.learn.learner import Learner, Maximisation

@@ -23,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from gramian.io.model_files import checksum
 from gramian.io.output import write_bytes
 from gramian.io.schema import Count, SchemaError, as_document, parse_document, parse_json
-from gramian.io.store import checksum
 from gramian.neural.net import PaddedBatch, Sentences, SpanNet
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Example, Inventory, cell, n_cells

@@ -6,19 +6,19 @@ import os
 from typing import Any
 
 from gramian import __version__
-from gramian.io import store
+from gramian.io import model_files
 from gramian.io.tensors import Tensors
 from gramian.neural.neural_model import NeuralModel
 
 
 def save(model: NeuralModel, path: str | os.PathLike[str]) -> None:
     """Write a neural expert to a file of its own, whole or not at all; equal models give equal bytes."""
-    store.save("neural", model, path)
+    model_files.save("neural", model, path)
 
 
 def load(path: str | os.PathLike[str]) -> NeuralModel:
     """Read a file that :func:`save` wrote; ModelFileError if it is missing, damaged, no neural expert, or of a newer format."""
-    return store.load(path, "neural")
+    return model_files.load(path, "neural")
 
 
 def _pack(model: NeuralModel) -> tuple[dict[str, Any], Tensors]:
@@ -29,4 +29,4 @@ def _unpack(_: dict[str, Any], tensors: Tensors) -> NeuralModel:
     return NeuralModel.unpack(tensors)
 
 
-store.register("neural", store.NEURAL, _pack, _unpack)
+model_files.register("neural", model_files.NEURAL, _pack, _unpack)

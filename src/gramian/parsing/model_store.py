@@ -1,4 +1,4 @@
-"""Model files of grammars: what :class:`gramian.parsing.model.Model` holds, as the one store writes it.
+"""Model files of grammars: what :class:`gramian.parsing.model.Model` holds, as :mod:`gramian.io.model_files` writes it.
 
 Every array of a grammar is a tensor, every tuple of strings a tensor of UTF-8 bytes, every number a number of the header; experts and a
 reranker are stored as their rooms say (``loglinear_store``, ``neural_store``). ``docs/models.md`` describes the format.
@@ -22,7 +22,7 @@ from gramian.errors import OptionError
 from gramian.experts.expert_part import EXPERT_KINDS, ExpertPart
 from gramian.grammar.check import check
 from gramian.grammar.lpcfg import LPCFG
-from gramian.io import store
+from gramian.io import model_files
 from gramian.io.tensors import Tensors, check_memory, decode, decoded_bytes, encode
 from gramian.parsing.calibration import Calibration, Curve
 from gramian.parsing.installed_models import bundled_model, model_path
@@ -52,12 +52,12 @@ def save_model(model: Model, path: str | os.PathLike[str], *, half: bool = False
     gramian.errors.ModelFileError
         If the file cannot be written.
     """
-    store.save("grammar", model, path, half=half)
+    model_files.save("grammar", model, path, half=half)
 
 
 def rounded(model: Model, *, half: bool = True) -> Model:
     """Return a model as it will be when it has been saved and loaded."""
-    return store.rounded("grammar", model, half=half)
+    return model_files.rounded("grammar", model, half=half)
 
 
 def default_model_path() -> Path:
@@ -80,7 +80,7 @@ def load_model(path: str | os.PathLike[str] | None = None) -> Model:
     gramian.errors.ModelFileError
         If it is missing, damaged, not a model of a grammar, or of a newer format.
     """
-    found: Model = store.load(default_model_path() if path is None else model_path(path), "grammar")
+    found: Model = model_files.load(default_model_path() if path is None else model_path(path), "grammar")
     return found
 
 
@@ -109,7 +109,7 @@ def _pack(model: Model, half: bool = False) -> tuple[dict[str, Any], Tensors]:
     if model.reranker is not None:
         parts.append((_RERANKER_VERSION, "reranker", model.reranker))
     for version, name, part in sorted(parts, key=itemgetter(0)):
-        _, packed = _of_part(name, store.pack, part)
+        _, packed = _of_part(name, model_files.pack, part)
         header |= {"version": version, name: sorted(packed)}
         tensors |= {f"{name}/{key}": tensor for key, tensor in packed.items()}
     if model.text is not None:
@@ -157,7 +157,7 @@ def _unpack(header: dict[str, Any], tensors: Tensors) -> Model:
 
 def _part(name: str, header: dict[str, Any], tensors: Tensors) -> Any:
     """Return an expert or a reranker."""
-    return _of_part(name, store.unpack, {}, {key: tensors[f"{name}/{key}"] for key in header[name]})
+    return _of_part(name, model_files.unpack, {}, {key: tensors[f"{name}/{key}"] for key in header[name]})
 
 
 def _grammar_bytes(record: dict[str, Any], name: str, tensors: Tensors) -> float:
@@ -174,7 +174,7 @@ def _of_part(name: str, work: Callable[..., Any], *arguments: Any) -> Any:
 
     try:
         return work(name, *arguments)
-    except store.UNUSABLE as error:
+    except model_files.UNUSABLE as error:
         raise ValueError(f"of its {name}, {error}") from None
 
 
@@ -190,4 +190,4 @@ def _take_repeated(tensors: Tensors) -> dict[str, str]:
     return same
 
 
-store.register("grammar", store.GRAMMAR, _pack, _unpack)
+model_files.register("grammar", model_files.GRAMMAR, _pack, _unpack)

@@ -19,7 +19,7 @@ from gramian.experts import (  # noqa: F401 - registers how span CRFs are stored
     loglinear_store,
 )
 from gramian.grammar.compress.compact import compacted
-from gramian.io import store
+from gramian.io import model_files
 from gramian.io.schema import Seconds
 from gramian.learn.cluster import LEVELS, Noise
 from gramian.neural import neural_store  # noqa: F401 - registers how neural experts are stored
@@ -129,7 +129,7 @@ class MemberTask:
                 self._learn_net(expert, data)
             else:
                 expert.fit(data.treebank(direction, self.fold))
-            part = store.rounded(self.method, expert.model_)
+            part = model_files.rounded(self.method, expert.model_)
             return TrainedMember(part, {"processor": time.process_time() - began})
         noise, level = self.member.noise, self.member.noise_level
         noisy = {"clustering__noise": noise, "clustering__noise_level": level} if noise else {}
@@ -154,12 +154,12 @@ class MemberTask:
 
     def write_result(self, result: TrainedMember, file: Path) -> MemberCosts:
         """Write the trained part to a model file; return what else there is."""
-        store.save(self._stored_as, result.part, file)
+        model_files.save(self._stored_as, result.part, file)
         return result.costs
 
     def read_result(self, costs: MemberCosts, file: Path) -> TrainedMember:
         """Read what :meth:`write_result` wrote."""
-        return TrainedMember(store.load(file, self._stored_as), costs)
+        return TrainedMember(model_files.load(file, self._stored_as), costs)
 
     @property
     def _stored_as(self) -> str:

@@ -22,7 +22,7 @@ from gramian.chart.forest import Pruning
 from gramian.errors import MissingExtraError
 from gramian.evaluate import GoldBrackets
 from gramian.grammar import LPCFG
-from gramian.io import store
+from gramian.io import model_files
 from gramian.io.lock import locked
 from gramian.io.schema import parse_json
 from gramian.learn import Watch
@@ -341,7 +341,9 @@ class TrainingRun:
         """Return a hash of what a single grammar depends on besides its task: where it starts, and the trees it is scored on."""
         scored = [str(tree) for tree in self.gold or ()] if self.settings.keep_best else []
         start = self.settings.start_grammar
-        checksum = None if start is None else store.checksum(*store.pack("grammar", Model((start,))))
+        checksum = (
+            None if start is None else model_files.checksum(*model_files.pack("grammar", Model((start,))))
+        )
         return hashlib.sha256(repr((scored, checksum)).encode()).hexdigest()
 
     def _scored(self, model: Model, gold: list[Tree]) -> Model:

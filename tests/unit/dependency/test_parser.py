@@ -9,7 +9,7 @@ from toy_treebank import toy_sentences
 
 from gramian.dependency import DependencyParser, HeadBasis, SHAGParser, SymbolOptions
 from gramian.errors import InputError, ModelFileError, OptionError
-from gramian.io.store import checksum
+from gramian.io.model_files import checksum
 from gramian.trees import Sentence, Token, is_projective
 
 TRAIN, TEST = toy_sentences(200, seed=1), toy_sentences(60, seed=2)

@@ -18,7 +18,7 @@ from gramian.experts.loglinear_store import rounded
 from gramian.experts.rerank_candidates import DENSE, candidates
 from gramian.experts.rerank_scored import read_candidates
 from gramian.experts.reranker import ExampleArrays, Examples, log_likelihood
-from gramian.io import store
+from gramian.io import model_files
 from gramian.learn import PCFG
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
@@ -202,7 +202,7 @@ def test_a_damaged_reranker_is_told(fold, learnt, tmp_path, name, value):
         header = json.loads(file.metadata()["gramian"])
         tensors = {part: file.get_tensor(part) for part in file.keys()}  # noqa: SIM118
     tensors[f"reranker/{name}"] = value
-    header["checksum"] = store.checksum(header, tensors)
+    header["checksum"] = model_files.checksum(header, tensors)
     save_file(tensors, path, {"gramian": json.dumps(header)})
     with pytest.raises(ModelFileError, match="reranker"):
         load_model(path)
@@ -216,9 +216,9 @@ def test_a_reranker_that_could_not_be_loaded_is_not_saved(fold, learnt, tmp_path
 
 
 def test_a_share_of_another_shape_is_the_same_share(fold, learnt):
-    _, flat = store.pack("reranker", learnt.model_)
-    again = store.unpack("reranker", {}, flat | {"base": flat["base"].reshape(1, 1)})
-    assert again.base == store.unpack("reranker", {}, flat).base
+    _, flat = model_files.pack("reranker", learnt.model_)
+    again = model_files.unpack("reranker", {}, flat | {"base": flat["base"].reshape(1, 1)})
+    assert again.base == model_files.unpack("reranker", {}, flat).base
 
 
 def test_bad_options_are_told(fold):

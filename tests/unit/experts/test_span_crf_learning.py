@@ -20,8 +20,8 @@ from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.experts import CRFExpert, SpanCRF, load, save
 from gramian.experts.span_forests import gold_forest, likely_part, skeleton
 from gramian.experts.tagger import fit_tagger, tag_held_out
-from gramian.io import store
-from gramian.io.store import checksum
+from gramian.io import model_files
+from gramian.io.model_files import checksum
 from gramian.learn import PCFG
 from gramian.loglinear.word_views import PADDING, TAG, WordForms
 from gramian.treebank import Treebank
@@ -224,7 +224,7 @@ def test_bad_files(crf, tmp_path):
     with pytest.raises(ModelFileError, match="cannot be written"):
         save(crf.model_, tmp_path / "nowhere" / "model.crf")
 
-    packed = store.pack("expert", crf.model_)[1]
+    packed = model_files.pack("expert", crf.model_)[1]
 
     def rewritten(tensors, version=1, stored=None):
         header = {"version": version, "checksum": stored or checksum(None, tensors)}

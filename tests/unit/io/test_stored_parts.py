@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gramian.io.store import checksum
+from gramian.io.model_files import checksum
 from gramian.io.tensors import pack_strings, pack_weights, unpack_strings, unpack_weights
 
 

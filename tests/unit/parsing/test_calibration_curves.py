@@ -15,7 +15,7 @@ from tiny_grammar import tiny_model
 
 from gramian.errors import ModelFileError
 from gramian.evaluate import reliability
-from gramian.io.store import checksum
+from gramian.io.model_files import checksum
 from gramian.parsing.calibration import Calibration, Curve
 from gramian.parsing.model_store import load_model, save_model
 from gramian.parsing.parser import Parser

@@ -14,7 +14,7 @@ from tiny_grammar import FIXTURES, low_rank_grammar, tiny_grammar, tiny_model
 
 from gramian.errors import ModelFileError, OptionError
 from gramian.io import tensors
-from gramian.io.store import checksum
+from gramian.io.model_files import checksum
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
 

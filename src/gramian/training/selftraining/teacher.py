@@ -17,7 +17,7 @@ from math import exp
 from typing import Any, ClassVar, TypedDict
 
 from gramian.errors import GramianError, InputError, counted
-from gramian.io import store
+from gramian.io import model_files
 from gramian.io.schema import Count
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
@@ -50,7 +50,7 @@ class Teacher:
     @cached_property
     def key(self) -> str:
         """A hash of the model and the labels."""
-        checksum = store.checksum(*store.pack("grammar", self.model))
+        checksum = model_files.checksum(*model_files.pack("grammar", self.model))
         return hashlib.sha256(f"{checksum} {sorted(self.labels)}".encode()).hexdigest()[:24]
 
     @cached_property
