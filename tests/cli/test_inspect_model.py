@@ -28,8 +28,8 @@ def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "tiny.grammar"
     save_model(
         Model(
-            learner.model_, {"method": "em", "states": 2}, {"trees": 40, "attribution": "Us, freely given"},
-            {"f1": 98.76, "signature": "f1|any"}, report,
+            learner.model_, options={"method": "em", "states": 2}, data={"trees": 40, "attribution": "Us, freely given"},
+            metrics={"f1": 98.76, "signature": "f1|any"}, report=report,
         ),
         path,
     )  # fmt: skip

@@ -471,7 +471,7 @@ def test_confidences_are_calibrated_on_trees_held_out(train, capsys, monkeypatch
     options = ("--ensemble-size", "1", "--states", "2", "--set", "max_iter=1", "--calibrate")
     code, _, err = train("trees.mrg", "-o", "calibrated.model", *options)
     assert code == 0
-    assert err.count("on trees held out") == 2  # trained, and parsed
+    assert err.count("on held-out trees") == 2  # trained, and parsed
     assert not Path("calibrated.model.members").exists()
     found = load_model("calibrated.model")
     assert set(found.calibration) == {"product"}

@@ -123,7 +123,7 @@ def test_experts_that_must_see_forests_and_other_combinations_do_not_go_together
         def known_share(self, words):
             return 1.0
 
-    assert ChartParser(grammars, experts=[WeightedExpert(SeesForests())]).needs_forests
+    assert ChartParser(grammars, experts=[WeightedExpert(SeesForests(), 0.5)]).needs_forests
 
 
 def test_forests_of_the_same_rules_have_the_same_items_and_edges():

@@ -57,7 +57,7 @@ class Experiment:
 
 
 class Foreseen(NamedTuple):
-    """What is ahead: how many runs, those of them kept from before, and the seconds expected for the others."""
+    """What is ahead: how many runs, those of them reused from a previous run, and the seconds expected for the others."""
 
     cells: int
     runs: int

@@ -46,7 +46,7 @@ _MEGABYTE = 1 << 20
 
 @dataclass
 class RunReport:
-    """What a run has done: shards and sentences, those kept from before apart; files that could not be read, and faults within others."""
+    """What a run has done: new and reused shards and sentences; files that could not be read, and faults within others."""
 
     files: int = 0
     shards: int = 0
@@ -180,7 +180,7 @@ class _Run:
         check_results(self._storage.address, changes, force=force)
         if new == len(self._inputs):
             return
-        _log.info("kept from before: %s with %s", counted(kept, "shard"), counted(sentences, "sentence"))
+        _log.info("reusing %s with %s", counted(kept, "finished shard"), counted(sentences, "sentence"))
         for reason, count in reasons.items():
             if reason and reason != "not begun":
                 _log.info("done again: %s (%s)", counted(count, "shard"), reason)

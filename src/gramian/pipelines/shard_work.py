@@ -37,7 +37,7 @@ from gramian.pipelines.storage import storage_at
 from gramian.trees import HeadRules, annotation_scheme
 
 PARTIAL = ".partial"
-PARTIAL_NAME = re.compile(r"[0-9]{5,}-[0-9a-f]{16}\.[a-z.]+")
+PARTIAL_NAME = re.compile(r"\A[0-9]{5,}-[0-9a-f]{16}\.[a-z.]+")
 _MOST_FAULTS = 20  # of a shard that are told one by one
 _LOOKED_AT = 20  # sentences from which is told whether the model knows the language
 

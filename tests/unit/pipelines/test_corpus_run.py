@@ -162,7 +162,7 @@ def test_what_is_done_is_kept_and_what_changed_is_done_again(corpus, tmp_path, c
     assert told(caplog) == []
     again = parsed(corpus, out, shard_size=30)
     assert (again.shards, again.kept_shards, again.kept_sentences) == (0, 9, 18)
-    assert told(caplog) == ["kept from before: 9 shards with 18 sentences"]
+    assert told(caplog) == ["reusing 9 finished shards with 18 sentences"]
 
     with (corpus / "a.txt").open("a") as file:  # more text: what was cut before it stands
         file.write("\nA dog barks.\n")
@@ -171,7 +171,7 @@ def test_what_is_done_is_kept_and_what_changed_is_done_again(corpus, tmp_path, c
     report = parsed(corpus, out, shard_size=30)
     assert (report.shards, report.kept_shards) == (4, 7)
     assert told(caplog) == [
-        "kept from before: 5 shards with 10 sentences",
+        "reusing 5 finished shards with 10 sentences",
         "done again: 1 shard (its output is gone or damaged)",
         "looked at again: 1 file (failed before, changed, or cut in another way)",
         "not looked at yet: 1 file",
