@@ -1,4 +1,4 @@
-"""The bank of everyday sentences is whole: twenty kinds of ten trees, in plain Penn style."""
+"""The bank of everyday sentences is whole, in plain Penn style: 200 trees of twenty kinds, and 100 of ten kinds that are hard to parse."""
 
 from __future__ import annotations
 
@@ -8,17 +8,26 @@ import pytest
 
 from gramian import read_trees
 
-BANK = sorted((Path(__file__).parents[2] / "data" / "everyday").glob("*.mrg"))
+DATA = Path(__file__).parents[2] / "data"
 LABELS = "ADJP ADVP CONJP FRAG INTJ LST NP PP PRN PRT QP S SBAR SBARQ SINV SQ VP WHADJP WHADVP WHNP WHPP"
+PARTS = {"everyday": (20, 10), "everyday-weak": (10, 5), "everyday-unseen": (10, 5)}
+"""Folders of the bank: kinds of sentences, and trees of each kind."""
+BANK = [path for part in PARTS for path in sorted((DATA / part).glob("*.mrg"))]
 
 
-def test_there_are_twenty_kinds():
-    assert len(BANK) == 20
+@pytest.mark.parametrize("part", PARTS)
+def test_number_of_kinds(part):
+    assert len(list((DATA / part).glob("*.mrg"))) == PARTS[part][0]
 
 
-@pytest.mark.parametrize("path", BANK, ids=lambda path: path.stem)
-def test_ten_trees_with_known_labels(path):
+@pytest.mark.parametrize("path", BANK, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_trees_have_known_labels(path):
     trees = list(read_trees(path))
-    assert len(trees) == 10
+    assert len(trees) == PARTS[path.parent.name][1]
     for tree in trees:
         assert {node.label for node in tree.subtrees() if not node.is_preterminal} <= set(LABELS.split(" "))
+
+
+def test_no_sentence_is_both_seen_and_unseen():
+    words = [tuple(tree.words) for path in BANK for tree in read_trees(path)]
+    assert len(words) == len(set(words)) == 300
