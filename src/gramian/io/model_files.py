@@ -17,12 +17,13 @@ from typing import Annotated, Any, NamedTuple, NotRequired, TypeAlias, TypedDict
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Meta
 
 from gramian import __version__
 from gramian.errors import GramianError, ModelFileError, OptionError
 from gramian.io.header import kind_of_text
 from gramian.io.output import write_bytes
-from gramian.io.schema import Range, SchemaError, parse_document, parse_json
+from gramian.io.schema import SchemaError, parse_document, parse_json
 from gramian.io.tensors import Tensors
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
@@ -33,7 +34,7 @@ _Value = TypeVar("_Value")
 class StoredHeader(TypedDict):
     """What every header has; each kind of part has fields of its own, which its `unpack` checks."""
 
-    version: Annotated[int, Range(1)]
+    version: Annotated[int, Meta(ge=1)]
     kind: NotRequired[str]
     checksum: NotRequired[str]
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypedDict
 
+from msgspec import Meta
 from threadpoolctl import threadpool_limits
 
 from gramian import __version__
 from gramian.errors import InputError
 from gramian.io.output import no_links
-from gramian.io.schema import Range, SchemaError, as_document, parse_document
+from gramian.io.schema import SchemaError, as_document, parse_document
 from gramian.progress import tell_progress
 
 Assignment: TypeAlias = tuple[int, ...]
@@ -63,7 +64,7 @@ class _Line(TypedDict):
 
     symbol: str
     score: float
-    states: tuple[Annotated[int, Range(1, 4096)], ...]
+    states: list[Annotated[int, Meta(ge=1, le=4096)]]
     checksum: str
 
 
@@ -101,7 +102,7 @@ class Trials:
             with suppress(SchemaError):  # a line that was cut short
                 line = as_document(_Line, record)
                 if line["checksum"] == _checksum(line):
-                    self._stored[line["states"]] = line["score"]
+                    self._stored[tuple(line["states"])] = line["score"]
 
     @property
     def is_spent(self) -> bool:

@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Meta
 
 from gramian.errors import InputError, MissingExtraError, ModelFileError
-from gramian.io.schema import Pattern, Range, Sha256, read_document
+from gramian.io.schema import Sha256, read_document
 
 if TYPE_CHECKING:
     from gramian.neural.word_encoder import WordEncoder
@@ -48,9 +49,9 @@ _INDEX = ".index.json"  # how the names of files end that say which weights lie 
 class EncoderRecord:
     """What a model file says of an encoder."""
 
-    path: Annotated[str, Pattern(r"[^\0]+", "a path")]
+    path: Annotated[str, Meta(pattern=r"^[^\0]+\Z")]
     digest: Sha256
-    size: Annotated[int, Range(1, 2**20)]
+    size: Annotated[int, Meta(ge=1, le=2**20)]
     pooling: Literal["first", "mean"]
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime
 from typing import Any, TypeVar
 
 from gramian import __version__
 from gramian.errors import InputError
 from gramian.escaping import json_line
 from gramian.io.output import changed_options
-from gramian.io.schema import Count, DateTime, SchemaError, Seconds, Sha256, read_document
+from gramian.io.schema import Count, Seconds, Sha256, read_document
 from gramian.pipelines.inputs import Input
 from gramian.pipelines.shard_plan import Shard, ShardPlan
 from gramian.pipelines.shard_work import Settings
@@ -33,7 +34,7 @@ class RunRecord:
     model: str
     model_sha256: Sha256
     options: dict[str, Any]
-    begun: DateTime
+    begun: str
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Manifest:
     model_sha256: Sha256
     options: dict[str, Any]
     version: str
-    finished: DateTime
+    finished: str
     error: str = ""
     output: str = field(default="", metadata={"result": True})
     bytes: Count = field(default=0, metadata={"result": True})
@@ -84,10 +85,12 @@ class Manifest:
         """Whether there is an output."""
         return not self.error
 
-    def validate(self) -> None:
-        """Check that the output has the name of a shard with this number: it may be replaced."""
+    def __post_init__(self) -> None:
+        # An output may be replaced, so that its name must be one of a shard with this number.
         if not self.error.strip() and not is_shard_name(self.output, self.shard):
-            raise SchemaError("output", f"must be the name of an output of shard {self.shard}")
+            raise ValueError(f"field 'output' must be the name of an output of shard {self.shard}")
+        if datetime.fromisoformat(self.finished).tzinfo is None:
+            raise ValueError("field 'finished' must have a time zone")
 
     def as_dict(self) -> dict[str, Any]:
         """Return what a file holds of it: the result, or the error."""

@@ -13,10 +13,12 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Annotated, BinaryIO
 
+from msgspec import Meta
+
 from gramian.errors import InputError
 from gramian.io.decompression import decompressed
 from gramian.io.reading import TextLines, reads_once
-from gramian.io.schema import Count, Range, SchemaError, Sha256
+from gramian.io.schema import Count, Sha256
 from gramian.parsing.sentence_formats import SentenceFormat
 from gramian.pipelines.inputs import Input, Kind
 from gramian.pipelines.parquet_rows import ParquetRows
@@ -34,7 +36,7 @@ class InputLayout:
     form: SentenceFormat
     text_field: str
     id_field: str
-    shard_size: Annotated[int, Range(1, 2**53)]
+    shard_size: Annotated[int, Meta(ge=1, le=2**53)]
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,11 @@ class ShardPlan:
     repaired: Count = 0
     address: str = ""  # of the file
 
-    def validate(self) -> None:
-        """Check that the shards lie one behind the other."""
+    def __post_init__(self) -> None:
         end = 0
         for number, shard in enumerate(self.shards):
             if (shard.number, shard.start) != (number, end) or shard.end <= shard.start:
-                raise SchemaError(f"shards[{number}]", "must follow the shard before it")
+                raise ValueError(f"field 'shards[{number}]' must begin where the shard before it ends")
             end = shard.end
 
     def share(self, shard: Shard) -> float:

@@ -143,7 +143,7 @@ class TaskFolder:
         try:
             stored = parse_document(_StoredResult, text)
             if stored["checksum"] != _checksum(stored):
-                raise SchemaError("checksum", "does not fit: the file is damaged")
+                raise SchemaError("its checksum differs: the file is damaged")
             result = as_document(getattr(task, "RESULT", self._result), stored["result"], "result")
             if hasattr(task, "read_result"):
                 result = task.read_result(result, self.file(task).with_suffix(".part"))
