@@ -26,6 +26,13 @@ def odds(forest: Any) -> Any:
     return np.log(sure / (1 - sure))
 
 
+def judged_by(expert: Any, sentences: list[Any], forests: list[Any]) -> list[Any]:
+    """Return forests with the posteriors of an expert; None where there is no tree."""
+    pairs = zip(sentences, forests, strict=True)
+    found = [forest and expert.posterior(words, forest) for words, forest in pairs]
+    return [posterior and posterior.forest for posterior in found]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -87,9 +94,7 @@ def main() -> None:
     chart = ChartParser(crf.grammar_)
     coarse = forests(chart)
     began = time.process_time()
-    judged = [
-        forest and expert.forest(words, forest) for words, forest in zip(sentences, coarse, strict=True)
-    ]
+    judged = judged_by(expert, sentences, coarse)
     rows: dict[str, Any] = {"span CRF": figures(judged)}
     rows["span CRF"]["milliseconds a sentence"] = round(1e3 * (time.process_time() - began) / len(gold), 2)
 
@@ -101,9 +106,7 @@ def main() -> None:
         found = [forests(ChartParser(grammar)) for grammar in grammars]
         base = found[0]
         expert = CRFExpert(crf.model_, grammars[0])
-        judged = [
-            forest and expert.forest(words, forest) for words, forest in zip(sentences, base, strict=True)
-        ]
+        judged = judged_by(expert, sentences, base)
 
         def product(weight: float) -> list[Any]:
             combined = []

@@ -74,7 +74,7 @@ def constituents(path: str, n: int, repeats: int) -> dict[str, Any]:
     ]
     expert = CRFExpert(model, crf.grammar_)
     found["use span CRF"] = cpu_seconds(
-        lambda: [expert.posteriors(words, forest) for _, words, forest in pairs], repeats
+        lambda: [expert.posterior(words, forest) for _, words, forest in pairs], repeats
     )
     found["tag"] = cpu_seconds(lambda: [model.views(words) for _, words, _ in pairs], repeats)
     judged = [scored(tuple(words), candidates(chart, forest, 20)[0], tree) for tree, words, forest in pairs]
@@ -84,7 +84,7 @@ def constituents(path: str, n: int, repeats: int) -> dict[str, Any]:
     found["learn to rerank"] = cpu_seconds(lambda: learner.fit(judged))
     ranker = learner.model_
     found["rerank"] = cpu_seconds(lambda: [ranker.scores(one.words, one.trees) for one in judged], repeats)
-    sums = [expert.posteriors(words, forest).item for _, words, forest in pairs]
+    sums = [expert.posterior(words, forest).forest.item_posterior for _, words, forest in pairs]
     return {
         "seconds": found,
         "digests": [

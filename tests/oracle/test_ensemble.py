@@ -26,7 +26,7 @@ from test_decode import EXACT, Enumeration
 
 from gramian.chart import chart_reference as reference
 from gramian.chart.chart_parser import ChartInput, ChartParser, Forest
-from gramian.chart.combine import COMBINATIONS, WeightedExpert
+from gramian.chart.combine import COMBINATIONS, ExpertPosterior
 from gramian.chart.decode import decode
 from gramian.chart.derivations import log_probabilities, viterbi
 from gramian.chart.k_best import k_best
@@ -296,20 +296,20 @@ def test_trees_have_the_probability_of_the_mixture() -> None:
 class LabelExpert:
     """An expert that knows labels over spans and no rules."""
 
-    def __init__(self, sure: float) -> None:
-        self.sure = sure
+    name = "neural"
 
-    def forest(self, words: Sequence[str], forest: Forest) -> Forest:
-        return replace(forest, labels_over_spans=np.full_like(forest.label_posterior, self.sure))
+    def __init__(self, probability: float, weight: float) -> None:
+        self.probability, self.weight = probability, weight
 
-    def known_share(self, words: Sequence[str]) -> float:
-        return 1.0
+    def posterior(self, words: Sequence[str], forest: Forest) -> ExpertPosterior:
+        table = np.full_like(forest.label_posterior, self.probability)
+        return ExpertPosterior(replace(forest, labels_over_spans=table), self.weight)
 
 
 def test_experts_of_labels_alone_leave_rules_as_they_are() -> None:
     case = ambiguous_case(5)
     alone = ChartParser(case.grammar).forest(case.words, EXACT)
-    experts = [WeightedExpert(LabelExpert(0.25), 0.5), WeightedExpert(LabelExpert(0.75), 0.25)]
+    experts = [LabelExpert(0.25, 0.5), LabelExpert(0.75, 0.25)]
     chart = ChartParser(case.grammar, "sum", experts=experts)
     both = chart.forest(case.words, EXACT, tokens=words_of(case))
     np.testing.assert_array_equal(both.edge_posterior, alone.edge_posterior)

@@ -14,7 +14,7 @@ from test_ensemble import joint_words, with_other_states
 
 from gramian.chart.backend import ChartInput
 from gramian.chart.chart_parser import ChartParser
-from gramian.chart.combine import WeightedExpert
+from gramian.chart.combine import ExpertPosterior, sentence_weight
 from gramian.chart.decode import DECODERS, decode, decode_batch
 from gramian.chart.forest import Allowed, Forest, Pruning
 from gramian.chart.readout import confidences, to_tree, tree_arrays
@@ -29,15 +29,20 @@ EXACT = Pruning(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 class SpanExpert:
     """Says of each label over each span what numbers drawn for the sentence say."""
 
+    name = "drawn"
+
+    def __init__(self, weight: float) -> None:
+        self.weight = weight
+
     def _table(self, words: Sequence[str], n_labels: int) -> np.ndarray:
         rng = np.random.default_rng(len(words))
         return rng.random((len(words) * (len(words) + 1) // 2, n_labels)).astype(np.float32)
 
-    def forest(self, words: Sequence[str], forest: Forest) -> Forest:
-        return replace(forest, labels_over_spans=self._table(words, len(forest.labels.names)))
-
-    def known_share(self, words: Sequence[str]) -> float:
-        return 1 / len(words)
+    def posterior(self, words: Sequence[str], forest: Forest) -> ExpertPosterior:
+        table = self._table(words, len(forest.labels.names))
+        return ExpertPosterior(
+            replace(forest, labels_over_spans=table), sentence_weight(self.weight, 1 / len(words))
+        )
 
     def fill(
         self, sentences: Sequence[Sequence[str]], table: np.ndarray, first: Sequence[int]
@@ -45,7 +50,7 @@ class SpanExpert:
         for words, begin in zip(sentences, first, strict=False):
             own = self._table(words, table.shape[1])
             table[begin : begin + len(own)] = own
-        return [self.known_share(words) for words in sentences]
+        return [sentence_weight(self.weight, 1 / len(words)) for words in sentences]
 
 
 def compare(chart: ChartParser, sentences: list[list[WordScores]], pruning: Pruning = EXACT) -> None:
@@ -88,7 +93,7 @@ def test_grammars_of_two_binarisations_and_experts():
     twice = [replace(word, states=np.repeat(word.states, 2)) for word in words]
     sentences = [twice, twice[1:4], twice[:1], twice[::-1]]
     compare(ChartParser([right, left]), sentences)
-    experts = [WeightedExpert(SpanExpert(), 0.5), WeightedExpert(SpanExpert(), 0.25)]
+    experts = [SpanExpert(0.5), SpanExpert(0.25)]
     compare(ChartParser([right, left], experts=experts), sentences)
 
 
@@ -117,13 +122,12 @@ def test_experts_that_must_see_forests_and_other_combinations_do_not_go_together
     assert ChartParser(grammars, "coverage").needs_forests
 
     class SeesForests:
-        def forest(self, words, forest):
-            return forest
+        name, weight = "crf", 0.5
 
-        def known_share(self, words):
-            return 1.0
+        def posterior(self, words, forest):
+            return ExpertPosterior(forest, self.weight)
 
-    assert ChartParser(grammars, experts=[WeightedExpert(SeesForests(), 0.5)]).needs_forests
+    assert ChartParser(grammars, experts=[SeesForests()]).needs_forests
 
 
 def test_forests_of_the_same_rules_have_the_same_items_and_edges():

@@ -410,7 +410,7 @@ def span_crf() -> tuple[Make, Read]:
     forest = parser().forest(SENTENCES[0])
 
     def use(path: Path) -> None:
-        CRFExpert(store.load(path), grammar).posteriors(SENTENCES[0], forest)
+        CRFExpert(store.load(path), grammar).posterior(SENTENCES[0], forest)
 
     write: dict[str, Callable[[Path], None]] = {"crf": lambda path: store.save(_expert(), path)}
     return _target(write, "gramian-span-crf", lambda header, tensors: checksum(None, tensors), use)

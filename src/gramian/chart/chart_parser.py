@@ -21,9 +21,9 @@ from gramian.chart.backend import (
 )
 from gramian.chart.combine import (
     COMBINATIONS,
+    Expert,
     SpanExpert,
     Voice,
-    WeightedExpert,
     combined,
     label_places,
     mean_posteriors,
@@ -54,7 +54,7 @@ class ChartParser:
         combination: str = "product",
         *,
         kinds: Sequence[str] | None = None,
-        experts: Sequence[WeightedExpert] = (),
+        experts: Sequence[Expert] = (),
         choose: Callable[[Forest, Sequence[str]], Decoded | None] | None = None,
         backend: BackendFactory = NumbaBackend,
     ) -> None:
@@ -119,7 +119,7 @@ class ChartParser:
             return True
         if not all(isinstance(one, NumbaBackend) for one in self._backends):
             return True
-        return not all(isinstance(one.expert, SpanExpert) for one in self._experts)
+        return not all(isinstance(expert, SpanExpert) for expert in self._experts)
 
     def posteriors(self, batch: Sequence[ChartInput], pruning: Pruning) -> Posteriors:
         """Return the posteriors of all grammars and experts for some sentences, one at the least, without their forests.
@@ -163,13 +163,12 @@ class ChartParser:
         for (forest, fine), labels, table in zip(voices, self._voice_labels, tables, strict=False):
             about = forest.item_symbol, forest.item_cell, fine.item_posterior
             decode_kernels.add_posteriors(*about, labels, table)
-        trusts: list[list[float]] = [[] for _ in batch]
-        for one, table in zip(self._experts, tables[len(voices) :], strict=True):
-            assert isinstance(one.expert, SpanExpert)
-            shares = one.expert.fill([sentence.tokens or () for sentence in batch], table, bounds)
-            for trust, share in zip(trusts, shares, strict=True):
-                trust.append(one.trust(share))
-        return Votes(tables, np.array([voice_weights(len(voices), trust) for trust in trusts]))
+        weights = []  # of each expert, for each sentence
+        for expert, table in zip(self._experts, tables[len(voices) :], strict=True):
+            assert isinstance(expert, SpanExpert)
+            weights.append(expert.fill([sentence.tokens or () for sentence in batch], table, bounds))
+        by_sentence = zip(*weights, strict=True) if weights else [()] * len(batch)
+        return Votes(tables, np.array([voice_weights(len(voices), row) for row in by_sentence]))
 
     def _pruning(self, pruning: Pruning) -> Pruning:
         """Return what is pruned: less where there are experts, who may like what two states find unlikely."""
@@ -199,7 +198,9 @@ class ChartParser:
         pairs = zip(found, self._voices, strict=True)
         voices = [Voice(forest, *about) for forest, about in pairs if forest is not None]
         n_same = sum(forest is not None for forest in found[: self._n_first])
-        said = () if tokens is None else [one.opinion(tokens, voices[0].forest) for one in self._experts]
+        said = (
+            () if tokens is None else [expert.posterior(tokens, voices[0].forest) for expert in self._experts]
+        )
         choose = None if self._choose is None or tokens is None else partial(self._chosen, tokens)
         return combined(voices, n_same, [one for one in said if one is not None], self.combination, choose)
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -33,58 +33,53 @@ COMBINATIONS = ("product", "sum", "coverage", "coverage-dynamic", "hierarchical"
 OOV_EXPONENT = 4
 """The power of the share of known words by which an expert's weight falls where there are others."""
 Floats = npt.NDArray[np.float32]
+_Share = TypeVar("_Share")  # a number, or a tensor of one number a sentence
 
 
 Choose: TypeAlias = "Callable[[Forest], Decoded | None]"
 """Picks the best tree of a forest."""
 
 
-class Expert(Protocol):
-    """Whoever has posteriors of its own for a forest, such as :class:`gramian.loglinear.Expert`."""
+class ExpertPosterior(NamedTuple):
+    """A forest with the posteriors of an expert, and the weight of the expert for this sentence."""
 
-    def forest(self, words: Sequence[str], forest: Forest) -> Forest | None:
-        """Return the forest with other posteriors, or None.
+    forest: Forest
+    weight: float
+
+
+class Expert(Protocol):
+    """A scorer of spans that is combined with grammars; :mod:`gramian.experts` has the kinds that there are."""
+
+    @property
+    def name(self) -> str:
+        """One of :data:`gramian.experts.EXPERT_KINDS`."""
+
+    @property
+    def weight(self) -> float:
+        """Its weight beside the grammars and the experts before it, where it knows all words; see :func:`sentence_weight`."""
+
+    def posterior(self, words: Sequence[str], forest: Forest) -> ExpertPosterior | None:
+        """Return a forest with the posteriors of this expert, or None if it has no tree.
 
         An expert that knows labels over spans, but no rules, returns the forest with :attr:`Forest.labels_over_spans`; then the
         posteriors of rules stay those of the grammars.
         """
 
-    def known_share(self, words: Sequence[str]) -> float:
-        """Return the share of the words that it knows."""
-
 
 @runtime_checkable
-class SpanExpert(Protocol):
-    """An expert that knows labels over spans without a forest, such as :class:`gramian.experts.label_expert.LabelExpert`."""
+class SpanExpert(Expert, Protocol):
+    """An expert that knows labels over spans without a forest, such as :class:`gramian.experts.LabelExpert`."""
 
     def fill(self, sentences: Sequence[Sequence[str]], table: Floats, first: Sequence[int]) -> list[float]:
-        """Set the probability of every label over every span of some sentences; return of each the share of words it knows.
+        """Set the probability of every label over every span of some sentences; return the weight of the expert for each sentence.
 
         `table` (n_cells, n_labels) has zeros; labels are in the order of a grammar's, and the spans of sentences begin at `first`.
         """
 
 
-class WeightedExpert(NamedTuple):
-    """An expert and what it counts, beside the grammars and the experts before it, if it knows all words."""
-
-    expert: Expert
-    weight: float
-
-    def opinion(self, words: Sequence[str], forest: Forest) -> Opinion | None:
-        """Return what the expert says about a forest, if anything."""
-        judged = self.expert.forest(words, forest)
-        return None if judged is None else Opinion(judged, self.trust(self.expert.known_share(words)))
-
-    def trust(self, known_share: float) -> float:
-        """Return what the expert counts for a sentence of whose words it knows a share."""
-        return self.weight * known_share**OOV_EXPONENT
-
-
-class Opinion(NamedTuple):
-    """A forest with an expert's posteriors, and what it counts beside the grammars."""
-
-    forest: Forest
-    weight: float
+def sentence_weight(weight: float, known_share: _Share) -> _Share:
+    """Return the weight of an expert for a sentence of whose words it knows a share."""
+    return weight * known_share**OOV_EXPONENT  # type: ignore[operator]
 
 
 class Voice(NamedTuple):
@@ -98,7 +93,7 @@ class Voice(NamedTuple):
 def combined(
     voices: Sequence[Voice],
     n_same: int,
-    opinions: Sequence[Opinion],
+    opinions: Sequence[ExpertPosterior],
     combination: str = "product",
     choose: Choose | None = None,
 ) -> Forest:
@@ -137,7 +132,10 @@ def mean_posteriors(posteriors: list[Floats], weights: Floats, combination: str)
 
 
 def _labels(
-    voices: Sequence[Voice], opinions: Sequence[Opinion], base: Callable[..., Forest], combination: str
+    voices: Sequence[Voice],
+    opinions: Sequence[ExpertPosterior],
+    base: Callable[..., Forest],
+    combination: str,
 ) -> Floats:
     """Return the posterior of each label over each span; `base` makes the forest that is to have them."""
     tables = [in_order_of(voice.label_place, voice.forest.label_posterior) for voice in voices]
@@ -157,7 +155,7 @@ def _labels(
 
 
 def _most_covered(
-    voices: Sequence[Voice], opinions: Sequence[Opinion], combination: str, choose: Choose | None
+    voices: Sequence[Voice], opinions: Sequence[ExpertPosterior], combination: str, choose: Choose | None
 ) -> Floats:
     """Return a table under which the best tree is that own tree, of a grammar or kind, whose labels have the most votes.
 
@@ -209,17 +207,17 @@ def _own_tree(base: Callable[..., Forest], table: Floats) -> Floats:
     return np.zeros_like(table) if tree is None else tree_labels(forest, tree)
 
 
-def _weights(n: int, opinions: Sequence[Opinion]) -> Floats:
+def _weights(n: int, opinions: Sequence[ExpertPosterior]) -> Floats:
     return voice_weights(n, [one.weight for one in opinions])
 
 
-def voice_weights(n: int, trusts: Sequence[float]) -> Floats:
+def voice_weights(n: int, expert_weights: Sequence[float]) -> Floats:
     """Return the weights of `n` grammars and, behind them, of the experts; all before an expert share what its weight leaves."""
     weights: list[float] = []
     left = 1.0
-    for trust in reversed(trusts):
-        weights.insert(0, left * trust)
-        left *= 1 - trust
+    for weight in reversed(expert_weights):
+        weights.insert(0, left * weight)
+        left *= 1 - weight
     return np.array([left / n] * n + weights, np.float32)
 
 

@@ -1,3 +1,4 @@
+from .crf_expert import CRFExpert as CRFExpert
 from .expert_part import EXPERT_KINDS as EXPERT_KINDS
 from .expert_part import ExpertPart as ExpertPart
 from .label_expert import LabelExpert as LabelExpert
@@ -7,6 +8,4 @@ from .neural_expert import NeuralExpert as NeuralExpert
 from .rerank_model import RerankModel as RerankModel
 from .reranker import MaxEntReranker as MaxEntReranker
 from .span_crf import SpanCRF as SpanCRF
-from .span_model import CRFExpert as CRFExpert
 from .span_model import SpanModel as SpanModel
-from .span_model import SpanPosteriors as SpanPosteriors

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from gramian.chart.combine import WeightedExpert
 from gramian.errors import OptionError
 
 if TYPE_CHECKING:
+    from gramian.chart.combine import Expert
     from gramian.experts.span_model import SpanModel
     from gramian.grammar import LPCFG
     from gramian.neural import NeuralModel
@@ -21,9 +21,7 @@ class ExpertKind(NamedTuple):
 
     stored_as: str  # in model files
     version: int  # the first one of the format that has it
-    weight: (
-        float  # beside the grammars and the kinds before it, if it was not tuned; chosen on held-out trees
-    )
+    weight: float  # unless it was tuned; chosen on held-out trees
     tried_weights: tuple[float, ...]  # when it is tuned
 
 
@@ -58,13 +56,13 @@ class ExpertPart:
         if weight is not None and not (type(weight) in (int, float) and 0 <= weight <= 1):
             raise OptionError(f"the weight of an expert must be between 0 and 1, got {weight!r}")
 
-    def beside(self, grammar: LPCFG) -> WeightedExpert:
+    def beside(self, grammar: LPCFG) -> Expert:
         """Return the expert as it reads the sentences and forests of a grammar."""
         weight = EXPERT_KINDS[self.kind].weight if self.weight is None else self.weight
         if self.kind == "crf":
-            from gramian.experts.span_model import CRFExpert
+            from gramian.experts.crf_expert import CRFExpert
 
-            return WeightedExpert(CRFExpert(self.model, grammar), weight)  # type: ignore[arg-type]
+            return CRFExpert(self.model, grammar, weight)  # type: ignore[arg-type]
         from gramian.experts.label_expert import LabelExpert
 
-        return WeightedExpert(LabelExpert(self.model, grammar), weight)  # type: ignore[arg-type]
+        return LabelExpert(self.model, grammar, weight)  # type: ignore[arg-type]

@@ -90,10 +90,6 @@ class NeuralModel:
         sizes = {"word": inventory.words, "chain": inventory.chains, "tag": inventory.tags}
         return f"<NeuralModel: {', '.join(counted(len(names), name) for name, names in sizes.items())}>"
 
-    def known_share(self, words: Sequence[str]) -> float:
-        """Return the share of the words that have a vector of their own; an encoder knows all words."""
-        return 1.0 if self.encoder is not None else self._scorer.read([words])[0].known_share
-
     def labels(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the probability of every label over every span.
 
@@ -104,13 +100,17 @@ class NeuralModel:
         ndarray of float32, shape (n_cells, n_labels)
             Spans by width, then start; labels in the order of `label_names`, tags over single words only.
         """
+        return self.labels_and_known_share(words)[0]
+
+    def labels_and_known_share(self, words: Sequence[str]) -> tuple[npt.NDArray[np.float32], float]:
+        """Return what :meth:`labels` returns, and the share of the words that have a vector of their own; an encoder knows all words."""
         with one_blas_thread():
-            spans, tags = self.chains(words)
-            labels = spans @ self.inventory.membership
-        table = np.zeros((len(spans), len(self.label_names)), np.float32)
+            [posterior] = self.read([words])
+            labels = (posterior.chances * posterior.factor[:, None]) @ self.inventory.membership
+        table = np.zeros((len(labels), len(self.label_names)), np.float32)
         table[:, : self.n_phrase_labels] = labels
-        table[: len(words), self.n_phrase_labels :] = tags
-        return table
+        table[: len(words), self.n_phrase_labels :] = posterior.tags
+        return table, posterior.known_share
 
     def chains(self, words: Sequence[str]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Return the probability of each chain over each span, and of each tag over each word."""

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias
 
-from gramian.chart.combine import WeightedExpert
+from gramian.chart.combine import Expert
 from gramian.chart.decode import DEFAULT_DECODER
 from gramian.chart.forest import Pruning
-from gramian.chart.gpu.batch_parser import BatchParser, DeviceNet
+from gramian.chart.gpu.batch_parser import BatchParser
 from gramian.chart.gpu.net_labels import NetLabels
 from gramian.chart.gpu.pause import Work
 from gramian.chart.gpu.torch_backend import TorchBackend
@@ -42,7 +42,7 @@ Item: TypeAlias = ReadRequest | GramianError
 def on_device(
     pipeline: Pipeline,
     fallbacks: FallbackParser,
-    experts: Sequence[WeightedExpert],
+    experts: Sequence[Expert],
     pruning: Pruning,
     device: str,
 ) -> DeviceParsing:
@@ -57,16 +57,13 @@ def on_device(
     where, chart = find_device(device), pipeline.chart
     families = chart.families
     whole = None
-    nets = [(one.expert.model, one.weight) for one in experts if isinstance(one.expert, LabelExpert)]
+    nets = [expert for expert in experts if isinstance(expert, LabelExpert)]
     is_whole = chart.combination == "product" and pipeline.reranker is None and len(nets) == len(experts) <= 1
     if is_whole and all(one.is_probabilistic for family in families for one in family):
         order = [one for family in families for one in family]
         own = WordTable(joined([one.lexicon for one in order]))
         words = WordRows(order, own.look_up, own.log_probability, where)
-        net = None
-        if nets:
-            [(model, weight)] = nets
-            net = DeviceNet(NetLabels(model, chart.labels, where), weight)
+        net = NetLabels(nets[0].model, nets[0].weight, chart.labels, where) if nets else None
         whole = BatchParser(families, words, pruning, pipeline.recall_penalty, where, net)
     forests = pipeline._replace(chart=chart.with_backend(TorchBackend.on(device)))
     return DeviceParsing(fallbacks, forests, whole, pruning)

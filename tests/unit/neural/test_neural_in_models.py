@@ -72,13 +72,13 @@ class HandMade:
         n_cells = len(words) * (len(words) + 1) // 2
         return np.arange(n_cells * 5, dtype=np.float32).reshape(n_cells, 5) / 1000
 
-    def known_share(self, words):
-        return 0.5
+    def labels_and_known_share(self, words):
+        return self.labels(words), 0.5
 
 
 def test_labels_go_by_kind_and_name(model):
     forest = Parser(model.grammar).forest(WORDS)
-    judged = LabelExpert(HandMade(), model.grammar).forest(WORDS, forest)
+    judged = LabelExpert(HandMade(), model.grammar).posterior(WORDS, forest).forest
     labels, told = forest.labels, HandMade().labels(WORDS)
     assert judged.label_posterior.shape == forest.label_posterior.shape
     assert judged.label_posterior.dtype == np.float32
@@ -99,17 +99,21 @@ def test_several_sentences_fill_a_table_with_what_each_says(model):
     forests = [parser.forest(words) for words in (WORDS, short, short)]
     first = np.cumsum([0, *(len(words) * (len(words) + 1) // 2 for words in sentences)]).tolist()
     table = np.zeros((first[-1], len(forests[0].labels.names)), np.float32)
-    assert expert.fill(sentences, table, first) == [expert.known_share(words) for words in sentences]
+    weights = expert.fill(sentences, table, first)
+    assert weights[0] == 0.5 > weights[1]
+    assert weights == [
+        expert.posterior(words, forest).weight for words, forest in zip(sentences, forests, strict=True)
+    ]
     for words, forest, begin, end in zip(sentences, forests, first[:-1], first[1:], strict=True):
-        judged = expert.forest(words, forest)
+        judged = expert.posterior(words, forest).forest
         np.testing.assert_allclose(table[begin:end], judged.label_posterior, rtol=1e-5, atol=1e-7)
 
 
 def test_what_it_says_counts_for_half_less_for_unknown_words(model):
     net, grammar = model.expert("neural").model, model.grammar
     alone = Parser(grammar).forest(WORDS)
-    judged = LabelExpert(net, grammar).forest(WORDS, alone)
-    assert net.known_share(WORDS) == 1
+    judged = LabelExpert(net, grammar).posterior(WORDS, alone).forest
+    assert net.labels_and_known_share(WORDS)[1] == 1
     assert EXPERT_KINDS["neural"].weight == 0.5
     both = Parser(model, combination="sum").forest(WORDS)
     np.testing.assert_allclose(
@@ -121,7 +125,7 @@ def test_what_it_says_counts_for_half_less_for_unknown_words(model):
     strange = ["the", "okapi", *WORDS[2:]]
     alone = Parser(grammar).forest(strange)
     weight = 0.5 * (7 / 8) ** 4
-    judged = LabelExpert(net, grammar).forest(strange, alone)
+    judged = LabelExpert(net, grammar).posterior(strange, alone).forest
     found = Parser(model, combination="sum").forest(strange)
     expected = (1 - weight) * alone.label_posterior + weight * judged.label_posterior
     np.testing.assert_allclose(found.label_posterior, expected, atol=1e-6)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from gramian.chart.combine import OOV_EXPONENT, label_places
+from gramian.chart.combine import label_places
 from gramian.chart.forest import Pruning
 from gramian.chart.gpu.batch_forest import expanded
 from gramian.chart.gpu.net_labels import NetLabels
@@ -20,13 +19,6 @@ from gramian.chart.gpu.word_rows import WordNumbers, WordRows
 from gramian.chart.label_table import LabelTable, label_table
 from gramian.chart.tree_arrays import TreeArrays
 from gramian.grammar import LPCFG
-
-
-class DeviceNet(NamedTuple):
-    """A neural expert and what it counts."""
-
-    net: NetLabels
-    weight: float
 
 
 class BatchParser:
@@ -42,12 +34,12 @@ class BatchParser:
     penalty : float
         What a bracket costs.
     device : torch.device
-    net : DeviceNet, optional
+    net : NetLabels, optional
     """
 
     def __init__(
         self, families: Sequence[Sequence[LPCFG]], words: WordRows, pruning: Pruning, penalty: float,
-        device: torch.device, net: DeviceNet | None = None,
+        device: torch.device, net: NetLabels | None = None,
     ) -> None:  # fmt: skip
         first = families[0][0]
         self._room = Room([one for family in families for one in family], device)
@@ -107,10 +99,9 @@ class BatchParser:
         weights = torch.stack(there).float()
         weights /= weights.sum(0).clamp(min=1)
         if self._net is not None:
-            table, known = self._net.net.labels(sentences)
+            table, net_weight = self._net.labels(sentences)
             tables.append(table)
-            own = self._net.weight * known**OOV_EXPONENT
-            weights = torch.cat([weights * (1 - own), own[None]])
+            weights = torch.cat([weights * (1 - net_weight), net_weight[None]])
         return product(tables, weights)
 
     def _nodes(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from gramian.chart.combine import label_numbers
+from gramian.chart.combine import label_numbers, sentence_weight
 from gramian.chart.label_table import LabelTable
 from gramian.neural.net import Sentences, SpanNet
 from gramian.neural.net_options import Learning, NetSize
@@ -22,13 +22,15 @@ class NetLabels:
     Parameters
     ----------
     model : NeuralModel
+    weight : float
+        Beside grammars, for sentences whose words it all knows.
     labels : LabelTable
         In whose order labels come; those that the net does not know have probability 0.
     device : torch.device
     """
 
-    def __init__(self, model: NeuralModel, labels: LabelTable, device: torch.device) -> None:
-        self._model, self._device = model, device
+    def __init__(self, model: NeuralModel, weight: float, labels: LabelTable, device: torch.device) -> None:
+        self._model, self._weight, self._device = model, weight, device
         weights = {name: np.asarray(value, np.float32) for name, value in model.weights.items()}
         size = NetSize(
             word=weights["word.weight"].shape[1], char=weights["char.weight"].shape[1],
@@ -48,7 +50,7 @@ class NetLabels:
         self._membership = torch.from_numpy(model.inventory.membership).to(device)
 
     def labels(self, sentences: Sequence[Sequence[str]]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the probabilities of labels over spans, and of each sentence the share of words that the net knows.
+        """Return the probabilities of labels over spans, and the weight of the net for each sentence.
 
         Sentences come the longest first; spans are ordered by width, then start, of the longest.
         """
@@ -66,4 +68,4 @@ class NetLabels:
         table = spans.new_zeros(len(sentences), spans.shape[1], spans.shape[2] + found.tags.shape[2] + 1)
         table[..., : spans.shape[2]] = spans
         table[:, :n, spans.shape[2] : -1] = found.tags
-        return table[..., self._place], share
+        return table[..., self._place], sentence_weight(self._weight, share)
