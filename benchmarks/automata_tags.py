@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from typing import Any
 
 import numpy as np
 
 from benchmarks import machine
-from gramian.automata import Sequences
+from gramian.automata import PNFAEM, NGram, Sequences, SpectralWFA
+from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.tagset import universal_tag
-from gramian.experiments.tag_study import baseline_points, em_curve, spectral_curve
+from gramian.evaluate.sequence_scores import next_symbol_scores
 from gramian.trees import read_conllu
 
 ARGUMENTS = ("train.conllu", "dev.conllu")
@@ -42,36 +44,39 @@ def main() -> None:
         train = Sequences.from_strings(train_rows)
         dev = Sequences.from_strings(dev_rows, train.alphabet)
         name = f"{len(train.alphabet)} tags"
-        points = [[point] for point in baseline_points(train, dev)]
-        points += [
-            [point]
-            for scaled in (False, True)
-            for point in spectral_curve(train, dev, [options.states], scaled=scaled)
-        ]
-        points.append(
-            [
-                point
-                for seed in range(options.seeds)
-                for point in spectral_curve(train, dev, [options.states], repair="em", random_state=seed)
-            ]
-        )
-        points.append(
-            [
-                point
-                for seed in range(options.seeds)
-                for point in em_curve(train, dev, [options.states], n_jobs=1, random_state=seed)
-            ]
-        )
         summary[name] = {
-            group[0].curve: {
-                "states": group[0].n_states,
-                "word error rate": round(float(np.mean([point.word_error_rate for point in group])), 2),
-                "of each seed": [round(point.word_error_rate, 2) for point in group],
-                "cpu seconds": round(float(np.mean([point.seconds for point in group])), 2),
-            }
-            for group in points
+            method: _scores(learners, train, dev)
+            for method, learners in _learners(options.states, range(options.seeds)).items()
         }
     print(json.dumps({"benchmark": "automata_tags", **summary, "machine": machine.about()}))
+
+
+def _learners(states: int, seeds: range) -> dict[str, list[SequenceLearner]]:
+    """Return the learners of each method, one for each seed where chance matters."""
+    n_grams = {
+        name: [NGram(order, smoothing="none")]
+        for order, name in enumerate(("unigram", "bigram", "trigram"), 1)
+    }
+    return {
+        **n_grams,
+        "spectral": [SpectralWFA(states, repair=None)],
+        "spectral, scaled": [SpectralWFA(states, scaled=True, repair=None)],
+        "spectral, EM": [SpectralWFA(states, repair="em", random_state=seed) for seed in seeds],
+        "EM, 100 iterations": [PNFAEM(states, pseudo_count=1e-3, random_state=seed) for seed in seeds],
+    }
+
+
+def _scores(learners: list[SequenceLearner], train: Sequences, dev: Sequences) -> dict[str, Any]:
+    began = time.process_time()
+    models = [learner.fit(train).model_ for learner in learners]
+    seconds = (time.process_time() - began) / len(learners)
+    rates = [next_symbol_scores(model, dev).word_error_rate for model in models]
+    return {
+        "states": models[0].n_states,
+        "word error rate": round(float(np.mean(rates)), 2),
+        "of each seed": [round(rate, 2) for rate in rates],
+        "cpu seconds": round(seconds, 2),
+    }
 
 
 if __name__ == "__main__":

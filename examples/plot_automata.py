@@ -11,35 +11,43 @@ et al. (2014), figures 3 to 5: spectral learning with a small and a large basis,
 
 import matplotlib.pyplot as plt
 
-from gramian.automata import Sequences
-from gramian.experiments.tag_study import baseline_points, em_curve, spectral_curve
+from gramian.automata import PNFAEM, BasisOptions, NGram, Sequences, SpectralWFA
+from gramian.evaluate.sequence_scores import next_symbol_scores
 from made_up_english import sample
 
 train = Sequences.from_strings(tree.tags for tree in sample(2000, seed=1))
 test = Sequences.from_strings((tree.tags for tree in sample(500, seed=2)), train.alphabet)
 
 # %%
-# A basis of symbols alone sees pairs and triples; frequent substrings see further. EM starts anew for each number of states, the spectral
-# automata are all cut from one decomposition.
+# A basis of symbols alone sees pairs and triples; frequent substrings see further. EM starts anew for each number of states.
 
-states = [1, 2, 3, 4, 6, 8, 10, 12, 16, 20]
-curves = {
-    "spectral, symbols": spectral_curve(train, test, states, basis_size="symbols"),
-    "spectral, 300 substrings": spectral_curve(train, test, states, basis_size=300),
-    "EM, 40 iterations": em_curve(train, test, [2, 4, 8, 12, 20], max_iter=40),
+symbols, substrings = BasisOptions("symbols", empty=False), BasisOptions(size=300)
+learners = {
+    "spectral, symbols": [SpectralWFA(n, basis=symbols, repair=None) for n in (1, 2, 3, 4, 6, 8, 10, 12, 16)],
+    "spectral, 300 substrings": [
+        SpectralWFA(n, basis=substrings, repair=None) for n in (1, 2, 3, 4, 6, 8, 10, 12, 16, 20)
+    ],
+    "EM, 40 iterations": [PNFAEM(n, max_iter=40, pseudo_count=1e-3) for n in (2, 4, 8, 12, 20)],
 }
+
+
+def error_rate(model):
+    return next_symbol_scores(model, test).word_error_rate
+
+
 figure, axes = plt.subplots(figsize=(6, 3.8))
-for name, points in curves.items():
+for name, curve in learners.items():
+    models = [learner.fit(train).model_ for learner in curve]
     axes.plot(
-        [point.n_states for point in points],
-        [point.word_error_rate for point in points],
+        [model.n_states for model in models],
+        [error_rate(model) for model in models],
         marker="o",
         label=name,
     )
-for point, style in zip(baseline_points(train, test), (":", "-.", "--"), strict=True):
-    axes.axhline(
-        point.word_error_rate, color="grey", linestyle=style, label=f"{point.curve}, {point.n_states} states"
-    )
+for order, style in ((1, ":"), (2, "-."), (3, "--")):
+    model = NGram(order, smoothing="none").fit(train).model_
+    label = f"{order}-gram, {model.n_states} states"
+    axes.axhline(error_rate(model), color="grey", linestyle=style, label=label)
 axes.set(xlabel="states", ylabel="wrong next tags, %")
 axes.xaxis.get_major_locator().set_params(integer=True)
 axes.legend(fontsize=8)
