@@ -7,24 +7,58 @@ way and in gramian's, and compared for all heads.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from itertools import pairwise
+from time import process_time
+from typing import Any, NamedTuple
 
 from gramian.automata.automaton_picture import layered_svg
 from gramian.automata.dfa import DFAApproximation, Way, dfa_approximation
-from gramian.dependency.head_automata import spectral
-from gramian.dependency.split_head_automata import LEFT, RIGHT
-from gramian.errors import OptionError
-from gramian.experiments.attachment_study import (
-    VARIANTS,
-    attachment_by_steps,
-    attachment_point,
-    read_sequences,
+from gramian.dependency.half_constituents import decode
+from gramian.dependency.head_automata import (
+    HeadBasis,
+    backoff,
+    deterministic,
+    expectation_maximisation,
+    spectral,
 )
+from gramian.dependency.modifiers import Head, HeadSequences, head_sequences, projective
+from gramian.dependency.split_head_automata import LEFT, RIGHT, SHAG
+from gramian.dependency.symbols import SymbolMap
+from gramian.errors import OptionError
+from gramian.evaluate.attachments import attachment_scores
 from gramian.experiments.data import Data, find_dependencies
 from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Picture, Results, Section, Table
 from gramian.trees import Sentence, read_conllu
+
+
+class Variant(NamedTuple):
+    """A way to learn the automata: from sequences, and from ``n_states`` and ``random_state`` where they change anything."""
+
+    figure: int  # of the paper, whose curve it is
+    learn: Callable[..., SHAG]
+    states: int | None = None  # the number it always has, if it cannot be chosen
+    has_seed: bool = False
+
+
+VARIANTS: dict[str, Variant] = {
+    "DET": Variant(8, deterministic, states=1),
+    "DET+F": Variant(8, partial(deterministic, first=True), states=2),
+    **{
+        f"symbols, mass {mass:g}": Variant(8, partial(spectral, basis=HeadBasis("symbols", mass=mass)))
+        for mass in (0.0, 0.0001, 0.0005, 0.001)
+    },
+    **{
+        f"extended, factor {factor:g}": Variant(9, partial(spectral, basis=HeadBasis(cut_factor=factor)))
+        for factor in (1.0, 2.0, 5.0, 10.0)
+    },
+    **{
+        f"EM, {steps} steps": Variant(10, partial(expectation_maximisation, max_iter=steps), has_seed=True)
+        for steps in (10, 25, 50, 100)
+    },
+}
 
 # What the paper prints in its text; the curves themselves are only plotted.
 PUBLISHED = (
@@ -81,66 +115,101 @@ def cells(data: Data, options: Options) -> list[Cell]:
 def measure(task: Task) -> dict[str, Any]:
     """Learn one grammar; score it, or draw one of its automata."""
     settings, files = task["settings"], task["files"]
-    train = _sentences(files["train"])[: settings["train"] or None]
+    train = projective(_sentences(files["train"])[: settings["train"] or None])
+    mapping = SymbolMap.fit(train.sentences, settings["symbols"])
+    symbols = [mapping(sentence.tokens) for sentence in train.sentences]
+    sequences = head_sequences(mapping.names, symbols, train.heads)
     if "picture" in settings:
-        return _pictures(settings, train)
+        return _pictures(settings, sequences)
     test = _sentences(files["dev"])[: settings["test"] or None]
-    how: dict[str, Any] = {name: settings[name] for name in ("symbols", "single_root")}
-    how["random_state"] = task["seed"]
+    score = partial(_attachment, mapping=mapping, test=test, single_root=settings["single_root"])
     if "steps" in settings:
-        scores = attachment_by_steps(settings["states"], settings["steps"], train, test, **how)
-        return {f"uas after {step}": round(uas, 4) for step, uas in scores.items()}
-    how["helped"] = settings["helped"]
-    point = attachment_point(settings["variant"], settings["states"], train, test, **how)
+        learn = partial(
+            expectation_maximisation, sequences, n_states=settings["states"], random_state=task["seed"]
+        )
+        figures, grammar = {}, None
+        for before, step in pairwise([0, *sorted(set(settings["steps"]))]):
+            grammar = learn(max_iter=step - before, start=grammar or "random")
+            figures[f"uas after {step}"] = round(score(grammar)[0], 4)
+        return figures
+    variant = VARIANTS[settings["variant"]]
+    kwargs = {} if variant.states is not None else {"n_states": settings["states"]}
+    if variant.has_seed:
+        kwargs["random_state"] = task["seed"]
+    began = process_time()
+    grammar = variant.learn(sequences, **kwargs)
+    seconds = process_time() - began
+    uas, improper = score(grammar, helper=backoff(sequences) if settings["helped"] else None)
     failures = "mean with DET+F" if settings["helped"] else "as they are"
     return {
-        "uas": round(point.uas, 4),
-        "improper": point.improper,
-        "share": round(100 * point.improper / len(test), 2),
-        "training_seconds": round(point.seconds, 3),
+        "uas": round(uas, 4),
+        "improper": improper,
+        "share": round(100 * improper / len(test), 2),
+        "training_seconds": round(seconds, 3),
         "signature": f"uas|punctuation:counted|tags:gold|marginals that are no distribution:{failures}",
     }
 
 
-def _pictures(settings: dict[str, Any], train: list[Sentence]) -> dict[str, Any]:
+def _attachment(
+    grammar: SHAG,
+    helper: SHAG | None = None,
+    *,
+    mapping: SymbolMap,
+    test: Sequence[Sentence],
+    single_root: bool,
+) -> tuple[float, int]:
+    """Return the attachment score, and how many sentences have marginals that are no distribution."""
+    decoded = [
+        decode(grammar, helper, grammar.encode(mapping(sentence.tokens)), single_root=single_root)
+        for sentence in test
+    ]
+    parsed = [
+        sentence.with_heads(result.heads.tolist()) for sentence, result in zip(test, decoded, strict=True)
+    ]
+    return attachment_scores(test, parsed).uas, sum(not result.is_distribution for result in decoded)
+
+
+def _pictures(settings: dict[str, Any], sequences: HeadSequences) -> dict[str, Any]:
     """Draw small deterministic automata that do what a learnt one does, in both ways; compare the ways on all heads."""
-    _, sequences = read_sequences(train, settings["symbols"])
     side = LEFT if settings["side"] == "left" else RIGHT
-    modifiers = {
-        head: int(sample.lengths.sum())
-        for (head, where), sample in sequences.samples.items()
-        if where == side
-    }
+    modifiers = {key: int(sample.lengths.sum()) for key, sample in sequences.samples.items()}
     head = settings["picture"]
     if head == "auto":
-        head = max(modifiers, key=modifiers.__getitem__)
-    if head not in modifiers:
+        head = max((key for key in modifiers if key[1] == side), key=modifiers.__getitem__)[0]
+    if (head, side) not in modifiers:
         raise OptionError(f"no word has the symbol {head!r}; try another in the setting picture")
     grammar = spectral(sequences, n_states=settings["states"])
 
-    def approximated(name: str | None, where: int, way: Way) -> DFAApproximation:
-        sample, number = sequences.samples[name, where], settings["clusters"]
-        how: dict[str, Any] = {"way": way, "n_prefixes": settings["prefixes"]}
-        return dfa_approximation(grammar.automaton(name, where), sample, number, **how)
-
-    def told(one: DFAApproximation) -> list[float]:
-        return [one.machine.n_states, round(100 * one.redirected, 2), round(100 * one.uncovered, 2)]
-
-    drawn = {way: approximated(head, side, way) for way in WAYS}
-    rows: list[list[Any]] = []
-    for (name, where), sample in sequences.samples.items():
-        if name is not None and sample.lengths.sum() >= _FEW:
-            figures = [number for way in WAYS for number in told(approximated(name, where, way))]
-            rows.append(
-                [f"{name}, {'right' if where == RIGHT else 'left'}", int(sample.lengths.sum()), *figures]
+    def approximated(key: Head) -> dict[Way, DFAApproximation]:
+        return {
+            way: dfa_approximation(
+                grammar.automaton(*key),
+                sequences.samples[key],
+                settings["clusters"],
+                way=way,
+                n_prefixes=settings["prefixes"],
             )
+            for way in WAYS
+        }
+
+    rows: list[list[Any]] = []
+    for key in modifiers:
+        if key[0] is not None and modifiers[key] >= _FEW:
+            rows.append([f"{key[0]}, {'right' if key[1] == RIGHT else 'left'}", modifiers[key]])
+            for result in approximated(key).values():
+                rows[-1] += [
+                    result.machine.n_states,
+                    round(100 * result.redirected, 2),
+                    round(100 * result.uncovered, 2),
+                ]
     rows.sort(key=lambda row: row[1], reverse=True)
+    drawn = approximated((head, side))
     return {
         "head": head,
-        "states_drawn": {way: one.machine.n_states for way, one in drawn.items()},
+        "states_drawn": {way: result.machine.n_states for way, result in drawn.items()},
         "sentences": {
-            "svg": {way: layered_svg(one.machine) for way, one in drawn.items()},
-            "told": {way: str(one) for way, one in drawn.items()},
+            "svg": {way: layered_svg(result.machine) for way, result in drawn.items()},
+            "told": {way: str(result) for way, result in drawn.items()},
             "heads": rows,
         },
     }
