@@ -66,7 +66,7 @@ def experiment(
     with telling_warnings(quiet):
         made = make_plan(recipe, data, config=settings, quick=quick, seeds=seeds)
     if plan or not quiet:
-        _print_plan(made, folder, jobs, only)
+        _print_plan(made, folder, only)
     if plan:
         return
     from gramian.experiments.run import run_experiment
@@ -95,13 +95,14 @@ def _terminated(number: int, _: Any) -> NoReturn:
     raise SystemExit(128 + number)
 
 
-def _print_plan(plan: Plan, folder: Path, jobs: int, only: str | None) -> None:
-    from gramian.experiments.run import clock, foresee
+def _print_plan(plan: Plan, folder: Path, only: str | None) -> None:
+    from gramian.experiments.run import runs_folder
 
-    expected = foresee(plan, folder, n_jobs=jobs, only=only)
+    tasks = plan.tasks(only)
+    finished = 0
+    if only is None and (folder / "runs").is_dir():
+        finished = sum(runs_folder(folder).find(task) is not None for task in tasks)
     say(f"{plan.recipe.name}: {plan.recipe.title}")
-    say(
-        f"{counted(expected.cells, 'cell')}, {counted(expected.runs, 'run')},"
-        f" {expected.finished:,} of them finished before; about {clock(expected.seconds)}"
-    )
+    cells = counted(len({task["cell"] for task in tasks}), "cell")
+    say(f"{cells}, {counted(len(tasks), 'run')}, {finished:,} of them finished before")
     say(f"to {folder}")

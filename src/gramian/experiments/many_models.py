@@ -82,27 +82,6 @@ def most_covered(trees: Sequence[Tree]) -> Tree:
     >>> most_covered([two, one, one]) == one
     True
     """
-    brackets = [_labels(tree) for tree in trees]
-    covered = [sum(len(own & other) for other in brackets) for own in brackets]
+    brackets = [set(tree.spans()) for tree in trees]
+    covered = [sum(len(spans & other) for other in brackets) for spans in brackets]
     return trees[covered.index(max(covered))]
-
-
-def _labels(tree: Tree) -> set[tuple[str, int, int]]:
-    """Return the labels of a tree with what they span."""
-    found = set()
-    ends: dict[int, int] = {}
-    position = 0
-    stack = [(tree, False)]
-    while stack:
-        node, is_done = stack.pop()
-        if is_done:
-            found.add((node.label, ends[id(node)], position))
-            continue
-        ends[id(node)] = position
-        if node.is_preterminal:
-            found.add((node.label, position, position + 1))
-            position += 1
-            continue
-        stack.append((node, True))
-        stack += [(child, False) for child in reversed(node.children)]
-    return found

@@ -70,17 +70,6 @@ def trained(train: Sequence[GoldTree] | TrainingData, settings: TrainingSettings
     return model, run.costs["seconds"]["processor"]
 
 
-def expected_seconds(method: str, states: int, trees: int, test: int) -> float:
-    """Guess the processor time of a run; what really passes soon corrects the guess."""
-    costs = {
-        "pcfg": 0.5e-3, "thesis": 0.9e-3 + 1.2e-4 * states, "spectral-cluster": 1.1e-3 + 4e-5 * states,
-        "spectral-moments": 1.1e-3 + 1e-4 * states, "em": 1e-3 + 2.5e-4 * states, "spectral-em": 1.1e-3 + 5e-5 * states,
-        "split-merge": 1.2e-2, "best": 2.2e-3 + 1e-4 * states,
-    }  # fmt: skip
-    per_sentence = 3e-3 + (5e-5 * states**2 if method in ("thesis", "spectral-moments") else 5e-5 * states)
-    return 1 + trees * costs[method] + test * per_sentence
-
-
 def train_and_score(
     train: Sequence[GoldTree] | TrainingData,
     test: Sequence[GoldTree],

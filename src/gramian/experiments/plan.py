@@ -39,15 +39,12 @@ class Cell:
         Such as ``"states/best/8"``; ``--only`` matches it.
     settings : dict
         JSON values; what the recipe needs to know to measure it.
-    seconds : float
-        Roughly how long a run takes.
     repeats : bool
         False if nothing in it is left to chance, so that one run is enough.
     """
 
     name: str
     settings: dict[str, Any]
-    seconds: float = 1.0
     repeats: bool = True
 
 
@@ -158,7 +155,6 @@ class Plan:
                 "cell": cell.name,
                 "settings": cell.settings,
                 "seed": seed,
-                "seconds": cell.seconds,
                 "files": self.data.files,
                 "data": self.data.digest,
                 "version": __version__,

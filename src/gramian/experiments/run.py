@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from gramian import __version__
 from gramian.errors import MissingExtraError
@@ -56,28 +56,6 @@ class Experiment:
         return self.folder / "report.html"
 
 
-class Foreseen(NamedTuple):
-    """What is ahead: how many runs, those of them reused from a previous run, and the seconds expected for the others."""
-
-    cells: int
-    runs: int
-    finished: int
-    seconds: float
-
-
-def foresee(plan: Plan, out: str | Path, *, n_jobs: int = 1, only: str | None = None) -> Foreseen:
-    """Say what running a plan would take; other parameters as for :func:`run_experiment`."""
-    tasks, runs = plan.tasks(only), Path(out) / "runs"
-    kept = []
-    if only is None and runs.is_dir():
-        folder = TaskFolder(runs, key=identity, result=dict[str, Any])
-        kept = [found for task in tasks if (found := folder.find(task)) is not None]
-    guessed = sum(found.task["seconds"] for found in kept)
-    ratio = sum(found.seconds for found in kept) / guessed if guessed else 1.0
-    left = sum(task["seconds"] for task in tasks) - guessed
-    return Foreseen(len({task["cell"] for task in tasks}), len(tasks), len(kept), ratio * left / n_jobs)
-
-
 def run_experiment(
     plan: Plan | str,
     data: str | None = None,
@@ -113,16 +91,30 @@ def run_experiment(
     except ModuleNotFoundError:
         raise MissingExtraError("matplotlib", "plots", "the report of an experiment") from None
     out = Path(out)
-    folder = TaskFolder(out / "runs", key=identity, result=dict[str, Any])
+    folder = runs_folder(out)
     tasks = plan.tasks(only)
     if only is not None and not report_only:
         for task in tasks:
             folder.file(task).unlink(missing_ok=True)
     began = time.time()
+    finished: list[Outcome] = []
+
+    def watch(outcome: Outcome) -> None:
+        finished.append(outcome)
+        kept = sum(outcome.kept for outcome in finished)
+        tell_progress(_log, "runs", len(finished) - kept, len(tasks) - kept)
+
     outcomes: list[Outcome] = []
     if not report_only:
-        where: dict[str, Any] = {"n_jobs": n_jobs, "scheduler": scheduler, "folder": folder}
-        outcomes = run_tasks(measure, tasks, failures="return", watch=_Watcher(tasks, n_jobs), **where)
+        outcomes = run_tasks(
+            measure,
+            tasks,
+            n_jobs=n_jobs,
+            scheduler=scheduler,
+            folder=folder,
+            watch=watch,
+            failures="return",
+        )
     failed = [outcome for outcome in outcomes if outcome.error]
     if only is not None or report_only:
         outcomes = [found for task in plan.tasks() if (found := folder.find(task)) is not None]
@@ -133,43 +125,14 @@ def run_experiment(
     return experiment
 
 
+def runs_folder(out: Path) -> TaskFolder:
+    """Return where the finished runs of an experiment are kept."""
+    return TaskFolder(out / "runs", key=identity, result=dict[str, Any])
+
+
 def measure(task: Task) -> dict[str, Any]:
     """Do one run: what workers do."""
     return recipe(task["recipe"]).measure(task)
-
-
-class _Watcher:
-    """Logs progress: the ratio of real to expected seconds so far foretells the rest."""
-
-    def __init__(self, tasks: list[Task], n_jobs: int) -> None:
-        self._n_jobs = n_jobs
-        self._done, self._total = 0, len(tasks)
-        self._all = self._left = sum(task["seconds"] for task in tasks)
-        self._kept = 0.0
-        self._real = self._expected = 0.0
-
-    def __call__(self, outcome: Outcome) -> None:
-        task = outcome.task
-        self._done += 1
-        if outcome.kept:
-            self._kept += task["seconds"]
-        self._left -= task["seconds"]
-        if not outcome.error:
-            self._real += outcome.seconds
-            self._expected += task["seconds"]
-        ratio = self._real / self._expected if self._expected else 1.0
-        done, left = f"{self._done}/{self._total}", clock(ratio * self._left / self._n_jobs)
-        _log.debug("%s runs, about %s left; %s, seed %d", done, left, task["cell"], task["seed"])
-        total = self._all - self._kept
-        tell_progress(_log, "runs", total - self._left, total)
-
-
-def clock(seconds: float) -> str:
-    """Return a time as people say it, such as 2 h 30 min."""
-    minutes = round(seconds / 60)
-    if minutes < 3:
-        return f"{seconds:.0f} s"
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def manifest(experiment: Experiment, n_jobs: int, scheduler: str | None, seconds: float) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
-from gramian.experiments.measure import expected_seconds, train_and_score
+from gramian.experiments.measure import train_and_score
 from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table
 
@@ -69,8 +69,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
     for part, those in changes(options["states"]).items():
         for name, change in those.items() if part in ("usual", *options["parts"]) else ():
             settings = usual | change
-            seconds = expected_seconds(settings["method"], settings["states"], size, tested)
-            found.append(Cell(f"{part}/{name}", settings, seconds, repeats=settings["method"] != "pcfg"))
+            found.append(Cell(f"{part}/{name}", settings, repeats=settings["method"] != "pcfg"))
     return found
 
 

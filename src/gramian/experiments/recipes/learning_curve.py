@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gramian.experiments.data import Data, find_treebank, sizes, split_trees, tree_counts
-from gramian.experiments.measure import LABELS, chosen, expected_seconds, train_and_score
+from gramian.experiments.measure import LABELS, chosen, train_and_score
 from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Table, growth
 
@@ -18,7 +18,6 @@ def cells(data: Data, options: Options) -> list[Cell]:
         Cell(
             f"{method}/{size}",
             {"method": method, "states": states, "train": size, "test": tested, "preset": options["preset"]},
-            expected_seconds(method, states, size, tested),
         )
         for size in options["sizes"] or sizes(most, options["shares"])
         for method in options["methods"]

@@ -12,7 +12,6 @@ from gramian.chart.combine import COMBINATIONS
 from gramian.experiments.data import Data, GoldTree, find_treebank, task_trees, tree_counts
 from gramian.experiments.many_models import RerankedModels, most_covered
 from gramian.experiments.measure import (
-    expected_seconds,
     parse_and_score,
     score_trees,
     settings_of,
@@ -40,17 +39,13 @@ def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for each scheme of noise."""
     size, tested = tree_counts(data, options)
     common = {name: options[name] for name in ("models", "combinations", "states", "level", "preset")}
-    seconds = max(options["models"]) * expected_seconds("spectral-em", options["states"], size, 0)
-    seconds += sum(options["models"]) * len(options["combinations"]) * 5e-3 * tested
     found = [
-        Cell(scheme, {**common, "scheme": scheme, "train": size, "test": tested}, seconds)
+        Cell(scheme, {**common, "scheme": scheme, "train": size, "test": tested})
         for scheme in options["schemes"]
     ]
     if options["reranked_models"]:
         own = {name: options[name] for name in ("reranked_models", "folds", "states", "preset")}
-        trainings = len(_NOISES) * options["reranked_models"] * (1 + options["folds"])
-        seconds = trainings * expected_seconds("spectral-cluster", options["states"], size, 0)
-        found.append(Cell("hierarchical", {**own, "train": size, "test": tested}, seconds))
+        found.append(Cell("hierarchical", {**own, "train": size, "test": tested}))
     return found
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from gramian.experiments.data import Data, find_treebank, split_trees, tree_counts
 from gramian.experiments.measure import (
     chosen,
-    expected_seconds,
     parse_and_score,
     settings_of,
     trained,
@@ -36,14 +35,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
     _, tested = tree_counts(data, {**options, "train": 0})
     names = ("trees", "weight", "known", "confidence", "best_trees", "text", "preset")
     shared = {name: options[name] for name in names} | {"test": tested}
-    costs = [
-        expected_seconds("best", 32, 4 * options["trees"] + 2 * amount, 3 * tested)
-        for amount in options["amounts"]
-    ]
-    return [
-        Cell(f"text/{amount}", shared | {"amount": amount}, 2 * seconds)
-        for amount, seconds in zip(options["amounts"], costs, strict=True)
-    ]
+    return [Cell(f"text/{amount}", shared | {"amount": amount}) for amount in options["amounts"]]
 
 
 def measure(task: Task) -> dict[str, Any]:

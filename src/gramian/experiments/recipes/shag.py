@@ -98,17 +98,16 @@ def cells(data: Data, options: Options) -> list[Cell]:
             for helped in (False,) if variant.states is not None or em else (False, True):
                 settings = scored | {"variant": name, "states": states, "helped": helped}
                 cell = f"{name}/{states}" + "/helped" * helped
-                found.append(Cell(cell, settings, 3 + 0.2 * states, repeats=variant.has_seed))
+                found.append(Cell(cell, settings, repeats=variant.has_seed))
     for states in options["convergence_states"]:
         settings = scored | {"states": states, "steps": options["convergence_steps"]}
-        seconds = 3 + 0.02 * states * max(options["convergence_steps"])
-        found.append(Cell(f"convergence/{states}", settings, seconds))
+        found.append(Cell(f"convergence/{states}", settings))
     head, _, side = options["picture"].partition(" ")
     if head:
         side = side or "left"
         drawn = {name: options[name] for name in ("clusters", "prefixes")} | {"picture": head, "side": side}
         settings = common | drawn | {"states": min(9, max(options["states"]))}
-        found.append(Cell(f"picture/{head}/{side}", settings, 10.0, repeats=False))
+        found.append(Cell(f"picture/{head}/{side}", settings, repeats=False))
     return found
 
 

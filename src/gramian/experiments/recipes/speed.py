@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from gramian.experiments.data import Data, find_treebank, sizes, task_trees, tree_counts
-from gramian.experiments.measure import expected_seconds, settings_of, trained
+from gramian.experiments.measure import settings_of, trained
 from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import (
     Entry,
@@ -32,22 +32,15 @@ def cells(data: Data, options: Options) -> list[Cell]:
     size, tested = tree_counts(data, options)
     common = {"train": size, "test": tested}
     common |= {name: options[name] for name in ("longest", "preset", "repeats")}
-    most = max(options["states"])
     grown = [
         Cell(
             f"trees/{number}",
-            {**common, "train": number, "kind": "trees", "states": most},
-            expected_seconds("spectral-em", most, number, 0),
+            {**common, "train": number, "kind": "trees", "states": max(options["states"])},
         )
         for number in sizes(size, options["shares"])
     ]
     return grown + [
-        Cell(
-            f"{kind}/{states}",
-            {**common, "kind": kind, "states": states},
-            expected_seconds("spectral-em", states, size, tested)
-            + 2e-5 * states**2 * tested * (kind == "whole"),
-        )
+        Cell(f"{kind}/{states}", {**common, "kind": kind, "states": states})
         for states in options["states"]
         for kind in options["kinds"]
     ]

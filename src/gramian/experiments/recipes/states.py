@@ -13,7 +13,6 @@ from typing import Any
 
 from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
 from gramian.experiments.measure import (
-    expected_seconds,
     parse_and_score,
     scoring,
     settings_of,
@@ -68,15 +67,12 @@ def cells(data: Data, options: Options) -> list[Cell]:
     size, tested = tree_counts(data, options)
     common = {name: options[name] for name in ("states", "preset", "least")} | {"train": size, "test": tested}
     limits = {name: options[name] for name in ("largest", "symbols", "budget", "beam", "step")}
-    seconds = expected_seconds("spectral-cluster", options["states"], size, tested)
-    search = options["budget"] * (1e-4 * size + 1e-3 * tested)
     found = []
     for way in options["ways"]:
-        more, took = (limits, search) if way in SEARCHES else ({}, 0.0)
+        settings = common | {"way": way} | (limits if way in SEARCHES else {})
         if way == "paper":
-            more = limits | {"budget": options["paper_budget"], "symbols": 0}
-            took = (options["paper_budget"] or 1500) * (1e-4 * size + 1e-3 * tested)
-        found.append(Cell(way, common | {"way": way} | more, seconds + took))
+            settings |= {"budget": options["paper_budget"], "symbols": 0}
+        found.append(Cell(way, settings))
     return found
 
 

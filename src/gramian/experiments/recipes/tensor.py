@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from gramian.experiments.data import Data, find_treebank, task_trees, tree_counts
-from gramian.experiments.measure import expected_seconds, parse_and_score, settings_of, trained
+from gramian.experiments.measure import parse_and_score, settings_of, trained
 from gramian.experiments.plan import Cell, ExperimentSetting, Options, Recipe, Task
 from gramian.experiments.results import Entry, Figure, Line, Results, Section, Spread, Table, growth
 
@@ -32,19 +32,14 @@ def cells(data: Data, options: Options) -> list[Cell]:
     common = {
         name: options[name] for name in ("ranks", "gates", "iterations", "longest", "preset", "repeats")
     }
-    ranks = len(options["ranks"])
-    ways = options["repeats"] * (2 + ranks * len(options["gates"]))
     plain = {name: common[name] for name in ("longest", "preset", "repeats")} | {
         "train": size,
         "test": tested,
     }
-    seconds = expected_seconds("pcfg", 1, size, options["repeats"] * tested)
-    found = [Cell("1", plain | {"states": 1}, seconds, repeats=False)]
+    found = [Cell("1", plain | {"states": 1}, repeats=False)]
     for states in options["states"]:
-        seconds = expected_seconds("em", states, size, 0) + ranks * states
-        seconds += ways * (2 + tested * (5e-3 + 2e-5 * states**2))
         settings = {**common, "states": states, "train": size, "test": tested}
-        found.append(Cell(f"{states}", settings, seconds))
+        found.append(Cell(f"{states}", settings))
     return found
 
 

@@ -54,23 +54,21 @@ def _parts(files: dict[str, str], tagset: str) -> tuple[Sequences, Sequences]:
 def cells(data: Data, options: Options) -> list[Cell]:
     """Return a cell for the baselines, for each basis, and for each number of states of EM."""
     found = []
-    limit = options["train"]
     for basis in options["bases"]:
         if basis not in _SYMBOLS and not re.fullmatch("[1-9][0-9]{0,8}", basis):
             known = '"symbols", "symbols and empty"'
             raise OptionError(f'bases: {known}, or a number of substrings such as "50", not {basis[:20]!r}')
     for tagset in options["tagsets"]:
-        number = min(len(_parts(data.files, tagset)[0]), limit or 10**9)
-        common = {"tagset": tagset, "train": limit}
-        found.append(Cell(f"{tagset}/baselines", {**common, "curve": "baselines"}, 1.0, repeats=False))
+        _parts(data.files, tagset)  # refuses strings without universal tags before any run
+        common = {"tagset": tagset, "train": options["train"]}
+        found.append(Cell(f"{tagset}/baselines", {**common, "curve": "baselines"}, repeats=False))
         for basis in options["bases"]:
             settings = {name: options[name] for name in ("states", "scaled")}
             settings |= {**common, "curve": "spectral", "basis": basis}
-            found.append(Cell(f"{tagset}/spectral/{basis}", settings, 2 + 1e-3 * number, repeats=False))
+            found.append(Cell(f"{tagset}/spectral/{basis}", settings, repeats=False))
         for states in options["em_states"]:
             settings = {**common, "curve": "em", "states": [states], "iterations": options["em_iterations"]}
-            seconds = 1 + 2e-5 * number * states * options["em_iterations"] / 10
-            found.append(Cell(f"{tagset}/em/{states}", settings, seconds))
+            found.append(Cell(f"{tagset}/em/{states}", settings))
         for states in options["convergence_states"]:
             settings = {
                 **common,
@@ -78,8 +76,7 @@ def cells(data: Data, options: Options) -> list[Cell]:
                 "states": states,
                 "steps": options["convergence_steps"],
             }
-            seconds = 1 + 2e-5 * number * states * max(options["convergence_steps"]) / 10
-            found.append(Cell(f"{tagset}/convergence/{states}", settings, seconds))
+            found.append(Cell(f"{tagset}/convergence/{states}", settings))
     return found
 
 
