@@ -76,7 +76,7 @@ def main() -> None:
     trees = list(read)
     result: dict[str, Any] = {"preset": scheme.name}
     for name in options.head_rules:
-        rules = HeadRules.of_scheme(scheme, trees=trees) if name == "auto" else HeadRules.named(name)
+        rules = HeadRules.select(name, scheme, trees=trees)
         form = rules.keep_functions(scheme.options)
         normal = [normalise(tree, form).tree for tree in trees]
         right = total = right_words = total_words = matched = 0

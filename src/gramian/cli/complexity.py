@@ -117,9 +117,7 @@ class _Measurement:
         from gramian.complexity.document_measures import ComplexityMeter
         from gramian.trees import HeadRules
 
-        if self._head_rules != "auto":
-            return ComplexityMeter(scheme, HeadRules.named(self._head_rules))
-        return ComplexityMeter(scheme, HeadRules.of_scheme(scheme, language, trees))
+        return ComplexityMeter(scheme, HeadRules.select(self._head_rules, scheme, language, trees))
 
     def _text(self, file: Input) -> dict[str, float | None]:
         """Parse a text and measure its trees."""

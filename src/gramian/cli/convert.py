@@ -173,7 +173,7 @@ def _rules(
     first = list(islice(trees, _LOOKED_AT))
     options = replace(scheme.options, **given)
     sample = [normalise(tree, options).tree for tree in first]
-    rules = HeadRules.of_scheme(scheme, trees=sample) if name == "auto" else HeadRules.named(name)
+    rules = HeadRules.select(name, scheme, trees=sample)
     fit = rules.fit(sample) if rules.searches else 1.0
     if fit < _LEAST_FIT and not report.quiet:
         hint = "a file of rules, or left or right" if name == "auto" else "auto"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import unified_diff
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import typer
@@ -41,15 +42,16 @@ def edit(
     from gramian.editing.edit_script import read_script
     from gramian.editing.tree_edits import EditCount, edit_trees
     from gramian.io.output import writing
-    from gramian.trees import read_trees
-    from gramian.trees.heads import find_head_rules
+    from gramian.trees import HeadRules, read_trees
+    from gramian.trees.scheme import SCHEME_SAMPLE_SIZE, detect_scheme
 
     rules = read_script(script)
     counts: list[EditCount] = []
     trees = read_trees(
         file, broken="skip" if skip_broken else "raise", on_skip=None if quiet else say_skipped
     )
-    heads, trees = find_head_rules(trees, head_rules)
+    sample = list(islice(trees, SCHEME_SAMPLE_SIZE))
+    heads = HeadRules.select(head_rules, detect_scheme(sample), trees=sample)
     originals: list[Tree] = []
 
     def remembered(trees: Iterator[Tree]) -> Iterator[Tree]:
@@ -61,7 +63,7 @@ def edit(
     try:
         with writing("-" if dry_run else output) as out:
             edited = edit_trees(
-                remembered(counting(trees, "trees")),
+                remembered(counting(chain(sample, trees), "trees")),
                 rules,
                 head_rules=heads,
                 change_words=change_words,

@@ -127,6 +127,5 @@ def measure_complexity(
     """
     scheme, read = find_scheme(trees, preset)
     everything = list(read)
-    named = head_rules != "auto"
-    rules = HeadRules.named(head_rules) if named else HeadRules.of_scheme(scheme, trees=everything)
+    rules = HeadRules.select(head_rules, scheme, trees=everything)
     return measures(ComplexityMeter(scheme, rules).sums(everything).sum(0))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from gramian.errors import InputError
 from gramian.io.reading import Source, open_text, source_name
@@ -17,6 +18,8 @@ from gramian.search.pattern import NodePattern, pattern_nodes
 from gramian.search.pattern_parser import parse_pattern
 
 _TOKEN = re.compile(r"/(?:[^/\\]|\\.)*/(?:[^/\\]|\\.)*/|\|[^|]*\||[()\[\]]|[^\s()\[\]]+")
+_REPLACEMENT = re.compile(r"/((?:[^/\\]|\\.)*)/((?:[^/\\]|\\.)*)/")
+_QUOTED = re.compile(r"([/|])(.*)\1")
 _POSITION = re.compile(r"\$[+-]|>-?[1-9][0-9]*")
 _HINT = "write for example: delete name; relabel name NP; insert (DT the) >1 name; move name $+ other"
 
@@ -57,7 +60,6 @@ class Operation:
     label: str = ""
     regex: LinearRegex | None = None
     condition: str = ""  # the node that must exist
-    line: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,15 +87,8 @@ def parse_script(text: str, name: str = "script") -> list[EditRule]:
     >>> rule.operations[0].kind, rule.operations[0].names
     ('relabel', ('phrase',))
     """
-    blocks: list[list[tuple[int, str]]] = [[]]
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.lstrip().startswith("%"):
-            continue
-        if line.strip():
-            blocks[-1].append((number, line))
-        elif blocks[-1]:
-            blocks.append([])
-    blocks = [block for block in blocks if block]
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.lstrip()[:1] != "%"]
+    blocks = [list(block) for is_text, block in groupby(lines, lambda row: bool(row[1].strip())) if is_text]
     if not blocks:
         raise InputError("no rules", name, hint="write a pattern, an empty line, and operations")
     if len(blocks) % 2:
@@ -109,11 +104,8 @@ def parse_script(text: str, name: str = "script") -> list[EditRule]:
             error.source, error.line = name, first_line
             raise
         known = {node.capture for node in pattern_nodes(pattern)} - {""}
-        operations = []
-        for number, line in body:
-            operation = _OperationParser(line, name, number, known).parse()
-            operations.append(operation)
-        rules.append(EditRule(pattern, tuple(operations), pattern_text, first_line))
+        operations = tuple([_OperationParser(line, name, number, known).parse() for number, line in body])
+        rules.append(EditRule(pattern, operations, pattern_text, first_line))
     return rules
 
 
@@ -132,55 +124,53 @@ class _OperationParser:
             if not self._take("exists"):
                 raise self._fault("'exists' is missing after 'if'")
             condition = self._name()
-        operation = self._operation(self._next("an operation"), condition)
+        operation = self._operation(self._next("an operation"))
         if bracketed and not self._take("]"):
             raise self._fault("']' is missing")
         if self._ahead():
             raise self._fault(f"unexpected text: {self._ahead()}")
-        return operation
+        return replace(operation, condition=condition)
 
-    def _operation(self, kind: str, condition: str) -> Operation:
-        line = self._number
+    def _operation(self, kind: str) -> Operation:
         if kind in ("delete", "prune", "coindex"):
-            return Operation(kind, self._names(), condition=condition, line=line)
+            return Operation(kind, self._names())
         if kind == "excise":
-            return Operation(kind, (self._name(), self._name()), condition=condition, line=line)
+            return Operation(kind, (self._name(), self._name()))
         if kind == "relabel":
-            name = self._name()
-            label = self._next("a label")
-            regex = None
-            if label.startswith("/") and label.count("/") > 1:
-                search, _, rest = label[1:].partition("/")
-                while search.endswith("\\"):
-                    more, _, rest = rest.partition("/")
-                    search = f"{search[:-1]}/{more}"
-                regex = self._regex(search)
-                label = rest.removesuffix("/")
-            return Operation(
-                kind, (name,), label=label.strip("|"), regex=regex, condition=condition, line=line
-            )
-        if kind in ("insert", "move"):
-            names, template = self._node_or_template(names_only=kind == "move")
-            return Operation(kind, names, template, self._position(), condition=condition, line=line)
+            return self._relabel()
+        if kind == "insert":
+            return Operation(kind, *self._node_or_template(), self._position())
+        if kind == "move":
+            return Operation(kind, (self._name(),), position=self._position())
         if kind == "replace":
             target = self._name()
             names, template = self._node_or_template()
-            return Operation(kind, (target, *names), template, condition=condition, line=line)
+            return Operation(kind, (target, *names), template)
         if kind in ("adjoin", "adjoinH", "adjoinF"):
             template = self._template()
             if sum(node.is_foot for node in template.nodes()) != 1:
                 raise self._fault("the auxiliary tree needs one foot, marked by @")
             if template.is_foot:
                 raise self._fault("the foot must be below the root of the auxiliary tree")
-            return Operation(kind, (self._name(),), template, condition=condition, line=line)
+            return Operation(kind, (self._name(),), template)
         if kind == "createSubtree":
             template = self._template()
             names = self._names()
             if len(names) > 2:
                 raise self._fault("createSubtree takes one node, or the first and the last of siblings")
-            return Operation(kind, names, template, condition=condition, line=line)
+            return Operation(kind, names, template)
         self._index -= 1
         raise self._fault(f"there is no operation {kind!r}")
+
+    def _relabel(self) -> Operation:
+        """Read ``name LABEL``, where the label may be quoted (``|LABEL|``, ``/LABEL/``), or ``name /REGEX/REPLACEMENT/``."""
+        name, label = self._name(), self._next("a label")
+        replacement = _REPLACEMENT.fullmatch(label)
+        if replacement is not None:
+            search, label = (part.replace("\\/", "/") for part in replacement.groups())
+            return Operation("relabel", (name,), label=label, regex=self._regex(search))
+        quoted = _QUOTED.fullmatch(label)
+        return Operation("relabel", (name,), label=quoted[2] if quoted else label)
 
     def _fault(self, problem: str) -> InputError:
         return InputError(problem, self._source, self._number, excerpt=self._line, hint=_HINT)
@@ -226,8 +216,8 @@ class _OperationParser:
         child = int(side[1:]) if side[0] == ">" else 0
         return Position(side if not child else ">", child, self._name())
 
-    def _node_or_template(self, names_only: bool = False) -> tuple[tuple[str, ...], TreeTemplate | None]:
-        if names_only or self._ahead() in self._known:
+    def _node_or_template(self) -> tuple[tuple[str, ...], TreeTemplate | None]:
+        if self._ahead() in self._known:
             return (self._name(),), None
         return (), self._template()
 

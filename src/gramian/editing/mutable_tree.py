@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gramian.errors import InputError
 from gramian.trees import Tree, escape_word, unescape_word
-from gramian.trees.tree import phrase, preterminal
+from gramian.trees.tree import phrase, preterminal, with_line
 
 
 class MutableNode:
@@ -24,6 +24,12 @@ class MutableNode:
         """Insert a node that has no parent among the children."""
         node.parent = self
         self.children.insert(index, node)
+
+    def adopt(self, nodes: Sequence[MutableNode]) -> None:
+        """Append nodes to the children; they leave their parents."""
+        for node in list(nodes):
+            node.detach()
+            self.add(len(self.children), node)
 
     def index(self) -> int:
         """Return the position among the siblings."""
@@ -62,10 +68,9 @@ class MutableNode:
 
     def copy(self) -> MutableNode:
         """Return a copy of the node and all below it."""
-        made = MutableNode(self.label, self.is_word)
-        for child in self.children:
-            made.add(len(made.children), child.copy())
-        return made
+        duplicate = MutableNode(self.label, self.is_word)
+        duplicate.adopt([child.copy() for child in self.children])
+        return duplicate
 
 
 def thaw(tree: Tree) -> list[MutableNode]:
@@ -74,37 +79,34 @@ def thaw(tree: Tree) -> list[MutableNode]:
     numbered = []
     stack = [(tree, holder)]
     while stack:
-        node, parent = stack.pop()
-        made = MutableNode(node.label)
-        parent.add(len(parent.children), made)
-        numbered.append(made)
-        if node.word is not None:
-            word = MutableNode(escape_word(node.word), is_word=True)
-            made.add(0, word)
+        tree, parent = stack.pop()
+        node = MutableNode(tree.label)
+        parent.adopt([node])
+        numbered.append(node)
+        if tree.word is not None:
+            word = MutableNode(escape_word(tree.word), is_word=True)
+            node.adopt([word])
             numbered.append(word)
-        stack += [(child, made) for child in node.children[::-1]]
+        stack += [(child, node) for child in tree.children[::-1]]
     return numbered
 
 
 def freeze(root: MutableNode, line: int | None) -> Tree:
     """Return the immutable tree; an InputError names a node that a tree cannot have."""
-    made: list[Tree] = []
+    trees: list[Tree] = []
     for node in reversed(list(root.nodes())):
+        words = [child for child in node.children if child.is_word]
         if node.is_word:
             continue
-        words = [child for child in node.children if child.is_word]
+        if words and len(node.children) > 1:
+            raise InputError(f"the tag {node.label} gets another child beside its word", line=line)
         if words:
-            if len(node.children) > 1:
-                raise InputError(f"the tag {node.label} gets another child beside its word", line=line)
-            made.append(
-                preterminal(node.label, unescape_word(words[0].label), line if node is root else None)
-            )
-            continue
-        if not node.children:
-            raise InputError(
-                f"{node.label} is left without children", line=line, hint="use prune instead of delete"
-            )
-        children = tuple(made[: -len(node.children) - 1 : -1])
-        del made[-len(node.children) :]
-        made.append(phrase(node.label, children, line if node is root else None))
-    return made[0]
+            trees.append(preterminal(node.label, unescape_word(words[0].label)))
+        elif node.children:
+            children = tuple(trees[: -len(node.children) - 1 : -1])
+            del trees[-len(node.children) :]
+            trees.append(phrase(node.label, children))
+        else:
+            problem = f"{node.label} is left without children"
+            raise InputError(problem, line=line, hint="use prune instead of delete")
+    return with_line(trees[0], line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gramian.editing.edit_script import EditRule, Operation, Position, TreeTemplate, parse_script
@@ -13,9 +13,9 @@ from gramian.errors import InputError
 from gramian.search.tree_match import Match, matches_in_every_way
 from gramian.trees import HeadRules, Tree
 from gramian.trees.labels import is_label
+from gramian.trees.normalise import EMPTY_TAG
 
 _MAX_EDITS = 1000  # of one rule in one tree
-_EMPTY_TAG = "-NONE-"
 _REFERENCE = re.compile(r"=\{(\w+)\}|%\{(\w+)\}")
 _INDEX = re.compile(r"-([0-9]+)$")
 
@@ -88,7 +88,7 @@ def _edited(tree: Tree, rule: EditRule, head_rules: HeadRules | None, change_wor
 
 
 def _words(tree: Tree) -> Counter[str]:
-    return Counter(leaf.word or "" for leaf in tree.leaves() if leaf.label != _EMPTY_TAG)
+    return Counter(leaf.word or "" for leaf in tree.leaves() if leaf.label != EMPTY_TAG)
 
 
 class _Edit:
@@ -161,7 +161,7 @@ class _Edit:
 
     def _insert(self, operation: Operation) -> None:
         assert operation.position is not None
-        self._put(self._new_node(operation), operation.position)
+        self._put(self._new_node(operation.names, operation.template), operation.position)
 
     def _move(self, operation: Operation) -> None:
         assert operation.position is not None
@@ -185,23 +185,19 @@ class _Edit:
         anchor.parent.add(anchor.index() + (position.side == "$-"), node)
 
     def _replace(self, operation: Operation) -> None:
-        self._node(operation.names[0]).replace_by(
-            [self._new_node(Operation("insert", operation.names[1:], operation.template))]
-        )
+        target, *names = operation.names
+        self._node(target).replace_by([self._new_node(names, operation.template)])
 
-    def _new_node(self, operation: Operation) -> MutableNode:
+    def _new_node(self, names: Sequence[str], template: TreeTemplate | None) -> MutableNode:
         """Return a copy of a named node, or a new tree."""
-        if operation.template is None:
-            return self._node(operation.names[0]).copy()
-        return self._made(operation.template)
+        return self._node(names[0]).copy() if names else self._built(template)
 
-    def _made(self, template: TreeTemplate, is_word: bool = False) -> MutableNode:
+    def _built(self, template: TreeTemplate | None, is_word: bool = False) -> MutableNode:
+        assert template is not None
         node = MutableNode(template.label, is_word)
-        has_word = len(template.children) == 1 and not (
-            template.children[0].children or template.children[0].is_foot
-        )
-        for child in template.children:
-            node.add(len(node.children), self._made(child, is_word=has_word))
+        children = template.children
+        has_word = len(children) == 1 and not (children[0].children or children[0].is_foot)
+        node.adopt([self._built(child, is_word=has_word) for child in children])
         if template.name:
             self._named[template.name] = node
         if template.is_foot:
@@ -209,57 +205,38 @@ class _Edit:
         return node
 
     def _adjoin(self, operation: Operation) -> None:
-        assert operation.template is not None
-        node = self._node(operation.names[0])
-        made = self._made(operation.template)
-        foot = self._foot
-        for child in list(node.children):
-            child.detach()
-            foot.add(len(foot.children), child)
-        node.replace_by([made])
+        node, top = self._node(operation.names[0]), self._built(operation.template)
+        self._foot.adopt(node.children)
+        node.replace_by([top])
 
     def _adjoinH(self, operation: Operation) -> None:
         """Adjoin below the node, which takes the place of the root of the auxiliary tree."""
-        assert operation.template is not None
-        node = self._node(operation.names[0])
-        made = self._made(operation.template)
+        node, top = self._node(operation.names[0]), self._built(operation.template)
         children = list(node.children)
-        for child in list(made.children):
-            child.detach()
-            node.add(len(node.children), child)
-        for child in children:
-            child.detach()
-            self._foot.add(len(self._foot.children), child)
+        node.adopt(top.children)
+        self._foot.adopt(children)
 
     def _adjoinF(self, operation: Operation) -> None:
         """Adjoin above the node, which takes the place of the foot."""
-        assert operation.template is not None
-        node = self._node(operation.names[0])
-        made = self._made(operation.template)
-        parent, index = node.parent, node.index()
-        assert parent is not None
-        node.detach()
+        node, top = self._node(operation.names[0]), self._built(operation.template)
+        node.replace_by([top])
         self._foot.replace_by([node])
-        parent.add(index, made)
 
     def _createSubtree(self, operation: Operation) -> None:
-        assert operation.template is not None
         first, last = self._node(operation.names[0]), self._node(operation.names[-1])
         parent = first.parent
         if parent is None or parent is not last.parent:
             raise InputError("createSubtree needs siblings")
         start, end = sorted((first.index(), last.index()))
-        inside = parent.children[start : end + 1]
-        made = self._made(operation.template)
-        foot = self._foot if any(node.is_foot for node in operation.template.nodes()) else made
-        for node in inside:
-            node.detach()
-            foot.add(len(foot.children), node)
-        parent.add(start, made)
+        siblings = parent.children[start : end + 1]
+        top = self._built(operation.template)
+        has_foot = operation.template is not None and any(node.is_foot for node in operation.template.nodes())
+        (self._foot if has_foot else top).adopt(siblings)
+        parent.add(start, top)
 
     def _coindex(self, operation: Operation) -> None:
         assert self._holder is not None
-        used = [_INDEX.search(node.label) for node in self._holder.nodes()]
-        index = 1 + max((int(found[1]) for found in used if found), default=0)
+        indices = [match for node in self._holder.nodes() if (match := _INDEX.search(node.label))]
+        index = 1 + max((int(match[1]) for match in indices), default=0)
         for name in operation.names:
             self._node(name).label += f"-{index}"

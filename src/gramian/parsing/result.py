@@ -148,7 +148,7 @@ class ParseResult:
         """
         if not self.words:
             return ""
-        heads = heads or HeadRules.of_scheme(detect_scheme([self.tree]), trees=[self.tree])
+        heads = heads or HeadRules.select("auto", detect_scheme([self.tree]), trees=[self.tree])
         return f"{to_dependencies(self.tree, heads)}\n"
 
     def as_dict(self) -> dict[str, Any]:

@@ -111,11 +111,8 @@ def _parser(settings: Settings) -> tuple[Parser, HeadRules]:
                     hint="the same version of gramian everywhere, or a model file that all machines see",
                 )
             parser = load(path, pruning=settings.pruning, **settings.options)
-            if settings.head_rules == "auto":
-                scheme = annotation_scheme(parser.model.preset)
-                rules = HeadRules.of_scheme(scheme, parser.model.language)
-            else:
-                rules = HeadRules.named(settings.head_rules)
+            scheme = annotation_scheme(parser.model.preset)
+            rules = HeadRules.select(settings.head_rules, scheme, parser.model.language)
             _loaded.clear()  # a process works for one command at a time
             _loaded[key] = parser, rules
         return _loaded[key]

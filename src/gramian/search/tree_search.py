@@ -17,7 +17,7 @@ from gramian.search.tree_files import StoredTree, stored_trees, tree_files, tree
 from gramian.search.tree_match import Match, matches
 from gramian.tasks.task_runner import stream_tasks
 from gramian.trees import HeadRules, Tree
-from gramian.trees.heads import find_head_rules
+from gramian.trees.scheme import SCHEME_SAMPLE_SIZE, detect_scheme
 
 _BATCH = 2000  # trees
 _UNSAFE = set('"\\()')  # characters that brackets or JSON may escape
@@ -122,7 +122,8 @@ def count(source: str, pattern: str, *, head_rules: str = "auto", n_jobs: int = 
 def _head_rules(name: str, files: list[Input]) -> HeadRules:
     texts = stored_trees(files[0], lambda error: None)
     trees = (Tree.parse(tree.text) for text in texts for tree in trees_in(text, lambda error: None))
-    return find_head_rules(trees, name)[0]
+    sample = list(islice(trees, SCHEME_SAMPLE_SIZE))
+    return HeadRules.select(name, detect_scheme(sample), trees=sample)
 
 
 def _searched(

@@ -193,14 +193,12 @@ def _binarisation_heads(
     settings: TrainingSettings, scheme: AnnotationScheme, source: Rereadable
 ) -> HeadRules:
     """Return the head rules that trees are binarised by."""
-    if settings.heads != "auto":
-        return HeadRules.named(settings.heads)
     language = None if settings.language in ("auto", "none") else settings.language
     sample = (
         normalise(tree, scheme.options).tree
         for tree in read_trees(source, broken="skip", on_skip=lambda _: None, on_join=lambda _: None)
     )
-    rules = HeadRules.of_scheme(scheme, language, sample)
+    rules = HeadRules.select(settings.heads, scheme, language, sample)
     if isinstance(source, io.StringIO):
         source.seek(0)
     return rules

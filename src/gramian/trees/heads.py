@@ -7,10 +7,10 @@ file); :mod:`gramian.trees.scheme` says which belongs to which scheme, and a fil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
-from itertools import chain, islice
+from itertools import islice
 from typing import Literal, TypeAlias, cast
 
 from gramian.errors import InputError
@@ -18,7 +18,7 @@ from gramian.io.reading import Source, open_text
 from gramian.trees.conllu import Sentence, Token
 from gramian.trees.labels import FUNCTION_SEPARATOR, category
 from gramian.trees.normalise import NormaliseOptions
-from gramian.trees.scheme import SCHEMES, AnnotationScheme, find_scheme
+from gramian.trees.scheme import SCHEME_SAMPLE_SIZE, SCHEMES, AnnotationScheme
 from gramian.trees.tree import Tree, bottom_up
 
 Side: TypeAlias = Literal["left", "right"]
@@ -31,7 +31,6 @@ TABLES = tuple(
     dict.fromkeys(language.head_rules for scheme in SCHEMES.values() for language in scheme.languages)
 )
 """Names of the tables that come with gramian."""
-_SAMPLE_SIZE = 300  # trees that show which rules fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ class HeadRules:
     _known: dict[tuple[str, ...], int] = field(default_factory=dict, repr=False, compare=False)
 
     def check(self) -> None:
-        """Raise a ValueError if something in the table is no head rule, as may be of one that was put together from a file's parts."""
+        """Raise a ValueError if a table read from a model file is invalid."""
         rows = [row for rows in self.searches.values() for row in rows]
         labels = [
             *self.searches,
@@ -73,8 +72,8 @@ class HeadRules:
             *self.coordination,
             *(label for _, row in rows for label in row),
         ]
-        known = all(how in _SEARCHES for how, _ in rows) and self.default in ("left", "right")
-        if not known or not all(isinstance(label, str) for label in labels):
+        kinds_are_valid = all(kind in _SEARCHES for kind, _ in rows) and self.default in ("left", "right")
+        if not kinds_are_valid or not all(isinstance(label, str) for label in labels):
             raise ValueError("a head rule is none")
 
     @classmethod
@@ -92,17 +91,19 @@ class HeadRules:
         return cls.read(name)
 
     @classmethod
-    def of_scheme(
-        cls, scheme: AnnotationScheme, language: str | None = None, trees: Iterable[Tree] = ()
+    def select(
+        cls, name: str, scheme: AnnotationScheme, language: str | None = None, trees: Iterable[Tree] = ()
     ) -> HeadRules:
-        """Return the automatic head rules (``--head-rules auto``) of trees in a scheme.
+        """Return the rules called `name`; for ``"auto"``, those of the language's record in an annotation scheme.
 
-        They are those of the language's record in the scheme. If the language is not given and the scheme has several, they are those that
-        fit the trees best; without trees, those of the first. A scheme without languages has Collins' rules.
+        If the language is not given and the scheme has several, ``"auto"`` selects the rules that fit the trees best, without trees those
+        of the first language. A scheme without languages has Collins' rules.
         """
-        languages = [other for other in scheme.languages if other.code == language] or scheme.languages
-        tables = [cls.named(other.head_rules) for other in languages] or [cls.collins()]
-        sample = list(islice(trees, _SAMPLE_SIZE)) if len(tables) > 1 else []
+        if name != "auto":
+            return cls.named(name)
+        languages = [record for record in scheme.languages if record.code == language] or scheme.languages
+        tables = [cls.named(record.head_rules) for record in languages] or [cls.collins()]
+        sample = list(islice(trees, SCHEME_SAMPLE_SIZE)) if len(tables) > 1 else []
         return max(tables, key=lambda rules: rules.fit(sample))
 
     def keep_functions(self, options: NormaliseOptions) -> NormaliseOptions:
@@ -217,22 +218,6 @@ class HeadRules:
         return (allowed[0] if from_left else allowed[-1]), only_side
 
 
-def find_head_rules(trees: Iterable[Tree], name: str = "auto") -> tuple[HeadRules, Iterator[Tree]]:
-    """Return the head rules called `name`, and all trees; with ``"auto"``, the rules of their annotation scheme that fit them best.
-
-    Examples
-    --------
-    >>> rules, trees = find_head_rules([Tree.parse("(SENT (VN (CLS-SUJ il) (V dort)))")])
-    >>> rules(next(trees))
-    0
-    """
-    if name != "auto":
-        return HeadRules.named(name), iter(trees)
-    scheme, trees = find_scheme(trees)
-    sample = list(islice(trees, _SAMPLE_SIZE))
-    return HeadRules.of_scheme(scheme, trees=sample), chain(sample, trees)
-
-
 def head_positions(tree: Tree, rules: HeadRules) -> list[int]:
     """Return, for every node in the order of :meth:`Tree.subtrees`, the position of its head word.
 
@@ -241,17 +226,7 @@ def head_positions(tree: Tree, rules: HeadRules) -> list[int]:
     >>> head_positions(Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))"), HeadRules.collins())
     [2, 1, 0, 1, 2, 2]
     """
-    nodes = list(tree.subtrees())
-    words = iter(range(sum(node.word is not None for node in nodes))[::-1])  # nodes come from the right
-
-    def position(node: Tree, below: list[int]) -> int:
-        if node.word is not None:
-            return next(words)
-        if not below:
-            raise InputError("an empty tree has no head word", line=tree.line)
-        return below[rules(node)]
-
-    return bottom_up(nodes, position)
+    return _attach(tree, rules, {})
 
 
 def to_dependencies(tree: Tree, rules: HeadRules) -> Sentence:
@@ -272,28 +247,29 @@ def to_dependencies(tree: Tree, rules: HeadRules) -> Sentence:
     >>> [(token.form, token.head, token.deprel) for token in sentence.tokens]
     [('the', 2, 'DT'), ('dog', 3, 'NP-SBJ'), ('barks', 0, 'root')]
     """
-    positions = head_positions(tree, rules)
-    count = sum(node.word is not None for node in tree.subtrees())
-    heads = [0] * count
-    names = ["root"] * count
-    index = 0
-    # Walk down with the head word of the parent; a child with another head word is a dependent.
-    stack: list[tuple[Tree, int]] = [(tree, -1)]
-    leaves: list[Tree] = []
-    while stack:
-        node, parent_head = stack.pop()
-        head_word = positions[index]
-        index += 1
-        if parent_head >= 0 and head_word != parent_head:
-            heads[head_word] = parent_head + 1
-            names[head_word] = node.label
+    arcs: dict[int, tuple[int, str]] = {}
+    _attach(tree, rules, arcs)
+    tokens = []
+    for number, leaf in enumerate(tree.leaves(), 1):
+        head, relation = arcs.get(number - 1, (0, "root"))
+        tokens.append(Token(number, leaf.word or "_", xpos=leaf.label, head=head, deprel=relation))
+    return Sentence(tuple(tokens), line=tree.line)
+
+
+def _attach(tree: Tree, rules: HeadRules, arcs: dict[int, tuple[int, str]]) -> list[int]:
+    """Return the positions of head words, and add head and relation of every other word to `arcs`."""
+    nodes = list(tree.subtrees())
+    words = iter(range(sum(node.word is not None for node in nodes))[::-1])  # nodes come from the right
+
+    def head_position(node: Tree, below: list[int]) -> int:
         if node.word is not None:
-            leaves.append(node)
-        stack.extend([(child, head_word) for child in node.children[::-1]])
-    return Sentence(
-        tuple(
-            Token(number, leaf.word or "_", xpos=leaf.label, head=head, deprel=name)
-            for number, (leaf, head, name) in enumerate(zip(leaves, heads, names, strict=True), 1)
-        ),
-        line=tree.line,
-    )
+            return next(words)
+        if not below:
+            raise InputError("an empty tree has no head word", line=tree.line)
+        head = below[rules(node)]
+        for child, position in zip(node.children, below, strict=True):
+            if position != head:
+                arcs[position] = head + 1, child.label
+        return head
+
+    return bottom_up(nodes, head_position)

@@ -21,7 +21,9 @@ from gramian.trees.brackets import read_trees
 from gramian.trees.normalise import PENN_PUNCTUATION, NormaliseOptions
 from gramian.trees.tree import Tree
 
-_SAMPLE_SIZE = 300  # trees that a scheme is detected from
+SCHEME_SAMPLE_SIZE = 300
+"""Number of trees from which scheme and head rules are detected."""
+
 _MIN_SHARE = 0.3  # of them have labels of the scheme
 _LANGUAGE_SAMPLE_SIZE = 2000  # sentences that a language is detected from
 _MIN_FREQUENT_SHARE = 0.08  # of their words are frequent words of the language
@@ -204,7 +206,7 @@ def detect_scheme(trees: Iterable[Tree]) -> AnnotationScheme:
     """
     counts: Counter[str] = Counter()
     n_trees = 0
-    for tree in islice(trees, _SAMPLE_SIZE):
+    for tree in islice(trees, SCHEME_SAMPLE_SIZE):
         n_trees += 1
         phrases = {node.label for node in tree.subtrees() if node.word is None}
         tags = {node.label for node in tree.subtrees() if node.word is not None}
@@ -239,7 +241,7 @@ def find_scheme(trees: Iterable[Tree], name: str = "auto") -> SchemeOfTrees:
     if name != "auto":
         return SchemeOfTrees(annotation_scheme(name), iter(trees))
     trees = iter(trees)
-    sample = list(islice(trees, _SAMPLE_SIZE))
+    sample = list(islice(trees, SCHEME_SAMPLE_SIZE))
     return SchemeOfTrees(detect_scheme(sample), chain(sample, trees))
 
 

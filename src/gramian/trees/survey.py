@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
 
 from gramian.trees.conllu import Sentence
 from gramian.trees.normalise import EMPTY_TAG, ROOT_LABELS, NormaliseOptions, bare_label
@@ -19,16 +18,16 @@ _UNUSUAL = re.compile(r"[\[\](){}\"\\^@%|,]")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Lengths:
     """How long sentences are, in words."""
 
-    mean: float
-    median: float
-    longest: int
-    longest_line: int | None
-    up_to_40: int
-    one_word: int
+    mean: float = 0.0
+    median: float = 0.0
+    longest: int = 0
+    longest_line: int | None = None
+    up_to_40: int = 0
+    one_word: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,152 +40,125 @@ class OddLabel:
     line: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TreebankSurvey:
-    """What :func:`survey_trees` found; counts of labels have the most frequent first."""
+    """The statistics of a treebank; counts of labels have the most frequent first."""
 
-    trees: int
-    words: int  # without empty elements
-    phrases: int  # without unlabelled brackets
-    outer_brackets: int  # unlabelled ones around trees
-    empty_trees: int  # without a word, as parsers write for failures
-    empty_elements: int  # leaves tagged EMPTY_TAG
-    vocabulary: int  # different words
-    seen_once: int
-    lengths: Lengths
-    roots: dict[str, int]  # below an outer bracket or ROOT
-    phrase_labels: dict[str, int]
-    tags: dict[str, int]
-    separators: dict[str, int]  # characters inside labels, with the number of different labels that hold them
-    unary_phrases: int  # phrases with one child, which is a phrase
-    unary_tags: int  # ... a tag
-    same_unaries: int  # ... a phrase of the same label
-    widest: int  # most children
-    highest: int
-    repeated: int  # sentences of more than five words that occurred before
-    odd_labels: tuple[OddLabel, ...]
+    trees: int = 0
+    words: int = 0  # without empty elements
+    phrases: int = 0  # without unlabelled brackets
+    outer_brackets: int = 0  # unlabelled ones around trees
+    empty_trees: int = 0  # without a word, as parsers write for failures
+    empty_elements: int = 0  # leaves tagged EMPTY_TAG
+    vocabulary: int = 0  # different words
+    seen_once: int = 0
+    lengths: Lengths = field(default_factory=Lengths)
+    roots: Mapping[str, int] = field(default_factory=dict)  # below an outer bracket or ROOT
+    phrase_labels: Mapping[str, int] = field(default_factory=dict)
+    tags: Mapping[str, int] = field(default_factory=dict)
+    separators: Mapping[str, int] = field(default_factory=dict)  # in labels, with the number of these labels
+    unary_phrases: int = 0  # phrases with one child, which is a phrase
+    unary_tags: int = 0  # ... a tag
+    same_unaries: int = 0  # ... a phrase of the same label
+    widest: int = 0  # most children
+    highest: int = 0
+    repeated: int = 0  # sentences of more than five words that occurred before
+    odd_labels: tuple[OddLabel, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class DependencySurvey:
-    """What :func:`survey_dependencies` found; fields are counts of sentences, words or labels."""
+    """The statistics of a dependency treebank; fields are counts of sentences, words or labels."""
 
-    sentences: int
-    words: int
-    vocabulary: int
-    seen_once: int
-    lengths: Lengths
-    upos: dict[str, int]
-    xpos: dict[str, int]
-    relations: dict[str, int]
-    several_roots: int
-    without_heads: int
-    non_projective: int
-    first_non_projective: int | None
-    multiword: int
-    empty_nodes: int
-    repeated: int
+    sentences: int = 0
+    words: int = 0
+    vocabulary: int = 0
+    seen_once: int = 0
+    lengths: Lengths = field(default_factory=Lengths)
+    upos: Mapping[str, int] = field(default_factory=dict)
+    xpos: Mapping[str, int] = field(default_factory=dict)
+    relations: Mapping[str, int] = field(default_factory=dict)
+    several_roots: int = 0
+    without_heads: int = 0
+    non_projective: int = 0
+    first_non_projective: int | None = None
+    multiword: int = 0
+    empty_nodes: int = 0
+    repeated: int = 0
 
 
 def survey_trees(trees: Iterable[Tree], options: NormaliseOptions = NormaliseOptions()) -> TreebankSurvey:
     """Count what is in a stream of trees; `options` are the conventions of their labels."""
+    survey, words_of_trees = TreebankSurvey(), _Words()
     phrase_labels: Counter[str] = Counter()
     tags: Counter[str] = Counter()
     roots: Counter[str] = Counter()
     first_line: dict[str, int | None] = {}
-    every = _Words()
-    count = outer_brackets = empty_trees = empty_elements = widest = highest = 0
-    unary_phrases = unary_tags = same_unaries = 0
     for tree in trees:
-        count += 1
+        survey.trees += 1
         root = tree
         while root.label in ROOT_LABELS and len(root.children) == 1:
             root = root.children[0]
         roots[root.label] += 1
-        outer_brackets += tree.label == "" and bool(tree.children)
+        survey.outer_brackets += tree.label == "" and bool(tree.children)
         words = []
         for node in tree.subtrees():
-            label = node.label
-            if label not in first_line:
-                first_line[label] = tree.line
-            if node.word is not None:
-                tags[label] += 1
-                if label == EMPTY_TAG:
-                    empty_elements += 1
-                else:
-                    words.append(node.word)
+            first_line.setdefault(node.label, tree.line)
+            if node.word is None:
+                phrase_labels[node.label] += 1
+                survey.widest = max(survey.widest, len(node.children))
+                if len(node.children) == 1 and node.label not in ROOT_LABELS:
+                    [child] = node.children
+                    survey.unary_tags += child.word is not None
+                    survey.unary_phrases += child.word is None
+                    survey.same_unaries += child.word is None and child.label == node.label
                 continue
-            if label:
-                phrase_labels[label] += 1
-            children = node.children
-            widest = max(widest, len(children))
-            if len(children) == 1 and label not in ROOT_LABELS:
-                if children[0].word is not None:
-                    unary_tags += 1
-                else:
-                    unary_phrases += 1
-                    same_unaries += children[0].label == label
-        empty_trees += not words
-        highest = max(highest, tree.height)
-        every.add(words, tree.line)
-    return TreebankSurvey(
-        **every.facts(),
-        trees=count,
-        phrases=sum(phrase_labels.values()),
-        outer_brackets=outer_brackets,
-        empty_trees=empty_trees,
-        empty_elements=empty_elements,
-        roots=dict(roots.most_common()),
-        phrase_labels=dict(phrase_labels.most_common()),
-        tags=dict(tags.most_common()),
-        separators=_separators([*phrase_labels, *tags]),
-        unary_phrases=unary_phrases,
-        unary_tags=unary_tags,
-        same_unaries=same_unaries,
-        widest=widest,
-        highest=highest,
-        odd_labels=tuple(_odd_labels(phrase_labels, tags, first_line, options)),
-    )
+            tags[node.label] += 1
+            if node.label != EMPTY_TAG:
+                words.append(node.word)
+        survey.empty_trees += not words
+        survey.highest = max(survey.highest, tree.height)
+        words_of_trees.add(words, tree.line)
+    words_of_trees.report(survey)
+    del phrase_labels[""]
+    survey.empty_elements = tags[EMPTY_TAG]
+    survey.phrases = phrase_labels.total()
+    survey.roots = dict(roots.most_common())
+    survey.phrase_labels = dict(phrase_labels.most_common())
+    survey.tags = dict(tags.most_common())
+    survey.separators = _separators([*survey.phrase_labels, *survey.tags])
+    survey.odd_labels = tuple(_odd_labels(survey, first_line, options))
+    return survey
 
 
 def survey_dependencies(sentences: Iterable[Sentence]) -> DependencySurvey:
     """Count what is in a stream of CoNLL-U sentences."""
+    survey, words = DependencySurvey(), _Words()
     upos: Counter[str] = Counter()
     xpos: Counter[str] = Counter()
     relations: Counter[str] = Counter()
-    every = _Words()
-    count = several_roots = without_heads = non_projective = multiword = empty_nodes = 0
-    first_non_projective: int | None = None
     for sentence in sentences:
-        count += 1
-        every.add(sentence.words, sentence.line)
+        survey.sentences += 1
+        words.add(sentence.words, sentence.line)
         upos.update([token.upos for token in sentence.tokens])
         xpos.update([token.xpos for token in sentence.tokens])
         relations.update([token.deprel for token in sentence.tokens])
         for _, extra in sentence.extras:
-            ranged = "-" in extra.split("\t", 1)[0]
-            multiword += ranged
-            empty_nodes += not ranged
+            is_range = "-" in extra.split("\t", 1)[0]
+            survey.multiword += is_range
+            survey.empty_nodes += not is_range
         if sentence.tokens[0].head is None:
-            without_heads += 1
+            survey.without_heads += 1
             continue
-        several_roots += sentence.heads.count(0) > 1
+        survey.several_roots += sentence.heads.count(0) > 1
         if not is_projective(sentence.heads):
-            non_projective += 1
-            first_non_projective = first_non_projective or sentence.line
-    return DependencySurvey(
-        **every.facts(),
-        sentences=count,
-        upos=dict(upos.most_common()),
-        xpos=dict(xpos.most_common()),
-        relations=dict(relations.most_common()),
-        several_roots=several_roots,
-        without_heads=without_heads,
-        non_projective=non_projective,
-        first_non_projective=first_non_projective,
-        multiword=multiword,
-        empty_nodes=empty_nodes,
-    )
+            survey.non_projective += 1
+            survey.first_non_projective = survey.first_non_projective or sentence.line
+    words.report(survey)
+    survey.upos = dict(upos.most_common())
+    survey.xpos = dict(xpos.most_common())
+    survey.relations = dict(relations.most_common())
+    return survey
 
 
 class _Words:
@@ -209,23 +181,21 @@ class _Words:
             self._repeated += hash(sentence) in self._seen
             self._seen.add(hash(sentence))
 
-    def facts(self) -> dict[str, Any]:
-        """Return the fields that both surveys have."""
+    def report(self, survey: TreebankSurvey | DependencySurvey) -> None:
+        """Fill in the fields that both surveys have."""
         lengths = self._lengths
-        return {
-            "words": sum(lengths),
-            "vocabulary": len(self._vocabulary),
-            "seen_once": sum(seen == 1 for seen in self._vocabulary.values()),
-            "repeated": self._repeated,
-            "lengths": Lengths(
-                mean=sum(lengths) / len(lengths) if lengths else 0.0,
-                median=float(median(lengths)) if lengths else 0.0,
-                longest=self._longest[0],
-                longest_line=self._longest[1],
-                up_to_40=sum(length <= 40 for length in lengths),
-                one_word=lengths.count(1),
-            ),
-        }
+        survey.words = sum(lengths)
+        survey.vocabulary = len(self._vocabulary)
+        survey.seen_once = sum(count == 1 for count in self._vocabulary.values())
+        survey.repeated = self._repeated
+        survey.lengths = Lengths(
+            mean=sum(lengths) / len(lengths) if lengths else 0.0,
+            median=float(median(lengths)) if lengths else 0.0,
+            longest=self._longest[0],
+            longest_line=self._longest[1],
+            up_to_40=sum(length <= 40 for length in lengths),
+            one_word=lengths.count(1),
+        )
 
 
 def _separators(labels: Iterable[str]) -> dict[str, int]:
@@ -237,21 +207,18 @@ def _separators(labels: Iterable[str]) -> dict[str, int]:
 
 
 def _odd_labels(
-    phrase_labels: Counter[str],
-    tags: Counter[str],
-    first_line: dict[str, int | None],
-    options: NormaliseOptions,
-) -> Iterable[OddLabel]:
+    survey: TreebankSurvey, first_line: Mapping[str, int | None], options: NormaliseOptions
+) -> Iterator[OddLabel]:
     """List labels that may be slips, phrases before tags."""
-    for labels, kind in ((phrase_labels, "phrase"), (tags, "tag")):
+    for labels, kind in ((survey.phrase_labels, "phrase"), (survey.tags, "tag")):
         categories: Counter[str] = Counter()
         bare = {label: bare_label(label, options, phrase=kind == "phrase") for label in labels}
         for label, count in labels.items():
             categories[bare[label]] += count
-        for label, count in labels.most_common():
+        for label, count in labels.items():
             if label in ROOT_LABELS or label == EMPTY_TAG:
                 continue
-            if kind == "phrase" and label in tags:
+            if kind == "phrase" and label in survey.tags:
                 why = "both phrase and tag"
             elif kind == "phrase" and not _LETTER.search(label):
                 why = "a phrase without a letter in its label"

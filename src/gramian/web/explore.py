@@ -46,7 +46,7 @@ class Explorer:
         self._grammars = Parser(replace(model, experts=(), reranker=None))
         self._labels = label_table(self.grammar.symbols, self.grammar.n_phrases)
         self._look = lru_cache(maxsize=_KEPT)(self._new_look)
-        self._head_rules = HeadRules.of_scheme(self.scheme, self.language)
+        self._head_rules = HeadRules.select("auto", self.scheme, self.language)
         self.views = StateViews(self.grammar, self.scheme.name)
 
     def expected_seconds(self, n_words: int) -> float:

@@ -22,6 +22,8 @@ TREE = "(S (NP (DT the) (NN dog)) (VP (VBD saw) (NP (PRP me))) (. .))"
         ("NP=n < PRP", "relabel n PRO", "(S (NP (DT the) (NN dog)) (VP (VBD saw) (PRO (PRP me))) (. .))"),
         ("/^VB/=n", "relabel n /^VB(.*)$/V-$1/", "(S (NP (DT the) (NN dog)) (VP (V-D saw) (NP (PRP me))) (. .))"),
         ("/^(.)P$/#1%x=n > S=s", "relabel n ={s}%{x}", "(S (SN (DT the) (NN dog)) (SV (VBD saw) (NP (PRP me))) (. .))"),
+        ("NP=n < PRP", "relabel n /PRO/", "(S (NP (DT the) (NN dog)) (VP (VBD saw) (PRO (PRP me))) (. .))"),
+        ("NP=n < PRP", r"relabel n /(N)P/a\/$1/", "(S (NP (DT the) (NN dog)) (VP (VBD saw) (a/N (PRP me))) (. .))"),
         ("NP=n < PRP=p", "excise n n", "(S (NP (DT the) (NN dog)) (VP (VBD saw) (PRP me)) (. .))"),
         ("VP=v < (NP=n < PRP)", "excise v n", "(S (NP (DT the) (NN dog)) (PRP me) (. .))"),
         ("DT=d", "delete d", "(S (NP (NN dog)) (VP (VBD saw) (NP (PRP me))) (. .))"),

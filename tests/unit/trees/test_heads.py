@@ -35,9 +35,9 @@ def test_content_words_are_heads_outside_english(table, tree, heads):
 
 def test_rules_are_found_by_scheme_and_by_fit():
     french, indonesian = Tree.parse("(NP (DET le) (NC chat))"), Tree.parse("(NP (NNO kucing) (ADJ besar))")
-    assert HeadRules.of_scheme(SCHEMES["ftb"]) == HeadRules.named("french")
-    assert HeadRules.of_scheme(SCHEMES["penn"], trees=[Tree.parse("(NP (DT the) (NN cat))")]) == COLLINS
-    assert HeadRules.of_scheme(SCHEMES["penn"], trees=[indonesian]) == HeadRules.named("indonesian")
+    assert HeadRules.select("auto", SCHEMES["ftb"]) == HeadRules.named("french")
+    assert HeadRules.select("auto", SCHEMES["penn"], trees=[Tree.parse("(NP (DT the) (NN cat))")]) == COLLINS
+    assert HeadRules.select("auto", SCHEMES["penn"], trees=[indonesian]) == HeadRules.named("indonesian")
     assert COLLINS.fit([french]) == 0.0
     assert COLLINS.fit([]) == 1.0
     assert "-" in SCHEMES["ftb"].options.phrase_cut

@@ -83,5 +83,5 @@ def test_a_new_scheme_is_one_record(monkeypatch):
     assert scheme is record
     assert len(list(trees)) == 5
     assert str(normalise(tree, scheme.options).tree) == "(TOY (A a) (B b))"
-    assert HeadRules.of_scheme(scheme)(tree) == 0
+    assert HeadRules.select("auto", scheme)(tree) == 0
     assert detect_language([tree.words], scheme) == "xx"
