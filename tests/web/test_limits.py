@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 
 import gramian
 from gramian.web.app import create_app
+from gramian.web.fields import Fields
 
 SENTENCE = "Anna saw the picture of wood with a telescope ."
 GOLD = "( (S (NP-SBJ (NNP Anna)) (VP (VBD saw) (NP (DT the) (NN picture))) (. .)) )"
@@ -246,92 +247,58 @@ def test_confidences_beyond_all_numbers(client, number):
     assert "confidences is a list of numbers" in response.json()["error"]
 
 
-def test_short_questions_come_first_and_have_places_of_their_own():
-    from gramian.web.admission import Gate, Refused
-
-    async def play():
-        gate, order = Gate(2, most_waiting=5, most_seconds=10.0), []
-
-        async def ask(name, seconds):
-            await gate.enter(seconds)
-            order.append(name)
-
-        await ask("long", 3.0)
-        waiting = [asyncio.create_task(ask("longer", 6.0)), asyncio.create_task(ask("less long", 2.0))]
-        await asyncio.sleep(0)
-        assert order == ["long"]  # half of the places are not for them
-        with pytest.raises(Refused):
-            await gate.enter(3.0)  # 6 + 2 + 3 seconds are more than can be answered in time
-        await ask("short", 0.1)
-        waiting.append(asyncio.create_task(ask("next short", 0.2)))
-        await asyncio.sleep(0)
-        gate.leave(0.1)
-        await asyncio.sleep(0)
-        assert order == ["long", "short", "next short"]
-        gate.leave(3.0)
-        await asyncio.sleep(0)
-        assert order[3:] == ["less long"]
-        waiting[0].cancel()
-        await asyncio.sleep(0)
-        gate.leave(2.0)
-        gate.leave(0.2)
-        await ask("after all", 1.0)  # who gave up takes no place
-        return order
-
-    assert asyncio.run(play())[-1] == "after all"
+def test_short_questions_do_not_wait_for_long_ones(service):
+    slow = Slow(service)
+    app = create_app(slow, n_jobs=4, max_seconds=120)
+    with TestClient(app, base_url="http://localhost") as client, ThreadPoolExecutor(8) as pool:
+        try:
+            question = {"sentence": "the dog slept . " * 100}
+            long = [pool.submit(client.post, "/api/parse", json=question) for _ in range(6)]
+            for _ in range(3):
+                assert ask(client, "export", tree="(A a)", format="brackets") == {"text": "(A a)"}
+            assert not any(one.done() for one in long)
+        finally:
+            slow.go.set()
+        assert {one.result().status_code for one in long} == {200}
 
 
-def test_costs_are_foretold(service):
-    from gramian.web.fields import Fields
-
-    def seconds(**question):
-        return service.expected_seconds("parse", Fields(question))
-
-    short = seconds(sentence="the dog slept .")
-    assert short < 0.1 < seconds(sentence="the dog slept . " * 200)
-    assert seconds(sentence="the dog slept .", decoders=["max-recall", "viterbi"], k=20) > 4 * short
-    for space in (
-        "\t",
-        "\n",
-        "\u00a0",
-        "\u2003",
-        ", ",
-        "--",
-    ):  # words are counted by the parser's own tokenizer
-        assert seconds(sentence=space.join(["dog"] * 800)) > 0.5 * seconds(sentence=" ".join(["dog"] * 800))
-    assert seconds(sentence="(S " + "(NN dog) " * 800 + ")") > 0.5 * seconds(sentence="dog " * 800)
-    assert service.expected_seconds("about", Fields({})) < 0.25
+SENTENCE_TREE = "(S (NP (DT the) (NN dog)) (VP (VBD slept)) (. .)) "
+FLAT = f"(S {'(NN dog) ' * 400})"
 
 
-def test_a_long_text_is_let_in_as_such_before_it_is_read():
-    from gramian.web.admission import SHORT
-    from gramian.web.fields import Fields
-    from gramian.web.request_cost import reading_seconds
+@pytest.mark.parametrize(
+    ("question", "fields"),
+    [
+        ("about", {}),
+        ("parse", {"sentence": "the dog slept ."}),
+        ("text", {"text": "The dog slept. "}),
+        ("bank", {"trees": SENTENCE_TREE * 20}),
+        ("best_states", {"tree": SENTENCE_TREE}),
+        ("compare", {"one": SENTENCE_TREE, "two": SENTENCE_TREE}),
+    ],
+)
+def test_short_questions(service, question, fields):
+    assert not service.is_long(question, Fields(fields))
 
-    assert reading_seconds(Fields({"sentence": "the dog slept ."})) < SHORT / 10
-    for name in ("sentence", "text"):
-        assert reading_seconds(Fields({name: "_" * 80_000})) > SHORT
-    assert reading_seconds(Fields({"trees": "(A a)" * 40_000})) > SHORT
+
+@pytest.mark.parametrize(
+    ("question", "fields"),
+    [
+        ("parse", {"sentence": "the dog slept . " * 200}),
+        ("parse", {"sentence": "the dog slept . " * 40, "k": 20, "decoders": ["max-recall", "viterbi"]}),
+        ("parse", {"sentence": "_" * 80_000}),
+        ("parse", {"sentence": "--".join(["dog"] * 800)}),
+        ("text", {"text": "The dog slept. " * 400}),
+        ("bank", {"trees": FLAT, "judge": True}),
+        ("best_states", {"tree": FLAT}),
+    ],
+)
+def test_long_questions(service, question, fields):
+    assert service.is_long(question, Fields(fields))
 
 
-def test_the_cost_of_texts_treebanks_and_states_is_foretold(service):
-    from gramian.web.fields import Fields
-
-    def seconds(question, **fields):
-        return service.expected_seconds(question, Fields(fields))
-
-    sentence, tree = "The dog slept. ", "(S (NP (DT the) (NN dog)) (VP (VBD slept)) (. .)) "
-    assert seconds("text", text=sentence) < 0.05 < seconds("text", text=sentence * 400)
-    assert seconds("text", text=sentence * 4000) < 20 * seconds(
-        "text", text=sentence * 400
-    )  # all is read, the first few are parsed
-    assert seconds("text", text="the dog slept " * 400) > 2 * seconds("text", text=sentence * 400)
-    flat = f"(S {'(NN dog) ' * 400})"
-    assert seconds("bank", trees=tree * 20) < 0.05 < seconds("bank", trees=flat, judge=True)
-    assert seconds("best_states", tree=tree) < 0.1 * seconds("best_states", tree=flat)
-    assert seconds("compare", one=tree, two=tree) < 0.25
-    views = service._explorers[1].views
-    if not views.is_read("VP"):
-        assert seconds("states", symbol="VP", model=1) > 0.25
+def test_states_are_shown_at_once_when_they_were_read(service):
+    views, fields = service._explorers[1].views, Fields({"symbol": "VP", "model": 1})
+    assert service.is_long("states", fields) != views.is_read("VP")
     views.states("VP")
-    assert seconds("states", symbol="VP", model=1) < 0.25
+    assert not service.is_long("states", fields)

@@ -12,7 +12,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -28,9 +28,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from gramian.errors import GramianError
-from gramian.web.admission import Gate, Refused
 from gramian.web.fields import Fields
-from gramian.web.request_cost import reading_seconds
 from gramian.web.service import Service
 
 _Result = TypeVar("_Result")
@@ -90,9 +88,11 @@ class _Desk:
         self, service: Service, max_bytes: int, max_seconds: float, max_waiting: int, n_jobs: int
     ) -> None:
         self._service, self._max_bytes, self._max_seconds = service, max_bytes, max_seconds
-        places = max(2, n_jobs)  # one for short questions, however few processors there are
-        self._gate = Gate(places, max_waiting, max_seconds)
-        self.pool = ThreadPoolExecutor(places, thread_name_prefix="gramian-web")
+        self._n_waiting, self._max_waiting = {False: 0, True: 0}, max_waiting
+        n_threads = max(2, n_jobs)
+        self._threads = asyncio.Semaphore(n_threads)
+        self._threads_for_long = asyncio.Semaphore(n_threads // 2)  # the others are left to short questions
+        self.pool = ThreadPoolExecutor(n_threads, thread_name_prefix="gramian-web")
 
     def route(self, question: Any, method: str) -> Route:
         """Answer at the question's name, by the fields of the body or, of a GET, of the address."""
@@ -131,13 +131,8 @@ class _Desk:
     async def _answer(self, question: Question, fields: Fields) -> Response:
         try:
             async with asyncio.timeout(self._max_seconds):
-                # To know what a question costs, its text must be cut into words, which takes time if it is long.
-                estimate = partial(self._service.expected_seconds, question.__name__, fields)
-                seconds = await self._run(estimate, reading_seconds(fields))
-                answer = await self._run(partial(question, fields), seconds)
-        except Refused:
-            what = "too many questions at once; try: again in a moment"
-            raise HTTPException(503, what, {"Retry-After": "1"}) from None
+                is_long = self._service.is_long(question.__name__, fields)
+                answer = await self._run(partial(question, fields), is_long)
         except TimeoutError:
             what = f"no answer within {self._max_seconds:g} s; try: a shorter sentence"
             raise HTTPException(503, what) from None
@@ -147,17 +142,22 @@ class _Desk:
             return _json({"error": str(error)}, 400)
         return _json(answer)
 
-    async def _run(self, work: Callable[[], _Result], seconds: float) -> _Result:
-        """Have work done by a thread that takes about so long; it keeps its place until the thread is done, whoever still waits."""
-        await self._gate.enter(seconds)
-        result = asyncio.get_running_loop().run_in_executor(self.pool, work)
-
-        def done(result: asyncio.Future[_Result]) -> None:
-            self._gate.leave(seconds)
-            if not result.cancelled():
-                result.exception()  # so that one which nobody waits for is not taken for forgotten
-
-        result.add_done_callback(done)
+    async def _run(self, work: Callable[[], _Result], is_long: bool) -> _Result:
+        """Run work in a thread, which counts as busy until it is done, whether somebody still waits for the result or not."""
+        if self._n_waiting[is_long] >= self._max_waiting:
+            what = "too many questions at once; try: again in a moment"
+            raise HTTPException(503, what, {"Retry-After": "1"})
+        with ExitStack() as stack:
+            self._n_waiting[is_long] += 1
+            try:
+                for threads in (self._threads_for_long, self._threads) if is_long else (self._threads,):
+                    await threads.acquire()
+                    stack.callback(threads.release)
+            finally:
+                self._n_waiting[is_long] -= 1
+            result = asyncio.get_running_loop().run_in_executor(self.pool, work)
+            release = stack.pop_all()
+        result.add_done_callback(lambda _: release.close())
         return await asyncio.shield(result)
 
 

@@ -33,10 +33,9 @@ class Fields:
             raise OptionError(f"{name} is a text, {what}")
         return value
 
-    def length(self, name: str) -> int:
-        """Return how many characters a text has; 0 if there is none."""
-        value = self._values.get(name)
-        return len(value) if isinstance(value, str) else 0
+    def n_characters(self) -> int:
+        """Return how many characters all texts have together."""
+        return sum(len(value) for value in self._values.values() if isinstance(value, str))
 
     def optional_text(self, name: str) -> str | None:
         """Return a text, or None if there is none."""

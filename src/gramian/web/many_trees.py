@@ -16,7 +16,8 @@ MOST_SENTENCES = 20
 
 def parsed_text(explorer: Explorer, text: str) -> dict[str, Any]:
     """Parse the first sentences of a text; ``end`` is where the next begin, or None at the end."""
-    asked, end = first_sentences(explorer, text)
+    spans = explorer.parser.segmenter.segment(text)
+    asked = [text[start:end] for start, end in spans[:MOST_SENTENCES]]
     for sentence in asked:
         check_length(len(explorer.words(sentence)))
     sentences = []
@@ -32,14 +33,10 @@ def parsed_text(explorer: Explorer, text: str) -> dict[str, Any]:
                 "nodes": nodes(result.tree, result.confidences),
             }
         )
-    return {"sentences": sentences, "end": end}
-
-
-def first_sentences(explorer: Explorer, text: str) -> tuple[list[str], int | None]:
-    """Return the sentences of a text that are parsed at a time, and where the next begins, None if there is no other."""
-    spans = explorer.parser.segmenter.segment(text)
-    rest = spans[MOST_SENTENCES:]
-    return [text[start:end] for start, end in spans[:MOST_SENTENCES]], rest[0].start if rest else None
+    return {
+        "sentences": sentences,
+        "end": spans[MOST_SENTENCES].start if len(spans) > MOST_SENTENCES else None,
+    }
 
 
 def read_bank(explorer: Explorer, text: str) -> dict[str, Any]:
@@ -55,7 +52,11 @@ def read_bank(explorer: Explorer, text: str) -> dict[str, Any]:
 
 def judged_bank(explorer: Explorer, text: str) -> dict[str, Any]:
     """Parse the words of gold trees, and return how much each parse disagrees with its tree."""
-    trees = gold_trees(explorer, text)
+    trees = _trees(explorer, text)
+    if len(trees) > MOST_SENTENCES:
+        raise InputError(
+            f"{len(trees)} trees are too many to compare at once", "trees", hint=f"send {MOST_SENTENCES}"
+        )
     judged = []
     results = explorer.parser.parse_batch([list(gold.words) for gold in trees])
     for gold, result in zip(trees, results, strict=True):
@@ -63,16 +64,6 @@ def judged_bank(explorer: Explorer, text: str) -> dict[str, Any]:
         wrong = sum(found["differs"]) + len(found["missing"])
         judged.append({"f1": found["scores"]["f1"], "differences": wrong})
     return {"trees": judged}
-
-
-def gold_trees(explorer: Explorer, text: str) -> list[Tree]:
-    """Read the trees that parses are compared with; an InputError if there are more than an answer has."""
-    trees = _trees(explorer, text)
-    if len(trees) > MOST_SENTENCES:
-        raise InputError(
-            f"{len(trees)} trees are too many to compare at once", "trees", hint=f"send {MOST_SENTENCES}"
-        )
-    return trees
 
 
 def _trees(explorer: Explorer, text: str) -> list[Tree]:

@@ -19,7 +19,7 @@ from gramian.web.explore import Explorer, Look
 from gramian.web.fields import Fields
 from gramian.web.latex import to_document, to_forest
 from gramian.web.many_trees import judged_bank, parsed_text, read_bank
-from gramian.web.request_cost import MOST_TREES, request_seconds
+from gramian.web.request_cost import MOST_TREES, is_long
 from gramian.web.sequence_views import AutomatonView, DependencyView
 from gramian.web.tree_json import compare, finite, nodes
 from gramian.web.typed_sentences import INPUTS, MOST_WORDS, Typed, read_tree, read_typed
@@ -53,9 +53,9 @@ class Service:
         if self._automaton is not None:
             self._automaton.steps([], 2)
 
-    def expected_seconds(self, question: str, fields: Fields) -> float:
-        """Return about how long a question will take to answer; this reads its text as the answer does."""
-        return request_seconds(question, fields, self._explorers)
+    def is_long(self, question: str, fields: Fields) -> bool:
+        """Return whether a question may take longer than a moment to answer."""
+        return is_long(question, fields, self._explorers)
 
     def about(self, fields: Fields) -> dict[str, Any]:
         """Return the models and options there are."""

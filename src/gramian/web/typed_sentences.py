@@ -24,7 +24,6 @@ class Typed(NamedTuple):
     words: tuple[str, ...] = ()
     tags: tuple[str, ...] | None = None
     gold: Tree | None = None
-    n_words: int = 0
 
     @property
     def sentence(self) -> str | list[str] | list[tuple[str, str]]:
@@ -57,9 +56,8 @@ def read_typed(
     if kind not in INPUTS:
         raise OptionError(f"input is one of {', '.join(INPUTS)}, not {kind!r}")
     typed = _read(text, kind, scheme)
-    n_words = len(typed.words if typed.text is None else cut(typed.text))
-    check_length(n_words)
-    return typed._replace(n_words=n_words)
+    check_length(len(typed.words if typed.text is None else cut(typed.text)))
+    return typed
 
 
 def check_length(count: int) -> None:
