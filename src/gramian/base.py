@@ -11,15 +11,26 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from sklearn.base import BaseEstimator
 from threadpoolctl import threadpool_limits
 
 from gramian.io.machine import give_back_memory, peak_megabytes
 from gramian.progress import handled
-from gramian.value_types import Boolean, Constraint, Jobs, Whole, check_value, option_fields
+from gramian.value_types import (
+    Boolean,
+    Constraint,
+    Jobs,
+    Whole,
+    check_value,
+    option,
+    option_fields,
+    with_constraints,
+)
+
+_Estimator = TypeVar("_Estimator")
 
 
 def number_of_jobs(n_jobs: int | None) -> int:
@@ -130,3 +141,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             else:
                 setattr(self, own, replace(getattr(self, own), **{field: params[name]}))
         return self
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field, option))
+def estimator(kind: type[_Estimator]) -> type[_Estimator]:
+    """Make a class an estimator whose parameters are its fields: the constructor stores them, and ``fit`` checks their constraints."""
+    return with_constraints(dataclass(eq=False, repr=False)(kind))

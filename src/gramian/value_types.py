@@ -294,10 +294,14 @@ def option(constraint: Constraint, *, default: Any) -> Any:
 @dataclass_transform(frozen_default=True, field_specifiers=(option,))
 def options(kind: type[_Class]) -> type[_Class]:
     """Make a class one of option objects: a frozen dataclass that has ``_constraints``."""
-    made = dataclass(frozen=True)(kind)
-    declared = [one for one in fields(made) if "constraint" in one.metadata]  # type: ignore[arg-type]
-    made._constraints = {one.name: one.metadata["constraint"] for one in declared}  # type: ignore[attr-defined]
-    return made
+    return with_constraints(dataclass(frozen=True)(kind))
+
+
+def with_constraints(kind: type[_Class]) -> type[_Class]:
+    """Give a dataclass the ``_constraints`` that its options declare."""
+    declared = [option for option in fields(kind) if "constraint" in option.metadata]  # type: ignore[arg-type]
+    kind._constraints = {option.name: option.metadata["constraint"] for option in declared}  # type: ignore[attr-defined]
+    return kind
 
 
 def or_none(constraint: Constraint) -> Either:

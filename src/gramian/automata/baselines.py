@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.automata.pdfa import PDFA
-from gramian.automata.sequence_learner import SequenceLearner, learner
+from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.strings import Array, Sequences
+from gramian.base import estimator
 from gramian.value_types import Either, OneOf, Whole, option
 
 Ints = npt.NDArray[np.int64]
@@ -23,7 +24,7 @@ Ints = npt.NDArray[np.int64]
 _ORDERS = (1, 2, 3, 4, 5, 6)
 
 
-@learner
+@estimator
 class NGram(SequenceLearner):
     """An n-gram model with the start and the end of strings.
 

@@ -17,11 +17,11 @@ from gramian.automata.baselines import NGram, best_order
 from gramian.automata.contest import ROUNDS, Round, Runner, compete, run
 from gramian.automata.mixture import Mixture, mixture_weights
 from gramian.automata.pdfa import PDFA
-from gramian.automata.sequence_learner import SequenceLearner, learner
+from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.strings import Sequences
 from gramian.automata.trie import PrefixForest
 from gramian.automata.weighted_automaton import WFA
-from gramian.base import number_of_jobs
+from gramian.base import estimator, number_of_jobs
 from gramian.progress import tell_progress
 from gramian.value_types import Either, OneOf, Whole, option
 
@@ -44,7 +44,7 @@ class Candidate:
     weight: float  # its share in the mixture, 0 if it dropped out
 
 
-@learner
+@estimator
 class BestModel(SequenceLearner):
     """A mixture of automata and an n-gram model, chosen and weighed on a slice of the training strings.
 

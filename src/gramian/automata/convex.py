@@ -15,10 +15,11 @@ import numpy as np
 from gramian.automata.basis import BasisOptions
 from gramian.automata.completion import shrunk
 from gramian.automata.hankel import HankelBlocks, hankel_blocks
-from gramian.automata.sequence_learner import SequenceLearner, learner
+from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.spectral import held_out_likelihood
 from gramian.automata.strings import Array, Sequences
 from gramian.automata.weighted_automaton import WFA, Statistic
+from gramian.base import estimator
 from gramian.errors import OptionError
 from gramian.value_types import Either, InstanceOf, Number, OneOf, Whole, option
 
@@ -61,7 +62,7 @@ def convex_operators(blocks: HankelBlocks, penalty: float, *, max_iter: int = 10
     return WFA(blocks.suffix_values, final, operators, blocks.basis.alphabet)
 
 
-@learner
+@estimator
 class ConvexWFA(SequenceLearner):
     """A weighted automaton by convex optimisation, which has a penalty where the spectral method has a rank.
 

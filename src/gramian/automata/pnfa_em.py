@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 
 from gramian.automata.pnfa import Structure, random_pnfa
-from gramian.automata.sequence_learner import SequenceLearner, learner
+from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.strings import Sequences
 from gramian.automata.trie import PrefixForest
 from gramian.automata.weighted_automaton import WFA
-from gramian.base import number_of_jobs
+from gramian.base import estimator, number_of_jobs
 from gramian.errors import OptionError
 from gramian.progress import tell_progress
 from gramian.value_types import Either, InstanceOf, Number, OneOf, Whole, option
@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 _LADDER = (4, 8, 16, 32, 64)
 
 
-@learner
+@estimator
 class PNFAEM(SequenceLearner):
     """A probabilistic automaton by expectation maximisation.
 

@@ -13,10 +13,11 @@ import numpy as np
 
 from gramian.automata.basis import BasisOptions
 from gramian.automata.hankel import hankel_blocks
-from gramian.automata.sequence_learner import SequenceLearner, learner
+from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.spectral import SpectralFactors, spectral_factors
 from gramian.automata.strings import Sequences
 from gramian.automata.weighted_automaton import WFA
+from gramian.base import estimator
 from gramian.value_types import Either, InstanceOf, OneOf, Whole, option
 
 _RANKS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 22)
@@ -62,7 +63,7 @@ def normalised(automaton: WFA) -> WFA:
     return replace(small, final=small.final / mass) if mass > 0 else small
 
 
-@learner
+@estimator
 class QuadraticWFA(SequenceLearner):
     """A distribution over strings that is the square of a function of low rank.
 

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 from gramian.automata.sequence_model import SequenceModel
 from gramian.automata.strings import Sequences, Strings, Symbol
 from gramian.base import Estimator
 from gramian.errors import OptionError
-from gramian.value_types import Constraint, Each, Either, InstanceOf, Number, Whole, option, or_none
-
-_Learner = TypeVar("_Learner")
+from gramian.value_types import Constraint, Each, Either, InstanceOf, Number, Whole, or_none
 
 _LONGEST = 100_000  # symbols of a string
-
-
-@dataclass_transform(eq_default=False, field_specifiers=(field, option))
-def learner(kind: type[_Learner]) -> type[_Learner]:
-    """Make a class an estimator whose parameters are its fields: the constructor stores them, and ``fit`` checks their constraints."""
-    made = dataclass(eq=False, repr=False)(kind)
-    declared = [one for one in fields(made) if "constraint" in one.metadata]  # type: ignore[arg-type]
-    made._constraints = {one.name: one.metadata["constraint"] for one in declared}  # type: ignore[attr-defined]
-    return made
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -18,9 +18,10 @@ import numpy.typing as npt
 from gramian.automata.basis import Basis, BasisOptions
 from gramian.automata.completion import Completion, completed_blocks
 from gramian.automata.hankel import HankelBlocks, hankel_blocks, hankel_blocks_of
-from gramian.automata.sequence_learner import SequenceLearner, learner
+from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.strings import Array, Sequences, Symbol
 from gramian.automata.weighted_automaton import WFA, DivergenceError, Statistic
+from gramian.base import estimator
 from gramian.value_types import Boolean, Either, InstanceOf, Number, OneOf, Whole, option
 
 Solver = Literal["auto", "dense", "sparse", "randomised"]
@@ -92,7 +93,7 @@ def spectral_factors(
     return SpectralFactors(wfa, values, blocks.basis.shape)
 
 
-@learner
+@estimator
 class SpectralWFA(SequenceLearner):
     """A weighted automaton by spectral learning.
 

@@ -10,26 +10,25 @@ the whole features, projected by what the thinned ones gave. Gaussian noise dist
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, get_args
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from gramian.base import Report
+from gramian.base import Report, estimator
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_soft_states, count_states, spread_unseen
-from gramian.learn.learner import Learner, Maximisation
-from gramian.learn.lexicon_counts import LexiconChoice
+from gramian.learn.learner import LatentLearner, Maximisation
 from gramian.learn.observations import Columns, Observations
 from gramian.learn.smoothing import Smoothing
-from gramian.learn.state_allocation import Allocation, States
 from gramian.learn.svd import CrossSVD, cross_svd
 from gramian.learn.tables import LatentTables, Layout
 from gramian.progress import tell_progress
 from gramian.treebank.feature_matrices import Features as Features
 from gramian.treebank.feature_matrices import NodeMatrices
-from gramian.value_types import Constraint, InstanceOf, Number, OneOf, Whole, option, options, or_none
+from gramian.value_types import InstanceOf, Number, OneOf, Whole, option, options, or_none
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
@@ -73,7 +72,8 @@ class Clustering:
     noise_level: float = option(Number(0, below=1), default=0.1)
 
 
-class SpectralClustering(Learner):
+@estimator
+class SpectralClustering(LatentLearner):
     """Learn a grammar by clustering the spectral projections of tree nodes.
 
     Parameters
@@ -122,26 +122,10 @@ class SpectralClustering(Learner):
     gramian.errors.OptionError: clustering.rank must be at least 1, got -1
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {"clustering": InstanceOf(Clustering)}
-
-    def __init__(
-        self,
-        n_states: States = 16,
-        *,
-        allocation: Allocation = "root",
-        growth: float = 0.25,
-        features: Features = Features(),
-        clustering: Clustering = Clustering(),
-        smoothing: Smoothing = Smoothing(),
-        lexicon: LexiconChoice = "auto",
-        random_state: int = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_states, self.allocation, self.growth = n_states, allocation, growth
-        self.features, self.clustering = features, clustering
-        self.smoothing, self.lexicon = smoothing, lexicon
-        self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
+    _: KW_ONLY
+    features: Features = option(InstanceOf(Features), default=Features())
+    clustering: Clustering = option(InstanceOf(Clustering), default=Clustering())
+    smoothing: Smoothing = option(InstanceOf(Smoothing), default=Smoothing())
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         counts = self._clustered_counts(seen, report)
@@ -150,7 +134,7 @@ class SpectralClustering(Learner):
 
     def _clustered_counts(self, seen: Observations, report: Report) -> LatentTables:
         """Cluster the nodes of every symbol and count productions with states."""
-        n_states = seen.allocate(self.n_states, self.allocation, self.growth)
+        n_states = self.allocate(seen)
         with report.stage("features"):
             columns = seen.feature_columns(self.features, self.lexicon)
         self.states_ = np.zeros(len(seen.bank.label), np.int32)

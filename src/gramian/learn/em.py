@@ -11,7 +11,7 @@ import io
 import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypedDict, cast
 from zipfile import BadZipFile
@@ -20,24 +20,21 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian import __version__
-from gramian.base import Report
+from gramian.base import Report, estimator
 from gramian.errors import GramianError
 from gramian.grammar import LPCFG
 from gramian.io.model_files import checksum
 from gramian.io.output import writing
 from gramian.io.schema import as_document, parse_document, parse_json
-from gramian.learn.cluster import Clustering, SpectralClustering
+from gramian.learn.cluster import SpectralClustering
 from gramian.learn.counting import random_counts
-from gramian.learn.learner import Learner, Maximisation
-from gramian.learn.lexicon_counts import LexiconChoice
+from gramian.learn.learner import LatentLearner, Maximisation
 from gramian.learn.merge import merge_cheapest
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import Smoothing
-from gramian.learn.state_allocation import Allocation, States
 from gramian.learn.tables import LatentTables, Layout, tables_of
 from gramian.progress import tell_progress
-from gramian.treebank import Features
-from gramian.value_types import Constraint, Function, InstanceOf, Number, Whole, or_none
+from gramian.value_types import Constraint, Function, InstanceOf, Number, Whole, option, or_none
 
 _log = logging.getLogger(__name__)
 _TENSORS = ("binary", "unary", "lexical", "root")
@@ -147,20 +144,16 @@ class Watch:
     patience: int = 3
 
 
-class _Iterated(Learner):
+@estimator
+class _Iterated(LatentLearner):
     """What learners have in common that end with steps of expectation-maximisation."""
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "max_iter": Whole(0),
-        "watch": or_none(InstanceOf(Watch)),
-        "checkpoint": or_none(InstanceOf(str)),
-        "device": or_none(InstanceOf(str)),
-    }
-
-    device: str | None
-    max_iter: int
-    watch: Watch | None
-    checkpoint: str | None
+    _: KW_ONLY
+    max_iter: int = option(Whole(0), default=8)
+    smoothing: Smoothing = option(InstanceOf(Smoothing), default=Smoothing())
+    watch: Watch | None = option(or_none(InstanceOf(Watch)), default=None)
+    checkpoint: str | None = option(or_none(InstanceOf(str)), default=None)
+    device: str | None = option(or_none(InstanceOf(str)), default=None)
 
     def _iterate(self, model: Maximisation, start: Callable[[], LatentTables], report: Report) -> LPCFG:
         """Alternate expectation and maximisation; return the last grammar, or the best one if it is watched.
@@ -211,6 +204,7 @@ class _Iterated(Learner):
         return grammar
 
 
+@estimator
 class EM(_Iterated):
     """Learn a grammar by expectation-maximisation on the observed trees.
 
@@ -255,36 +249,15 @@ class EM(_Iterated):
     [3, 2]
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {"start": or_none(InstanceOf(LPCFG))}
-
-    def __init__(
-        self,
-        n_states: States = 16,
-        *,
-        start: LPCFG | None = None,
-        max_iter: int = 40,
-        allocation: Allocation = "root",
-        growth: float = 0.25,
-        smoothing: Smoothing = Smoothing(),
-        watch: Watch | None = None,
-        checkpoint: str | None = None,
-        lexicon: LexiconChoice = "auto",
-        device: str | None = None,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.device = device
-        self.n_states, self.allocation, self.growth = n_states, allocation, growth
-        self.start, self.max_iter, self.smoothing = start, max_iter, smoothing
-        self.watch, self.checkpoint, self.lexicon = watch, checkpoint, lexicon
-        self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
+    _: KW_ONLY
+    start: LPCFG | None = option(or_none(InstanceOf(LPCFG)), default=None)
+    max_iter: int = option(Whole(0), default=40)
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         def start() -> LatentTables:
             if self.start is None:
-                n_states = seen.allocate(self.n_states, self.allocation, self.growth)
-                return random_counts(seen, Layout.of(seen.productions, n_states), self.random_state)
+                layout = Layout.of(seen.productions, self.allocate(seen))
+                return random_counts(seen, layout, self.random_state)
             with report.stage("start"):
                 tables = tables_of(self.start, seen.bank, seen.productions)
                 return seen.expect(tables, self._threads, self.device).counts
@@ -293,6 +266,7 @@ class EM(_Iterated):
         return self._iterate(model, start, report)
 
 
+@estimator
 class SpectralEM(_Iterated, SpectralClustering):
     """Spectral clusters refined by a few steps of expectation-maximisation.
 
@@ -316,33 +290,8 @@ class SpectralEM(_Iterated, SpectralClustering):
     2
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {"merge": Number(0, 1)}
-
-    def __init__(
-        self,
-        n_states: States = 16,
-        *,
-        allocation: Allocation = "root",
-        growth: float = 0.25,
-        features: Features = Features(),
-        clustering: Clustering = Clustering(),
-        merge: float = 0.0,
-        max_iter: int = 8,
-        watch: Watch | None = None,
-        checkpoint: str | None = None,
-        smoothing: Smoothing = Smoothing(),
-        lexicon: LexiconChoice = "auto",
-        device: str | None = None,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.device = device
-        self.n_states, self.allocation, self.growth = n_states, allocation, growth
-        self.max_iter, self.merge, self.watch, self.checkpoint = max_iter, merge, watch, checkpoint
-        self.features, self.clustering = features, clustering
-        self.smoothing, self.lexicon = smoothing, lexicon
-        self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
+    _: KW_ONLY
+    merge: float = option(Number(0, 1), default=0.0)
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         model = Maximisation(seen, self.smoothing, self.lexicon, self.device)

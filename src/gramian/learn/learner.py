@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Estimator, Report, number_of_jobs
+from gramian.base import Estimator, Report, estimator, number_of_jobs
 from gramian.errors import InputError
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_productions
 from gramian.learn.lexicon_counts import LEXICON, LexiconChoice, StateScores
 from gramian.learn.observations import Observations, head_rules
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing, estimate_rules, state_shares
-from gramian.learn.state_allocation import STATE_CONSTRAINTS
+from gramian.learn.state_allocation import ALLOCATION, GROWTH, STATES, Allocation, States, allocate_states
 from gramian.learn.tables import LatentTables, tables_of
 from gramian.learn.tree_inference import Expectation
-from gramian.treebank import Features, Shape, Treebank
+from gramian.treebank import Shape, Treebank
 from gramian.trees import HeadRules, Tree
-from gramian.value_types import Constraint, InstanceOf
+from gramian.value_types import Whole, option
 
 
 class Maximisation:
@@ -85,17 +86,14 @@ def made_grammar(
     )
 
 
+@estimator
 class Learner(Estimator):
     """Base of the learners: trees go in, ``model_`` and ``report_`` come out."""
 
-    _constraints: ClassVar[dict[str, Constraint]] = STATE_CONSTRAINTS | {
-        "features": InstanceOf(Features),
-        "smoothing": InstanceOf(Smoothing),
-        "lexicon": LEXICON,
-    }
-
-    lexicon: LexiconChoice
-    n_jobs: int | None
+    _: KW_ONLY
+    lexicon: LexiconChoice = option(LEXICON, default="auto")
+    n_jobs: int | None = None
+    verbose: bool = False
 
     def fit(self, trees: Treebank | Observations | Iterable[Tree], y: object = None) -> Self:
         """Learn a grammar.
@@ -154,12 +152,31 @@ class Learner(Estimator):
         return repr(sorted(((name, value) for name, value in params if name not in ignored), key=str))
 
 
+@estimator
+class LatentLearner(Learner):
+    """Base of the learners of hidden states that allocate these by the counts of symbols."""
+
+    n_states: States = option(STATES, default=16)
+    _: KW_ONLY
+    allocation: Allocation = option(ALLOCATION, default="root")
+    growth: float = option(GROWTH, default=0.25)
+    random_state: int = option(Whole(0), default=0)
+
+    def allocate(self, seen: Observations) -> npt.NDArray[np.int32]:
+        """Return the number of states of each symbol: as named, or as :func:`allocate_states` says."""
+        if not isinstance(self.n_states, Mapping):
+            return allocate_states(seen.label_count, self.n_states, self.allocation, self.growth)
+        symbols = range(seen.bank.n_symbols)
+        return np.array([self.n_states.get(seen.name(symbol), 1) for symbol in symbols], np.int32)
+
+
 def mean_log_likelihood(grammar: LPCFG, seen: Observations, n_jobs: int = 1) -> float:
     """Return the mean log-likelihood of observed trees under a grammar."""
     tables = tables_of(grammar, seen.bank, seen.productions)
     return float(seen.expect(tables, n_jobs).log_likelihood.mean())
 
 
+@estimator
 class PCFG(Learner):
     """The grammar without hidden states: relative frequencies.
 
@@ -175,11 +192,6 @@ class PCFG(Learner):
     >>> PCFG().fit(trees).model_.n_states.max()
     np.int32(1)
     """
-
-    def __init__(
-        self, *, lexicon: LexiconChoice = "auto", n_jobs: int | None = None, verbose: bool = False
-    ) -> None:
-        self.lexicon, self.n_jobs, self.verbose = lexicon, n_jobs, verbose
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         with report.stage("counts"):

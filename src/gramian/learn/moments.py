@@ -7,31 +7,29 @@ treebank. The estimate is consistent and needs a single pass, but its numbers ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import reduce
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Report
+from gramian.base import Report, estimator
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.learn.counting import node_offsets
-from gramian.learn.learner import Learner, made_grammar
-from gramian.learn.lexicon_counts import LexiconChoice
+from gramian.learn.learner import LatentLearner, made_grammar
 from gramian.learn.observations import Columns, Observations
-from gramian.learn.state_allocation import Allocation, States
 from gramian.learn.svd import cross_svd
 from gramian.learn.tables import LatentTables, Layout
 from gramian.treebank import Features
 from gramian.treebank.feature_matrices import NodeMatrices
-from gramian.value_types import Constraint, Number, Whole
+from gramian.value_types import InstanceOf, Number, Whole, option
 
 Doubles = npt.NDArray[np.float64]
 
 
-class SpectralMoments(Learner):
+@estimator
+class SpectralMoments(LatentLearner):
     """Learn a grammar of observable operators by the method of moments.
 
     Parameters
@@ -64,37 +62,18 @@ class SpectralMoments(Learner):
     False
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "least": Number(0, below=1),
-        "backoff": Number(0),
-        "unsmoothed": Whole(0),
-    }
-
-    def __init__(
-        self,
-        n_states: States = 16,
-        *,
-        allocation: Allocation = "root",
-        growth: float = 0.25,
-        features: Features = Features("paper"),
-        least: float = 0.01,
-        backoff: float = 30.0,
-        unsmoothed: int = 1000,
-        lexicon: LexiconChoice = "auto",
-        random_state: int = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_states, self.allocation, self.growth = n_states, allocation, growth
-        self.features, self.least, self.backoff, self.unsmoothed = features, least, backoff, unsmoothed
-        self.lexicon, self.random_state, self.n_jobs, self.verbose = lexicon, random_state, n_jobs, verbose
+    _: KW_ONLY
+    features: Features = option(InstanceOf(Features), default=Features("paper"))
+    least: float = option(Number(0, below=1), default=0.01)
+    backoff: float = option(Number(0), default=30.0)
+    unsmoothed: int = option(Whole(0), default=1000)
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         if seen.bank.weight is not None:
             raise OptionError(
                 "moments are taken of trees that all count once; try: SpectralEM for trees with weights"
             )
-        ranks = seen.allocate(self.n_states, self.allocation, self.growth)
+        ranks = self.allocate(seen)
         with report.stage("features"):
             columns = seen.feature_columns(self.features, self.lexicon)
         parts = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,6 @@ import numpy.typing as npt
 from gramian.grammar import LPCFG
 from gramian.learn.further_trees import FurtherTrees
 from gramian.learn.lexicon_counts import LexicalModel, LexiconChoice, LexiconOptions
-from gramian.learn.state_allocation import Allocation, States, allocate_states
 from gramian.learn.tables import LatentTables
 from gramian.learn.tree_inference import Expectation, TreeInference
 from gramian.treebank import INSIDE, OUTSIDE, Features, NodeView, Treebank
@@ -160,15 +159,6 @@ class Observations:
         """Return the nodes of a symbol."""
         order, starts = self.bank.by_label
         return order[starts[symbol] : starts[symbol + 1]]
-
-    def allocate(
-        self, n_states: States, allocation: Allocation = "root", growth: float = 0.25
-    ) -> npt.NDArray[np.int32]:
-        """Return the number of states of each symbol: as named, or by :func:`gramian.learn.state_allocation.allocate_states`."""
-        if not isinstance(n_states, Mapping):
-            return allocate_states(self.label_count, n_states, allocation, growth)
-        named = [n_states.get(self.name(symbol), 1) for symbol in range(self.bank.n_symbols)]
-        return np.array(named, np.int32)
 
     def lexical(self, lexicon: LexiconChoice) -> LexicalModel:
         """Return the model of words that an option `lexicon` stands for."""

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import KW_ONLY
 from functools import reduce
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Report
+from gramian.base import Report, estimator
 from gramian.grammar import LPCFG
 from gramian.learn.counting import count_productions
 from gramian.learn.learner import Learner, Maximisation
-from gramian.learn.lexicon_counts import LexiconChoice
 from gramian.learn.merge import merge_cheapest
 from gramian.learn.observations import Observations
 from gramian.learn.smoothing import NO_SMOOTHING, Smoothing
 from gramian.learn.tables import LatentTables, Layout
 from gramian.progress import tell_progress
-from gramian.value_types import Constraint, InstanceOf, Number, Whole, or_none
+from gramian.value_types import InstanceOf, Number, Whole, option, or_none
 
 _log = logging.getLogger(__name__)
 
 
+@estimator
 class SplitMerge(Learner):
     """Learn a grammar by split-merge expectation-maximisation.
 
@@ -67,37 +67,16 @@ class SplitMerge(Learner):
     np.True_
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "cycles": Whole(0),
-        "n_states": Whole(1),
-        "split_steps": Whole(0),
-        "merge_steps": Whole(0),
-        "smooth_steps": Whole(0),
-        "merge": Number(0, 1),
-        "device": or_none(InstanceOf(str)),
-    }
-
-    def __init__(
-        self,
-        cycles: int = 4,
-        *,
-        n_states: int = 64,
-        split_steps: int = 12,
-        merge_steps: int = 5,
-        smooth_steps: int = 3,
-        merge: float = 0.5,
-        smoothing: Smoothing = Smoothing(),
-        lexicon: LexiconChoice = "auto",
-        device: str | None = None,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.device = device
-        self.cycles, self.n_states, self.merge = cycles, n_states, merge
-        self.split_steps, self.merge_steps, self.smooth_steps = split_steps, merge_steps, smooth_steps
-        self.smoothing, self.lexicon = smoothing, lexicon
-        self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
+    cycles: int = option(Whole(0), default=4)
+    _: KW_ONLY
+    n_states: int = option(Whole(1), default=64)
+    split_steps: int = option(Whole(0), default=12)
+    merge_steps: int = option(Whole(0), default=5)
+    smooth_steps: int = option(Whole(0), default=3)
+    merge: float = option(Number(0, 1), default=0.5)
+    smoothing: Smoothing = option(InstanceOf(Smoothing), default=Smoothing())
+    device: str | None = option(or_none(InstanceOf(str)), default=None)
+    random_state: int = option(Whole(0), default=0)
 
     def _learn(self, seen: Observations, report: Report) -> LPCFG:
         rough, smooth = (

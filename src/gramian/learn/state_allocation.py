@@ -9,19 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.treebank.productions import Counts
-from gramian.value_types import Constraint, Either, MappingOf, Number, OneOf, Whole, check_value
+from gramian.value_types import Either, MappingOf, Number, OneOf, Whole, check_value
 
 Allocation: TypeAlias = Literal["root", "frequency", "all"]
 
 States: TypeAlias = int | Mapping[str, int]
 """The most states of a symbol, or the number of each, by the names that reports have; symbols that are not named get one."""
 
-STATE_CONSTRAINTS: dict[str, Constraint] = {
-    "n_states": Either(Whole(1), MappingOf(Whole(1))),
-    "allocation": OneOf(*get_args(Allocation)),
-    "growth": Number(0),
-}
-"""Of the parameters that say how many states there are."""
+STATES = Either(Whole(1), MappingOf(Whole(1)))
+ALLOCATION = OneOf(*get_args(Allocation))
+GROWTH = Number(0)
 
 
 def allocate_states(
@@ -32,8 +29,9 @@ def allocate_states(
     ``"root"``: `growth` times the square root of the count. ``"frequency"``: one up to 50 occurrences, all from 500 on, linear between
     (Narayan and Cohen 2015). ``"all"``: every symbol gets `n_states`.
     """
-    for name, value in (("n_states", n_states), ("allocation", allocation), ("growth", growth)):
-        check_value(name, value, STATE_CONSTRAINTS[name])
+    check_value("n_states", n_states, STATES)
+    check_value("allocation", allocation, ALLOCATION)
+    check_value("growth", growth, GROWTH)
     count = np.asarray(counts, np.float64)
     if allocation == "all":
         number = np.full(len(count), n_states)

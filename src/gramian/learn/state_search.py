@@ -54,8 +54,7 @@ class ClusterCache:
     @property
     def start(self) -> Assignment:
         """The number of states that the learner gives to every symbol."""
-        own = self.learner
-        return tuple(self.seen.allocate(own.n_states, own.allocation, own.growth).tolist())
+        return tuple(self.learner.allocate(self.seen).tolist())
 
     def singular_values(self, symbol: int) -> npt.NDArray[np.floating]:
         """Return the singular values of a symbol, the largest first; none if it has no features."""

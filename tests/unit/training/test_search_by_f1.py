@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import InputError
+from gramian.learn import SpectralClustering
 from gramian.learn.state_search import ClusterCache
 from gramian.tasks.task_runner import Outcome
 from gramian.training import TrainingData, TrainingSettings
@@ -68,7 +69,7 @@ def test_tasks_and_threads_score_the_same(data, monkeypatch, tmp_path):
     assert f1_score(gold)(cache.grammar(here.n_states)) == here.score
     assert search.score(asked[0]) == here.start_score
     named = search.names(here)
-    assert seen.allocate(named).tolist() == list(here.n_states)
+    assert SpectralClustering(named).allocate(seen).tolist() == list(here.n_states)
     assert StateSearch(data, SETTINGS, gold[:3], largest=3) != search
 
 
