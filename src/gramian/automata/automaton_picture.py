@@ -1,12 +1,10 @@
-"""Pictures of small automata as SVG, no other program needed: states on a circle, or in layers from left to right.
+"""Pictures of small automata as SVG, no other program needed: states in layers from left to right.
 
 Points of a picture are complex numbers, x + y i with y downwards; times i is a quarter turn.
 """
 
 from __future__ import annotations
 
-import cmath
-import math
 import re
 from collections.abc import Iterable, Sequence
 from html import unescape
@@ -63,36 +61,18 @@ def svg_text(kind: str, point: complex, text: str, style: str = "") -> str:
 
 
 def to_svg(model: WFA | PDFA, threshold: float = 0.03, *, labels: int = 3) -> str:
-    """Return a picture: circles with the STOP weight in red, arcs with their heaviest symbols.
+    """Return a picture: circles with the STOP weight in red, by the number of symbols to reach them, and arcs with their heaviest symbols.
 
     Transitions up to `threshold` are left out; an arc shows so many `labels`, and "+2" says that two more go the same way.
     """
-    n = model.n_states
-    if n > _MOST:
-        raise OptionError(f"picture: {n} states are too many to see; try: a DFA approximation, or DOT")
+    if model.n_states > _MOST:
+        raise OptionError(
+            f"picture: {model.n_states} states are too many to see; try: a DFA approximation, or DOT"
+        )
     wfa = model.to_wfa()
-    ring = max(110.0, n * 3.4 * _RADIUS / math.pi) if n > 1 else 0.0
-    middle = complex(ring + 110.0, ring + 110.0)
-    centres = [middle - cmath.rect(ring, 2 * math.pi * state / n) for state in range(n)]
-    elements = [_arc(edge, centres, middle, labels) for edge in edges(wfa, threshold)]
-    for centre, weight in zip(centres, wfa.initial.tolist(), strict=True):
-        if abs(weight) > threshold:
-            outwards = _unit(centre - middle) or -1 + 0j
-            begin = centre + _RADIUS * outwards * (
-                1.6 + 2.0j
-            )  # beside the loop, which leaves straight outwards
-            finish = centre + (_RADIUS + 1.0) * _unit(begin - centre)
-            text = "start" if weight > 0.995 else f"{weight:.2g}"
-            elements.append(_edge(f"M{_at(begin)} L{_at(finish)}", weight) + svg_text("label", begin, text))
-    elements += [_state(centre, state, wfa.final[state]) for state, centre in enumerate(centres)]
-    return svg(2 * middle.real, 2 * middle.real, elements)
-
-
-def layered_svg(machine: PDFA, threshold: float = 0.03, *, labels: int = 3) -> str:
-    """Draw the states that can be reached, by the number of symbols it takes; options and red numbers as of `to_svg`."""
-    wfa = machine.to_wfa()
     arrows = edges(wfa, threshold)
-    layers = _layers(int(wfa.initial.argmax()), arrows)
+    initial = {state: weight for state, weight in enumerate(wfa.initial.tolist()) if abs(weight) > threshold}
+    layers = _layers(sorted(initial, key=lambda state: -initial[state]), arrows, wfa.n_states)
     height = _ROW * max(len(layer) - 1 for layer in layers)
     centres: dict[int, complex] = {}
     left = _MARGIN
@@ -101,48 +81,25 @@ def layered_svg(machine: PDFA, threshold: float = 0.03, *, labels: int = 3) -> s
             y = _TOP + height / 2 + _ROW * (row - (len(layer) - 1) / 2)
             centres[state] = complex(left + row % 2 * _COLUMN, y)
         left += _COLUMN * min(2, len(layer))
-    start_centre = centres[layers[0][0]]
-    begin = start_centre - 2.2 * _RADIUS
-    elements = [
-        _edge(f"M{_at(begin)} L{_at(start_centre - _RADIUS - 1.0)}"),
-        svg_text("label", begin + 4j, "start"),
-    ]
+    elements = []
+    for state, weight in initial.items():
+        begin = centres[state] - 2.2 * _RADIUS
+        elements.append(_edge(f"M{_at(begin)} L{_at(centres[state] - _RADIUS - 1.0)}", weight))
+        elements.append(svg_text("label", begin + 4j, "start" if weight > 0.995 else f"{weight:.2g}"))
     arrows_from: dict[int, int] = {}
     for arrow in arrows:
-        if arrow.source in centres:
-            turn = arrows_from[arrow.source] = arrows_from.get(arrow.source, -1) + 1
-            elements.append(_arrow(arrow, centres, labels, turn))
-    elements += [
-        _state(centre, number, wfa.final[state]) for number, (state, centre) in enumerate(centres.items())
-    ]
+        turn = arrows_from[arrow.source] = arrows_from.get(arrow.source, -1) + 1
+        elements.append(_arrow(arrow, centres, labels, turn))
+    elements += [_state(centres[state], state, wfa.final[state]) for state in range(wfa.n_states)]
     return svg(left - _COLUMN + 1.5 * _MARGIN, _TOP + height + _MARGIN, elements)
 
 
-def _arc(edge: Edge, places: Sequence[complex], middle: complex, labels: int) -> str:
-    """Draw a transition on the circle; a loop leaves outwards."""
-    weight = sum(abs(weight) for _, weight in edge.labels)
-    text = ", ".join(f"{symbol} {weight:.2g}" for symbol, weight in edge.labels[:labels])
-    if len(edge.labels) > labels:
-        text += f" +{len(edge.labels) - labels}"
-    start, end = places[edge.source], places[edge.target]
-    if edge.source == edge.target:
-        out = _RADIUS * (_unit(start - middle) or -1j)
-        begin, finish = start + out * (0.8 + 0.6j), start + out * (0.8 - 0.6j)
-        path = f"M{_at(begin)} C{_at(start + out * (2.6 + 1.1j))} {_at(start + out * (2.6 - 1.1j))} {_at(finish)}"
-        # A long label of a loop at the side stands beside it, not over its state.
-        label_point = start + 2.5 * out + _LETTER / 2 * max(0, len(text) - 4) * _unit(out).real
-    else:
-        # Nearer to where the arc begins: in the middle of the picture labels would lie over each other.
-        path, label_point = _curve(start, end, 0.18j * (end - start), 0.3)
-    return _edge(path, weight) + svg_text("label", label_point, text)
-
-
-def _arrow(arrow: Edge, places: dict[int, complex], labels: int, turn: int) -> str:
-    """Draw a transition between layers; a loop leaves upwards."""
+def _arrow(arrow: Edge, centres: dict[int, complex], labels: int, turn: int) -> str:
+    """Draw a transition; a loop leaves upwards."""
     lines = [f"{symbol} {weight:.2f}" for symbol, weight in arrow.labels[:labels]]
     if len(arrow.labels) > labels:
         lines.append(f"+{len(arrow.labels) - labels}")
-    start, end = places[arrow.source], places[arrow.target]
+    start, end = centres[arrow.source], centres[arrow.target]
     if start == end:
         top = start - 0.8j * _RADIUS
         begin, finish = top - 0.6 * _RADIUS, top + 0.6 * _RADIUS
@@ -153,20 +110,21 @@ def _arrow(arrow: Edge, places: dict[int, complex], labels: int, turn: int) -> s
         bend = -1j * _unit(end - start) * (60.0 if backwards else 14.0)
         path, label_point = _curve(start, end, bend, 0.5 if backwards else 0.38 + 0.14 * (turn % 2))
         label_point += 4j - 6j * (len(lines) - 1)
-    return _edge(path) + "".join(
+    return _edge(path, sum(abs(weight) for _, weight in arrow.labels)) + "".join(
         svg_text("label", label_point + 12j * row, line) for row, line in enumerate(lines)
     )
 
 
-def _layers(start: int, arrows: Sequence[Edge]) -> list[list[int]]:
-    """Return the states by their distance from `start`, each layer in the order of what leads to it."""
+def _layers(starts: list[int], arrows: Sequence[Edge], n_states: int) -> list[list[int]]:
+    """Return the states by their distance from where strings begin, each layer in the order of what leads to it; then those not reached."""
     heaviest = sorted(arrows, key=lambda arrow: -arrow.labels[0][1])
-    layers, visited = [[start]], {start}
+    layers, visited = [starts], set(starts)
     while layers[-1]:
         reached = [arrow.target for state in layers[-1] for arrow in heaviest if arrow.source == state]
         layers.append([state for state in dict.fromkeys(reached) if state not in visited])
         visited.update(layers[-1])
-    return layers[:-1]
+    layers.append([state for state in range(n_states) if state not in visited])
+    return [layer for layer in layers if layer]
 
 
 def _curve(start: complex, end: complex, bend: complex, fraction: float) -> tuple[str, complex]:
@@ -181,7 +139,7 @@ def _curve(start: complex, end: complex, bend: complex, fraction: float) -> tupl
     return f"M{_at(begin)} Q{_at(control)} {_at(finish)}", point
 
 
-def _edge(path: str, weight: float = 0.45) -> str:
+def _edge(path: str, weight: float) -> str:
     return f'<path class="edge" stroke-width="{0.6 + 1.6 * min(abs(weight), 1.0):.1f}" d="{path}"/>'
 
 

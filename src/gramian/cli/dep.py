@@ -196,7 +196,7 @@ def draw(
 
     The picture is a small deterministic automaton, with probabilities of moves and stops.
     """
-    from gramian.automata.automaton_picture import layered_svg
+    from gramian.automata.automaton_picture import to_svg
     from gramian.automata.dfa import dfa_approximation
     from gramian.automata.export import to_dot
     from gramian.dependency.dependency_parser import DependencyParser
@@ -222,7 +222,7 @@ def draw(
     # Modifier sequences are short: few prefixes are frequent, and rare ones would merge all states into one.
     approximation = dfa_approximation(automaton, sample, clusters, way=way, n_prefixes=prefixes)
     with writing(output) as file:
-        print((to_dot if picture == "dot" else layered_svg)(approximation.machine, threshold), file=file)
+        print((to_dot if picture == "dot" else to_svg)(approximation.machine, threshold), file=file)
     say(f"{head} {direction}: {automaton.n_states} states, drawn as {approximation}")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gramian.automata import PDFA, WFA, Mixture, NGram, Sequences, load_sequence_model
-from gramian.automata.automaton_picture import layered_svg, to_svg
+from gramian.automata.automaton_picture import to_svg
 from gramian.automata.dfa import dfa_approximation
 from gramian.automata.export import to_dot, to_openfst
 from gramian.automata.mixture import mixture_weights
@@ -270,7 +270,7 @@ def test_no_label_of_a_picture_is_cut(n_states: int) -> None:
     moves = np.full((3, n_states, n_states), 0.9 / (3 * n_states))
     model = WFA(np.full(n_states, 1 / n_states), np.full(n_states, 0.1), moves, names)
     machine = PDFA([[0, 0, 0]], [[0.3, 0.3, 0.3, 0.1]], names)
-    for picture in (to_svg(model, 0.0), layered_svg(machine, 0.0)):
+    for picture in (to_svg(model, 0.0), to_svg(machine, 0.0)):
         left, top, width, height = map(float, re.search(r'viewBox="([^"]+)"', picture)[1].split())
         texts = re.findall(r'<text [^>]*?x="([-0-9.]+)" y="([-0-9.]+)"[^>]*>([^<]*)</text>', picture)
         assert any("A-LONG-SYMBOL" in text for _, _, text in texts)

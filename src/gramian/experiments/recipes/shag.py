@@ -13,7 +13,7 @@ from itertools import pairwise
 from time import process_time
 from typing import Any, NamedTuple
 
-from gramian.automata.automaton_picture import layered_svg
+from gramian.automata.automaton_picture import to_svg
 from gramian.automata.dfa import DFAApproximation, Way, dfa_approximation
 from gramian.dependency.half_constituents import decode
 from gramian.dependency.head_automata import (
@@ -207,7 +207,7 @@ def _pictures(settings: dict[str, Any], sequences: HeadSequences) -> dict[str, A
         "head": head,
         "states_drawn": {way: result.machine.n_states for way, result in drawn.items()},
         "sentences": {
-            "svg": {way: layered_svg(result.machine) for way, result in drawn.items()},
+            "svg": {way: to_svg(result.machine) for way, result in drawn.items()},
             "told": {way: str(result) for way, result in drawn.items()},
             "heads": rows,
         },
