@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import ClassVar, Literal, Self
+from dataclasses import KW_ONLY, field
+from typing import Literal, Self
 
 import numpy as np
 
-from gramian.base import Estimator, number_of_jobs
+from gramian.base import Estimator, estimator, number_of_jobs
 from gramian.dependency.arc_models import fit_arc_scorer, fit_labeller
 from gramian.dependency.arc_tokens import TokenTable
 from gramian.dependency.dependency_parser import DependencyParse, DependencyParser
@@ -26,7 +27,6 @@ from gramian.errors import OptionError
 from gramian.trees import Sentence
 from gramian.value_types import (
     Boolean,
-    Constraint,
     Either,
     Function,
     InstanceOf,
@@ -62,6 +62,7 @@ class SymbolOptions:
     buckets: int = option(Whole(0), default=0)
 
 
+@estimator
 class SHAGParser(Estimator):
     """A dependency parser of split head-automata.
 
@@ -117,40 +118,23 @@ class SHAGParser(Estimator):
     ((2, 3, 0), ('det', 'nsubj', 'root'), (1.0, 1.0, 1.0))
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "method": OneOf("conditional", "em", "spectral", "det", "det+f"),
-        "n_states": Whole(1),
-        "max_iter": Whole(1),
-        "start": OneOf("spectral", "random"),
-        "basis": InstanceOf(HeadBasis),
-        "smoothing": Number(above=0, below=1),
-        "epochs": Whole(1),
-        "symbols": InstanceOf(SymbolOptions),
-        "nonprojective": OneOf("lift", "skip"),
-        "single_root": Boolean(),
-    }
-
-    def __init__(
-        self,
-        method: Method = "conditional",
-        *,
-        n_states: int = 10,
-        max_iter: int = 40,
-        start: Literal["spectral", "random"] = "spectral",
-        basis: HeadBasis = HeadBasis(),
-        smoothing: float = 0.1,
-        epochs: int = 5,
-        symbols: SymbolOptions = SymbolOptions(),
-        nonprojective: Literal["lift", "skip"] = "lift",
-        single_root: bool = True,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-        random_state: int = 0,
-    ) -> None:
-        self.method, self.n_states, self.max_iter = method, n_states, max_iter
-        self.start, self.basis, self.smoothing, self.epochs = start, basis, smoothing, epochs
-        self.symbols, self.nonprojective, self.single_root = symbols, nonprojective, single_root
-        self.n_jobs, self.verbose, self.random_state = n_jobs, verbose, random_state
+    method: Method = option(OneOf("conditional", "em", "spectral", "det", "det+f"), default="conditional")
+    _: KW_ONLY
+    n_states: int = option(Whole(1), default=10)
+    max_iter: int = option(Whole(1), default=40)
+    start: Literal["spectral", "random"] = option(OneOf("spectral", "random"), default="spectral")
+    basis: HeadBasis = option(InstanceOf(HeadBasis), default=HeadBasis())
+    smoothing: float = option(Number(above=0, below=1), default=0.1)
+    epochs: int = option(Whole(1), default=5)
+    symbols: SymbolOptions = option(InstanceOf(SymbolOptions), default=SymbolOptions())
+    nonprojective: Literal["lift", "skip"] = option(OneOf("lift", "skip"), default="lift")
+    single_root: bool = option(Boolean(), default=True)
+    n_jobs: int | None = None
+    verbose: bool = False
+    random_state: int = 0
+    model_: DependencyParser = field(init=False)
+    lifted_: int = field(init=False)
+    skipped_: int = field(init=False)
 
     def fit(self, sentences: Sequence[Sentence], y: None = None) -> Self:
         """Train on sentences with arcs and relations."""
