@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import machine
 from gramian.automata import PNFAEM, Sequences, read_strings
-from gramian.automata.trie import PrefixForest
+from gramian.automata.prefix_forest import PrefixForest
 
 
 def with_hmmlearn(sample: Sequences, states: int, iterations: int, implementation: str) -> float:

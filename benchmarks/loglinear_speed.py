@@ -103,8 +103,8 @@ def dependencies(path: str, n: int, repeats: int) -> dict[str, Any]:
     from gramian.dependency.arc_models import fit_arc_scorer, fit_labeller
     from gramian.dependency.arc_tokens import TokenTable
     from gramian.dependency.head_automata import deterministic
-    from gramian.dependency.modifiers import head_sequences, projective
-    from gramian.dependency.symbols import SymbolMap
+    from gramian.dependency.head_sequences import head_sequences, projective
+    from gramian.dependency.symbol_map import SymbolMap
     from gramian.trees import read_conllu
 
     trees = projective(list(read_conllu(path))[:n], "lift")

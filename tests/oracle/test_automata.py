@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from gramian.automata import WFA, Basis, Sequences, SpectralWFA, extract_wfa, hankel_blocks
 from gramian.automata import automata_reference as reference
 from gramian.automata.pnfa import MoveCounts, random_pnfa
+from gramian.automata.prefix_forest import PrefixForest
 from gramian.automata.spectral import spectral_factors
-from gramian.automata.trie import PrefixForest
 
 ALPHABET = ("a", "b")
 STATISTICS = ("string", "prefix", "substring")

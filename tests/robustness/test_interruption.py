@@ -100,7 +100,10 @@ MOMENTS = {
         "gramian.loglinear.adagrad:tell_progress@3@0.0",
         ("dep", "train", "bank.conllu", "-o", "out"),
     ),
-    "wfa train": ("gramian.automata.contest:tell_progress@2@0.0", ("wfa", "train", "strings", "-o", "out")),
+    "wfa train": (
+        "gramian.automata.gibbs_chains:tell_progress@2@0.0",
+        ("wfa", "train", "strings", "-o", "out"),
+    ),
 }
 
 

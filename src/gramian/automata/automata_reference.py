@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gramian.automata.pnfa import MoveCounts
-from gramian.automata.strings import Symbol
+from gramian.automata.sequences import Symbol
 from gramian.automata.weighted_automaton import WFA, Statistic
 
 

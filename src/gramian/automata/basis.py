@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.sequences import Sequences, Symbol
 from gramian.automata.weighted_automaton import Statistic
 from gramian.errors import OptionError
 from gramian.value_types import Boolean, Either, OneOf, Whole, option, options

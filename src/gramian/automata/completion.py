@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gramian.automata.hankel import HankelBlocks
-from gramian.automata.strings import Array, Sequences
+from gramian.automata.sequences import Array, Sequences
 from gramian.value_types import Number, Whole, option, options, or_none
 
 _BASE = np.uint64(0x9E3779B97F4A7C15)

@@ -16,8 +16,8 @@ from gramian.automata.basis import BasisOptions
 from gramian.automata.completion import shrunk
 from gramian.automata.hankel import HankelBlocks, hankel_blocks
 from gramian.automata.sequence_learner import SequenceLearner
+from gramian.automata.sequences import Array, Sequences
 from gramian.automata.spectral import held_out_likelihood
-from gramian.automata.strings import Array, Sequences
 from gramian.automata.weighted_automaton import WFA, Statistic
 from gramian.base import estimator
 from gramian.errors import OptionError

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_model import SequenceModel
-from gramian.automata.strings import Array, Sequences
+from gramian.automata.sequences import Array, Sequences
 from gramian.automata.weighted_automaton import WFA
 from gramian.errors import OptionError
 from gramian.value_types import OneOf, check_value

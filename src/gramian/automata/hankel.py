@@ -16,7 +16,7 @@ from scipy import sparse
 
 from gramian.automata import automata_kernels as kernels
 from gramian.automata.basis import Basis
-from gramian.automata.strings import Array, Sequences, Symbol
+from gramian.automata.sequences import Array, Sequences, Symbol
 from gramian.automata.weighted_automaton import Statistic
 from gramian.errors import OptionError
 

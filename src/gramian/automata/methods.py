@@ -8,15 +8,15 @@ from typing import Any, Literal
 
 from sklearn.base import clone
 
-from gramian.automata.baselines import NGram
-from gramian.automata.best import BestModel
+from gramian.automata.best_model import BestModel
 from gramian.automata.convex import ConvexWFA
+from gramian.automata.ngram import NGram
 from gramian.automata.pnfa_em import PNFAEM
 from gramian.automata.quadratic import QuadraticWFA
 from gramian.automata.sequence_learner import SequenceLearner
 from gramian.automata.sequence_model import SequenceModel
+from gramian.automata.sequences import Sequences
 from gramian.automata.spectral import SpectralWFA
-from gramian.automata.strings import Sequences
 from gramian.errors import OptionError
 from gramian.settings import Setting, declared_settings
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_model import SequenceModel, check_weights
-from gramian.automata.strings import Array, Sequences, Strings, Symbol
+from gramian.automata.sequences import Array, Sequences, Strings, Symbol
 from gramian.automata.weighted_automaton import WFA
 from gramian.errors import OptionError
 

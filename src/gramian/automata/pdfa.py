@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gramian.automata import automata_kernels as kernels
 from gramian.automata.sequence_model import SequenceModel, check_weights, random_walks
-from gramian.automata.strings import Array, Sequences, Strings, Symbol
+from gramian.automata.sequences import Array, Sequences, Strings, Symbol
 from gramian.automata.weighted_automaton import WFA
 from gramian.errors import OptionError
 

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from gramian.automata.strings import Array, Sequences, Symbol
+from gramian.automata.sequences import Array, Sequences, Symbol
 from gramian.automata.weighted_automaton import WFA
 
 Structure = Literal["joint", "factored"]

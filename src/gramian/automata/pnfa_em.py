@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from gramian.automata.pnfa import Structure, random_pnfa
+from gramian.automata.prefix_forest import PrefixForest
 from gramian.automata.sequence_learner import SequenceLearner
-from gramian.automata.strings import Sequences
-from gramian.automata.trie import PrefixForest
+from gramian.automata.sequences import Sequences
 from gramian.automata.weighted_automaton import WFA
 from gramian.base import estimator, number_of_jobs
 from gramian.errors import OptionError

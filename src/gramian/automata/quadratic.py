@@ -14,8 +14,8 @@ import numpy as np
 from gramian.automata.basis import BasisOptions
 from gramian.automata.hankel import hankel_blocks
 from gramian.automata.sequence_learner import SequenceLearner
+from gramian.automata.sequences import Sequences
 from gramian.automata.spectral import SpectralFactors, spectral_factors
-from gramian.automata.strings import Sequences
 from gramian.automata.weighted_automaton import WFA
 from gramian.base import estimator
 from gramian.value_types import Either, InstanceOf, OneOf, Whole, option

@@ -15,7 +15,7 @@ import numpy as np
 
 from gramian.automata.pnfa import MoveCounts, Structure, random_pnfa
 from gramian.automata.pnfa_em import PNFAEM, interpolated
-from gramian.automata.strings import Array, Sequences
+from gramian.automata.sequences import Array, Sequences
 from gramian.automata.weighted_automaton import WFA
 
 _BLOCK = 50_000  # state vectors held at once

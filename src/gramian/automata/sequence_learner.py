@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from gramian.automata.sequence_model import SequenceModel
-from gramian.automata.strings import Sequences, Strings, Symbol
+from gramian.automata.sequences import Sequences, Strings, Symbol
 from gramian.base import Estimator
 from gramian.errors import OptionError
 from gramian.value_types import Constraint, Each, Either, InstanceOf, Number, Whole, or_none

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from gramian.automata.strings import Array, Sequences, Strings, Symbol
+from gramian.automata.sequences import Array, Sequences, Strings, Symbol
 from gramian.errors import OptionError
 from gramian.io import model_files
 from gramian.io.array_table import validate

@@ -19,7 +19,7 @@ from gramian.automata.basis import Basis, BasisOptions
 from gramian.automata.completion import Completion, completed_blocks
 from gramian.automata.hankel import HankelBlocks, hankel_blocks, hankel_blocks_of
 from gramian.automata.sequence_learner import SequenceLearner
-from gramian.automata.strings import Array, Sequences, Symbol
+from gramian.automata.sequences import Array, Sequences, Symbol
 from gramian.automata.weighted_automaton import WFA, DivergenceError, Statistic
 from gramian.base import estimator
 from gramian.value_types import Boolean, Either, InstanceOf, Number, OneOf, Whole, option

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.sequences import Sequences, Symbol
 from gramian.errors import InputError
 from gramian.io.reading import Source, TextLines, open_text
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gramian.automata import automata_kernels as kernels
 from gramian.automata.sequence_model import SequenceModel, random_walks
-from gramian.automata.strings import Array, Sequences, Strings, Symbol
+from gramian.automata.sequences import Array, Sequences, Strings, Symbol
 from gramian.errors import GramianError, OptionError
 
 Statistic = Literal["string", "prefix", "substring"]

@@ -141,7 +141,7 @@ def parse(
     import time
 
     from gramian.dependency.dependency_parser import DependencyParser
-    from gramian.dependency.symbols import UNKNOWN
+    from gramian.dependency.symbol_map import UNKNOWN
     from gramian.io.output import writing
 
     parser = DependencyParser.load(model)
@@ -200,7 +200,7 @@ def draw(
     from gramian.automata.dfa import dfa_approximation
     from gramian.automata.export import to_dot
     from gramian.dependency.dependency_parser import DependencyParser
-    from gramian.dependency.modifiers import head_sequences, projective
+    from gramian.dependency.head_sequences import head_sequences, projective
     from gramian.dependency.split_head_automata import LEFT, RIGHT
     from gramian.io.output import writing
 

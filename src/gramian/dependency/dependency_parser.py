@@ -18,9 +18,9 @@ import numpy as np
 from gramian.dependency.arc_models import ArcScorer, Labeller
 from gramian.dependency.arc_tokens import TokenTable
 from gramian.dependency.half_constituents import Decoder, decode
-from gramian.dependency.modifiers import restored
+from gramian.dependency.head_sequences import restored
 from gramian.dependency.split_head_automata import SHAG, Symbols
-from gramian.dependency.symbols import SymbolFunction, SymbolMap
+from gramian.dependency.symbol_map import SymbolFunction, SymbolMap
 from gramian.errors import OptionError
 from gramian.threads import in_order
 from gramian.trees import Sentence

@@ -13,7 +13,7 @@ from gramian.dependency.arc_models import ArcScorer, Labeller
 from gramian.dependency.arc_tokens import VIEWS, TokenTable
 from gramian.dependency.dependency_parser import DependencyParser
 from gramian.dependency.split_head_automata import SHAG
-from gramian.dependency.symbols import SymbolFunction, SymbolMap
+from gramian.dependency.symbol_map import SymbolFunction, SymbolMap
 from gramian.errors import OptionError
 from gramian.io import model_files
 from gramian.io.array_table import validate

@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 
 from gramian.automata import PNFAEM, WFA, BasisOptions, Sequences, SpectralWFA
-from gramian.automata.strings import Symbol
+from gramian.automata.sequences import Symbol
 from gramian.automata.weighted_automaton import Statistic
-from gramian.dependency.modifiers import HeadSequences
+from gramian.dependency.head_sequences import HeadSequences
 from gramian.dependency.split_head_automata import LEFT, RIGHT, SHAG
 from gramian.progress import tell_progress
 from gramian.value_types import Number, OneOf, Whole, check_options, option, options

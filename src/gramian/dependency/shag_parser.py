@@ -20,9 +20,9 @@ from gramian.dependency.head_automata import (
     expectation_maximisation,
     spectral,
 )
-from gramian.dependency.modifiers import HeadSequences, head_sequences, projective
+from gramian.dependency.head_sequences import HeadSequences, head_sequences, projective
 from gramian.dependency.split_head_automata import SHAG
-from gramian.dependency.symbols import SymbolChoice, SymbolMap
+from gramian.dependency.symbol_map import SymbolChoice, SymbolMap
 from gramian.errors import OptionError
 from gramian.trees import Sentence
 from gramian.value_types import (

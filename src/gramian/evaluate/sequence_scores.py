@@ -1,7 +1,7 @@
 """Scores of sequence models: word error rate, perplexity, the PAutomaC score and SPiCe's NDCG.
 
 A model is anything with an ``alphabet``, ``log_score`` and ``next_scores`` (see
-:mod:`gramian.automata.sequence_model`), and strings are :class:`~gramian.automata.strings.Sequences`. A string of
+:mod:`gramian.automata.sequence_model`), and strings are :class:`~gramian.automata.sequences.Sequences`. A string of
 length t makes t + 1 events: each symbol given what stands before it, and STOP at the end (Balle et al. 2014,
 section 5).
 """

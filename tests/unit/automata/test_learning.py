@@ -17,11 +17,11 @@ from gramian.automata import (
     Sequences,
     SpectralWFA,
 )
-from gramian.automata.contest import run_chain
+from gramian.automata.gibbs_chains import run_chain
 from gramian.automata.methods import learn
 from gramian.automata.pnfa import MoveCounts, random_pnfa
+from gramian.automata.prefix_forest import PrefixForest
 from gramian.automata.repair import clip_to_pnfa, cluster_to_pnfa
-from gramian.automata.trie import PrefixForest
 from gramian.errors import OptionError
 
 

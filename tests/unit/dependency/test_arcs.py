@@ -8,8 +8,8 @@ from gramian.dependency.arc_templates import ARCS
 from gramian.dependency.arc_tokens import TokenTable
 from gramian.dependency.half_constituents import marginals
 from gramian.dependency.head_automata import deterministic
-from gramian.dependency.modifiers import head_sequences
-from gramian.dependency.symbols import SymbolMap
+from gramian.dependency.head_sequences import head_sequences
+from gramian.dependency.symbol_map import SymbolMap
 from gramian.loglinear.adagrad import new_tables
 from gramian.trees import Sentence, Token
 

@@ -3,7 +3,7 @@ import pytest
 
 from gramian.automata import Sequences
 from gramian.dependency.head_automata import HeadBasis, deterministic, expectation_maximisation, spectral
-from gramian.dependency.modifiers import HeadSequences
+from gramian.dependency.head_sequences import HeadSequences
 from gramian.dependency.split_head_automata import LEFT, RIGHT
 from gramian.errors import OptionError
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gramian.dependency.modifiers import head_sequences, projective, restored
+from gramian.dependency.head_sequences import head_sequences, projective, restored
 from gramian.dependency.split_head_automata import LEFT, RIGHT
 from gramian.errors import InputError, OptionError
 from gramian.trees import Sentence, Token

@@ -10,7 +10,7 @@ from typing import Any
 
 from gramian.chart.combine import COMBINATIONS
 from gramian.experiments.data import Data, GoldTree, find_treebank, task_trees, tree_counts
-from gramian.experiments.many_models import RerankedModels, most_covered
+from gramian.experiments.hierarchical_decoding import RerankedModels, most_covered
 from gramian.experiments.measure import (
     parse_and_score,
     score_trees,

@@ -23,9 +23,9 @@ from gramian.dependency.head_automata import (
     expectation_maximisation,
     spectral,
 )
-from gramian.dependency.modifiers import Head, HeadSequences, head_sequences, projective
+from gramian.dependency.head_sequences import Head, HeadSequences, head_sequences, projective
 from gramian.dependency.split_head_automata import LEFT, RIGHT, SHAG
-from gramian.dependency.symbols import SymbolMap
+from gramian.dependency.symbol_map import SymbolMap
 from gramian.errors import OptionError
 from gramian.evaluate.attachments import attachment_scores
 from gramian.experiments.data import Data, find_dependencies

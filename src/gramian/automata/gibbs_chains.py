@@ -20,10 +20,10 @@ from gramian.automata.basis import Basis
 from gramian.automata.hankel import hankel_blocks
 from gramian.automata.pnfa import Structure, random_pnfa
 from gramian.automata.pnfa_em import interpolated, run_em
+from gramian.automata.prefix_forest import PrefixForest
 from gramian.automata.repair import cluster_to_pnfa
+from gramian.automata.sequences import Array, Sequences
 from gramian.automata.spectral import SpectralFactors, spectral_factors
-from gramian.automata.strings import Array, Sequences
-from gramian.automata.trie import PrefixForest
 from gramian.automata.weighted_automaton import WFA
 from gramian.progress import tell_progress
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gramian.automata.pdfa import PDFA
 from gramian.automata.sequence_learner import SequenceLearner
-from gramian.automata.strings import Array, Sequences
+from gramian.automata.sequences import Array, Sequences
 from gramian.base import estimator
 from gramian.value_types import Either, OneOf, Whole, option
 

@@ -18,7 +18,7 @@ import scipy.linalg.cython_blas  # noqa: F401 - what the kernels call is loaded 
 from gramian.automata import automata_kernels as kernels
 from gramian.automata.automata_kernels import AutomatonWeights, PrefixTree, Workspace
 from gramian.automata.pnfa import MoveCounts
-from gramian.automata.strings import Sequences, Symbol
+from gramian.automata.sequences import Sequences, Symbol
 from gramian.automata.weighted_automaton import WFA
 
 _T = TypeVar("_T")

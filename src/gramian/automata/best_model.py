@@ -1,6 +1,6 @@
 """The model to take when nothing is known: automata and n-grams compete on held-out strings, winners are averaged.
 
-Gibbs chains compete (:mod:`gramian.automata.contest`); the survivors and an n-gram model with smoothing get
+Gibbs chains compete (:mod:`gramian.automata.gibbs_chains`); the survivors and an n-gram model with smoothing get
 the mixture weights that suit the held-out strings best, and are then run, or counted, on all strings.
 """
 
@@ -13,13 +13,13 @@ from typing import Literal
 
 import numpy as np
 
-from gramian.automata.baselines import NGram, best_order
-from gramian.automata.contest import ROUNDS, Round, Runner, compete, run
+from gramian.automata.gibbs_chains import ROUNDS, Round, Runner, compete, run
 from gramian.automata.mixture import Mixture, mixture_weights
+from gramian.automata.ngram import NGram, best_order
 from gramian.automata.pdfa import PDFA
+from gramian.automata.prefix_forest import PrefixForest
 from gramian.automata.sequence_learner import SequenceLearner
-from gramian.automata.strings import Sequences
-from gramian.automata.trie import PrefixForest
+from gramian.automata.sequences import Sequences
 from gramian.automata.weighted_automaton import WFA
 from gramian.base import estimator, number_of_jobs
 from gramian.progress import tell_progress

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from gramian.experiments.many_models import RerankedModels, most_covered
+from gramian.experiments.hierarchical_decoding import RerankedModels, most_covered
 from gramian.parsing.parser import Parser
 from gramian.training import TrainingData, TrainingSettings
 from gramian.trees import Tree

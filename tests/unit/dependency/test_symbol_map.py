@@ -1,6 +1,6 @@
 import pytest
 
-from gramian.dependency.symbols import SymbolMap
+from gramian.dependency.symbol_map import SymbolMap
 from gramian.errors import OptionError
 from gramian.trees import Sentence, Token
 
