@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from gramian.automata.gibbs_chains import ROUNDS, Round, Runner, compete, run
+from gramian.automata.gibbs_chains import ROUNDS, Chain, Round, compete
 from gramian.automata.mixture import Mixture, mixture_weights
 from gramian.automata.ngram import NGram, best_order
 from gramian.automata.pdfa import PDFA
@@ -28,7 +28,7 @@ from gramian.value_types import Either, OneOf, Whole, option
 _log = logging.getLogger(__name__)
 
 _LADDER = (8, 16, 32, 64)
-_MOST_JUDGES = 4000
+_MOST_HELD_OUT = 4000
 _MOST_EARLY = 20_000  # strings that the chains compete on
 _MOST_WEIGHTS = 2_000_000  # of one automaton's transitions
 _LEAST_SHARE = 0.02  # in the mixture
@@ -59,7 +59,7 @@ class BestModel(SequenceLearner):
     ----------
     model_ : Mixture, WFA or PDFA
         The distribution learnt; a mixture unless one model has all the weight.
-    contestants_ : tuple of Candidate
+    candidates_ : tuple of Candidate
         What competed, the best first.
 
     Examples
@@ -71,53 +71,52 @@ class BestModel(SequenceLearner):
     """
 
     n_states: int | Literal["auto"] = option(Either(Whole(1), OneOf("auto")), default="auto")
-    contestants_: tuple[Candidate, ...] = field(init=False)
+    candidates_: tuple[Candidate, ...] = field(init=False)
     model_: Mixture | WFA | PDFA = field(init=False)
 
     def _learn(self, sample: Sequences) -> Mixture | WFA | PDFA:
         forest = PrefixForest.from_sample(sample)
-        training, held_out = sample.split(self.held_out, seed=self.random_state, at_most=_MOST_JUDGES)
+        training, held_out = sample.split(self.held_out, seed=self.random_state, at_most=_MOST_HELD_OUT)
         order, order_logs = best_order(training, held_out)
         with ThreadPoolExecutor(number_of_jobs(self.n_jobs)) as pool:
-            chain_sample = training.take(slice(_MOST_EARLY))
-            most_states = max(_LADDER[0], int((_MOST_WEIGHTS / max(len(sample.alphabet), 1)) ** 0.5))
-            state_counts = (
-                tuple(n for n in _LADDER if n <= most_states) if self.n_states == "auto" else (self.n_states,)
-            )
-            runners, dropped = compete(chain_sample, held_out, state_counts, pool, self.random_state)
-            weights = mixture_weights(np.stack([*(runner.held_out for runner in runners), order_logs]))
+            early = training.take(slice(_MOST_EARLY))
+            state_counts = self._state_counts(len(sample.alphabet))
+            chains, dropped = compete(early, held_out, state_counts, pool, self.random_state)
+            weights = mixture_weights(np.stack([*(chain.held_out for chain in chains), order_logs]))
             weights = np.where(weights < _LEAST_SHARE, 0.0, weights)
             weights /= weights.sum()
             _log.info("last round, on all strings")
 
-            def finish(lane: int) -> Runner:
-                stage = _last_round(forest, runners[lane].n_states)
-                return run(runners[lane], forest, stage, seed=(self.random_state, len(ROUNDS), lane))
+            def finish(lane: int) -> Chain:
+                plan = _last_round(forest, chains[lane].n_states)
+                return chains[lane].advanced(forest, plan, (self.random_state, len(ROUNDS), lane))
 
             chosen = np.flatnonzero(weights[:-1]).tolist()
-            final: list[Runner] = []
+            parts: list[WFA | PDFA] = []
+            shares: list[float] = []
             tell_progress(_log, "chains of the last round", 0, len(chosen))
-            for runner in pool.map(finish, chosen):
-                final.append(runner)
-                tell_progress(_log, "chains of the last round", len(final), len(chosen))
-        parts: list[WFA | PDFA] = []
-        shares: list[float] = []
-        for lane, runner in zip(chosen, final, strict=True):
-            parts += runner.samples
-            shares += [float(weights[lane]) / len(runner.samples)] * len(runner.samples)
+            for done, (lane, chain) in enumerate(zip(chosen, pool.map(finish, chosen), strict=True), 1):
+                parts += chain.samples
+                shares += [float(weights[lane]) / len(chain.samples)] * len(chain.samples)
+                tell_progress(_log, "chains of the last round", done, len(chosen))
         if weights[-1] > 0:
             parts.append(NGram(order).fit(sample).model_)
             shares.append(float(weights[-1]))
-        ngram = Candidate(f"{order}-gram", 0, float(order_logs.mean()), float(weights[-1]))
-        chains_with_weights = zip(
-            [*runners, *dropped], [*weights[:-1].tolist(), *[0.0] * len(dropped)], strict=True
-        )
-        chains = [
-            Candidate(candidate.name, candidate.n_states, candidate.mean, weight)
-            for candidate, weight in chains_with_weights
+        shares_of_chains = [*weights[:-1].tolist(), *[0.0] * len(dropped)]
+        candidates = [
+            Candidate(chain.name, chain.n_states, chain.mean, weight)
+            for chain, weight in zip([*chains, *dropped], shares_of_chains, strict=True)
         ]
-        self.contestants_ = tuple(sorted([*chains, ngram], key=lambda candidate: -candidate.held_out))
+        candidates.append(Candidate(f"{order}-gram", 0, float(order_logs.mean()), float(weights[-1])))
+        self.candidates_ = tuple(sorted(candidates, key=lambda candidate: -candidate.held_out))
         return parts[0] if len(parts) == 1 else Mixture(tuple(parts), np.array(shares))
+
+    def _state_counts(self, n_symbols: int) -> tuple[int, ...]:
+        """Return the numbers of states to try: those whose automata are not too large, at least one."""
+        if self.n_states != "auto":
+            return (self.n_states,)
+        most_states = max(_LADDER[0], int((_MOST_WEIGHTS / max(n_symbols, 1)) ** 0.5))
+        return tuple(n for n in _LADDER if n <= most_states)
 
 
 def _last_round(forest: PrefixForest, n_states: int) -> Round:
@@ -125,4 +124,4 @@ def _last_round(forest: PrefixForest, n_states: int) -> Round:
     states = sum(tree.n_path_states for tree in forest.trees)
     seconds = forest.n_nodes * n_states**2 / 2e10 + states * n_states / 1e9
     sweeps = int(np.clip(60.0 / seconds, 80, 240))
-    return replace(ROUNDS[-1], climbs=10, sweeps=sweeps)
+    return ROUNDS[-1]._replace(em_iterations=10, sweeps=sweeps)

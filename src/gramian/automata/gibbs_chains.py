@@ -12,7 +12,7 @@ import logging
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -34,11 +34,10 @@ _log = logging.getLogger(__name__)
 _PSEUDO_COUNT = 5e-3  # of EM
 
 
-@dataclass(frozen=True)
-class Round:
+class Round(NamedTuple):
     """EM iterations, then Gibbs sweeps; models kept of these; the sweeps' prior; chains that go on."""
 
-    climbs: int
+    em_iterations: int
     sweeps: int
     samples: int
     concentration: float
@@ -50,8 +49,8 @@ ROUNDS = (Round(30, 30, 4, 0.1, 8), Round(70, 60, 6, 0.05, 4), Round(0, 160, 8, 
 
 
 @dataclass(frozen=True, eq=False)
-class Runner:
-    """A chain: what it is, where it stands, and how its averaged models scored the held-out strings."""
+class Chain:
+    """A Gibbs chain: what it is, where it stands, and how its averaged models scored the held-out strings."""
 
     structure: Structure
     n_states: int
@@ -70,10 +69,30 @@ class Runner:
         """Mean log-probability of a held-out string."""
         return float(self.held_out.mean())
 
+    def advanced(self, forest: PrefixForest, plan: Round, seed: Sequence[int]) -> Chain:
+        """Return the chain after one round on `forest`."""
+        start, _ = run_em(
+            forest,
+            self.model,
+            plan.em_iterations,
+            tolerance=1e-6,
+            pseudo_count=_PSEUDO_COUNT,
+            structure=self.structure,
+        )
+        samples, last = run_chain(
+            forest, start, plan.sweeps, plan.samples, plan.concentration, self.structure, seed
+        )
+        return replace(self, model=last, samples=samples)
+
+    def scored(self, held_out: Sequences) -> Chain:
+        """Return the chain with the log-scores of held-out strings."""
+        logs = np.logaddexp.reduce([model.log_score(held_out) for model in self.samples], axis=0)
+        return replace(self, held_out=logs - np.log(len(self.samples)))
+
 
 def compete(
     sample: Sequences, held_out: Sequences, state_counts: tuple[int, ...], pool: Executor, seed: int
-) -> tuple[list[Runner], list[Runner]]:
+) -> tuple[list[Chain], list[Chain]]:
     """Let chains learn `sample`; return those of the last round, best first, and those that dropped out."""
     forest = PrefixForest.from_sample(sample)
     blocks = hankel_blocks(sample, Basis.frequent(sample, 500, max_length=6))
@@ -86,69 +105,30 @@ def compete(
         *(("factored", n, start) for n in state_counts[-2:] for start in ("cluster", "random")),
     ]
 
-    def begin(entry: tuple[Structure, int, Start]) -> Runner:
+    def begin(entry: tuple[Structure, int, Start]) -> Chain:
         structure, n, start = entry
         model = _first_model(sample, factors.get(start), structure, n, seed)
-        return Runner(structure, model.n_states, start, model)
+        return Chain(structure, model.n_states, start, model)
 
-    runners = list(pool.map(begin, entries))
-    dropped: list[Runner] = []
-    for number, round_options in enumerate(ROUNDS):
-        name = f"chains of round {number + 1} of {len(ROUNDS)}"
-        tell_progress(_log, name, 0, len(runners))
+    chains = list(pool.map(begin, entries))
+    dropped: list[Chain] = []
+    for number, plan in enumerate(ROUNDS):
 
-        def run_round(
-            pair: tuple[int, Runner], number: int = number, round_options: Round = round_options
-        ) -> Runner:
-            lane, runner = pair
-            finished_runner = run(runner, forest, round_options, seed=(seed, number, lane))
-            logs = np.logaddexp.reduce(
-                [model.log_score(held_out) for model in finished_runner.samples], axis=0
-            )
-            finished_runner = replace(finished_runner, held_out=logs - np.log(len(finished_runner.samples)))
-            _log.debug(
-                "round %d: %s, %d states, held-out %.4f",
-                number,
-                finished_runner.name,
-                finished_runner.n_states,
-                finished_runner.mean,
-            )
-            return finished_runner
+        def advance(lane: int, chain: Chain, number: int = number, plan: Round = plan) -> Chain:
+            return chain.advanced(forest, plan, (seed, number, lane)).scored(held_out)
 
         finished = []
-        for finished_runner in pool.map(run_round, enumerate(runners)):
-            finished.append(finished_runner)
-            tell_progress(_log, name, len(finished), len(runners))
-        runners = sorted(finished, key=lambda runner: -runner.mean)
-        best = runners[0]
+        tell_progress(_log, f"chains of round {number + 1} of {len(ROUNDS)}", 0, len(chains))
+        for chain in pool.map(advance, range(len(chains)), chains):
+            finished.append(chain)
+            tell_progress(_log, f"chains of round {number + 1} of {len(ROUNDS)}", len(finished), len(chains))
+        chains = sorted(finished, key=lambda chain: -chain.mean)
+        best = chains[0]
         standing = f"best {best.name}, {best.n_states} states, held-out log-probability {best.mean:.4f}"
-        _log.info("round %d of %d: %d chains; %s", number + 1, len(ROUNDS), len(runners), standing)
-        dropped = runners[round_options.survivors :] + dropped
-        runners = runners[: round_options.survivors]
-    return runners, dropped
-
-
-def run(runner: Runner, forest: PrefixForest, round_options: Round, *, seed: tuple[int, ...]) -> Runner:
-    """Return the chain after one round on `forest`."""
-    structure = runner.structure
-    start, _ = run_em(
-        forest,
-        runner.model,
-        round_options.climbs,
-        tolerance=1e-6,
-        pseudo_count=_PSEUDO_COUNT,
-        structure=structure,
-    )
-    samples, last = run_chain(
-        forest,
-        start,
-        round_options.sweeps,
-        round_options.samples,
-        round_options.concentration,
-        structure,
-        seed,
-    )
-    return replace(runner, model=last, samples=samples)
+        _log.info("round %d of %d: %d chains; %s", number + 1, len(ROUNDS), len(chains), standing)
+        dropped = chains[plan.survivors :] + dropped
+        chains = chains[: plan.survivors]
+    return chains, dropped
 
 
 def run_chain(

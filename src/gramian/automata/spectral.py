@@ -14,6 +14,8 @@ from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import linalg, sparse
+from scipy.sparse.linalg import svds
 
 from gramian.automata.basis import Basis, BasisOptions
 from gramian.automata.completion import Completion, completed_blocks
@@ -23,8 +25,6 @@ from gramian.automata.sequences import Array, Sequences, Symbol
 from gramian.automata.weighted_automaton import WFA, DivergenceError, Statistic
 from gramian.base import estimator
 from gramian.value_types import Boolean, Either, InstanceOf, Number, OneOf, Whole, option
-
-Solver = Literal["auto", "dense", "sparse", "randomised"]
 
 _log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class SpectralFactors:
 
 
 def spectral_factors(
-    blocks: HankelBlocks, rank: int, *, scaled: bool = False, solver: Solver = "auto", seed: int = 0
+    blocks: HankelBlocks, rank: int, *, scaled: bool = False, seed: int = 0
 ) -> SpectralFactors:
     """Decompose Hankel blocks up to a rank; the automaton computes the function of the blocks' statistic."""
     matrix, stacked = blocks.matrix, blocks.stacked
@@ -84,7 +84,7 @@ def spectral_factors(
             stacked.multiply(np.tile(rows, len(blocks.basis.alphabet))[:, None]).multiply(columns).tocsr()
         )
         prefix_values, suffix_values = rows * prefix_values, columns * suffix_values
-    left, values, right = _svd(matrix, min(rank, p, s), solver, seed)
+    left, values, right = _svd(matrix, min(rank, p, s), seed)
     kept = values > 1e-14 * values[0] if len(values) else np.zeros(0, bool)
     left, values, right = left[:, kept], values[kept], right[:, kept]
     inverse = left.T / values[:, None]
@@ -114,8 +114,6 @@ class SpectralWFA(SequenceLearner):
     repair : "em", "cluster", "clip" or None
         How to make a true distribution of the result: by clustering its state vectors and EM from there; by
         clustering alone; by clipping negative weights in a suitable basis; or not at all.
-    solver : "auto", "dense", "sparse" or "randomised"
-        Which singular value decomposition.
     held_out, alphabet, n_jobs, verbose, random_state
         As for :class:`gramian.automata.sequence_learner.SequenceLearner`.
 
@@ -148,7 +146,6 @@ class SpectralWFA(SequenceLearner):
     repair: Literal["clip", "cluster", "em"] | None = option(
         OneOf("em", "cluster", "clip", None), default="em"
     )
-    solver: Solver = option(OneOf("auto", "dense", "sparse", "randomised"), default="auto")
     diagnostics_: SpectralDiagnostics = field(init=False)
     model_: WFA = field(init=False)
 
@@ -170,7 +167,7 @@ class SpectralWFA(SequenceLearner):
             self.basis if isinstance(self.basis, Basis) else self.basis.choose(sample, size, self.statistic)
         )
         blocks = completed_blocks(hankel_blocks(sample, basis, self.statistic), len(sample), self.completion)
-        return spectral_factors(blocks, rank, scaled=self.scaled, solver=self.solver, seed=self.random_state)
+        return spectral_factors(blocks, rank, scaled=self.scaled, seed=self.random_state)
 
     def _choose(self, sample: Sequences) -> tuple[int, int]:
         """Return what "auto" chooses on held-out strings: the basis size before repair, which takes a second, and the rank after it."""
@@ -270,27 +267,18 @@ def extract_wfa(
         short = [(), *((a,) for a in alphabet), *((a, b) for a in alphabet for b in alphabet)]
         basis = Basis.of_strings(short, short, alphabet)
     blocks = hankel_blocks_of(score, basis, statistic)
-    factors = spectral_factors(blocks, n_states or min(basis.shape), solver="dense")
+    factors = spectral_factors(blocks, n_states or min(basis.shape))
     values = factors.singular_values
     if n_states is None:
         n_states = int(np.count_nonzero(values > tolerance * values.max(initial=0.0)))
     return factors.truncated(min(n_states, len(values))).convert(statistic, "string")
 
 
-def _svd(matrix: object, rank: int, solver: Solver, seed: int) -> tuple[Array, Array, Array]:
+def _svd(matrix: sparse.csr_array, rank: int, seed: int) -> tuple[Array, Array, Array]:
     """Return the leading left vectors, singular values (largest first) and right vectors of a sparse matrix."""
-    from scipy import linalg
-    from scipy.sparse.linalg import svds
-
-    max_rank = min(matrix.shape)  # type: ignore[attr-defined]
-    if solver == "auto":
-        solver = "dense" if max_rank <= 600 or rank > max_rank // 3 else "sparse"
-    if solver == "randomised":
-        from sklearn.utils.extmath import randomized_svd
-
-        left, values, right = randomized_svd(matrix, rank, n_iter=7, random_state=seed)
-    elif solver == "dense" or rank >= max_rank:
-        left, values, right = linalg.svd(matrix.toarray(), full_matrices=False)  # type: ignore[attr-defined]
+    max_rank = min(matrix.shape)
+    if max_rank <= 600 or rank > max_rank // 3:
+        left, values, right = linalg.svd(matrix.toarray(), full_matrices=False)
     else:
         start = np.random.default_rng(seed).standard_normal(max_rank)
         left, values, right = svds(matrix, rank, v0=start)
