@@ -37,20 +37,20 @@ def run(options: argparse.Namespace, files: list[str], output: Path, workers: in
         "--jobs",
         str(workers),
     ]
-    command += ["--shard-size", str(options.shard_size), *(["--lines"] if options.lines else [])]
+    command += ["--set", f"corpus.shard_size={options.shard_size}", *(["--lines"] if options.lines else [])]
     command += ["--model", options.model] if options.model else []
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(command, check=True)
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    manifests = [json.loads(path.read_text()) for path in output.rglob("*.manifest.json")]
-    sentences = sum(one["sentences"] for one in manifests)
+    results = [json.loads(path.read_text())["result"] for path in output.rglob("*.manifest.json")]
+    sentences = sum(result["sentences"] for result in results)
     return {
         "seconds": round(wall, 1),
         "cpu seconds": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
-        "cpu seconds of shards": round(sum(one["cpu_seconds"] for one in manifests), 1),
+        "cpu seconds of shards": round(sum(result["cpu_seconds"] for result in results), 1),
         "sentences": sentences,
-        "words": sum(one["words"] for one in manifests),
-        "shards": len(manifests),
+        "words": sum(result["words"] for result in results),
+        "shards": len(results),
         "peak megabytes of a process": round(after.ru_maxrss / 1024),
     }
 

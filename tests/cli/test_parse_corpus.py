@@ -65,8 +65,8 @@ def test_a_corpus_that_is_killed_refused_and_finished(corpus, tmp_path, parse):
     running.wait()
     assert refused[0] == 2
     assert "another process is writing it" in refused[2]
-    assert "a command is at work" in status[1]
-    assert "no command is at work" in parse("--status", out)[1]
+    assert "a command is running" in status[1]
+    assert "no command is running" in parse("--status", out)[1]
     code, _, said = parse(*command)
     assert (code, "reused from a previous run" in said) == (0, True)
     assert parse(
@@ -84,7 +84,7 @@ def test_a_disk_that_is_full(corpus, tmp_path, parse):
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # noqa: E731
     full = subprocess.run([*COMMAND, *map(str, command)], stderr=subprocess.PIPE, text=True, preexec_fn=limit)
     assert full.returncode == 2
-    assert "cannot be written (File too large)\ntry: making room" in full.stderr
+    assert "cannot be written (File too large)\ntry: make room" in full.stderr
     assert "Traceback" not in full.stderr
     assert shards(tmp_path / "out") == {}
     assert (parse(*command)[0], len(shards(tmp_path / "out"))) == (0, 1)
@@ -92,7 +92,7 @@ def test_a_disk_that_is_full(corpus, tmp_path, parse):
 
 def test_what_does_not_go_together(corpus, tmp_path, parse):
     for arguments, fault in (
-        ([corpus], "its trees go to a folder"),
+        ([corpus], "its trees are written to a folder"),
         ([corpus, "-o", f"{tmp_path}/out/", "--k", "2"], "--pretty, --k and device are for one file"),
         ([corpus, "-o", f"{tmp_path}/out/", "--set", "device=cpu"], "device are for one file"),
         ([corpus, "-o", f"{tmp_path}/out/", "--to", "brackets", "--json"], "said by --to"),

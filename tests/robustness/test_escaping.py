@@ -87,7 +87,7 @@ def test_names_of_files_and_labels_reach_no_terminal_raw(tmp_path, arguments):
 def test_ids_in_messages_are_one_line(tmp_path):
     (tmp_path / "a.jsonl").write_text(json.dumps({"id": "x\x1b[31m\nforged", "text": ["two words", "b"]}))
     done = gramian(tmp_path, "parse", "a.jsonl", "-m", MODEL, "-o", "out/")
-    assert "left out: x\\x1b[31m\\nforged:1: " in done.stderr
+    assert "skipped x\\x1b[31m\\nforged:1: " in done.stderr
 
 
 def test_errors_show_no_control_characters():

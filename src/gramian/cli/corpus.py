@@ -1,4 +1,4 @@
-"""What ``gramian parse`` does with a corpus: options of its own, what is said at the end, and how far it is."""
+"""``gramian parse`` of a corpus: its options, summary and progress."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from gramian.cli.console import print_json, say, showing_progress
+from gramian.cli.sentence_input import fallback_counts
 from gramian.errors import OptionError, counted
 
 if TYPE_CHECKING:
@@ -31,14 +32,29 @@ STATUS: Any = typer.Option(
 
 
 def print_status(output: str, as_json: bool) -> None:
-    """Print how far a corpus is."""
+    """Print the progress of a corpus."""
     from gramian.pipelines.corpus_status import corpus_status
 
-    found = corpus_status(output)
+    status = corpus_status(output)
     if as_json:
-        print_json({**vars(found), "seconds_left": found.seconds_left})
-    else:
-        print("\n".join(found.lines()))
+        print_json({**vars(status), "seconds_left": status.seconds_left})
+        return
+    share = 100 * status.bytes_done / max(1, status.bytes)
+    shards, files = counted(status.shards, "shard"), counted(status.files, "file")
+    print(f"{share:.0f}% done: {status.done:,} of {shards} in {status.looked_at:,} of {files}")
+    parts = [counted(status.sentences, "sentence"), counted(status.words, "word")]
+    if status.cpu_seconds:
+        parts.append(f"{status.sentences / status.cpu_seconds:.1f} a CPU second")
+    print(", ".join([*parts, *fallback_counts(status.statuses)]))
+    if status.is_running:
+        left = "" if status.seconds_left is None else f"; about {status.seconds_left / 60:.0f} min left"
+        print(f"a command is running{left}")
+    elif share < 100 or status.done < status.shards:
+        print("no command is running. Run the same command again to resume.")
+    if status.faults:
+        print(f"{status.faults:,} lines or sentences skipped")
+    for failure in status.failures:
+        print(f"failed: {failure}")
 
 
 def parse_folder(
@@ -53,7 +69,10 @@ def parse_folder(
     quiet: bool,
     **settings: Any,
 ) -> bool:
-    """Parse a corpus with the model of a name, and what else :class:`gramian.pipelines.shard_work.Settings` has; return whether all was."""
+    """Parse a corpus; return whether every sentence was parsed without a fallback.
+
+    `settings` are further fields of :class:`gramian.pipelines.shard_work.Settings`.
+    """
     from gramian.io.output import check_folder
     from gramian.pipelines.corpus_run import parse_corpus
     from gramian.pipelines.inputs import find_inputs
@@ -62,15 +81,16 @@ def parse_folder(
 
     ending(settings["to"])
     if output == "-" or "-" in files:
-        raise OptionError("a corpus lies in files, and its trees go to a folder; try: -o FOLDER/")
+        raise OptionError(
+            "a corpus is read from files, and its trees are written to a folder; try: -o FOLDER/"
+        )
     if "://" not in output:
         check_folder(output)
         output = os.path.abspath(output)
-    place = model_file(model)
     name = os.path.abspath(model) if os.path.exists(model) else model  # workers may be elsewhere
-    how = Settings(
+    run_settings = Settings(
         name,
-        file_sha256(place),
+        file_sha256(model_file(model)),
         text_field=corpus_settings.text_field,
         id_field=corpus_settings.id_field,
         head_rules=corpus_settings.head_rules,
@@ -81,7 +101,7 @@ def parse_folder(
         report = parse_corpus(
             inputs,
             output,
-            how,
+            run_settings,
             kind=kind,
             shard_size=corpus_settings.shard_size << 10,
             n_jobs=jobs,
@@ -89,12 +109,11 @@ def parse_folder(
             force=force,
         )
     if not quiet:
-        _say(report)
-    statuses = set(report.statuses) - {"parsed", "empty"}
-    return not (report.failures or report.faults or statuses)
+        _print_summary(report)
+    return not (report.failures or report.faults or fallback_counts(report.statuses))
 
 
-def _say(report: RunReport) -> None:
+def _print_summary(report: RunReport) -> None:
     parts = [
         f"{counted(report.sentences, 'sentence')} in {counted(report.shards, 'shard')}, {report.seconds:.1f} s"
     ]
@@ -104,10 +123,9 @@ def _say(report: RunReport) -> None:
         parts.append(
             f"{counted(report.kept_sentences, 'sentence')} in {counted(report.kept_shards, 'shard')} reused from a previous run"
         )
-    others = {name: count for name, count in report.statuses.items() if name not in ("parsed", "empty")}
-    parts += [f"{count:,} {name}" for name, count in sorted(others.items())]
+    parts += fallback_counts(report.statuses)
     if report.faults:
-        parts.append(f"{report.faults:,} lines or sentences left out")
+        parts.append(f"{report.faults:,} lines or sentences skipped")
     say(", ".join(parts))
     if report.repaired:
         say(f"{counted(report.repaired, 'line')} had bytes that are not UTF-8, written as \ufffd")

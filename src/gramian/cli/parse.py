@@ -15,7 +15,7 @@ import typer
 from gramian.cli import corpus
 from gramian.cli.console import counting, say
 from gramian.cli.options import FORCE, QUIET, jobs_option
-from gramian.cli.sentence_input import expected_sentences, known_first, reading_faults
+from gramian.cli.sentence_input import expected_sentences, fallback_counts, known_first, reading_faults
 from gramian.cli.settings_options import CONFIG, SET, SettingsCommand, chosen_settings, list_settings_option
 from gramian.errors import OptionError, counted
 from gramian.escaping import json_line
@@ -24,15 +24,6 @@ if TYPE_CHECKING:
     from gramian.io.reading import TextLines
     from gramian.parsing.result import ParseResult
     from gramian.settings import Setting
-
-_FALLBACKS = {
-    "narrow": "with a narrower beam",
-    "wide": "with a wider beam",
-    "glued": "glued from parts",
-    "parts": "in parts",
-    "flat": "flat",
-    "stopped": "stopped late",
-}
 
 
 def _all_settings() -> Mapping[str, Setting]:
@@ -194,7 +185,7 @@ def parse(
             say(_summary(statuses, perf_counter() - began))
             if source is not None and source.repaired:
                 say(f"{counted(source.repaired, 'line')} had bytes that are not UTF-8, written as \ufffd")
-    if command.strict and any(statuses[status] for status in _FALLBACKS):
+    if command.strict and fallback_counts(statuses):
         raise typer.Exit(1)
 
 
@@ -224,7 +215,7 @@ def _summary(statuses: Counter[str], seconds: float) -> str:
     count = statuses.total() - statuses["empty"] - statuses["doubt"]
     rate = count / seconds if seconds > 0 else 0.0
     parts = [f"{counted(count, 'sentence')} in {seconds:.1f} s", f"{rate:.1f} a second"]
-    parts += [f"{statuses[name]:,} {text}" for name, text in _FALLBACKS.items() if statuses[name]]
+    parts += fallback_counts(statuses)
     if statuses["doubt"]:
         parts.append(f"{statuses['doubt']:,} with a phrase below {LOW_CONFIDENCE:.0%}")
     parts += [counted(statuses["empty"], "empty line")] if statuses["empty"] else []

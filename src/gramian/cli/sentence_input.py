@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,23 @@ if TYPE_CHECKING:
     from gramian.parsing.sentence_formats import SentenceFormat
     from gramian.parsing.sentences import Sentence
 
-_LOOKED_AT = 20  # sentences from which is told whether the model knows the language
 _COUNTED = 2000  # lines whose sentences stand for those of a longer text, where a bar wants to know how many there are
-_LEAST_WORDS = 8
-_LEAST_KNOWN = 0.5  # of the different words; text of the model's own language has 0.8 and more
 _LEAST_RIGHT = 0.97  # of the words, cut as in the treebank; below, it is said
+
+
+_FALLBACKS = {
+    "narrow": "with a narrower beam",
+    "wide": "with a wider beam",
+    "glued": "with phrases forced together",
+    "parts": "split",
+    "flat": "flat",
+    "stopped": "stopped at the time limit",
+}
+
+
+def fallback_counts(statuses: Mapping[str, int]) -> list[str]:
+    """Return how many sentences needed each fallback, in words."""
+    return [f"{statuses[name]:,} {text}" for name, text in _FALLBACKS.items() if statuses.get(name)]
 
 
 def expected_sentences(file: str, form: SentenceFormat, parser: Parser) -> int | None:
@@ -39,15 +51,12 @@ def expected_sentences(file: str, form: SentenceFormat, parser: Parser) -> int |
 
 
 def known_first(sentences: Iterator[Sentence], parser: Parser) -> tuple[Iterator[Sentence], str | None]:
-    """Look at the first sentences; return all of them, and what is to be said if the model knows too few of their words."""
-    first = list(islice(sentences, _LOOKED_AT))
-    words = {word for sentence in first for word in parser.words(sentence) if word.isalpha()}
-    known = parser.vocabulary_coverage(words)
-    message = None
-    if len(words) >= _LEAST_WORDS and known < _LEAST_KNOWN:
-        language = f" ({parser.model.language})" if parser.model.language else ""
-        message = f"the model knows {known:.0%} of the first words: is the text in its language{language}?"
-    return chain(first, sentences), message
+    """Return all sentences, and a warning if the model knows few words of the first ones."""
+    from gramian.parsing.parser import FIRST_SENTENCES
+
+    first = list(islice(sentences, FIRST_SENTENCES))
+    warning = parser.coverage_warning(word for sentence in first for word in parser.words(sentence))
+    return chain(first, sentences), warning
 
 
 def reading_faults(parser: Parser, form: SentenceFormat) -> str | None:

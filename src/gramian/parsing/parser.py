@@ -49,6 +49,10 @@ OnError: TypeAlias = Literal["raise", "return"]
 
 MOST_TREES = 10_000
 """How many trees of a sentence may be asked for."""
+FIRST_SENTENCES = 20
+"""Sentences that tell whether the model knows the language of a text; see :meth:`Parser.coverage_warning`."""
+_MIN_WORDS = 8
+_MIN_COVERAGE = 0.5  # text in the language of the model has 0.8 and more
 
 
 class Parser:
@@ -400,6 +404,15 @@ class Parser:
         """Return which share of some words the grammar has seen, as they are or in small letters; 1 if there are none."""
         known = self._pipeline.table.knows
         return sum(known(word) or known(word.lower()) for word in words) / len(words) if words else 1.0
+
+    def coverage_warning(self, words: Iterable[str]) -> str | None:
+        """Return a warning if the grammar has seen few of the words that a text begins with; None if it has, or if they are too few."""
+        different = {word for word in words if word.isalpha()}
+        known = self.vocabulary_coverage(different)
+        if len(different) < _MIN_WORDS or known >= _MIN_COVERAGE:
+            return None
+        language = f" ({self.model.language})" if self.model.language else ""
+        return f"the model knows only {known:.0%} of the first words; check that the text is in its language{language}"
 
     def save(self, path: str | os.PathLike[str], *, half: bool = True) -> None:
         """Write the model to a file that :func:`gramian.load` reads.

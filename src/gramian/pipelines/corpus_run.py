@@ -10,10 +10,9 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from time import monotonic
-from typing import Any
 
 from gramian import __version__
 from gramian.errors import InputError, counted
@@ -32,21 +31,20 @@ from gramian.pipelines.manifest import (
     why_again,
 )
 from gramian.pipelines.shard_plan import InputLayout, ShardPlan, make_plan
-from gramian.pipelines.shard_work import PARTIAL, PARTIAL_NAME, Settings, ShardWork, parse_shard
+from gramian.pipelines.shard_work import PARTIAL, PARTIAL_NAME, Settings, ShardResult, ShardWork, parse_shard
 from gramian.pipelines.shard_writing import ending
 from gramian.pipelines.storage import storage_at
 from gramian.progress import tell_progress
 from gramian.tasks.task_runner import Outcome, stream_tasks
 
 _log = logging.getLogger("gramian.pipelines")
-_TOLD_EVERY = 60.0  # seconds, where nobody sees a bar
-_LEAST_KNOWN = 0.5  # of the first words of a shard; text of the model's own language has 0.8 and more
+_REPORT_INTERVAL = 60.0  # seconds
 _MEGABYTE = 1 << 20
 
 
 @dataclass
 class RunReport:
-    """What a run has done: new and reused shards and sentences; files that could not be read, and faults within others."""
+    """What a run has parsed and reused; `failures` are files and shards without a result, `faults` lines and sentences left out."""
 
     files: int = 0
     shards: int = 0
@@ -72,10 +70,10 @@ def parse_corpus(
     scheduler: str | None = None,
     force: bool = False,
 ) -> RunReport:
-    """Parse all that is not done yet; another process that does so for the same `output` is an OptionError.
+    """Parse all shards that have no result yet.
 
-    Results that were made with other options, another model or another version of gramian are an OptionError, too, which names what
-    differs, unless `force` says that they are to be replaced.
+    OptionError if another process writes the same `output`, or, without `force`, if results would be replaced that were made with other
+    options, another model or another version of gramian.
 
     Parameters
     ----------
@@ -84,23 +82,23 @@ def parse_corpus(
         A folder, or the URL of one.
     settings : Settings
     kind : str, optional
-        What the inputs hold; without it, the ends of their names say so.
+        What the inputs hold; by default according to the ends of their names.
     shard_size : int
         Bytes of text at which a file is cut.
     n_jobs, scheduler
         As for :func:`gramian.tasks.task_runner.run_tasks`.
     """
     storage = storage_at(output)
-    with storage.locked(), kept_meanwhile("what is done is kept, and the same command goes on"):
+    with storage.locked(), kept_meanwhile("finished shards are kept. Run the same command again to resume."):
         run = _Run(inputs, output, settings, kind, shard_size)
         try:
-            return run.go_through(n_jobs, scheduler, force)
+            return run.run(n_jobs, scheduler, force)
         finally:
             storage.remove_written(PARTIAL, PARTIAL_NAME)
 
 
 class _Run:
-    """One run: what goes out as tasks, and what becomes of their outcomes."""
+    """One run: makes tasks of shards, and moves their results into place."""
 
     def __init__(
         self, inputs: Sequence[Input], output: str, settings: Settings, kind: Kind | None, shard_size: int
@@ -111,11 +109,11 @@ class _Run:
         self._report = RunReport(files=len(inputs))
         self._total = sum(source.size for source in inputs)
         self._done = self._parsed = 0.0  # bytes of the inputs: in all, and in this run
-        self._told = self._began = monotonic()
+        self._last_report = self._began = monotonic()
 
-    def go_through(self, n_jobs: int, scheduler: str | None, force: bool) -> RunReport:
+    def run(self, n_jobs: int, scheduler: str | None, force: bool) -> RunReport:
         storage, report, settings = self._storage, self._report, self._settings
-        self._look_at_results(force)
+        self._check_results(force)
         storage.remove_written(PARTIAL, PARTIAL_NAME)  # of a run that was killed
         record = RunRecord(
             version=__version__,
@@ -134,71 +132,68 @@ class _Run:
         return report
 
     def _layout(self, source: Input) -> InputLayout:
-        settings = self._settings
         return InputLayout(
-            self._kind or source.kind,
-            settings.form,
-            settings.text_field,
-            settings.id_field,
-            self._shard_size,
+            kind=self._kind or source.kind,
+            form=self._settings.form,
+            text_field=self._settings.text_field,
+            id_field=self._settings.id_field,
+            shard_size=self._shard_size,
         )
 
-    def _stands(self, plan: ShardPlan | None, source: Input) -> bool:
-        """Whether the plan of an earlier run still holds."""
+    def _is_valid(self, plan: ShardPlan | None, source: Input) -> bool:
+        """Return whether the plan of an earlier run is still right."""
         if plan is None or plan.fault or not source.stamp:
             return False
         return (plan.stamp, plan.layout) == (source.stamp, self._layout(source))
 
     def _changes(self, plan: ShardPlan, source: Input) -> list[str]:
-        """Name what cuts a file otherwise than before; a file that was itself changed is to be parsed again, and no such thing."""
+        """Name the changed options by which a file is split otherwise than before."""
         changes = changed_options(asdict(plan.layout), asdict(self._layout(source)))
         if plan.address not in ("", source.address) and plan.stamp != source.stamp:
             changes.append(f"{source.name} is {source.address!r}, was {plan.address!r}")
         return changes
 
-    def _look_at_results(self, force: bool) -> None:
-        """Say what is kept of earlier runs, and what is done again; refuse to replace results of other options."""
+    def _check_results(self, force: bool) -> None:
+        """Report what is reused of earlier runs and what is parsed again; refuse to replace results of other options."""
         reasons: Counter[str] = Counter()
-        kept = sentences = new = changed = 0
+        reused = sentences = new = changed = 0
         changes: dict[str, None] = {}
         for source in self._inputs:
             plan = read_plan(self._storage, source.name)
             if plan is None:
                 new += 1
                 continue
-            stands, differences = self._stands(plan, source), self._changes(plan, source)
-            changed += not stands
+            is_valid, layout_changes = self._is_valid(plan, source), self._changes(plan, source)
+            changed += not is_valid
             for shard in plan.shards:
-                reason, found = why_again(self._storage, source, shard, self._settings)
-                if found is not None and found.has_result:
-                    changes |= dict.fromkeys([*differences, *found.differences(self._settings)])
-                if stands:
+                reason, manifest = why_again(self._storage, source, shard, self._settings)
+                result = None if manifest is None else manifest.result
+                if manifest is not None and result is not None:
+                    changes |= dict.fromkeys([*layout_changes, *manifest.differences(self._settings)])
+                if is_valid and reason:
                     reasons[reason] += 1
-                    if found is not None and not reason:
-                        kept += 1
-                        sentences += found.sentences
+                elif is_valid and result is not None:
+                    reused += 1
+                    sentences += result.sentences
         check_results(self._storage.address, changes, force=force)
         if new == len(self._inputs):
             return
-        _log.info("reusing %s with %s", counted(kept, "finished shard"), counted(sentences, "sentence"))
+        _log.info("reusing %s with %s", counted(reused, "finished shard"), counted(sentences, "sentence"))
         for reason, count in reasons.items():
-            if reason and reason != "not begun":
-                _log.info("done again: %s (%s)", counted(count, "shard"), reason)
+            if reason != "not begun":
+                _log.info("parsing again: %s (%s)", counted(count, "shard"), reason)
         if changed:
-            _log.info(
-                "looked at again: %s (failed before, changed, or cut in another way)",
-                counted(changed, "file"),
-            )
+            _log.info("reading again: %s (failed before, or changed)", counted(changed, "file"))
         if left := reasons["not begun"]:
             _log.info("not begun: %s", counted(left, "shard"))
         if new:
-            _log.info("not looked at yet: %s", counted(new, "file"))
+            _log.info("not read yet: %s", counted(new, "file"))
 
     def _tasks(self) -> Iterator[ShardWork]:
-        """Yield the shards that are to be done, file by file."""
+        """Yield the shards that are to be parsed, file by file."""
         for source in self._inputs:
             plan = before = read_plan(self._storage, source.name)
-            if plan is None or not self._stands(plan, source):
+            if plan is None or not self._is_valid(plan, source):
                 plan = make_plan(source, self._layout(source))
                 self._storage.write(plan_name(source.name), as_json(asdict(plan)))
                 self._remove_shards(source, len(plan.shards), 0 if before is None else len(before.shards))
@@ -210,81 +205,87 @@ class _Run:
             if not plan.shards:
                 self._done += source.size
             for shard in plan.shards:
-                reason, found = why_again(self._storage, source, shard, self._settings)
-                if reason or found is None:
+                reason, manifest = why_again(self._storage, source, shard, self._settings)
+                if reason or manifest is None or manifest.result is None:
                     output = self._storage.address
                     yield ShardWork(source, plan.layout, shard, output, self._settings, plan.share(shard))
                     continue
                 self._report.kept_shards += 1
-                self._report.kept_sentences += found.sentences
+                self._report.kept_sentences += manifest.result.sentences
                 self._done += plan.share(shard)
 
     def _remove_shards(self, source: Input, start: int, end: int) -> None:
-        """Remove what an earlier run has written of shards that there are no longer."""
+        """Remove the results of shards that the plan of an earlier run had, and the new one has not."""
         for number in range(start, end):
-            found = read_manifest(self._storage, source.name, number)
-            if found is not None:
-                if found.has_result:
-                    self._storage.remove(f"{source.name}/{found.output}")
+            manifest = read_manifest(self._storage, source.name, number)
+            if manifest is not None:
+                if manifest.result is not None:
+                    self._storage.remove(f"{source.name}/{manifest.result.output}")
                 self._storage.remove(manifest_name(source.name, number))
 
     def _note(self, outcome: Outcome) -> None:
-        """Put what a worker has made in its place, with its manifest."""
+        """Move the output of a worker into place and write its manifest."""
         task: ShardWork = outcome.task
-        source, shard, settings, storage = task.source, task.shard, task.settings, self._storage
-        made: dict[str, Any] = outcome.value or {}
-        if "no room" in made:
-            hint = "making room, or another folder; what is done is kept"
-            raise InputError(f"cannot be written ({made['no room']})", storage.address, hint=hint)
-        name = manifest_name(source.name, shard.number)
-        place = f"{source.name} (shard {shard.number})"
+        source, shard, storage = task.source, task.shard, self._storage
+        name = f"{source.name} (shard {shard.number})"
+        if isinstance(outcome.value, str):
+            hint = "make room, or choose another folder; finished shards are kept"
+            raise InputError(f"cannot be written ({outcome.value})", storage.address, hint=hint)
         if outcome.error:
             last = outcome.error.strip().splitlines()[-1] if "Traceback" in outcome.error else outcome.error
-            storage.write(
-                name, as_json(Manifest.of(source, shard, settings, _now(), error=outcome.error).as_dict())
-            )
-            self._fail(last if source.name in last else f"{place}: {last}")
+            self._write_manifest(task, error=outcome.error)
+            self._fail(last if source.name in last else f"{name}: {last}")
         else:
             before = read_manifest(storage, source.name, shard.number)
-            final = f"{shard.number:05}{self._ending}"
-            storage.move(made.pop("partial"), f"{source.name}/{final}")
-            storage.write(
-                name, as_json(Manifest.of(source, shard, settings, _now(), output=final, **made).as_dict())
-            )
-            if before is not None and before.has_result and before.output != final:
-                storage.remove(f"{source.name}/{before.output}")
-            self._count(made, place)
+            result = replace(outcome.value, output=f"{shard.number:05}{self._ending}")
+            storage.move(outcome.value.output, f"{source.name}/{result.output}")
+            self._write_manifest(task, result=result)
+            if before is not None and before.result is not None and before.result.output != result.output:
+                storage.remove(f"{source.name}/{before.result.output}")
+            self._count(result, name)
         self._done += task.share
         self._parsed += task.share
-        self._tell_how_far()
+        self._report_progress()
 
-    def _count(self, made: dict[str, Any], place: str) -> None:
+    def _write_manifest(self, task: ShardWork, *, error: str = "", result: ShardResult | None = None) -> None:
+        manifest = Manifest(
+            input=task.source.name,
+            shard=task.shard.number,
+            start=task.shard.start,
+            end=task.shard.end,
+            input_sha256=task.shard.sha256,
+            model_sha256=self._settings.model_sha256,
+            options=self._settings.as_options(),
+            version=__version__,
+            finished=_now(),
+            error=error,
+            result=result,
+        )
+        self._storage.write(manifest_name(manifest.input, manifest.shard), as_json(asdict(manifest)))
+
+    def _count(self, result: ShardResult, name: str) -> None:
         report = self._report
         report.shards += 1
-        report.sentences += made["sentences"]
-        report.words += made["words"]
-        report.statuses.update(made["statuses"])
-        report.faults += made["fault_count"]
-        for fault in made["faults"]:
-            _log.info("left out: %s", fault)
-        if made["known"] is not None and made["known"] < _LEAST_KNOWN:
-            _log.info(
-                "%s: the model knows %.0f%% of its first words: is it in its language?",
-                place,
-                100 * made["known"],
-            )
+        report.sentences += result.sentences
+        report.words += result.words
+        report.statuses.update(result.statuses)
+        report.faults += result.fault_count
+        for fault in result.faults:
+            _log.info("skipped %s", fault)
+        if result.warning:
+            _log.info("%s: %s", name, result.warning)
 
     def _fail(self, message: str) -> None:
         self._report.failures.append(message)
         _log.info("failed: %s", message)
 
-    def _tell_how_far(self) -> None:
+    def _report_progress(self) -> None:
         total = max(1, self._total)
         tell_progress(_log, "megabytes", int(self._done / _MEGABYTE), max(1, total // _MEGABYTE))
         now = monotonic()
-        if now - self._told < _TOLD_EVERY:
+        if now - self._last_report < _REPORT_INTERVAL:
             return
-        self._told = now
+        self._last_report = now
         report, seconds = self._report, now - self._began
         left = seconds * (total - self._done) / max(1.0, self._parsed)
         _log.info(

@@ -1,9 +1,9 @@
-"""What lies beside the results of a corpus: the record of the run, and a manifest for each shard; and whether a shard's result stands."""
+"""Documents beside the results of a corpus: the record of the run, plans and manifests; and which shards are to be parsed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -11,16 +11,17 @@ from gramian import __version__
 from gramian.errors import InputError
 from gramian.escaping import json_line
 from gramian.io.output import changed_options
-from gramian.io.schema import Count, Seconds, Sha256, read_document
+from gramian.io.schema import Count, Sha256, read_document
 from gramian.pipelines.inputs import Input
 from gramian.pipelines.shard_plan import Shard, ShardPlan
-from gramian.pipelines.shard_work import Settings
+from gramian.pipelines.shard_work import Settings, ShardResult
 from gramian.pipelines.shard_writing import is_shard_name
 from gramian.pipelines.storage import Storage
 
 RUN = "run.json"
 _PLAN = "plan.json"
 _SHOWN_DIGITS = 12  # of a hash in a message
+_HINT = "remove it, and run the command again"
 _Document = TypeVar("_Document")
 
 
@@ -39,7 +40,7 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a shard was made of, and what came out: an output, or an error."""
+    """What a shard was made of, and its result, or the error that it ended in."""
 
     input: str
     shard: Count
@@ -51,54 +52,19 @@ class Manifest:
     version: str
     finished: str
     error: str = ""
-    output: str = field(default="", metadata={"result": True})
-    bytes: Count = field(default=0, metadata={"result": True})
-    sha256: str = field(default="", metadata={"result": True})
-    sentences: Count = field(default=0, metadata={"result": True})
-    words: Count = field(default=0, metadata={"result": True})
-    statuses: dict[str, Count] = field(default_factory=dict, metadata={"result": True})
-    known: float | None = field(default=None, metadata={"result": True})
-    faults: list[str] = field(default_factory=list, metadata={"result": True})
-    fault_count: Count = field(default=0, metadata={"result": True})
-    seconds: Seconds = field(default=0.0, metadata={"result": True})
-    cpu_seconds: Seconds = field(default=0.0, metadata={"result": True})
-    worker: str = field(default="", metadata={"result": True})
-
-    @classmethod
-    def of(cls, source: Input, shard: Shard, settings: Settings, finished: str, **others: Any) -> Manifest:
-        """Return the manifest of a shard; `others` are the fields that say what came out."""
-        return cls(
-            source.name,
-            shard.number,
-            shard.start,
-            shard.end,
-            shard.sha256,
-            settings.model_sha256,
-            settings.as_options(),
-            __version__,
-            finished,
-            **others,
-        )
-
-    @property
-    def has_result(self) -> bool:
-        """Whether there is an output."""
-        return not self.error
+    result: ShardResult | None = None
 
     def __post_init__(self) -> None:
-        # An output may be replaced, so that its name must be one of a shard with this number.
-        if not self.error.strip() and not is_shard_name(self.output, self.shard):
-            raise ValueError(f"field 'output' must be the name of an output of shard {self.shard}")
         if datetime.fromisoformat(self.finished).tzinfo is None:
             raise ValueError("field 'finished' must have a time zone")
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return what a file holds of it: the result, or the error."""
-        named = {own.name for own in fields(self) if "result" in own.metadata} if self.error else {"error"}
-        return {name: value for name, value in asdict(self).items() if name not in named}
+        if self.result is None and not self.error.strip():
+            raise ValueError("field 'result' is missing")
+        # An output may be replaced, so that its name must be one of a shard with this number.
+        if self.result is not None and not is_shard_name(self.result.output, self.shard):
+            raise ValueError(f"field 'result.output' must be the name of an output of shard {self.shard}")
 
     def differences(self, settings: Settings) -> list[str]:
-        """Name what a run with these settings would do otherwise."""
+        """Name the options, with model and version, that are others in a run with these settings."""
         old, new = self.model_sha256[:_SHOWN_DIGITS], settings.model_sha256[:_SHOWN_DIGITS]
         return changed_options(
             {"model": old, "version": self.version, **self.options},
@@ -148,38 +114,26 @@ def read_manifest(storage: Storage, name: str, number: int) -> Manifest | None:
     return manifest
 
 
-_HINT = "removing it: what it stands for is parsed again"
-
-
 def _read(kind: type[_Document], storage: Storage, name: str, what: str) -> _Document | None:
-    data = storage.read(name)
-    return (
-        None
-        if data is None
-        else read_document(kind, data, f"{storage.address}/{name}", name=what, hint=_HINT)
-    )
+    if (data := storage.read(name)) is None:
+        return None
+    return read_document(kind, data, f"{storage.address}/{name}", name=what, hint=_HINT)
 
 
 def why_again(
     storage: Storage, source: Input, shard: Shard, settings: Settings
 ) -> tuple[str, Manifest | None]:
-    """Return why a shard is to be done, empty if it stands as it is; and its manifest, if there is one."""
-    found = read_manifest(storage, source.name, shard.number)
-    if found is None:
+    """Return why a shard is to be parsed, empty if its result can be used; and its manifest, if there is one."""
+    manifest = read_manifest(storage, source.name, shard.number)
+    if manifest is None:
         return "not begun", None
-    if (found.start, found.end, found.input_sha256) != (shard.start, shard.end, shard.sha256):
-        return "the input was changed", found
-    if found.model_sha256 != settings.model_sha256:
-        return "another model", found
-    if found.version != __version__:
-        return f"done by version {found.version}", found
-    if found.options != settings.as_options():
-        old, new = found.options, settings.as_options()
-        changed = [name for name in new if old.get(name) != new[name]]
-        return f"changed: {', '.join(changed) or 'options'}", found
-    if not found.has_result:
-        return "failed before", found
-    entry = storage.entry(f"{source.name}/{found.output}")
-    if entry is None or entry.size != found.bytes:
-        return "its output is gone or damaged", found
-    return "", found
+    if (manifest.start, manifest.end, manifest.input_sha256) != (shard.start, shard.end, shard.sha256):
+        return "the input has changed", manifest
+    if differences := manifest.differences(settings):
+        return "; ".join(differences), manifest
+    if manifest.result is None:
+        return "failed before", manifest
+    entry = storage.entry(f"{source.name}/{manifest.result.output}")
+    if entry is None or entry.size != manifest.result.bytes:
+        return "its output is missing or damaged", manifest
+    return "", manifest

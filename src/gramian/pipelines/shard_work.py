@@ -24,10 +24,10 @@ from gramian.chart.forest import Pruning
 from gramian.errors import GramianError, InputError
 from gramian.escaping import one_line
 from gramian.io.output import is_no_room
-from gramian.io.schema import parse_json
+from gramian.io.schema import Count, Seconds, Sha256, parse_json
 from gramian.parsing.installed_models import model_path
 from gramian.parsing.model_store import default_model_path
-from gramian.parsing.parser import Parser, load
+from gramian.parsing.parser import FIRST_SENTENCES, Parser, load
 from gramian.parsing.sentence_formats import SentenceFormat
 from gramian.pipelines.inputs import Input
 from gramian.pipelines.shard_plan import InputLayout, Shard
@@ -39,7 +39,6 @@ from gramian.trees import HeadRules, annotation_scheme
 PARTIAL = ".partial"
 PARTIAL_NAME = re.compile(r"\A[0-9]{5,}-[0-9a-f]{16}\.[a-z.]+")
 _MOST_FAULTS = 20  # of a shard that are told one by one
-_LOOKED_AT = 20  # sentences from which is told whether the model knows the language
 
 
 @dataclass(frozen=True)
@@ -58,13 +57,10 @@ class Settings:
     options: dict[str, Any] = field(default_factory=dict)  # of the parser
 
     def as_options(self) -> dict[str, Any]:
-        """Return what a manifest tells of it, one flat level."""
-        told = {
-            name: value
-            for name, value in asdict(self).items()
-            if name not in ("model", "model_sha256", "options")
-        }
-        options: dict[str, Any] = parse_json(json.dumps({**told, **self.options}))
+        """Return the options that a manifest records, one flat level."""
+        own = {name: value for name, value in asdict(self).items() if name not in ("model", "model_sha256")}
+        parser_options = own.pop("options")
+        options: dict[str, Any] = parse_json(json.dumps(own | parser_options))
         return options
 
 
@@ -78,6 +74,24 @@ class ShardWork:
     output: str
     settings: Settings
     share: float
+
+
+@dataclass(frozen=True)
+class ShardResult:
+    """What came out of a shard."""
+
+    output: str
+    bytes: Count
+    sha256: Sha256
+    sentences: Count
+    words: Count
+    statuses: dict[str, Count]
+    warning: str
+    faults: list[str]
+    fault_count: Count
+    seconds: Seconds
+    cpu_seconds: Seconds
+    worker: str
 
 
 def model_file(name: str) -> str:
@@ -118,17 +132,14 @@ def _parser(settings: Settings) -> tuple[Parser, HeadRules]:
         return _loaded[key]
 
 
-def parse_shard(task: ShardWork) -> dict[str, Any]:
-    """Parse a shard; return what its manifest tells, and under ``"partial"`` where its output lies.
-
-    If there was no room for the output, ``"no room"`` says so instead.
-    """
+def parse_shard(task: ShardWork) -> ShardResult | str:
+    """Parse a shard into a file below :data:`PARTIAL`; return its result, or the reason why there was no room for it."""
     parser, rules = _parser(task.settings)
     began, used = perf_counter(), process_time()
     faults: list[str] = []
     counts: Counter[str] = Counter()
     statuses: Counter[str] = Counter()
-    known: list[str] = []
+    first_words: set[str] = set()
 
     def note(error: InputError) -> None:
         counts["faults"] += 1
@@ -157,25 +168,25 @@ def parse_shard(task: ShardWork) -> dict[str, Any]:
                 counts["sentences"] += bool(result.words)
                 counts["words"] += len(result.words)
                 statuses[result.status] += 1
-                if counts["sentences"] <= _LOOKED_AT:
-                    known += filter(str.isalpha, result.words)
+                if counts["sentences"] <= FIRST_SENTENCES:
+                    first_words.update(result.words)
             writer.close()
     except BaseException as error:
         storage.remove(partial)
         if isinstance(error, OSError) and is_no_room(error):
-            return {"no room": error.strerror}
+            return str(error.strerror)
         raise
-    return {
-        "partial": partial,
-        "bytes": hashed.size,
-        "sha256": hashed.sha256,
-        "sentences": counts["sentences"],
-        "words": counts["words"],
-        "statuses": dict(sorted(statuses.items())),
-        "known": round(parser.vocabulary_coverage(set(known)), 3) if known else None,
-        "faults": faults,
-        "fault_count": counts["faults"],
-        "seconds": round(perf_counter() - began, 3),
-        "cpu_seconds": round(process_time() - used, 3),
-        "worker": f"{socket.gethostname()} {os.getpid()}",
-    }
+    return ShardResult(
+        output=partial,
+        bytes=hashed.size,
+        sha256=hashed.sha256,
+        sentences=counts["sentences"],
+        words=counts["words"],
+        statuses=dict(sorted(statuses.items())),
+        warning=parser.coverage_warning(first_words) or "",
+        faults=faults,
+        fault_count=counts["faults"],
+        seconds=round(perf_counter() - began, 3),
+        cpu_seconds=round(process_time() - used, 3),
+        worker=f"{socket.gethostname()} {os.getpid()}",
+    )

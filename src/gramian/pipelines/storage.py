@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, TypeAlias, cast
 
 from gramian.errors import InputError, MissingExtraError, OptionError
 from gramian.io.lock import is_locked, locked
@@ -31,45 +31,6 @@ class Entry:
     name: str
     size: int
     stamp: str
-
-
-class Storage(Protocol):
-    """A root that files lie under."""
-
-    address: str
-
-    def entry(self, name: str) -> Entry | None:
-        """Return what is known of a file, None if there is none."""
-
-    def entries(self, folder: str = "") -> Iterator[Entry]:
-        """Yield all regular files below a folder in sorted order, hidden ones left out; others are skipped with a warning."""
-
-    def open(self, name: str) -> BinaryIO:
-        """Open a file to read; an InputError if it cannot be."""
-
-    def read(self, name: str) -> bytes | None:
-        """Return what a file holds, None if there is none."""
-
-    def create(self, name: str) -> BinaryIO:
-        """Open a new file to write, in a folder that is made if it is not there."""
-
-    def write(self, name: str, content: bytes) -> None:
-        """Write a file, whole or not at all."""
-
-    def move(self, name: str, to: str) -> None:
-        """Give a file another name; one that had it is replaced."""
-
-    def remove(self, name: str) -> None:
-        """Remove a file, if it is there; a folder stays."""
-
-    def remove_written(self, folder: str, names: re.Pattern[str]) -> None:
-        """Remove the files right in a folder that have certain names, and the folder if nothing else lies in it."""
-
-    def locked(self) -> AbstractContextManager[None]:
-        """Keep others from writing here meanwhile; an OptionError if somebody does."""
-
-    def is_locked(self) -> bool:
-        """Whether somebody writes here now."""
 
 
 def below(name: str) -> str:
@@ -92,14 +53,16 @@ class LocalStorage:
         self.address = os.path.abspath(address)
         self._root = Path(self.address)
 
-    def entry(self, name: str) -> Entry | None:  # noqa: D102
+    def entry(self, name: str) -> Entry | None:
+        """Return what is known of a file, None if there is none."""
         try:
             found = (self._root / below(name)).stat()
         except OSError:
             return None
         return Entry(name, found.st_size, f"{found.st_size} {found.st_mtime_ns}")
 
-    def entries(self, folder: str = "") -> Iterator[Entry]:  # noqa: D102
+    def entries(self, folder: str = "") -> Iterator[Entry]:
+        """Yield the regular files below a folder in sorted order, without hidden ones; others are skipped with a warning."""
         for place, folders, files in os.walk(self._root / folder):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             for name in sorted(name for name in files if not name.startswith(".")):
@@ -109,7 +72,8 @@ class LocalStorage:
                 elif (entry := self.entry(path.relative_to(self._root).as_posix())) is not None:
                     yield entry
 
-    def open(self, name: str) -> BinaryIO:  # noqa: D102
+    def open(self, name: str) -> BinaryIO:
+        """Open a file for reading; InputError if it cannot be opened."""
         try:
             return open(self._root / below(name), "rb")
         except OSError as error:
@@ -117,7 +81,8 @@ class LocalStorage:
                 f"cannot be opened ({error.strerror})", str(self._root / name), hint="check the path"
             ) from None
 
-    def read(self, name: str) -> bytes | None:  # noqa: D102
+    def read(self, name: str) -> bytes | None:
+        """Return the content of a file, None if there is none."""
         try:
             return (self._root / below(name)).read_bytes()
         except OSError:
@@ -131,31 +96,36 @@ class LocalStorage:
             raise InputError(f"a symbolic link leads out of {root}", str(path), hint="removing the link")
         return path
 
-    def create(self, name: str) -> BinaryIO:  # noqa: D102
+    def create(self, name: str) -> BinaryIO:
+        """Open a new file for writing; its folder is created if needed."""
         path = self._owned(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         return open(path, "xb")
 
-    def write(self, name: str, content: bytes) -> None:  # noqa: D102
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file atomically."""
         path = self._owned(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_symlink():  # gramian makes none here, and none may lead out
             path.unlink()
         write_bytes(path, content)
 
-    def move(self, name: str, to: str) -> None:  # noqa: D102
+    def move(self, name: str, to: str) -> None:
+        """Rename a file; an existing one of the new name is replaced."""
         path = self._owned(to)
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_symlink():
             path.unlink()
         replace_file(self._owned(name), path)
 
-    def remove(self, name: str) -> None:  # noqa: D102
+    def remove(self, name: str) -> None:
+        """Remove a file if it exists; a folder stays."""
         path = self._owned(name)
         if path.is_symlink() or not path.is_dir():
             path.unlink(missing_ok=True)
 
-    def remove_written(self, folder: str, names: re.Pattern[str]) -> None:  # noqa: D102
+    def remove_written(self, folder: str, names: re.Pattern[str]) -> None:
+        """Remove the files directly in a folder whose names match, and the folder if it is empty then."""
         path = self._owned(f"{folder}/x").parent
         with suppress(OSError):  # it may not be there, or not be empty
             for name in os.listdir(path):
@@ -163,11 +133,13 @@ class LocalStorage:
                     (path / name).unlink(missing_ok=True)
             path.rmdir()
 
-    def locked(self) -> AbstractContextManager[None]:  # noqa: D102
+    def locked(self) -> AbstractContextManager[None]:
+        """Keep other processes from writing here meanwhile; OptionError if one is writing."""
         self._root.mkdir(parents=True, exist_ok=True)
         return locked(self._root / _LOCK)
 
-    def is_locked(self) -> bool:  # noqa: D102
+    def is_locked(self) -> bool:
+        """Return whether a process is writing here."""
         return is_locked(self._root / _LOCK)
 
 
@@ -268,3 +240,6 @@ class RemoteStorage:
 
     def is_locked(self) -> bool:  # noqa: D102
         return self.read(f".{_LOCK}.lock") is not None
+
+
+Storage: TypeAlias = LocalStorage | RemoteStorage

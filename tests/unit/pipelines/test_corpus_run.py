@@ -172,9 +172,9 @@ def test_what_is_done_is_kept_and_what_changed_is_done_again(corpus, tmp_path, c
     assert (report.shards, report.kept_shards) == (4, 7)
     assert told(caplog) == [
         "reusing 5 finished shards with 10 sentences",
-        "done again: 1 shard (its output is gone or damaged)",
-        "looked at again: 1 file (failed before, changed, or cut in another way)",
-        "not looked at yet: 1 file",
+        "parsing again: 1 shard (its output is missing or damaged)",
+        "reading again: 1 file (failed before, or changed)",
+        "not read yet: 1 file",
     ]
     assert {name: outputs(out)[name] for name in whole if not name.startswith("a.txt/00002")} == {
         name: whole[name] for name in whole if not name.startswith("a.txt/00002")
@@ -182,7 +182,7 @@ def test_what_is_done_is_kept_and_what_changed_is_done_again(corpus, tmp_path, c
 
     report = parsed(corpus, out, shard_size=30, options={"decoder": "viterbi"}, force=True)
     assert (report.shards, report.kept_shards) == (11, 0)
-    assert "done again: 11 shards (changed: decoder)" in told(caplog)
+    assert "parsing again: 11 shards (decoder is 'viterbi', was None)" in told(caplog)
     assert corpus_status(str(out)).done == 11
     report = parsed(
         corpus, out, shard_size=1 << 20, to="brackets", options={"decoder": "viterbi"}, force=True
@@ -196,7 +196,7 @@ def test_another_version_and_another_model_keep_nothing(corpus, tmp_path, monkey
     parsed(corpus / "a.txt", tmp_path / "out")
     monkeypatch.setattr("gramian.pipelines.manifest.__version__", "99.0")
     assert parsed(corpus / "a.txt", tmp_path / "out", force=True).shards == 1
-    assert "done again: 1 shard (done by version 0.1.0)" in told(caplog)
+    assert "parsing again: 1 shard (version is '99.0', was '0.1.0')" in told(caplog)
     copy = tmp_path / "other.grammar"
     shutil.copy(FIXTURES / "version-1.grammar", copy)
     inputs = find_inputs([str(corpus / "a.txt")])
@@ -205,7 +205,7 @@ def test_another_version_and_another_model_keep_nothing(corpus, tmp_path, monkey
     other = Settings(str(copy), "0" * 64)
     report = parse_corpus(inputs, str(tmp_path / "out"), other, force=True)
     assert "is not the one that the command has" in report.failures[0]
-    assert "done again: 1 shard (another model)" in told(caplog)
+    assert any("parsing again: 1 shard (model is '000000000000', was " in line for line in told(caplog))
 
 
 def test_broken_files_are_told_of_with_their_place_and_the_rest_goes_on(corpus, tmp_path, caplog):
@@ -224,14 +224,14 @@ def test_broken_files_are_told_of_with_their_place_and_the_rest_goes_on(corpus, 
         "bad.gz", "bad.parquet", "bad.png", "missing.txt",
     ]  # fmt: skip
     assert (report.sentences, report.faults, report.repaired) == (6 * 3 + 1 + 1 + 1, 5, 1)
-    faults = [line for line in told(caplog) if line.startswith("left out")]
-    assert faults[0].startswith("left out: bad.conllu:1: 3 columns")
-    assert [fault.partition(": ")[2][:12] for fault in faults[1:]] == [
+    faults = [line for line in told(caplog) if line.startswith("skipped")]
+    assert faults[0].startswith("skipped bad.conllu:1: 3 columns")
+    assert [fault.partition(" ")[2][:12] for fault in faults[1:]] == [
         "bad.jsonl:2:", "bad.jsonl:3:", "bad.jsonl:4:", "bad.jsonl:5:",
     ]  # fmt: skip
     status = corpus_status(str(tmp_path / "out"))
     assert (len(status.failures), status.faults, status.done) == (4, 5, 6)
-    assert any("bad.gz" in line for line in status.lines())
+    assert any("bad.gz" in failure for failure in status.failures)
     with pytest.raises(InputError, match="No such file"):
         parsed(corpus / "missing.txt", tmp_path / "out")
 
@@ -515,13 +515,13 @@ def test_a_manifest_names_no_other_file(corpus, tmp_path, name):
     victim, out = victim_of(tmp_path), tmp_path / "out"
     parsed(corpus / "a.txt", out)
     manifest = out / "a.txt" / "00000.manifest.json"
-    changed_document(manifest, output=name)
+    changed_document(manifest, result=json.loads(manifest.read_text())["result"] | {"output": name})
     with pytest.raises(
         InputError,
-        match=r"00000.manifest.json: invalid manifest: field 'output' must be the name of an output of shard 0",
+        match=r"00000.manifest.json: invalid manifest: field 'result.output' must be the name of an output of shard 0",
     ):
         parsed(corpus / "a.txt", out, to="brackets", force=True)
-    with pytest.raises(InputError, match="field 'output'"):
+    with pytest.raises(InputError, match=r"field 'result\.output'"):
         corpus_status(str(out))
     assert (victim / "dear.jsonl").read_text() == "mine"
     assert (out / "a.txt" / "00000.jsonl").exists()
@@ -543,7 +543,7 @@ def test_an_invalid_document_is_an_error_of_one_line(corpus, tmp_path, document,
         corpus_status(str(out))
     first, *rest = str(caught.value).splitlines()
     assert first.startswith(f"{out}/{document}: invalid ")
-    assert rest == ["try: removing it: what it stands for is parsed again"]
+    assert rest == ["try: remove it, and run the command again"]
     if document != "run.json":  # which a run writes anew
         with pytest.raises(InputError):
             parsed(corpus / "a.txt", out)
