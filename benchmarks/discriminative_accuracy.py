@@ -50,7 +50,7 @@ def main() -> None:
 
     from gramian.chart.chart_parser import ChartParser
     from gramian.chart.decode import decode
-    from gramian.chart.readout import to_tree
+    from gramian.chart.tree_arrays import to_tree
     from gramian.evaluate import GoldBrackets
     from gramian.experts import CRFExpert, SpanCRF, save
     from gramian.learn import SpectralEM

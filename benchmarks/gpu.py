@@ -148,7 +148,7 @@ def stopwatch(spent: Counter[str], device: Device) -> Iterator[None]:
 def least_work(parser: Parser, lengths: list[int]) -> dict[str, float]:
     """Return multiply-adds and bytes of the dense charts of sentences."""
     adds = moved = 0.0
-    for family in parser._on_device._whole._families:  # type: ignore[union-attr]
+    for family in parser._on_device.whole._families:  # type: ignore[union-attr]
         coarse = family.coarse
         ways = [(len(one.one), one.weight.shape[1]) for one in (coarse.up, coarse.down)]
         for n in lengths:
@@ -194,7 +194,7 @@ class OnDevice:
                 began = time.perf_counter()
                 taken(parser.parse_many(sentences * copies))
                 warm = min(warm, time.perf_counter() - began)
-        whole = parser._on_device._whole  # type: ignore[union-attr]
+        whole = parser._on_device.whole  # type: ignore[union-attr]
         spent: Counter[str] = Counter()
         with stopwatch(spent, device):
             taken(parser.parse_many(sentences * max(1, copies // 4)))

@@ -35,7 +35,7 @@ def main() -> None:
     brackets = GoldBrackets(gold)
     rows = []
     for least in options.least:
-        scores = brackets.score([result.trusted(least).tree for result in results])
+        scores = brackets.score([result.drop_uncertain(least).tree for result in results])
         rows.append(
             {
                 "least": least,

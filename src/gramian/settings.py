@@ -128,9 +128,7 @@ class Setting:
         return "\n".join([head, *textwrap.wrap(about, 96, initial_indent="    ", subsequent_indent="    ")])
 
 
-def declared_settings(
-    kind: Any, prefix: str = "", constraints: Mapping[str, Constraint] | None = None
-) -> dict[str, Setting]:
+def declared_settings(kind: Any, prefix: str = "") -> dict[str, Setting]:
     """Return the settings of a class that declares constraints: an estimator, or a class of options.
 
     Parameters
@@ -139,11 +137,8 @@ def declared_settings(
         Its defaults are those of the constructor. Options that are objects have settings of their own, after a dot.
     prefix : str
         What stands before the names, such as ``"neural."``.
-    constraints : mapping of str to Constraint, optional
-        Of the parameters; by default those that the class declares.
     """
-    if constraints is None:
-        constraints = ChainMap(*[vars(parent).get("_constraints", {}) for parent in kind.__mro__])
+    constraints = ChainMap(*[vars(parent).get("_constraints", {}) for parent in kind.__mro__])
     about = descriptions(kind)
     found: dict[str, Setting] = {}
     for name, parameter in inspect.signature(kind).parameters.items():

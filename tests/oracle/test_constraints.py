@@ -12,7 +12,7 @@ from gramian.chart import chart_reference as reference
 from gramian.chart.chart_parser import ChartParser, Pruning
 from gramian.chart.constraints import Constraints, Span
 from gramian.chart.decode import decode
-from gramian.chart.readout import to_tree
+from gramian.chart.tree_arrays import to_tree
 from gramian.errors import OptionError
 from gramian.trees import Tree, debinarise
 

@@ -27,7 +27,7 @@ from gramian.chart.chart_parser import ChartParser, Forest, Pruning
 from gramian.chart.decode import DECODERS, decode
 from gramian.chart.derivations import log_posteriors, sample, viterbi
 from gramian.chart.k_best import k_best
-from gramian.chart.readout import Decoded, confidences, state_posterior, to_tree
+from gramian.chart.tree_arrays import Decoded, confidences, state_posterior, to_tree
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.trees import Tree, debinarise

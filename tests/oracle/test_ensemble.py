@@ -31,7 +31,7 @@ from gramian.chart.decode import decode
 from gramian.chart.derivations import log_probabilities, viterbi
 from gramian.chart.k_best import k_best
 from gramian.chart.label_table import label_table
-from gramian.chart.readout import confidences, to_tree
+from gramian.chart.tree_arrays import confidences, to_tree
 from gramian.errors import OptionError
 from gramian.grammar import LPCFG
 from gramian.grammar.lexicon import WordScores
@@ -191,12 +191,13 @@ def test_hierarchical_decoding_lets_a_reranker_choose_within_kinds() -> None:
     twice = joint_words([case, case])
     asked = []
 
-    def second(forest: Forest, tokens: Sequence[str]):
-        asked.append(list(tokens))
-        return k_best(forest, 2)[1]
+    class Second:
+        def ranked(self, forest: Forest, words: Sequence[str], k: int):
+            asked.append(list(words))
+            return k_best(forest, 2)[1:]
 
     grammars = [case.grammar, case.grammar]
-    chart = ChartParser(grammars, "hierarchical", kinds=["dropout", "additive"], choose=second)
+    chart = ChartParser(grammars, "hierarchical", kinds=["dropout", "additive"], reranker=Second())
     forest = chart.forest(twice, EXACT, tokens=words)
     alone = ChartParser(case.grammar).forest(case.words, EXACT)
     ranked = [to_tree(alone, one, words) for one in k_best(alone, 2)]

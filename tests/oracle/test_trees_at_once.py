@@ -17,10 +17,10 @@ from gramian.chart.chart_parser import ChartParser
 from gramian.chart.combine import ExpertPosterior, sentence_weight
 from gramian.chart.decode import DECODERS, decode, decode_batch
 from gramian.chart.forest import Allowed, Forest, Pruning
-from gramian.chart.readout import confidences, to_tree, tree_arrays
+from gramian.chart.tree_arrays import confidences, to_tree, tree_arrays
 from gramian.grammar.lexicon import WordScores
-from gramian.parsing.batch_results import BatchResults
 from gramian.parsing.calibration import Calibration
+from gramian.parsing.pipeline import BatchResults
 from gramian.parsing.sentences import ReadSentence
 
 EXACT = Pruning(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -34,6 +34,7 @@ class ChartInput(NamedTuple):
     words: Sequence[WordScores]
     allowed: Allowed | None = None
     tokens: Sequence[str] | None = None
+    log_words: float = 0.0  # log-probability of the words themselves
 
 
 class PlacedGrammar(NamedTuple):
@@ -54,7 +55,7 @@ BackendFactory: TypeAlias = Callable[[Sequence[PlacedGrammar], Longs], Backend]
 """Takes grammars with the same rules, and how many states all grammars together have for each tag."""
 
 
-class FoundForests(NamedTuple):
+class PrunedForests(NamedTuple):
     """The charts of some sentences, pruned, and what the fine pass of each grammar makes of them."""
 
     coarse: CoarseForests
@@ -92,7 +93,7 @@ class NumbaBackend:
         two: TwoStates = two_state_kernels.two_states(arrays, grammar.state_prior, self._n_phrases)
         return two
 
-    def find(self, batch: Sequence[ChartInput], pruning: Pruning) -> FoundForests:
+    def find(self, batch: Sequence[ChartInput], pruning: Pruning) -> PrunedForests:
         """Fill the charts of some sentences, one at the least."""
         words, first = self._words(batch), self._grammars[0]
         numbers = words.tags.symbol - self._n_phrases
@@ -110,7 +111,7 @@ class NumbaBackend:
             threshold = float(pruning.fine) if grammar.is_probabilistic else 0.0
             found = fine_kernels.fine_forests(coarse, words, start + offset[numbers], arrays, threshold)
             fine.append(found)
-        return FoundForests(coarse, fine)
+        return PrunedForests(coarse, fine)
 
     def forests(self, batch: Sequence[ChartInput], pruning: Pruning) -> list[list[Forest | None]]:
         """Return the forests of each sentence; see :meth:`Backend.forests`."""
@@ -142,7 +143,7 @@ class NumbaBackend:
                 tables.append(one.allowed.symbols)
         return Allowed(np.concatenate(rows), np.concatenate(tables))
 
-    def _of_sentence(self, place: int, n_words: int, found: FoundForests) -> list[Forest | None]:
+    def _of_sentence(self, place: int, n_words: int, found: PrunedForests) -> list[Forest | None]:
         """Return the forest of one sentence under each grammar; all have the same arrays of items and edges, numbered from 0."""
         first_item, first_cell, c = found.coarse
         first, last = int(first_item[place]), int(first_item[place + 1])

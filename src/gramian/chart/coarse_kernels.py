@@ -43,6 +43,25 @@ def grown(array, size):
 
 
 @kernel
+def taken(values, indices):
+    """Return the values at some indices."""
+    result = np.empty(indices.shape[0], values.dtype)
+    for i in range(indices.shape[0]):
+        result[i] = values[indices[i]]
+    return result
+
+
+@kernel
+def renumbered(children, edges, number):
+    """Return the new numbers of the children of some edges, -1 where an edge has no such child."""
+    result = np.empty(edges.shape[0], np.int32)
+    for i in range(edges.shape[0]):
+        child = children[edges[i]]
+        result[i] = number[child] if child >= 0 else child
+    return result
+
+
+@kernel
 def _width_starts(n):
     """Return the number of the first span of each width from 0 to `n`."""
     starts = np.empty(n + 1, np.int64)
@@ -53,17 +72,13 @@ def _width_starts(n):
 
 @kernel
 def _pair_room(n_symbols):
-    """Return room for pairs of children: the first block of their rules, their product, the left item, the place of the right one.
+    """Return room for pairs of children: the first block of their rules, their product, the left item, the index of the right one.
 
     There is room for all pairs of a split beside as many as may wait.
     """
     size = _PAIRS + n_symbols * n_symbols + 1
-    return (
-        np.empty(size, np.int32),
-        np.empty(size, np.float64),
-        np.empty(size, np.int32),
-        np.empty(size, np.int32),
-    )
+    blocks, lefts, rights = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
+    return blocks, np.empty(size, np.float64), lefts, rights
 
 
 @kernel
@@ -107,9 +122,9 @@ def coarse_inside(tags, g, guesses, allowed, first_cell, limits):
             cell_first[cell] = n_items
             cell_child_first[cell] = n_items
             cell_right[cell] = n_rights
-            which = allowed_row[
+            row_allowed = allowed_row[
                 first_cell + cell
-            ]  # a view of the row would take longer to make than what it is asked
+            ]  # to make a view of the row would take longer than using it
             if n_items + n_symbols > item_symbol.shape[0]:
                 item_symbol, item_inside = grown(item_symbol, n_items), grown(item_inside, n_items)
             if n_rights + n_symbols > right_symbol.shape[0]:
@@ -144,16 +159,18 @@ def coarse_inside(tags, g, guesses, allowed, first_cell, limits):
                     n_items += 1
                     for rule in range(unary_start[symbol], unary_start[symbol + 1]):
                         value[unary_parent[rule]] += unary_weight[rule] * tag_score[tag]
-                if not allowed_symbols[which, n_phrases]:
+                if not allowed_symbols[row_allowed, n_phrases]:
                     cell_child_first[cell] = n_items
-            if which > 0:
-                some = False
+            if row_allowed > 0:
+                is_any_allowed = False
                 for symbol in range(n_phrases):
-                    some = some or allowed_symbols[which, symbol]
-                n_live = n_live if some else 0
+                    is_any_allowed = is_any_allowed or allowed_symbols[row_allowed, symbol]
+                n_live = n_live if is_any_allowed else 0
             count = np.uintp(0)
-            for place in range(n_live):
-                left_cell, right_cell = live_left[place], live_right[place]
+            # inside(A, i, j) = sum over splits k and rules A -> B C of P(A -> B C) inside(B, i, k) inside(C, k, j): pairs of B and C are
+            # listed first, and their rules are then added up in blocks.
+            for split in range(n_live):
+                left_cell, right_cell = live_left[split], live_right[split]
                 shift = reference - cell_scale[left_cell] - cell_scale[right_cell]
                 if shift < _POWER.shape[0]:
                     left, left_end = (
@@ -169,7 +186,7 @@ def coarse_inside(tags, g, guesses, allowed, first_cell, limits):
                             blocks[count], products[count] = block, left_value * right_inside[right]
                             count += np.uintp(block != 0)
                         left += _ONE
-                if count <= np.uintp(_PAIRS) and place < n_live - 1:
+                if count <= np.uintp(_PAIRS) and split < n_live - 1:
                     continue
                 for pair in range(count):
                     block, product = np.uintp(blocks[pair]), products[pair]
@@ -182,11 +199,11 @@ def coarse_inside(tags, g, guesses, allowed, first_cell, limits):
                         value[np.uintp(slot_parent[slot + _THREE])] += slot_weight[slot + _THREE] * product
                         slot += np.uintp(_FOUR)
                 count = np.uintp(0)
-            if which > 0:
+            if row_allowed > 0:
                 for symbol in range(n_phrases):
-                    if not allowed_symbols[which, symbol]:
+                    if not allowed_symbols[row_allowed, symbol]:
                         value[symbol] = 0.0
-            # Which of the phrases stay: those whose guess is near the best of the cell.
+            # merit(A) = inside(A, i, j) before(A, i) after(A, j) guesses a posterior; what is far from the best of the cell is dropped.
             for symbol in range(n_phrases):
                 merit[symbol] = value[symbol] * before[start, symbol] * after[end, symbol]
             best = np.int64(0)
@@ -236,12 +253,8 @@ def coarse_edges(n, cells, posterior, g, limits, edges):
     alone, which is most of them. Returns the number of edges, which may be more than `edges` has room for: then only as many are there.
     """
     n_phrases = g.n_symbols - g.before.shape[0] + 1
-    item_symbol, item_inside, cell_first, cell_child_first = (
-        cells.symbol,
-        cells.inside,
-        cells.first,
-        cells.child_first,
-    )
+    item_symbol, item_inside = cells.symbol, cells.inside
+    cell_first, cell_child_first = cells.first, cells.child_first
     cell_right, right_item, cell_scale = cells.right, cells.right_item, cells.scale
     right_symbol, right_inside, slot_rule = cells.right_symbol, cells.right_inside, g.slot_rule
     block_count, slot_parent, slot_weight = g.block_count, g.slot_parent, g.slot_weight
@@ -251,9 +264,8 @@ def coarse_edges(n, cells, posterior, g, limits, edges):
     room = edge_parent.shape[0]
     n_edges, begin = 0, _width_starts(n)
     item_of = np.full(n_phrases, -1, np.int32)
-    per_value = np.zeros(
-        n_phrases + _FOUR, np.float64
-    )  # posterior of a live phrase, for each unit of inside value
+    # posterior(A) / inside(A), which is outside(A) / P(sentence), of the phrases above the threshold
+    per_value = np.zeros(n_phrases + _FOUR, np.float64)
     share_per_value = np.zeros(n_phrases, np.float64)
     blocks, products, lefts, rights = _pair_room(g.n_symbols)
     pair_block, columns = g.pair_block, np.uintp(g.n_symbols)
@@ -305,6 +317,7 @@ def coarse_edges(n, cells, posterior, g, limits, edges):
                         left += _ONE
                 if count <= np.uintp(_PAIRS) and part < width - 1:
                     continue
+                # posterior(edge) = P(A -> B C) inside(B) inside(C) posterior(A) / inside(A); an item's is the sum over the edges above it.
                 n_likely = np.uintp(0)
                 for pair in range(count):
                     block = np.uintp(blocks[pair])
@@ -327,17 +340,16 @@ def coarse_edges(n, cells, posterior, g, limits, edges):
                 for pair in range(n_likely):
                     block, product = np.uintp(blocks[pair]), products[pair]
                     slot = block * np.uintp(_FOUR)
-                    for at in range(slot, slot + np.uintp(block_count[block]) * np.uintp(_FOUR)):
+                    last = slot + np.uintp(block_count[block]) * np.uintp(_FOUR)
+                    for at in range(slot, last):
                         parent = np.uintp(slot_parent[at])
                         value = product * slot_weight[at]
                         mass = value * per_value[parent]
                         if mass > 0 and mass >= edge_threshold:
                             if n_edges < room:
                                 edge_parent[n_edges], edge_left[n_edges] = item_of[parent], lefts[pair]
-                                edge_right[n_edges], edge_rule[n_edges] = (
-                                    right_item[rights[pair]],
-                                    slot_rule[at],
-                                )
+                                edge_right[n_edges] = right_item[rights[pair]]
+                                edge_rule[n_edges] = slot_rule[at]
                                 edge_share[n_edges] = value * share_per_value[parent]
                                 edge_posterior[n_edges] = mass
                             n_edges += 1
@@ -390,26 +402,20 @@ def keep_likely(posterior, item_threshold, edges):
             after_rule[edge_rule[edge]] += 1
     order = np.empty(n_kept, np.int32)
     fill = edge_first[:-1].copy()
-    for place in range(n_kept):
-        parent = number[edge_parent[by_rule[place]]]
-        order[fill[parent]] = by_rule[place]
+    for index in range(n_kept):
+        parent = number[edge_parent[by_rule[index]]]
+        order[fill[parent]] = by_rule[index]
         fill[parent] += 1
-    old, lefts, rights = np.empty(n_new, np.int32), np.empty(n_kept, np.int32), np.empty(n_kept, np.int32)
-    rules, shares = np.empty(n_kept, np.int32), np.empty(n_kept, np.float32)
-    posteriors = np.empty(n_kept, np.float32)
+    old = np.empty(n_new, np.int32)
     for item in range(n_items):
         if number[item] >= 0:
             old[number[item]] = item
-    for place in range(n_kept):
-        edge = order[place]
-        lefts[place], rights[place] = number[edge_left[edge]], edge_right[edge]
-        if rights[place] >= 0:
-            rights[place] = number[rights[place]]
-        rules[place], shares[place], posteriors[place] = (
-            edge_rule[edge],
-            edge_share[edge],
-            edge_posterior[edge],
-        )
+    lefts, rights = renumbered(edge_left, order, number), renumbered(edge_right, order, number)
+    rules, shares, posteriors = (
+        taken(edge_rule, order),
+        taken(edge_share, order),
+        taken(edge_posterior, order),
+    )
     return old, edge_first, lefts, rights, rules, shares, posteriors
 
 
@@ -438,9 +444,7 @@ def pruned_forest(tags, g, allowed, first_cell, limits):
                 tags.score[tag] /= best
             words_scale += np.log(best)
     cells = coarse_inside(tags, g, outside_guesses(tags, g), allowed, first_cell, limits)
-    symbol, inside, cell_first, cell_child_first, cell_scale = (
-        cells.symbol, cells.inside, cells.first, cells.child_first, cells.scale
-    )  # fmt: skip
+    symbol, inside, cell_first, cell_child_first = cells.symbol, cells.inside, cells.first, cells.child_first
     top = n * (n + 1) // 2 - 1
     posterior = np.zeros(symbol.shape[0], np.float64)
     total = 0.0
@@ -451,14 +455,14 @@ def pruned_forest(tags, g, allowed, first_cell, limits):
     if total > 0:
         for item in range(cell_child_first[top], cell_first[top + 1]):
             posterior[item] /= total
-        log_total = np.log(total) + cell_scale[top] * _LOG_TWO + words_scale
+        log_total = np.log(total) + cells.scale[top] * _LOG_TWO + words_scale
     root = posterior[cell_first[top] :].copy()
     edges = _edge_room(_EDGES)
     n_edges = coarse_edges(n, cells, posterior, g, limits, edges)
     if n_edges > _EDGES:
         posterior[:] = 0
-        for place in range(root.shape[0]):
-            posterior[cell_first[top] + place] = root[place]
+        for i in range(root.shape[0]):
+            posterior[cell_first[top] + i] = root[i]
         edges = _edge_room(n_edges)
         coarse_edges(n, cells, posterior, g, limits, edges)
     listed = EdgeList(
@@ -466,17 +470,13 @@ def pruned_forest(tags, g, allowed, first_cell, limits):
         edges.share[:n_edges], edges.posterior[:n_edges],
     )  # fmt: skip
     old, edge_first, left, right, rule, share, edge_posterior = keep_likely(posterior, limits.item, listed)
-    item_symbol, item_cell = np.empty(old.shape[0], np.int32), np.empty(old.shape[0], np.int32)
-    item_posterior, root_share = np.empty(old.shape[0], np.float32), np.zeros(old.shape[0], np.float32)
+    item_symbol, item_posterior = taken(symbol, old), taken(posterior, old).astype(np.float32)
+    item_cell, root_share = np.empty(old.shape[0], np.int32), np.zeros(old.shape[0], np.float32)
     cell = 0
     for item in range(old.shape[0]):
         while cell_first[cell + 1] <= old[item]:
             cell += 1
-        item_symbol[item], item_cell[item], item_posterior[item] = (
-            symbol[old[item]],
-            cell,
-            posterior[old[item]],
-        )
+        item_cell[item] = cell
         if cell == top:
             root_share[item] = root[old[item] - cell_first[top]]
     return CoarseForest(

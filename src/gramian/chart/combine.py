@@ -1,7 +1,7 @@
-"""Several grammars and experts as one: the labels each expects over each span are combined, and so are the posteriors of rules.
+"""Several grammars and experts as one: their posteriors of labels over spans are combined, and so are those of rules.
 
-Grammars with the same rules have the same items and edges. Those of another binarisation have forests of their own; what they say about
-labels still counts, since a label over a span means the same to all. Ways to combine:
+Grammars with the same rules have the same items and edges. Grammars of another binarisation have forests of their own, and contribute
+their posteriors of labels, since a label over a span means the same to all. Ways to combine:
 
 ====================  ==================================================================================
 ``product``           mean of the log-odds of labels, geometric mean of the posteriors of rules; the default
@@ -14,30 +14,34 @@ labels still counts, since a label over a span means the same to all. Ways to co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.chart.decode import decode
-from gramian.chart.decode_kernels import LEAST_POSTERIOR, Votes, product_posteriors
+from gramian.chart.decode_kernels import LEAST_POSTERIOR, LabelPosteriors, product_posteriors
 from gramian.chart.forest import Forest
 from gramian.chart.label_table import label_table
-from gramian.chart.readout import Decoded, tree_labels
+from gramian.chart.tree_arrays import Decoded, tree_labels
 from gramian.grammar import LPCFG
 
 COMBINATIONS = ("product", "sum", "coverage", "coverage-dynamic", "hierarchical")
 OOV_EXPONENT = 4
-"""The power of the share of known words by which an expert's weight falls where there are others."""
+"""The power of the share of known words by which an expert's weight falls."""
 Floats = npt.NDArray[np.float32]
+
 _Share = TypeVar("_Share")  # a number, or a tensor of one number a sentence
+_OVER_RULES = ("item_posterior", "edge_posterior", "root_posterior")
 
 
-Choose: TypeAlias = "Callable[[Forest], Decoded | None]"
-"""Picks the best tree of a forest."""
+class Reranker(Protocol):
+    """Ranks the best trees in its own order, such as :class:`gramian.experts.RerankModel`."""
+
+    def ranked(self, forest: Forest, words: Sequence[str], k: int) -> list[Decoded]:
+        """Return the best `k` trees of a forest."""
 
 
 class ExpertPosterior(NamedTuple):
@@ -82,7 +86,7 @@ def sentence_weight(weight: float, known_share: _Share) -> _Share:
     return weight * known_share**OOV_EXPONENT  # type: ignore[operator]
 
 
-class Voice(NamedTuple):
+class GrammarPosterior(NamedTuple):
     """The forest of one grammar among several, the grammar's kind, and its :func:`label_places`."""
 
     forest: Forest
@@ -91,39 +95,38 @@ class Voice(NamedTuple):
 
 
 def combined(
-    voices: Sequence[Voice],
+    grammars: Sequence[GrammarPosterior],
     n_same: int,
-    opinions: Sequence[ExpertPosterior],
+    experts: Sequence[ExpertPosterior],
     combination: str = "product",
-    choose: Choose | None = None,
+    reranker: Reranker | None = None,
+    words: Sequence[str] = (),
 ) -> Forest:
-    """Return the first forest with the posteriors of all; the first `n_same` have the same rules, and `opinions` are about them.
+    """Return the first forest with the posteriors of all; the first `n_same` have the same rules, on which the experts have posteriors.
 
-    State vectors stay its own, and :attr:`Forest.members` has the forests of all grammars. `choose` picks the tree of a kind for
-    ``hierarchical``; by default the one with the most expected brackets.
+    State vectors stay its own, and :attr:`Forest.members` has the forests of all grammars. For ``hierarchical``, a reranker
+    picks the tree of each kind, given the words; otherwise it is the one with the most expected brackets.
     """
-    members = tuple([voice.forest for voice in voices])
-    with_rules = [one for one in opinions if one.forest.labels_over_spans is None]
-    same = [*members[:n_same], *(one.forest for one in with_rules)]
-    weights = _weights(n_same, with_rules)
+    members = tuple([grammar.forest for grammar in grammars])
+    with_rules = [expert for expert in experts if expert.forest.labels_over_spans is None]
+    same = [*members[:n_same], *(expert.forest for expert in with_rules)]
+    weights = combined_weights(n_same, [expert.weight for expert in with_rules])
     logs = np.array([forest.log_ratio for forest in members])
-    base = partial(
-        replace,
-        same[0],
-        log_ratio=float(np.logaddexp.reduce(logs) - np.log(len(logs))),
-        item_posterior=mean_posteriors([one.item_posterior for one in same], weights, combination),
-        edge_posterior=mean_posteriors([one.edge_posterior for one in same], weights, combination),
-        root_posterior=mean_posteriors([one.root_posterior for one in same], weights, combination),
-        members=members,
-    )
+    means: dict[str, Any] = {
+        name: mean_posteriors([getattr(forest, name) for forest in same], weights, combination)
+        for name in _OVER_RULES
+    }
+    log_ratio = float(np.logaddexp.reduce(logs) - np.log(len(logs)))
+    joint = replace(same[0], log_ratio=log_ratio, labels_over_spans=None, members=members, **means)
     if combination in ("coverage", "hierarchical"):
-        within = choose if combination == "hierarchical" else None
-        return base(labels_over_spans=_most_covered(voices, opinions, combination, within))
-    return base(labels_over_spans=_labels(voices, opinions, base, combination))
+        labels = _most_covered(grammars, experts, combination, reranker, words)
+    else:
+        labels = _labels(grammars, experts, joint, combination)
+    return replace(joint, labels_over_spans=labels)
 
 
 def mean_posteriors(posteriors: list[Floats], weights: Floats, combination: str) -> Floats:
-    """Return the posteriors of forests with the same items and edges in one."""
+    """Return the weighted mean of posteriors of the same items or edges: geometric for a product, else arithmetic."""
     table = np.array(posteriors)
     if combination != "product":
         return weights @ table
@@ -132,21 +135,19 @@ def mean_posteriors(posteriors: list[Floats], weights: Floats, combination: str)
 
 
 def _labels(
-    voices: Sequence[Voice],
-    opinions: Sequence[ExpertPosterior],
-    base: Callable[..., Forest],
-    combination: str,
+    grammars: Sequence[GrammarPosterior], experts: Sequence[ExpertPosterior], joint: Forest, combination: str
 ) -> Floats:
-    """Return the posterior of each label over each span; `base` makes the forest that is to have them."""
-    tables = [in_order_of(voice.label_place, voice.forest.label_posterior) for voice in voices]
-    weights = _weights(len(tables), opinions)
-    tables += [one.forest.label_posterior for one in opinions]
-    if combination == "coverage-dynamic":
-        tables = [_own_tree(base, table) for table in tables]
+    """Return the posterior of each label over each span; `joint` is the forest that is to have them."""
+    tables = [in_order_of(grammar.label_place, grammar.forest.label_posterior) for grammar in grammars]
+    tables += [expert.forest.label_posterior for expert in experts]
+    weights = combined_weights(len(grammars), [expert.weight for expert in experts])
+    if combination == "coverage-dynamic":  # ones where the best tree under a table has its labels
+        forests = [replace(joint, labels_over_spans=table) for table in tables]
+        tables = [tree_labels(forest, decode(forest)) for forest in forests]
     if combination == "product":
         if len(tables) == 1:
             return np.clip(tables[0], LEAST_POSTERIOR, 1 - LEAST_POSTERIOR)
-        table: Floats = product_posteriors(Votes(np.array(tables), weights[None]))
+        table: Floats = product_posteriors(LabelPosteriors(np.array(tables), weights[None]))
         return table
     result = np.zeros_like(tables[0])
     for weight, table in zip(weights, tables, strict=True):
@@ -155,86 +156,74 @@ def _labels(
 
 
 def _most_covered(
-    voices: Sequence[Voice], opinions: Sequence[ExpertPosterior], combination: str, choose: Choose | None
+    grammars: Sequence[GrammarPosterior],
+    experts: Sequence[ExpertPosterior],
+    combination: str,
+    reranker: Reranker | None,
+    words: Sequence[str],
 ) -> Floats:
-    """Return a table under which the best tree is that own tree, of a grammar or kind, whose labels have the most votes.
+    """Return a table under which the best tree is the one, of all grammars' or kinds' own trees, whose labels most others have too.
 
-    Its labels stand above one half, by how many share them, and all others below.
+    Its labels have more than one half, the more the more trees share them, and all others less.
     """
-    pick = choose or decode
-    groups = [[voice] for voice in voices]
+    groups = [[grammar] for grammar in grammars]
     if combination == "hierarchical":
-        kinds = sorted({voice.kind for voice in voices})
-        groups = [[one for one in voices if one.kind == kind] for kind in kinds]
-    votes = []
+        kinds = sorted({grammar.kind for grammar in grammars})
+        groups = [[grammar for grammar in grammars if grammar.kind == kind] for kind in kinds]
+    tables = []
     for group in groups:
-        forest = _of_kind([voice.forest for voice in group])
-        tree = pick(forest)
+        forest = _of_kind([grammar.forest for grammar in group])
+        if combination == "hierarchical" and reranker is not None:
+            tree = next(iter(reranker.ranked(forest, words, 1)), None)
+        else:
+            tree = decode(forest)
         if tree is not None:
-            votes.append(in_order_of(group[0].label_place, tree_labels(forest, tree)))
-    weights = _weights(max(1, len(votes)), opinions)
-    for one in opinions:
-        tree = decode(one.forest)
-        votes.append(
-            np.zeros_like(one.forest.label_posterior) if tree is None else tree_labels(one.forest, tree)
-        )
-    share = sum(weight * vote for weight, vote in zip(weights, votes, strict=True))
-    covered = [float((vote * share).sum()) for vote in votes]
-    chosen = votes[int(np.argmax(covered))]
+            tables.append(in_order_of(group[0].label_place, tree_labels(forest, tree)))
+    weights = combined_weights(max(1, len(tables)), [expert.weight for expert in experts])
+    tables += [tree_labels(expert.forest, decode(expert.forest)) for expert in experts]
+    share = sum(weight * table for weight, table in zip(weights, tables, strict=True))
+    covered = [float((table * share).sum()) for table in tables]
+    chosen = tables[int(np.argmax(covered))]
     return np.asarray(np.where(chosen > 0, 0.5 + share / 2, share / 2), np.float32)
 
 
 def _of_kind(forests: Sequence[Forest]) -> Forest:
-    """Return the first forest with the mean posteriors of all; those of other rules have a say about labels alone."""
+    """Return the first forest with the mean posteriors of all; those of other rules contribute labels alone."""
     first = forests[0]
     if len(forests) == 1:
         return first
-    same = [one for one in forests if one.edge_left is first.edge_left]
-    tables = [in_order_of(label_places(first.grammar, one.grammar), one.label_posterior) for one in forests]
-    return replace(
-        first,
-        item_posterior=np.mean([one.item_posterior for one in same], axis=0),
-        edge_posterior=np.mean([one.edge_posterior for one in same], axis=0),
-        root_posterior=np.mean([one.root_posterior for one in same], axis=0),
-        labels_over_spans=np.mean(tables, axis=0),
-    )
+    same = [forest for forest in forests if forest.edge_left is first.edge_left]
+    means: dict[str, Any] = {
+        name: np.mean([getattr(forest, name) for forest in same], axis=0) for name in _OVER_RULES
+    }
+    tables = [
+        in_order_of(label_places(first.grammar, forest.grammar), forest.label_posterior) for forest in forests
+    ]
+    return replace(first, labels_over_spans=np.mean(tables, axis=0), **means)
 
 
-def _own_tree(base: Callable[..., Forest], table: Floats) -> Floats:
-    """Return a table with ones where the best tree under a table has its labels."""
-    forest = base(labels_over_spans=table)
-    tree = decode(forest)
-    return np.zeros_like(table) if tree is None else tree_labels(forest, tree)
-
-
-def _weights(n: int, opinions: Sequence[ExpertPosterior]) -> Floats:
-    return voice_weights(n, [one.weight for one in opinions])
-
-
-def voice_weights(n: int, expert_weights: Sequence[float]) -> Floats:
-    """Return the weights of `n` grammars and, behind them, of the experts; all before an expert share what its weight leaves."""
+def combined_weights(n_grammars: int, expert_weights: Sequence[float]) -> Floats:
+    """Return the weights of grammars and, after them, of experts; all before an expert share what its weight leaves."""
     weights: list[float] = []
-    left = 1.0
+    rest = 1.0
     for weight in reversed(expert_weights):
-        weights.insert(0, left * weight)
-        left *= 1 - weight
-    return np.array([left / n] * n + weights, np.float32)
+        weights.insert(0, rest * weight)
+        rest *= 1 - weight
+    return np.array([rest / n_grammars] * n_grammars + weights, np.float32)
 
 
 def label_places(first: LPCFG, grammar: LPCFG) -> npt.NDArray[np.int64] | None:
     """Return of each of the first grammar's labels its number in another, or -1; None if the labels of both are the same."""
-    ours, theirs = (
-        label_numbers(table.names, table.n_phrase_labels)
-        for table in (label_table(one.symbols, one.n_phrases) for one in (first, grammar))
-    )
+    tables = [label_table(one.symbols, one.n_phrases) for one in (first, grammar)]
+    ours, theirs = (label_numbers(table.names, table.n_phrase_labels) for table in tables)
     return None if ours == theirs else np.array([theirs.get(label, -1) for label in ours])
 
 
 def label_numbers(names: Sequence[str], n_phrase_labels: int) -> dict[tuple[bool, str], int]:
     """Return the number of each label by whether it is a phrase's, and its name."""
-    return {(place < n_phrase_labels, name): place for place, name in enumerate(names)}
+    return {(number < n_phrase_labels, name): number for number, name in enumerate(names)}
 
 
 def in_order_of(place: npt.NDArray[np.int64] | None, table: Floats) -> Floats:
-    """Return a table of labels with the columns at some places, zeros for those at -1."""
+    """Return a table of labels with the columns at some places, zeros where that is -1."""
     return table if place is None else np.where(place >= 0, table[:, place], np.float32(0))

@@ -18,6 +18,8 @@ Tsujii 2005; Petrov & Klein 2007):
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
@@ -25,10 +27,12 @@ from gramian.chart import decode_kernels as kernels
 from gramian.chart.decode_kernels import ItemScores
 from gramian.chart.derivations import viterbi
 from gramian.chart.forest import Forest, Posteriors
-from gramian.chart.readout import Decoded, Derivations
+from gramian.chart.tree_arrays import Decoded, Derivations
 from gramian.errors import OptionError
 
 Ints = npt.NDArray[np.int32]
+Doubles = npt.NDArray[np.float64]
+BestTrees: TypeAlias = tuple[Doubles, Ints, Ints, Ints, Doubles]
 
 DECODERS = ("max-recall", "max-marginal-sum", "max-rule-product", "max-rule-sum", "variational", "viterbi")
 DEFAULT_DECODER = "max-recall"
@@ -64,11 +68,10 @@ def scores(posteriors: Posteriors, decoder: str, *, recall_penalty: float = RECA
     """Return what a decoder adds up over a tree; see :func:`decode`."""
     p = posteriors
     if decoder == "max-recall":
-        items = p.first_item, p.item_symbol, p.item_cell
-        found: ItemScores = kernels.recall_scores(
-            float(recall_penalty), *items, p.root, p.edge, p.labels.arrays, p.votes
-        )
-        return found
+        recall: ItemScores = kernels.recall_scores(
+            float(recall_penalty), p.first_item, p.item_symbol, p.item_cell, p.root, p.edge, p.labels.arrays, p.label_posteriors
+        )  # fmt: skip
+        return recall
     item, edge, root = np.abs(p.item), np.abs(p.edge), np.abs(p.root)
     none, is_tag = np.zeros_like(item), p.item_symbol >= p.n_phrases
     if decoder == "max-marginal-sum":
@@ -86,14 +89,10 @@ def scores(posteriors: Posteriors, decoder: str, *, recall_penalty: float = RECA
     raise OptionError(f"decoder must be one of {', '.join(DECODERS)}, got {decoder!r}")
 
 
-def best_derivations(
-    posteriors: Posteriors, scores: ItemScores
-) -> tuple[npt.NDArray[np.float64], Ints, Ints, Ints, npt.NDArray[np.float64]]:
+def best_derivations(posteriors: Posteriors, scores: ItemScores) -> BestTrees:
     """Return the best sum of each item and what is below it, and the best trees; see the kernel."""
     p = posteriors
-    found: tuple[npt.NDArray[np.float64], Ints, Ints, Ints, npt.NDArray[np.float64]] = (
-        kernels.best_derivations(
-            p.n_phrases, p.first_item, p.item_symbol, p.edge_first, p.edge_left, p.edge_right, scores
-        )
+    best: BestTrees = kernels.best_derivations(
+        p.n_phrases, p.first_item, p.item_symbol, p.edge_first, p.edge_left, p.edge_right, scores
     )
-    return found
+    return best

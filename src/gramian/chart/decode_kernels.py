@@ -24,11 +24,11 @@ _LEAST = _F(LEAST_POSTERIOR)
 _NODES = 64  # room for each tree to begin with
 
 
-class Votes(NamedTuple):
-    """What grammars and experts say about labels over spans, and how much each counts."""
+class LabelPosteriors(NamedTuple):
+    """Posteriors of labels over spans, of grammars and experts, and their weights."""
 
-    tables: Any  # float32 (n_voices, n_cells, n_labels): posteriors
-    weights: Any  # float32 (n_sentences, n_voices)
+    tables: Any  # float32 (n_models, n_cells, n_labels): posteriors
+    weights: Any  # float32 (n_sentences, n_models)
 
 
 class ItemScores(NamedTuple):
@@ -48,67 +48,69 @@ def add_posteriors(item_symbol, item_cell, item_posterior, labels, table):
     label_first, label_number = labels.first, labels.number
     for item in range(item_symbol.shape[0]):
         first, last = label_first[item_symbol[item]], label_first[item_symbol[item] + 1]
-        for place in range(first, last):
-            seen = label_number[place] < 0
-            for earlier in range(first, place):
-                seen = seen or label_number[earlier] == label_number[place]
+        for i in range(first, last):
+            seen = label_number[i] < 0
+            for earlier in range(first, i):
+                seen = seen or label_number[earlier] == label_number[i]
             if not seen:
-                table[item_cell[item], label_number[place]] += item_posterior[item]
+                table[item_cell[item], label_number[i]] += item_posterior[item]
 
 
 @helper_kernel
-def _product(votes, sentence, cell, label):
+def _product(label_posteriors, sentence, cell, label):
     """Return the posterior of a label over a span by the product rule.
 
-    Its log-odds are the weighted mean of those of all voters: logit p = sum_v w_v logit p_v, with p_v kept away from 0 and 1.
+    Its log-odds are the weighted mean of those of all models: logit p = sum_v w_v logit p_v, with p_v kept away from 0 and 1.
     """
-    n_voices = votes.tables.shape[0]
-    if n_voices == 1:
-        return abs(votes.tables[0, cell, label])
+    n_models = label_posteriors.tables.shape[0]
+    if n_models == 1:
+        return abs(label_posteriors.tables[0, cell, label])
     odds = _F(0)
-    for voice in range(n_voices):
-        posterior = min(max(votes.tables[voice, cell, label], _LEAST), _F(1) - _LEAST)
-        odds += votes.weights[sentence, voice] * np.log(posterior / (_F(1) - posterior))
+    for model in range(n_models):
+        posterior = min(max(label_posteriors.tables[model, cell, label], _LEAST), _F(1) - _LEAST)
+        odds += label_posteriors.weights[sentence, model] * np.log(posterior / (_F(1) - posterior))
     return _F(1) / (_F(1) + np.exp(-odds))
 
 
 @kernel
-def product_posteriors(votes):
+def product_posteriors(label_posteriors):
     """Return the posteriors of all labels over all spans of one sentence by the product rule, float32 (n_cells, n_labels)."""
-    n_voices, n_cells, n_labels = votes.tables.shape
+    n_models, n_cells, n_labels = label_posteriors.tables.shape
     table = np.empty((n_cells, n_labels), np.float32)
-    floor = _F(-1)  # what all have that no voter gives a posterior: nearly all labels over nearly all spans
+    floor = _F(-1)  # what all have that no model gives a posterior: nearly all labels over nearly all spans
     for cell in range(n_cells):
         for label in range(n_labels):
-            is_unlikely = n_voices > 1
-            for voice in range(n_voices):
-                is_unlikely = is_unlikely and votes.tables[voice, cell, label] <= _LEAST
+            is_unlikely = n_models > 1
+            for model in range(n_models):
+                is_unlikely = is_unlikely and label_posteriors.tables[model, cell, label] <= _LEAST
             if not is_unlikely:
-                table[cell, label] = _product(votes, 0, cell, label)
+                table[cell, label] = _product(label_posteriors, 0, cell, label)
                 continue
             if floor < 0:
-                floor = _product(votes, 0, cell, label)
+                floor = _product(label_posteriors, 0, cell, label)
             table[cell, label] = floor
     return table
 
 
 @kernel
-def recall_scores(penalty, first_item, item_symbol, item_cell, root_posterior, edge_posterior, labels, votes):
+def recall_scores(
+    penalty, first_item, item_symbol, item_cell, root_posterior, edge_posterior, labels, label_posteriors
+):
     """Return :class:`ItemScores`: the posterior of each label, less `penalty` if a phrase's.
 
-    Items of sentences begin at `first_item`; where several have :class:`Votes`, their product counts.
+    Items of sentences begin at `first_item`; where several have :class:`LabelPosteriors`, their product counts.
     """
     n_items = item_symbol.shape[0]
     item_score = np.zeros(n_items, np.float32)
     edge_score = np.zeros(edge_posterior.shape[0], np.float32)
     root_score = np.zeros(n_items, np.float32)
-    for one in range(first_item.shape[0] - 1):
-        for item in range(first_item[one], first_item[one + 1]):
+    for sentence in range(first_item.shape[0] - 1):
+        for item in range(first_item[sentence], first_item[sentence + 1]):
             if not abs(root_posterior[item]) > 0:
                 root_score[item] = -np.inf
-            for place in range(labels.first[item_symbol[item]], labels.first[item_symbol[item] + 1]):
-                label = labels.number[place]
-                item_score[item] += _product(votes, one, item_cell[item], label)
+            for i in range(labels.first[item_symbol[item]], labels.first[item_symbol[item] + 1]):
+                label = labels.number[i]
+                item_score[item] += _product(label_posteriors, sentence, item_cell[item], label)
                 if label < labels.n_phrase_labels:
                     item_score[item] -= penalty
     for edge in range(edge_score.shape[0]):
@@ -122,6 +124,7 @@ def _best_below(items, n_phrases, item_symbol, edges, scores, total, choice):
     """Set of each item the best sum of itself and what is below, and its edge there; return the best root or -1, and its sum."""
     edge_first, edge_left, edge_right = edges
     root, score = -1, -np.inf
+    # total(item) = score(item) + max over its edges of score(edge) + total(left) + total(right)
     for item in range(items[0], items[1]):
         best = 0.0
         if item_symbol[item] < n_phrases:
@@ -155,9 +158,9 @@ def best_derivations(n_phrases, first_item, item_symbol, edge_first, edge_left, 
     stack = np.empty(_NODES, np.int32)
     below = edge_first, edge_left, edge_right
     count = np.int32(0)
-    for one in range(size):
-        bounds = first_item[one], first_item[one + 1]
-        root, score[one] = _best_below(bounds, n_phrases, item_symbol, below, scores, total, choice)
+    for sentence in range(size):
+        bounds = first_item[sentence], first_item[sentence + 1]
+        root, score[sentence] = _best_below(bounds, n_phrases, item_symbol, below, scores, total, choice)
         waiting = 0
         if root >= 0:
             stack[0], waiting = root, 1
@@ -177,15 +180,15 @@ def best_derivations(n_phrases, first_item, item_symbol, edge_first, edge_left, 
                     waiting += 1
                 stack[waiting] = edge_left[edge]
                 waiting += 1
-        first[one + 1] = count
+        first[sentence + 1] = count
     return total, first, items[:count], edges[:count], score
 
 
 @kernel
-def labelled_nodes(trees, item_symbol, item_cell, edge_right, labels, votes):
+def labelled_nodes(trees, item_symbol, item_cell, edge_right, labels, label_posteriors):
     """Return the nodes of the treebank that derivations stand for: intermediate items have none, chains have several.
 
-    `trees` are :class:`gramian.chart.decode.Derivations`. Returns first nodes of trees, labels, parents and posteriors as
+    `trees` are :class:`gramian.chart.tree_arrays.Derivations`. Returns first nodes of trees, labels, parents and posteriors as
     :class:`gramian.chart.tree_arrays.TreeArrays` has them.
     """
     size, n_nodes = trees.first.shape[0] - 1, 0
@@ -197,14 +200,14 @@ def labelled_nodes(trees, item_symbol, item_cell, edge_right, labels, votes):
     count = np.int32(0)
     for tree in range(size):
         stack[0], waiting = -1, 1
-        for place in range(trees.first[tree], trees.first[tree + 1]):
-            item, edge = trees.items[place], trees.edges[place]
+        for node in range(trees.first[tree], trees.first[tree + 1]):
+            item, edge = trees.items[node], trees.edges[node]
             waiting -= 1
             above = stack[waiting]
-            for at in range(labels.first[item_symbol[item]], labels.first[item_symbol[item] + 1]):
-                number = labels.number[at]
+            for i in range(labels.first[item_symbol[item]], labels.first[item_symbol[item] + 1]):
+                number = labels.number[i]
                 label[count], parent[count] = number, above
-                posterior[count] = _product(votes, trees.sentence[tree], item_cell[item], number)
+                posterior[count] = _product(label_posteriors, trees.sentence[tree], item_cell[item], number)
                 above = count
                 count += np.int32(1)
             if edge >= 0:

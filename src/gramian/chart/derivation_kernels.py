@@ -18,12 +18,12 @@ from gramian.kernels import inlined_kernel, kernel, order_free_kernel
 class Edges(NamedTuple):
     """Those arrays of a :class:`gramian.chart.forest.Forest` that say what derivations weigh; see its fields of these names."""
 
-    symbol: Any
-    start: Any
+    symbol: Any  # (n_items,)
+    start: Any  # (n_items + 1,): where an item's states lie in `inside`
     inside: Any
-    root_posterior: Any
-    first: Any
-    left: Any
+    root_posterior: Any  # (n_items,)
+    first: Any  # (n_items + 1,): an item's edges
+    left: Any  # (n_edges,)
     right: Any
     rule: Any
     weight: Any
@@ -37,7 +37,7 @@ def _log(value):
 
 
 @kernel
-def _children(edge, f, values, one):
+def children(edge, f, values, one):
     """Return the state values of both children; a tag alone has `one` beside it."""
     left, right = f.left[edge], f.right[edge]
     left_values = values[f.start[left] : f.start[left + 1]]
@@ -47,16 +47,6 @@ def _children(edge, f, values, one):
 @kernel
 def _below(edge, f, scale):
     return scale[f.left[edge]] + (scale[f.right[edge]] if f.right[edge] >= 0 else 0.0)
-
-
-@kernel
-def _highest(item, f, scale):
-    """Return the largest scale among the usable edges of an item."""
-    reference = -np.inf
-    for edge in range(f.first[item], f.first[item + 1]):
-        if f.weight[edge] != 0:
-            reference = max(reference, _below(edge, f, scale))
-    return reference
 
 
 @kernel
@@ -82,6 +72,7 @@ def _rows(edge, low, high, f, g, rooms):
     states = g.n_states[g.rule_parent[rule]]
     rows = row_room[: (high - low) * size]
     rows[:] = 0
+    # T(x, y, z) = sum over q of U(q, x) V(q, y) W(q, z)
     for q in range(g.rank[rule]):
         products = room[:size]
         right_factor = g.factors[w + q * right_states : w + (q + 1) * right_states]
@@ -93,20 +84,21 @@ def _rows(edge, low, high, f, g, rooms):
         for state in range(low, high):
             factor = g.factors[u + q * states + state]
             cells = rows[(state - low) * size : (state - low + 1) * size]
-            for place in range(size):
-                cells[place] += factor * products[place]
+            for cell in range(size):
+                cells[cell] += factor * products[cell]
     return rows
 
 
 @kernel
-def _root_ratio(item, f, g):
+def root_ratio(item, f, g):
+    """Return the ratio of each state of an item to the coarse probability of its symbol as the root."""
     return g.root_ratio[g.root_start[f.symbol[item]] : g.root_start[f.symbol[item] + 1]]
 
 
 @kernel
-def _root_weight(item, f, g):
+def root_weight(item, f, g):
     """Return the factor that turns root ratio . inside into the posterior of being the root."""
-    ratio = _root_ratio(item, f, g)
+    ratio = root_ratio(item, f, g)
     whole = 0.0
     for state in range(ratio.shape[0]):
         whole += np.float64(ratio[state]) * f.inside[f.start[item] + state]
@@ -131,7 +123,7 @@ def sampled_root(uniform, f, g):
     for item in range(f.symbol.shape[0]):
         if f.root_posterior[item] == 0:
             continue
-        weight, ratio = _root_weight(item, f, g), _root_ratio(item, f, g)
+        weight, ratio = root_weight(item, f, g), root_ratio(item, f, g)
         for state in range(ratio.shape[0]):
             part = abs(weight * ratio[state] * f.inside[f.start[item] + state])
             if part > 0:
@@ -143,11 +135,11 @@ def sampled_root(uniform, f, g):
 
 
 @kernel
-def sampled_derivation(n_words, root, root_state, values, scale, uniforms, f, g):
+def sampled_derivation(n_words, root, root_state, values, uniforms, f, g):
     """Expand a root and its state top-down into items, edges and states, parents first, left before right.
 
-    The edge and the states of the children are drawn in proportion to `values` (times exp of `scale`), by one of `uniforms`, numbers
-    between 0 and 1, a node.
+    An edge and the states y, z of its children are drawn with P(edge, y, z | item, x) proportional to weight T(x, y, z) inside(B, y)
+    inside(C, z), where `values` are the inside vectors, by one of `uniforms`, numbers between 0 and 1, a node.
     """
     items, edges, states = np.empty((3, 3 * n_words), np.int32)
     waiting_item, waiting_state = np.empty((2, 3 * n_words), np.int32)
@@ -158,7 +150,6 @@ def sampled_derivation(n_words, root, root_state, values, scale, uniforms, f, g)
     while waiting:
         waiting -= 1
         item, state = waiting_item[waiting], waiting_state[waiting]
-        reference = _highest(item, f, scale)
         total, threshold = 0.0, 0.0
         chosen, left_state, right_state = -1, 0, 0
         for turn in range(2):  # the first finds the total
@@ -168,9 +159,9 @@ def sampled_derivation(n_words, root, root_state, values, scale, uniforms, f, g)
             for edge in range(f.first[item], f.first[item + 1]):
                 if f.weight[edge] == 0 or (turn == 1 and total > threshold):
                     continue
-                left, right = _children(edge, f, values, one)
+                left, right = children(edge, f, values, one)
                 cells = _rows(edge, state, state + 1, f, g, rooms)
-                factor = abs(f.weight[edge]) * np.exp(_below(edge, f, scale) - reference)
+                factor = np.float64(abs(f.weight[edge]))
                 for i in range(left.shape[0]):
                     for j in range(right.shape[0]):
                         part = factor * abs(cells[i * right.shape[0] + j] * left[i] * right[j])
@@ -195,6 +186,7 @@ def tree_log_posterior(items, edges, f, g):
     one = np.ones(1, np.float64)
     rooms = _rooms(g)
     scale = 0.0
+    # inside(A, x) = weight sum over y, z of T(x, y, z) inside(B, y) inside(C, z), along the edges of the tree alone
     for number in range(items.shape[0] - 1, -1, -1):
         item, edge = items[number], edges[number]
         first, last = f.start[item], f.start[item + 1]
@@ -202,7 +194,7 @@ def tree_log_posterior(items, edges, f, g):
         if edge < 0:
             here[:] = f.inside[first:last]
             continue
-        left, right = _children(edge, f, values, one)
+        left, right = children(edge, f, values, one)
         states, size = last - first, left.shape[0] * right.shape[0]
         rows = _rows(edge, 0, states, f, g, rooms)
         for state in range(states):
@@ -212,11 +204,11 @@ def tree_log_posterior(items, edges, f, g):
             return -np.inf
         here /= top
         scale += np.log(top)
-    ratio = _root_ratio(items[0], f, g)
+    ratio = root_ratio(items[0], f, g)
     value = 0.0
     for state in range(ratio.shape[0]):
         value += ratio[state] * values[f.start[items[0]] + state]
-    return _log(value * _root_weight(items[0], f, g)) + scale
+    return _log(value * root_weight(items[0], f, g)) + scale
 
 
 @kernel
@@ -227,6 +219,7 @@ def kept_log_posterior(kept, can_be_root, n_phrases, f, g):
     one = np.ones(1, np.float64)
     rooms = _rooms(g)
     total = -np.inf
+    # The same, summed over all edges of an item that are kept.
     for item in range(f.symbol.shape[0]):
         first, states = f.start[item], f.start[item + 1] - f.start[item]
         here = values[first : first + states]
@@ -240,7 +233,7 @@ def kept_log_posterior(kept, can_be_root, n_phrases, f, g):
         for edge in range(f.first[item], f.first[item + 1]):
             if not kept[edge] or reference == -np.inf:
                 continue
-            left, right = _children(edge, f, values, one)
+            left, right = children(edge, f, values, one)
             size = left.shape[0] * right.shape[0]
             rows = _rows(edge, 0, states, f, g, rooms)
             factor = f.weight[edge] * np.exp(_below(edge, f, scale) - reference)
@@ -251,9 +244,9 @@ def kept_log_posterior(kept, can_be_root, n_phrases, f, g):
             here /= top
             scale[item] = reference + np.log(top)
         if can_be_root[item] and f.root_posterior[item] != 0 and scale[item] > -np.inf:
-            ratio = _root_ratio(item, f, g)
+            ratio = root_ratio(item, f, g)
             value = 0.0
             for state in range(states):
                 value += ratio[state] * here[state]
-            total = np.logaddexp(total, _log(value * _root_weight(item, f, g)) + scale[item])
+            total = np.logaddexp(total, _log(value * root_weight(item, f, g)) + scale[item])
     return total

@@ -7,6 +7,9 @@ along the edges of the forest, so that what pruning left out has no probability.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from threading import Lock
+from weakref import finalize
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +17,13 @@ import numpy.typing as npt
 from gramian.chart import derivation_kernels as kernels
 from gramian.chart import viterbi_kernels
 from gramian.chart.forest import Forest, cell_number, cell_spans
-from gramian.chart.log_rules import log_rules
-from gramian.chart.readout import Decoded
+from gramian.chart.grammar_arrays import GrammarArrays
+from gramian.chart.tree_arrays import Decoded
+from gramian.grammar import LPCFG
+from gramian.grammar.factors import Factors
+
+_log_rules_of: dict[int, viterbi_kernels.LogRules] = {}  # by the identity of grammars in memory
+_lock = Lock()
 
 
 def viterbi(forest: Forest) -> Decoded | None:
@@ -23,7 +31,7 @@ def viterbi(forest: Forest) -> Decoded | None:
 
     None if no derivation has a probability. Of several grammars it is that of the one whose states the forest has.
     """
-    edges, rules = _edges(forest), log_rules(forest.grammar, forest.arrays)
+    edges, rules = _edges(forest), _log_rules(forest.grammar, forest.arrays)
     best, scale, root, state, score = viterbi_kernels.best_states(
         forest.grammar.n_phrases, edges, rules, forest.arrays
     )
@@ -42,13 +50,13 @@ def sample(forest: Forest, size: int, random_state: int | np.random.Generator) -
     rng = np.random.default_rng(random_state)
     forest = forest.members[0] if forest.members else forest
     edges = _edges(forest)
-    values, scale = forest.inside.astype(np.float64), np.zeros(len(forest.item_symbol))
+    values = forest.inside.astype(np.float64)
     drawn = []
     for _ in range(size):
         uniforms = rng.random(3 * forest.n_words + 1)
         root, state = kernels.sampled_root(uniforms[-1], edges, forest.arrays)
         nodes = kernels.sampled_derivation(
-            forest.n_words, root, state, values, scale, uniforms, edges, forest.arrays
+            forest.n_words, root, state, values, uniforms, edges, forest.arrays
         )
         score = kernels.tree_log_posterior(nodes[0], nodes[1], edges, forest.arrays)
         drawn.append(Decoded(nodes[0], nodes[1], score, nodes[2]))
@@ -72,10 +80,10 @@ def log_probabilities(forest: Forest, trees: Sequence[Decoded], log_words: float
     logs = []
     for member in forest.members:
         if member.edge_left is forest.edge_left:
-            found = log_posteriors(member, trees)
+            values = log_posteriors(member, trees)
         else:
-            found = [_log_posterior_elsewhere(forest, tree, member) for tree in trees]
-        logs.append(member.log_ratio + log_words + np.array(found))
+            values = [_log_posterior_elsewhere(forest, tree, member) for tree in trees]
+        logs.append(member.log_ratio + log_words + np.array(values))
     mixture: list[float] = (np.logaddexp.reduce(logs, axis=0) - np.log(len(logs))).tolist()
     return mixture
 
@@ -141,4 +149,37 @@ def _edges(forest: Forest) -> kernels.Edges:
         forest.edge_right,
         forest.edge_rule,
         forest.edge_weight,
+    )
+
+
+def _log_rules(grammar: LPCFG, arrays: GrammarArrays) -> viterbi_kernels.LogRules:
+    """Return the logarithms of a grammar's rules, in the order of its `arrays`; they are made once and kept as long as the grammar.
+
+    The largest sum of products is not found from their parts: only rules of one product stay factors.
+    """
+    with _lock:
+        if id(grammar) not in _log_rules_of:
+            _log_rules_of[id(grammar)] = _make_log_rules(grammar, arrays)
+            finalize(grammar, _log_rules_of.pop, id(grammar))
+        return _log_rules_of[id(grammar)]
+
+
+def _make_log_rules(grammar: LPCFG, arrays: GrammarArrays) -> viterbi_kernels.LogRules:
+    factors = grammar.factors or Factors.none(len(grammar.binary_rules))
+    plain = replace(factors, weight=np.ones_like(factors.weight))  # which edges have
+    blocks, starts, used = [np.empty(0, np.int32)], np.zeros(len(factors.rank), np.int64), 0
+    for index, rule in enumerate(grammar.by_children.tolist()):
+        if (rank := factors.rank[rule]) != 1:
+            states = grammar.n_states[grammar.binary_rules[rule]]
+            block = plain.block(rule, states) if rank else grammar.binary_block(rule)
+            blocks.append(viterbi_kernels.logs(np.array(block).ravel()))
+            starts[index], used = used, used + block.size
+    return viterbi_kernels.LogRules(
+        np.concatenate(blocks),
+        starts,
+        arrays.rank == 1,
+        viterbi_kernels.logs(np.array(arrays.factors)),
+        arrays.factor_start,
+        viterbi_kernels.logs(np.array(arrays.unary)),
+        arrays.unary_start,
     )

@@ -5,8 +5,8 @@ little drift remains. A rule's tensor is whole, or of low rank (Cohen and Collin
 computed once for an item and all edges that need it, the products are pooled over edges that share U, and one projection leads back.
 On the way down an edge likewise adds to the derivative of V y, and one projection by V' leads from there to the outside vector.
 
-A call or a slice costs as much as the work on one edge. So vectors are named by array, place and length, helpers are inlined, and places
-are unsigned: numba would not vectorise loops over places that might be negative.
+A call or a slice costs as much as the work on one edge. So vectors are named by array, start and length, helpers are inlined, and
+indices are unsigned: numba would not vectorise loops over indices that might be negative.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -26,23 +26,23 @@ _LARGE, _SMALL = 1e6, 1e-6  # inside vectors beyond these are rescaled
 class Vectors(NamedTuple):
     """The pruned forest, its state vectors, and what the inside pass leaves for the outside pass."""
 
-    start: Any  # where items' states begin in `inside` and `outside`
-    first: Any  # edges by parent, as in a forest
-    left: Any
+    start: Any  # (n_items + 1,): where items' states begin in `inside` and `outside`
+    first: Any  # (n_items + 1,): edges by parent, as in a forest
+    left: Any  # (n_edges,), as the next three
     right: Any
     rule: Any
     weight: Any
-    inside: Any  # state vectors, ratios to coarse values
+    inside: Any  # (start[-1],): state vectors, ratios to coarse values
     outside: Any
-    scale: Any  # logarithm of what inside vectors are to be multiplied by
-    projections: Any  # V y and W z of items and low-rank rules
-    newest: Any  # of each item its last projection or -1
-    older: Any  # of each projection the one before it
-    matrix: Any  # where V begins among the factors
-    place: Any  # where V y begins in `projections`
-    rank: Any  # the length of V y
-    left_place: Any  # where those of an edge's children begin
-    right_place: Any
+    scale: Any  # (n_items,): logarithm of what inside vectors are to be multiplied by
+    projections: Any  # V y and W z of items and low-rank rules, one after the other
+    newest: Any  # (n_items,): an item's last projection or -1
+    older: Any  # (n_projections,): the projection of the same item before it, or -1
+    matrix: Any  # (n_projections,): where V begins among the factors
+    begin: Any  # (n_projections,): where V y begins in `projections`
+    rank: Any  # (n_projections,): the length of V y
+    left_start: Any  # (n_edges,): where those of an edge's children begin
+    right_start: Any
     room: Any  # for a vector of the highest rank or a matrix of two symbols' states
     column: Any  # for one symbol's states
 
@@ -87,8 +87,8 @@ def _project(table, t, rows, x, a, width, out, b):
             s1 += table[t1 + i] * value
             s2 += table[t2 + i] * value
             s3 += table[t3 + i] * value
-        place = b + row
-        out[place], out[place + _ONE], out[place + _TWO], out[place + _THREE] = s0, s1, s2, s3
+        first = b + row
+        out[first], out[first + _ONE], out[first + _TWO], out[first + _THREE] = s0, s1, s2, s3
         row += _FOUR
         t = t3 + width
     while row < rows:
@@ -103,8 +103,8 @@ def _add_rows(weights, a, rows, table, t, out, b, width):
     row = np.uintp(0)
     while row + _FOUR <= rows:
         t1, t2, t3 = t + width, t + _TWO * width, t + _THREE * width
-        place = a + row
-        w0, w1, w2, w3 = weights[place], weights[place + _ONE], weights[place + _TWO], weights[place + _THREE]
+        first = a + row
+        w0, w1, w2, w3 = weights[first], weights[first + _ONE], weights[first + _TWO], weights[first + _THREE]
         for i in range(width):
             out[b + i] += w0 * table[t + i] + w1 * table[t1 + i] + w2 * table[t2 + i] + w3 * table[t3 + i]
         row += _FOUR
@@ -138,9 +138,10 @@ def _fill_inside(items, edge_share, v, g):
     start, left, right, rules, weight, inside = v.start, v.left, v.right, v.rule, v.weight, v.inside
     ranks, factors, factor_start = g.rank, g.factors, g.factor_start
     binary, binary_start, unary, unary_start = g.binary, g.binary_start, g.unary, g.unary_start
-    projections, left_place, right_place = v.projections, v.left_place, v.right_place
-    newest, older, by, lies = v.newest, v.older, v.matrix, v.place
+    projections, left_start, right_start = v.projections, v.left_start, v.right_start
+    newest, older, matrices, begins = v.newest, v.older, v.matrix, v.begin
     n_known, end = np.uintp(0), np.uintp(0)
+    # inside(A, x) = sum over edges of weight sum over y, z of T(x, y, z) inside(B, y) inside(C, z)
     for item in range(items[0], items[1]):
         edge, last = np.uintp(v.first[item]), np.uintp(v.first[item + 1])
         if edge == last:
@@ -159,7 +160,7 @@ def _fill_inside(items, edge_share, v, g):
                 _project(unary, first, states, inside, below, left_states, column, _ZERO)
                 _add(weight[edge], column, _ZERO, inside, here, states)
                 edge += _ONE
-            elif ranks[rule] > 0:
+            elif ranks[rule] > 0:  # sum over q of U(q, x) sum over edges of weight (V y)(q) (W z)(q)
                 rank, top = np.uintp(ranks[rule]), factor_start[rule, 0]
                 for q in range(rank):
                     room[q] = 0
@@ -171,23 +172,22 @@ def _fill_inside(items, edge_share, v, g):
                         child = np.uintp(left[edge] if side == 0 else right[edge])
                         matrix = factor_start[rule, 1 + side]
                         known = newest[child]
-                        while known >= 0 and by[np.uintp(known)] != matrix:
+                        while known >= 0 and matrices[np.uintp(known)] != matrix:
                             known = older[np.uintp(known)]
                         if known < 0:
                             older[n_known], newest[child] = newest[child], n_known
-                            by[n_known], lies[n_known], v.rank[n_known] = matrix, end, rank
+                            matrices[n_known], begins[n_known], v.rank[n_known] = matrix, end, rank
                             known = np.int64(n_known)
                             below = np.uintp(start[child])
                             width = np.uintp(start[child + _ONE]) - below
                             _project(factors, np.uintp(matrix), rank, inside, below, width, projections, end)
                             n_known += _ONE
                             end += rank
-                        place = lies[np.uintp(known)]
                         if side == 0:
-                            left_place[edge] = place
+                            left_start[edge] = begins[np.uintp(known)]
                         else:
-                            right_place[edge] = place
-                    y, z = left_place[edge], right_place[edge]
+                            right_start[edge] = begins[np.uintp(known)]
+                    y, z = left_start[edge], right_start[edge]
                     for q in range(rank):
                         room[q] += weight[edge] * projections[y + q] * projections[z + q]
                     edge += _ONE
@@ -230,16 +230,17 @@ def _fill_outside(items, threshold, n_projected, item_posterior, edge_posterior,
     inside, outside, projections = v.inside, v.outside, v.projections
     ranks, factors, factor_start = g.rank, g.factors, g.factor_start
     derivatives = np.zeros(n_projected, np.float32)  # of projections
-    has_derivative = np.zeros(n_projected, np.bool_)  # by the place of its first number
+    has_derivative = np.zeros(n_projected, np.bool_)  # by the index of its first number
+    # outside(B, y) = sum over edges of weight sum over x, z of outside(A, x) T(x, y, z) inside(C, z); posterior(edge) = inside . outside
     for item in range(items[1] - 1, items[0] - 1, -1):
         here = np.uintp(start[item])
         states = np.uintp(start[item + 1]) - here
         known = v.newest[item]
         while known >= 0:
-            place = v.place[known]
-            if has_derivative[place]:
+            begin = v.begin[known]
+            if has_derivative[begin]:
                 rank, matrix = np.uintp(v.rank[known]), np.uintp(v.matrix[known])
-                _add_rows(derivatives, place, rank, factors, matrix, outside, here, states)
+                _add_rows(derivatives, begin, rank, factors, matrix, outside, here, states)
             known = v.older[known]
         edge, last = np.uintp(v.first[item]), np.uintp(v.first[item + 1])
         if edge == last:
@@ -258,7 +259,7 @@ def _fill_outside(items, threshold, n_projected, item_posterior, edge_posterior,
                     rule = np.uintp(rules[edge])
                     if ranks[rule] != rank or factor_start[rule, 0] != top:
                         break
-                    y, z = v.left_place[edge], v.right_place[edge]
+                    y, z = v.left_start[edge], v.right_start[edge]
                     total = np.float32(0)
                     for q in range(rank):
                         total += room[q] * projections[y + q] * projections[z + q]
@@ -311,9 +312,9 @@ def _vectors(forests, g):
     for item in range(n_items):
         start[item + 1] = start[item] + g.n_states[c.item_symbol[item]]
     most, size = 0, 0
-    for one in range(first_item.shape[0] - 1):
+    for sentence in range(first_item.shape[0] - 1):
         own_most, own_size = 0, 0
-        for edge in range(c.edge_first[first_item[one]], c.edge_first[first_item[one + 1]]):
+        for edge in range(c.edge_first[first_item[sentence]], c.edge_first[first_item[sentence + 1]]):
             if c.edge_right[edge] >= 0 and g.rank[c.edge_rule[edge]] > 0:
                 own_most += 2
                 own_size += 2 * g.rank[c.edge_rule[edge]]
@@ -345,9 +346,9 @@ def fine_forests(forests, words, tag_state_start, g, threshold):
     item_posterior, edge_posterior = c.item_posterior.copy(), c.edge_posterior.copy()
     root_posterior, log_ratio = np.zeros(n_items, np.float32), np.full(size, -np.inf)
     v = _vectors(forests, g)
-    for one in range(size):
-        items = forests.first_item[one], forests.first_item[one + 1]
-        before = words.first[one] - forests.first_cell[one]  # a word's number, less its span's
+    for sentence in range(size):
+        items = forests.first_item[sentence], forests.first_item[sentence + 1]
+        before = words.first[sentence] - forests.first_cell[sentence]  # a word's number, less its span's
         for item in range(items[0], items[1]):
             symbol, word = c.item_symbol[item], before + c.item_cell[item]
             if symbol >= n_phrases:
@@ -366,20 +367,20 @@ def fine_forests(forests, words, tag_state_start, g, threshold):
                 total += share * _root_value(item, c.item_symbol, v, g)
         if not abs(total) > 0:
             continue
-        log_ratio[one] = np.log(abs(total)) + reference
+        log_ratio[sentence] = np.log(abs(total)) + reference
         for item in range(items[0], items[1]):
             if c.root_share[item] > 0:
                 # Outside vectors are relative to the item's whole coarse posterior, of which being the root may be only a part.
                 factor = c.root_share[item] / item_posterior[item] * np.exp(v.scale[item] - reference) / total
                 first = g.root_start[c.item_symbol[item]] - v.start[item]
-                for place in range(v.start[item], v.start[item + 1]):
-                    v.outside[place] = g.root_ratio[first + place] * factor
+                for state in range(v.start[item], v.start[item + 1]):
+                    v.outside[state] = g.root_ratio[first + state] * factor
                 root_posterior[item] = item_posterior[item] * factor * _root_value(item, c.item_symbol, v, g)
         _fill_outside(items, threshold, n_projected, item_posterior, edge_posterior, v, g)
         for item in range(items[0], items[1]):
             ratio = np.float32(0)
-            for place in range(v.start[item], v.start[item + 1]):
-                ratio += v.inside[place] * v.outside[place]
+            for state in range(v.start[item], v.start[item + 1]):
+                ratio += v.inside[state] * v.outside[state]
             item_posterior[item] *= ratio
     return FineForests(
         log_ratio, item_posterior, edge_posterior, root_posterior, v.start, v.inside, v.outside, v.weight
@@ -391,6 +392,6 @@ def _root_value(item, item_symbol, v, g):
     """Return the inside value of an item as the root, over its coarse value."""
     first = g.root_start[item_symbol[item]] - v.start[item]
     value = 0.0
-    for place in range(v.start[item], v.start[item + 1]):
-        value += g.root_ratio[first + place] * v.inside[place]
+    for state in range(v.start[item], v.start[item + 1]):
+        value += g.root_ratio[first + state] * v.inside[state]
     return value

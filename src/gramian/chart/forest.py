@@ -18,6 +18,7 @@ from gramian.value_types import Number, option, options
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
 
 
 def cell_number(start: int, end: int, n_words: int) -> int:
@@ -79,7 +80,7 @@ class Posteriors(NamedTuple):
     n_phrases: int
     first_item: Longs  # (n_sentences + 1,): where the items of a sentence begin
     item_symbol: Ints
-    item_cell: Ints  # the row of the tables of `votes`
+    item_cell: Ints  # the row of the tables of `label_posteriors`
     edge_first: Ints  # (n_items + 1,): an item's edges
     edge_left: Ints
     edge_right: Ints  # -1 for a phrase over a tag
@@ -87,10 +88,8 @@ class Posteriors(NamedTuple):
     edge: Floats
     root: Floats
     labels: LabelTable
-    votes: decode_kernels.Votes
-    log_prob: npt.NDArray[
-        np.float64
-    ]  # (n_sentences,): log-probability, less the words' own; -inf if a grammar has none
+    label_posteriors: decode_kernels.LabelPosteriors
+    log_prob: Doubles  # (n_sentences,): log-probability, less the words' own; -inf if a grammar has none
 
 
 class Allowed(NamedTuple):
@@ -149,7 +148,7 @@ class Forest:
         return Posteriors(
             self.grammar.n_phrases, np.array([0, len(self.item_symbol)]), self.item_symbol, self.item_cell, self.edge_first,
             self.edge_left, self.edge_right, self.item_posterior, self.edge_posterior, self.root_posterior, self.labels,
-            decode_kernels.Votes(self.label_posterior[None], np.ones((1, 1), np.float32)), np.array([self.log_ratio]),
+            decode_kernels.LabelPosteriors(self.label_posterior[None], np.ones((1, 1), np.float32)), np.array([self.log_ratio]),
         )  # fmt: skip
 
     @cached_property
@@ -162,6 +161,7 @@ class Forest:
             return self.labels_over_spans
         n_cells = self.n_words * (self.n_words + 1) // 2
         table = np.zeros((n_cells, self.labels.arrays.n_labels), np.float32)
-        about = self.item_symbol, self.item_cell, self.item_posterior
-        decode_kernels.add_posteriors(*about, self.labels.arrays, table)
+        decode_kernels.add_posteriors(
+            self.item_symbol, self.item_cell, self.item_posterior, self.labels.arrays, table
+        )
         return table

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gramian.chart.decode import DEFAULT_DECODER, RECALL_PENALTY, best_derivations, scores
 from gramian.chart.decode_kernels import ItemScores
 from gramian.chart.forest import Forest
-from gramian.chart.readout import Decoded
+from gramian.chart.tree_arrays import Decoded
 from gramian.errors import OptionError
 
 Ints = npt.NDArray[np.int32]

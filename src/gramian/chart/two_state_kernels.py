@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gramian.chart.coarse_arrays import CoarseForest
+from gramian.chart.coarse_kernels import renumbered, taken
 from gramian.kernels import kernel
 
 _ROUNDS = 20  # of k-means
@@ -309,6 +310,7 @@ def likely_part(c, tags, tag_states, tag_state_start, two, threshold):
     in_zero, in_one = np.zeros(n_items, np.float64), np.zeros(n_items, np.float64)
     out_zero, out_one = np.zeros(n_items, np.float64), np.zeros(n_items, np.float64)
     total = 0.0
+    # inside(A, x) = sum over edges of share sum over y, z of T(x, y, z) inside(B, y) inside(C, z), for states x, y, z of 0 and 1
     for item in range(n_items):
         symbol, cell = c.item_symbol[item], c.item_cell[item]
         zero, one = 0.0, 0.0
@@ -350,6 +352,7 @@ def likely_part(c, tags, tag_states, tag_state_start, two, threshold):
     kept = np.zeros(n_edges, np.bool_)
     number = np.full(n_items, -1, np.int32)
     n_new = 0
+    # outside(B, y) = sum over edges of share sum over x, z of outside(A, x) T(x, y, z) inside(C, z); posterior = inside . outside
     for item in range(n_items - 1, -1, -1):
         o0, o1 = out_zero[item], out_one[item]
         posterior = o0 * in_zero[item] + o1 * in_one[item]
@@ -398,22 +401,10 @@ def _part(c, number, kept, n_new):
                 n_kept += 1
         count += 1
         edge_first[count] = n_kept
-    left, right = np.empty(n_kept, np.int32), np.empty(n_kept, np.int32)
-    rule = np.empty(n_kept, np.int32)
-    share, posterior = np.empty(n_kept, np.float32), np.empty(n_kept, np.float32)
-    for place in range(n_kept):
-        edge = edges[place]
-        left[place], right[place] = number[c.edge_left[edge]], c.edge_right[edge]
-        if right[place] >= 0:
-            right[place] = number[right[place]]
-        rule[place], share[place] = c.edge_rule[edge], c.edge_share[edge]
-        posterior[place] = c.edge_posterior[edge]
-    symbol, cell = np.empty(n_new, np.int32), np.empty(n_new, np.int32)
-    item_posterior, root_share = np.empty(n_new, np.float32), np.empty(n_new, np.float32)
-    for place in range(n_new):
-        item = items[place]
-        symbol[place], cell[place] = c.item_symbol[item], c.item_cell[item]
-        item_posterior[place], root_share[place] = c.item_posterior[item], c.root_share[item]
+    edges = edges[:n_kept]
     return CoarseForest(
-        c.log_probability, symbol, cell, item_posterior, root_share, edge_first, left, right, rule, share, posterior
+        c.log_probability, taken(c.item_symbol, items), taken(c.item_cell, items), taken(c.item_posterior, items),
+        taken(c.root_share, items), edge_first, renumbered(c.edge_left, edges, number),
+        renumbered(c.edge_right, edges, number), taken(c.edge_rule, edges), taken(c.edge_share, edges),
+        taken(c.edge_posterior, edges),
     )  # fmt: skip

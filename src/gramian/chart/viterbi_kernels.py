@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gramian.chart.derivation_kernels import _root_ratio, _root_weight
+from gramian.chart.derivation_kernels import children, root_ratio, root_weight
 from gramian.kernels import kernel
 
 UNIT = 1 << 21
@@ -24,24 +24,24 @@ NEVER = -(1 << 28)
 
 
 class LogRules(NamedTuple):
-    """Logarithms of all rules: of those that are a single product its factors, of all others whole tensors."""
+    """Logarithms of all rules, int32: of those that are a single product its factors, of all others whole tensors."""
 
-    binary: Any
-    binary_start: Any
-    is_product: Any
+    binary: Any  # tensors of rules, one after the other
+    binary_start: Any  # (n_rules,): where a rule's begins
+    is_product: Any  # (n_rules,)
     factors: Any
-    factor_start: Any
+    factor_start: Any  # (n_rules, 3): where those of parent, left and right child begin
     unary: Any
-    unary_start: Any
+    unary_start: Any  # (n_unary_rules,)
 
 
 @kernel
 def logs(values):
     """Return the logarithms of absolute values."""
-    found = np.empty(values.shape[0], np.int32)
-    for place in range(values.shape[0]):
-        found[place] = _log(values[place])
-    return found
+    result = np.empty(values.shape[0], np.int32)
+    for i in range(values.shape[0]):
+        result[i] = _log(values[i])
+    return result
 
 
 @kernel
@@ -53,18 +53,9 @@ def _log(value):
 @kernel
 def _largest_sum(x, y):
     largest = np.int32(4 * NEVER)
-    for place in range(x.shape[0]):
-        largest = max(largest, np.int32(x[place] + y[place]))
+    for i in range(x.shape[0]):
+        largest = max(largest, np.int32(x[i] + y[i]))
     return largest
-
-
-@kernel
-def _sides(edge, f, best, one):
-    """Return the values of both children's states; a tag alone has `one` beside it."""
-    left, right = f.left[edge], f.right[edge]
-    return best[f.start[left] : f.start[left + 1]], best[
-        f.start[right] : f.start[right + 1]
-    ] if right >= 0 else one
 
 
 @kernel
@@ -139,7 +130,7 @@ def best_states(n_phrases, f, g, chart):
         while edge < last:
             begin, rule, is_binary = edge, f.rule[edge], f.right[edge] >= 0
             is_product = is_binary and g.is_product[rule]
-            left, right = _sides(edge, f, best, one)
+            left, right = children(edge, f, best, one)
             size = left.shape[0] * right.shape[0]
             pairs = pair_room[:size]
             if not is_product:
@@ -147,7 +138,7 @@ def best_states(n_phrases, f, g, chart):
             while edge < last and f.rule[edge] == rule and (f.right[edge] >= 0) == is_binary:
                 factor = max(_total(edge, f, scale) - reference, NEVER)
                 if f.weight[edge] != 0 and factor > NEVER:
-                    left, right = _sides(edge, f, best, one)
+                    left, right = children(edge, f, best, one)
                     if is_product:
                         left_most, right_most = _product_sides(edge, left, right, f, g)
                         above = max(factor + left_most + right_most, 3 * NEVER)
@@ -171,7 +162,7 @@ def best_states(n_phrases, f, g, chart):
                 here[state] = NEVER if here[state] <= NEVER else max(here[state] - top, NEVER)
             scale[item] = top + (0 if f.symbol[item] >= n_phrases else reference)
         if f.root_posterior[item] != 0:
-            weight, ratio = _root_weight(item, f, chart), _root_ratio(item, f, chart)
+            weight, ratio = root_weight(item, f, chart), root_ratio(item, f, chart)
             for state in range(states):
                 own = _log(weight * ratio[state])
                 value = np.int64(own) + here[state] + scale[item]
@@ -181,11 +172,11 @@ def best_states(n_phrases, f, g, chart):
 
 
 @kernel
-def _place_of(wanted, x, y):
-    """Return the first place where two arrays add up to a number, or -1."""
-    for place in range(x.shape[0]):
-        if x[place] + y[place] == wanted:
-            return place
+def _index_of(wanted, x, y):
+    """Return the first index at which two arrays add up to a number, or -1."""
+    for i in range(x.shape[0]):
+        if x[i] + y[i] == wanted:
+            return i
     return -1
 
 
@@ -211,15 +202,15 @@ def best_derivation(n_words, root, root_state, best, scale, f, g):
             factor = max(_total(edge, f, scale) - reference, NEVER)
             if f.weight[edge] == 0 or factor == NEVER:
                 continue
-            left, right = _sides(edge, f, best, one)
+            left, right = children(edge, f, best, one)
             size = left.shape[0] * right.shape[0]
             if f.right[edge] >= 0 and g.is_product[f.rule[edge]]:
                 u, v, w = g.factor_start[f.rule[edge]]
                 left_most, right_most = _product_sides(edge, left, right, f, g)
                 if factor + left_most + right_most + g.factors[u + state] == wanted:
                     chosen = edge
-                    left_state = _place_of(left_most, g.factors[v : v + left.shape[0]], left)
-                    right_state = _place_of(right_most, g.factors[w : w + right.shape[0]], right)
+                    left_state = _index_of(left_most, g.factors[v : v + left.shape[0]], left)
+                    right_state = _index_of(right_most, g.factors[w : w + right.shape[0]], right)
                     break
                 continue
             pairs = pairs_room[:size]
@@ -227,8 +218,8 @@ def best_derivation(n_words, root, root_state, best, scale, f, g):
             _raise_pairs(np.int32(factor), left, right, pairs)
             cells = _tensor(edge, size, n_states, f, g)[state * size : (state + 1) * size]
             if _largest_sum(cells, pairs) == wanted:
-                place = _place_of(wanted, cells, pairs)
-                chosen, left_state, right_state = edge, place // right.shape[0], place % right.shape[0]
+                pair = _index_of(wanted, cells, pairs)
+                chosen, left_state, right_state = edge, pair // right.shape[0], pair % right.shape[0]
                 break
         items[count], edges[count], states[count] = item, chosen, state
         count += 1

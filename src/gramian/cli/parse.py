@@ -177,7 +177,7 @@ def parse(
             for result in results if out.isatty() else counting(results, "sentences", ahead):
                 statuses[result.status] += 1
                 statuses["doubt"] += result.confidence < LOW_CONFIDENCE
-                result = result if min_confidence is None else result.trusted(min_confidence)
+                result = result if min_confidence is None else result.drop_uncertain(min_confidence)
                 out.write(_text(result, as_json, pretty, k))
                 out.flush()  # who reads line by line, or interrupts, has all that is done
     finally:
@@ -204,7 +204,7 @@ def _text(result: ParseResult, as_json: bool, pretty: bool, k: int) -> str:
         return "\n"
     trees = [one.tree for one in result.alternatives] or [result.tree]
     if pretty:
-        trees[0] = result.marked()
+        trees[0] = result.mark_uncertain()
     lines = [tree.pretty() if pretty else str(tree) for tree in trees]
     return "\n".join(lines) + ("\n\n" if pretty or k > 1 else "\n")
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gramian.chart.readout import to_tree
+from gramian.chart.tree_arrays import to_tree
 from gramian.experts import MaxEntReranker, RerankModel
 from gramian.experts.rerank_candidates import own_trees
 from gramian.experts.rerank_scored import read_candidates, scored, written_candidates

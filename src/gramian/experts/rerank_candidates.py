@@ -17,7 +17,7 @@ import numpy.typing as npt
 from gramian.chart.decode import DEFAULT_DECODER, decode, scores
 from gramian.chart.forest import Forest
 from gramian.chart.k_best import distinct_trees, trees_in_order
-from gramian.chart.readout import Decoded, confidences
+from gramian.chart.tree_arrays import Decoded, confidences
 from gramian.experts import rerank_kernels as kernels
 
 Ints = npt.NDArray[np.int32]

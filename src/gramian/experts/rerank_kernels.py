@@ -51,8 +51,8 @@ def odds_scores(item_symbol, item_cell, label_first, label_number, table, least)
 def unfolded(items, edges, item_symbol, edge_right, label_first, label_number):
     """Return label and arity of the nodes of a binarised tree in the shape of the treebank.
 
-    `items` and `edges` are those of a :class:`gramian.chart.readout.Decoded`, `label_first` and `label_number` of a
-    :class:`gramian.chart.readout.LabelTable`.
+    `items` and `edges` are those of a :class:`gramian.chart.tree_arrays.Decoded`, `label_first` and `label_number` of a
+    :class:`gramian.chart.tree_arrays.LabelTable`.
     """
     count = 0
     for item in items:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.chart.forest import Forest
-from gramian.chart.readout import Decoded
+from gramian.chart.tree_arrays import Decoded
 from gramian.experts import rerank_kernels as kernels
 from gramian.experts.rerank_candidates import Candidates, candidates
 from gramian.experts.rerank_features import TreeFeatures

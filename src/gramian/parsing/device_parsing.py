@@ -1,15 +1,15 @@
-"""Sentences by the thousand on a device: batches by length, trees built here while the device works at the next sentences.
+"""Thousands of sentences on a device: batches by length, trees built on the CPU while the device works on the next sentences.
 
-Models whose experts know labels over spans run there from tokens to trees. Where a span CRF or a reranker must see forests, or more than
-the best tree is asked for, the device fills the charts and the rest is done here. Whatever has no tree under the usual pruning goes to
-:mod:`gramian.parsing.fallbacks`, sentence by sentence.
+Models whose experts score labels over spans run on the device from tokens to trees. Where a span CRF or a reranker reads forests, or more
+than the best tree is requested, the device fills the charts and the CPU does the rest. Sentences without a tree under the usual pruning
+go to :mod:`gramian.parsing.fallbacks`, one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from gramian.chart.combine import Expert
 from gramian.chart.decode import DEFAULT_DECODER
@@ -23,9 +23,8 @@ from gramian.chart.tree_arrays import TreeArrays
 from gramian.errors import GramianError
 from gramian.experts.label_expert import LabelExpert
 from gramian.grammar.lexicon import joined
-from gramian.parsing.batch_results import BatchResults
 from gramian.parsing.fallbacks import FallbackParser
-from gramian.parsing.pipeline import Pipeline, ReadRequest
+from gramian.parsing.pipeline import BatchResults, Pipeline, ReadRequest
 from gramian.parsing.result import ParseResult
 from gramian.parsing.sentences import Sentence
 from gramian.parsing.words import WordTable
@@ -39,67 +38,36 @@ Item: TypeAlias = ReadRequest | GramianError
 """A sentence that was read, or why it could not be."""
 
 
-def on_device(
-    pipeline: Pipeline,
-    fallbacks: FallbackParser,
-    experts: Sequence[Expert],
-    pruning: Pruning,
-    device: str,
-) -> DeviceParsing:
-    """Return what parses streams of sentences as a parser does, on a device.
-
-    Parameters
-    ----------
-    pipeline, fallbacks, experts, pruning
-        What the parser consists of.
-    device : str
-    """
-    where, chart = find_device(device), pipeline.chart
-    families = chart.families
-    whole = None
-    nets = [expert for expert in experts if isinstance(expert, LabelExpert)]
-    is_whole = chart.combination == "product" and pipeline.reranker is None and len(nets) == len(experts) <= 1
-    if is_whole and all(one.is_probabilistic for family in families for one in family):
-        order = [one for family in families for one in family]
-        own = WordTable(joined([one.lexicon for one in order]))
-        words = WordRows(order, own.look_up, own.log_probability, where)
-        net = NetLabels(nets[0].model, nets[0].weight, chart.labels, where) if nets else None
-        whole = BatchParser(families, words, pruning, pipeline.recall_penalty, where, net)
-    forests = pipeline._replace(chart=chart.with_backend(TorchBackend.on(device)))
-    return DeviceParsing(fallbacks, forests, whole, pruning)
-
-
 class DeviceParsing:
-    """Parses streams of sentences on a device.
+    """Parses streams of sentences on a device, as a parser does that consists of these parts.
 
     Parameters
     ----------
+    pipeline : Pipeline
     fallbacks : FallbackParser
         For sentences that the device does not parse.
-    pipeline : Pipeline
-        Whose charts the device fills.
-    whole : BatchParser, optional
-        The whole model on the device, if it can be there.
+    experts : sequence of Expert
     pruning : Pruning
+    device : str
+
+    Attributes
+    ----------
+    whole : BatchParser, optional
+        The whole model on the device, if it can be there; otherwise the device only fills charts.
     """
 
     def __init__(
-        self, fallbacks: FallbackParser, pipeline: Pipeline, whole: BatchParser | None, pruning: Pruning
-    ) -> None:
-        self.fallbacks, self._pipeline, self.whole, self._pruning = fallbacks, pipeline, whole, pruning
+        self, pipeline: Pipeline, fallbacks: FallbackParser, experts: Sequence[Expert], pruning: Pruning, device: str
+    ) -> None:  # fmt: skip
+        self.fallbacks, self.whole = fallbacks, _whole_model(pipeline, experts, pruning, device)
+        self._pipeline = pipeline._replace(chart=pipeline.chart.with_backend(TorchBackend.on(device)))
 
     def parse(
         self, sentences: Iterable[Sentence], read: Callable[[Sentence], Item]
     ) -> Iterator[ParseResult | GramianError]:
-        """Parse sentences as they come; results come in the same order.
+        """Parse sentences as they come, each read by `read`; results come in the same order.
 
-        While the device works at some sentences, the results of those before are built and given out, and the next are read.
-
-        Parameters
-        ----------
-        sentences : iterable
-        read : callable
-            How a sentence is read.
+        While the device works on some sentences, the results of those before are built and yielded, and the next are read.
         """
         source, most = map(read, sentences), _FORESTS if self.whole is None else _AHEAD
         size = min(_FIRST, most)
@@ -120,51 +88,58 @@ class DeviceParsing:
             done = chunk.results()
         yield from done
 
-    def is_plain(self, item: Item) -> bool:
-        """Whether the best tree by the default decoder is all that is wanted of a sentence, so that the device finds it."""
+    def is_plain(self, item: Item) -> TypeGuard[ReadRequest]:
+        """Whether only the best tree of a sentence by the default decoder is requested, so that the device finds it."""
         if self.whole is None or isinstance(item, GramianError) or item.constraints is not None:
             return False
         return item.k == 1 and item.decoder == DEFAULT_DECODER and item.read.tag_priors is None
 
     def batches(self, items: Sequence[Item]) -> list[list[int]]:
-        """Return numbers of plain sentences that make batches, the longest first; what does not fit into limits is in none."""
+        """Return indices of plain sentences that make batches, the longest first; sentences beyond the limits are in none."""
         if self.whole is None:
             return []
-        plain = {
-            place: one
-            for place, one in enumerate(items)
-            if isinstance(one, ReadRequest) and self.is_plain(one)
-        }
-        lengths = {place: len(one.tokens) for place, one in plain.items()}
-        by_length = {len(one.tokens): one for one in plain.values()}
-        fitting = {length for length, one in by_length.items() if self.fallbacks.fits(one)}
-        order = [place for place, length in lengths.items() if length in fitting]
+        plain = {index: item for index, item in enumerate(items) if self.is_plain(item)}
+        lengths = {index: len(request.tokens) for index, request in plain.items()}
+        by_length = {len(request.tokens): request for request in plain.values()}
+        fitting = {length for length, request in by_length.items() if self.fallbacks.fits(request)}
+        order = [index for index, length in lengths.items() if length in fitting]
         order.sort(key=lengths.__getitem__, reverse=True)
-        found: list[list[int]] = []
+        batches: list[list[int]] = []
         room, longest = 0, 0
-        for place in order:
-            if room and longest <= _PADDING * lengths[place] + 1:
-                found[-1].append(place)
+        for index in order:
+            if room and longest <= _PADDING * lengths[index] + 1:
+                batches[-1].append(index)
             else:
-                found.append([place])
-                longest = lengths[place]
+                batches.append([index])
+                longest = lengths[index]
                 room = self.whole.sentences_at_once(longest)
             room -= 1
-        return found
+        return batches
 
-    def results(self, requests: Sequence[ReadRequest], found: TreeArrays) -> BatchResults:
+    def results(self, requests: Sequence[ReadRequest], trees: TreeArrays) -> BatchResults:
         """Return the results of a batch."""
-        reads = [request.read for request in requests]
-        return BatchResults(found, reads, self._pipeline.chart.labels.names, self._pipeline.calibration)
+        sentences = [request.read for request in requests]
+        return BatchResults(trees, sentences, self._pipeline.chart.labels.names, self._pipeline.calibration)
 
     def from_forests(self, requests: Sequence[ReadRequest]) -> list[ParseResult | None]:
         """Return the results of sentences whose charts the device fills."""
-        fitting = [place for place, request in enumerate(requests) if self.fallbacks.fits(request)]
-        results: list[ParseResult | None] = [None] * len(requests)
-        found = self._pipeline.parse([requests[place] for place in fitting], self._pruning)
-        for place, result in zip(fitting, found, strict=True):
-            results[place] = result
-        return results
+        return self.fallbacks.first_attempt(requests, self._pipeline)
+
+
+def _whole_model(
+    pipeline: Pipeline, experts: Sequence[Expert], pruning: Pruning, name: str
+) -> BatchParser | None:
+    """Return the whole model on a device; None if forests are needed."""
+    device, chart = find_device(name), pipeline.chart
+    nets = [expert for expert in experts if isinstance(expert, LabelExpert)]
+    grammars = [grammar for family in chart.families for grammar in family]
+    is_product = chart.combination == "product" and all(grammar.is_probabilistic for grammar in grammars)
+    if not is_product or pipeline.reranker is not None or not len(nets) == len(experts) <= 1:
+        return None
+    table = WordTable(joined([grammar.lexicon for grammar in grammars]))
+    words = WordRows(grammars, table.look_up, table.log_probability, device)
+    net = NetLabels(nets[0].model, nets[0].weight, chart.labels, device) if nets else None
+    return BatchParser(chart.families, words, pruning, pipeline.recall_penalty, device, net)
 
 
 class _Chunk:
@@ -172,48 +147,45 @@ class _Chunk:
 
     def __init__(self, parsing: DeviceParsing, items: list[Item]) -> None:
         self._parsing, self.items = parsing, items
-        # Of each sentence the results of its batch, and its place among them; or a result of its own.
-        self._found: list[BatchResults | ParseResult | None] = [None] * len(items)
-        self._place = [0] * len(items)
+        # Of each sentence the results of its batch, and its index among them; or a result of its own.
+        self._results: list[BatchResults | ParseResult | None] = [None] * len(items)
+        self._index = [0] * len(items)
 
     def work(self, batches: list[list[int]]) -> Work[None]:
-        """Let the device parse; while it works at a batch, the next one is read, and the one before put in order."""
+        """Let the device parse; while it works on a batch, the next one is read, and the one before put in order."""
         whole, before = self._parsing.whole, None
         words = [[request.tokens for request in self._requests(batch)] for batch in batches]
         numbers = whole.read(words[0]) if whole and words else None
-        for place, sentences in enumerate(words):
+        for index, sentences in enumerate(words):
             assert whole is not None
             assert numbers is not None
             parsing = whole.parse(sentences, numbers)
             pause = next(parsing)
-            if place + 1 < len(words):
-                numbers = whole.read(words[place + 1])
+            if index + 1 < len(words):
+                numbers = whole.read(words[index + 1])
             if before is not None:
-                self._keep(batches[place - 1], before)
+                self._keep(batches[index - 1], before)
             yield pause
             before = yield from parsing
         if before is not None:
             self._keep(batches[-1], before)
-        rest = [
-            place
-            for place, one in enumerate(self.items)
-            if isinstance(one, ReadRequest) and not self._parsing.is_plain(one)
-        ]
-        for place, result in zip(rest, self._parsing.from_forests(self._requests(rest)), strict=True):
-            self._found[place] = result
+        is_rest = [isinstance(item, ReadRequest) and not self._parsing.is_plain(item) for item in self.items]
+        rest = [index for index, is_in_rest in enumerate(is_rest) if is_in_rest]
+        for index, result in zip(rest, self._parsing.from_forests(self._requests(rest)), strict=True):
+            self._results[index] = result
 
-    def _requests(self, places: list[int]) -> list[ReadRequest]:
-        return [one for one in map(self.items.__getitem__, places) if isinstance(one, ReadRequest)]
+    def _requests(self, indices: list[int]) -> list[ReadRequest]:
+        return [item for item in map(self.items.__getitem__, indices) if isinstance(item, ReadRequest)]
 
-    def _keep(self, batch: list[int], found: TreeArrays) -> None:
-        results = self._parsing.results(self._requests(batch), found)
-        for number, place in enumerate(batch):
-            self._found[place], self._place[place] = results, number
+    def _keep(self, batch: list[int], trees: TreeArrays) -> None:
+        results = self._parsing.results(self._requests(batch), trees)
+        for number, index in enumerate(batch):
+            self._results[index], self._index[index] = results, number
 
     def results(self) -> Iterator[ParseResult | GramianError]:
         """Yield the results in order."""
-        for item, found, place in zip(self.items, self._found, self._place, strict=True):
-            result = found.result(place) if isinstance(found, BatchResults) else found
+        for item, results, index in zip(self.items, self._results, self._index, strict=True):
+            result = results.result(index) if isinstance(results, BatchResults) else results
             if isinstance(item, GramianError):
                 yield item
             elif result is not None:

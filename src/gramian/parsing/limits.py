@@ -1,4 +1,4 @@
-"""What a chart will cost, foretold from the length of the sentence, and how to keep within limits.
+"""What a chart will cost, estimated from the length of the sentence, and how to keep within limits.
 
 The coarse chart's time grows with the number of split points times the rules that match at one; that of the fine pass,
 and memory, with what pruning leaves, which grows with the number of spans. ``benchmarks/limits.py`` compares both with the real
@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from time import thread_time
-from typing import NamedTuple
 
 from gramian.chart.forest import Pruning
-from gramian.errors import OptionError
 
 _NARROWEST_BEAM = 0.3
-_EMERGENCY, _EMERGENCY_LEAST = 20, 60.0  # times the seconds a sentence may take, and seconds at the least
+_EMERGENCY_FACTOR, _EMERGENCY_SECONDS = (
+    20,
+    60.0,
+)  # times the seconds a sentence may take, but at least so many seconds
 
 
 def expected_seconds(pruning: Pruning, n_words: int, n_rules: int) -> float:
@@ -52,12 +53,6 @@ class Limits:
     seconds: float | None = None
     memory: int | None = None
 
-    def __post_init__(self) -> None:
-        for name in ("length", "seconds", "memory"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise OptionError(f"max_{name} must be more than 0, got {value!r}")
-
     def fit(self, pruning: Pruning, n_words: int, n_rules: int) -> Pruning | None:
         """Return `pruning`, with a narrower beam if time asks for it, or None if no chart keeps within limits."""
         if self.length is not None and n_words > self.length:
@@ -69,6 +64,16 @@ class Limits:
                 return None
             pruning = replace(pruning, beam=min(_NARROWEST_BEAM, max(1e-6, 2 * pruning.beam)))
         return pruning
+
+    def deadline(self) -> float:
+        """Return the processor time of this thread after which no further chart of a sentence that begins now is begun.
+
+        This is an emergency stop, which ``status`` reports; otherwise trees depend on estimated costs only. Processor time does not grow
+        while a busy machine runs other programs.
+        """
+        if self.seconds is None:
+            return inf
+        return thread_time() + max(_EMERGENCY_FACTOR * self.seconds, _EMERGENCY_SECONDS)
 
     def part_length(self, pruning: Pruning, n_words: int, n_rules: int) -> int:
         """Return the largest length of parts that, all together, keep within limits without a narrower beam."""
@@ -83,26 +88,9 @@ class Limits:
         return shortest
 
 
-class Deadline(NamedTuple):
-    """The processor time of this thread after which no further chart of a sentence is begun: an emergency stop.
-
-    ``status`` reports it. Otherwise trees depend on estimated costs only. Processor time does not grow while a busy machine
-    runs other programs.
-    """
-
-    at: float = inf
-
-    @classmethod
-    def of(cls, limits: Limits) -> Deadline:
-        """Return the deadline of a sentence that is begun now."""
-        if limits.seconds is None:
-            return cls()
-        return cls(thread_time() + max(_EMERGENCY * limits.seconds, _EMERGENCY_LEAST))
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it is later than that."""
-        return self.at < inf and thread_time() > self.at
+def is_over(deadline: float) -> bool:
+    """Return whether it is later than a :meth:`Limits.deadline`."""
+    return deadline < inf and thread_time() > deadline
 
 
 def cut(words: Sequence[str], longest: int) -> list[slice]:
@@ -119,9 +107,9 @@ def cut(words: Sequence[str], longest: int) -> list[slice]:
         end = start + longest
         shortest = start + max(1, longest // 3)
         for marks in (set(".!?;"), set(":,")):
-            found = [place for place in range(shortest, end + 1) if words[place - 1] in marks]
-            if found:
-                end = found[-1]
+            ends = [index for index in range(shortest, end + 1) if words[index - 1] in marks]
+            if ends:
+                end = ends[-1]
                 break
         parts.append(slice(start, end))
         start = end

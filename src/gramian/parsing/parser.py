@@ -1,6 +1,6 @@
 """The parser: text, tokens or tagged tokens in, a :class:`ParseResult` out, whatever comes.
 
-All sentences go through :meth:`Parser.parse_batch`: one alone, a stream, the text of a corpus. It reads them, and hands them to
+All sentences go through :meth:`Parser.parse_batch`: a single one, a stream, the text of a corpus. It reads them, and passes them to
 :mod:`gramian.parsing.pipeline` and, where that finds no tree, to :mod:`gramian.parsing.fallbacks`.
 """
 
@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, overload
 
 import numpy as np
 
 from gramian.chart.chart_parser import ChartParser
+from gramian.chart.combine import COMBINATIONS
 from gramian.chart.constraints import Constraints
 from gramian.chart.decode import DECODERS, DEFAULT_DECODER, NEURAL_RECALL_PENALTY, RECALL_PENALTY, decode
 from gramian.chart.derivations import log_probabilities, sample
 from gramian.chart.forest import Forest, Pruning
-from gramian.chart.readout import Decoded, to_tree
+from gramian.chart.tree_arrays import to_tree
 from gramian.errors import GramianError, InputError, OptionError
 from gramian.grammar.lexicon import joined
 from gramian.grammar.lpcfg import LPCFG
@@ -30,8 +31,8 @@ from gramian.parsing.fallbacks import FallbackParser
 from gramian.parsing.limits import Limits
 from gramian.parsing.model import Model
 from gramian.parsing.model_store import load_model, save_model
-from gramian.parsing.pipeline import Pipeline, ReadRequest, word_scores
-from gramian.parsing.result import Alternative, ParseResult, Reranker
+from gramian.parsing.pipeline import Pipeline, ReadRequest
+from gramian.parsing.result import Alternative, ParseResult
 from gramian.parsing.sentences import ParseRequest, Sentence, read_sentence
 from gramian.parsing.words import WordTable
 from gramian.text.running_text import sentences_in
@@ -40,6 +41,17 @@ from gramian.threads import alone, batches_in_order
 from gramian.trees import Tree, normalise
 from gramian.trees.brackets import trees_of
 from gramian.trees.scheme import find_scheme
+from gramian.value_types import (
+    Boolean,
+    Constraint,
+    InstanceOf,
+    Number,
+    OneOf,
+    Text,
+    Whole,
+    check_value,
+    or_none,
+)
 
 if TYPE_CHECKING:
     from gramian.evaluate import BracketScores
@@ -47,12 +59,12 @@ if TYPE_CHECKING:
 
 OnError: TypeAlias = Literal["raise", "return"]
 
-MOST_TREES = 10_000
-"""How many trees of a sentence may be asked for."""
 FIRST_SENTENCES = 20
 """Sentences that tell whether the model knows the language of a text; see :meth:`Parser.coverage_warning`."""
 _MIN_WORDS = 8
 _MIN_COVERAGE = 0.5  # text in the language of the model has 0.8 and more
+
+_K, _DECODER, _ON_ERROR = Whole(1, 10_000), OneOf(*DECODERS), OneOf("raise", "return")
 
 
 class Parser:
@@ -62,13 +74,12 @@ class Parser:
     ----------
     model : Model or LPCFG
     decoder : str
-        What makes a tree the best: one of :data:`gramian.chart.decode.DECODERS`.
+        Which tree is the best: one of :data:`gramian.chart.decode.DECODERS`.
     recall_penalty : float, optional
-        What a bracket costs under the decoder ``max-recall``; with 0 every bracket that has any probability is worth having. By default
-        0.5, and 0.4 for a model that has a neural expert.
+        What a bracket costs under the decoder ``max-recall``; with 0, every bracket with any probability is worth having. By default
+        0.5, and 0.4 for a model with a neural expert.
     combination : str
-        How the grammars of a model that holds several are combined: one of
-        :data:`gramian.chart.combine.COMBINATIONS`.
+        How the grammars of a model with several are combined: one of :data:`gramian.chart.combine.COMBINATIONS`.
     pruning : Pruning
         What the chart leaves out.
     rerank : bool
@@ -78,14 +89,13 @@ class Parser:
     max_length : int or None
         Longer sentences are cut, at punctuation where there is some, and parsed in parts.
     max_seconds : float or None
-        A sentence that is expected to take longer is parsed under a narrower beam, or in parts. What counts is the cost foretold, so
-        that trees do not depend on how busy the machine is; only when twenty times as long has passed,
-        and a minute, no further attempt is begun.
+        A sentence that is expected to take longer is parsed with a narrower beam, or in parts. The cost is estimated, so that trees do
+        not depend on how busy the machine is; only after twenty times as long, and a minute, no further attempt begins.
     max_memory : int or None
         A sentence whose chart is expected to need more bytes is parsed in parts.
     device : str, optional
         Where :meth:`parse_many` and :meth:`parse_text` fill charts: a device of torch, such as ``"cuda"``. By default sentences are parsed
-        one by one on the CPU, without torch, as :meth:`parse` always does.
+        on the CPU, without torch, as :meth:`parse` always does.
 
     Examples
     --------
@@ -98,6 +108,19 @@ class Parser:
     >>> print(result.tree, result.status)
     (S (NP (DT the) (NN dog)) (VP (VBZ barks))) parsed
     """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "decoder": _DECODER,
+        "recall_penalty": or_none(Number(0)),
+        "combination": OneOf(*COMBINATIONS),
+        "pruning": InstanceOf(Pruning),
+        "rerank": Boolean(),
+        "segmenter": or_none(InstanceOf(SentenceSegmenter)),
+        "max_length": or_none(Whole(1)),
+        "max_seconds": or_none(Number(above=0)),
+        "max_memory": or_none(Whole(1)),
+        "device": or_none(Text()),
+    }
 
     def __init__(
         self,
@@ -119,45 +142,47 @@ class Parser:
             "rerank": rerank, "segmenter": segmenter, "max_length": max_length, "max_seconds": max_seconds,
             "max_memory": max_memory, "device": device,
         }  # fmt: skip
+        for name, value in self._options.items():
+            check_value(name, value, self._constraints[name])
         self.model = model if isinstance(model, Model) else Model((model,))
         self.limits = Limits(max_length, max_seconds, max_memory)
-        self.decoder = _known_decoder(decoder)
+        self.decoder, self.pruning, self.device = decoder, pruning, device
         if recall_penalty is None:
             recall_penalty = NEURAL_RECALL_PENALTY if self.model.expert("neural") else RECALL_PENALTY
-        if not recall_penalty >= 0:
-            raise OptionError(f"recall_penalty must be at least 0, got {recall_penalty}")
         self.recall_penalty = float(recall_penalty)
-        self.pruning = pruning
         text = self.model.text
         self.segmenter = segmenter or (SentenceSegmenter() if text is None else text.segmenter)
         experts = [part.beside(self.model.grammar) for part in self.model.experts]
         reranker = self.model.reranker if rerank else None
-        choose = None
-        if (
-            combination == "hierarchical" and reranker is not None
-        ):  # it chooses within kinds, coverage across them
-            choose, reranker = partial(_first_choice, reranker), None
-        kinds = self.model.kinds or None
-        chart = ChartParser(self.model.grammars, combination, kinds=kinds, experts=experts, choose=choose)
-        table = WordTable(joined([one.lexicon for one in self.model.grammars]))
+        is_hierarchical = (
+            combination == "hierarchical"
+        )  # then it chooses within kinds, and coverage across them
+        chart = ChartParser(
+            self.model.grammars,
+            combination,
+            kinds=self.model.kinds or None,
+            experts=experts,
+            reranker=reranker if is_hierarchical else None,
+        )
+        table = WordTable(joined([grammar.lexicon for grammar in self.model.grammars]))
         if len(self.model.grammars) == 1 and not experts:
-            combination = "product"  # what all ways are, if there is but one grammar
+            combination = "product"  # all ways are the same with a single grammar
         self.calibration = self.model.calibration.get(combination, Calibration())
+        reranker = None if is_hierarchical else reranker
         self._pipeline = Pipeline(chart, table, self.recall_penalty, self.calibration, reranker)
         self._fallbacks = FallbackParser(self._pipeline, pruning)
-        self.device, self._on_device = device, None
+        self._on_device = None
         if device is not None:
             from gramian.torch_device import find_device
 
-            # Before anything else of torch is imported, for what is said if that is missing.
-            find_device(device)
-            from gramian.parsing.device_parsing import on_device
+            find_device(device)  # before the next line imports torch, whose error would say less
+            from gramian.parsing.device_parsing import DeviceParsing
 
-            self._on_device = on_device(self._pipeline, self._fallbacks, experts, pruning, device)
+            self._on_device = DeviceParsing(self._pipeline, self._fallbacks, experts, pruning, device)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy the model and the options; what a parser computes from them is made anew."""
-        return _parser_of, (self.model, self._options)
+        """Pickle and copy the model and the options, from which a parser is built again."""
+        return partial(type(self), **self._options), (self.model,)
 
     def __repr__(self) -> str:
         return f"<Parser: {self.model!r}>"
@@ -175,16 +200,16 @@ class Parser:
         Parameters
         ----------
         sentence : str or sequence
-            Text, which is cut into tokens; or tokens, which are taken as they are; or (token, tag) pairs, or
-            (token, {tag: probability}) pairs, whose tags are the only ones tried as long as they lead to a tree. A tag
-            that the grammar does not have is passed over. Tokens with and without tags may be mixed.
+            Text, which is tokenized; or tokens, which are taken as they are; or (token, tag) pairs, or
+            (token, {tag: probability}) pairs, whose tags are the only ones tried as long as they lead to a tree. Tags that the grammar
+            does not have are ignored. Tokens with and without tags may be mixed.
         k : int
             How many of the best trees to return.
         decoder : str, optional
             Another one than the parser's own.
         constraints : gramian.chart.constraints.Constraints, optional
-            Phrases that must or must not be there. Those that no tree meets are let go with a flat tree; of a sentence
-            that is parsed in parts, those that lie within a part are kept.
+            Phrases that must or must not be there. If no tree meets them, the tree is flat; of a sentence that is parsed in parts, those
+            that lie within a part apply.
 
         Returns
         -------
@@ -225,30 +250,30 @@ class Parser:
         decoder: str | None = None,
         on_error: OnError = "raise",
     ) -> Any:
-        """Parse some sentences together, on the CPU: every other way to parse comes down to this.
+        """Parse some sentences together, on the CPU; every other method calls this one.
 
         Parameters
         ----------
         requests : iterable of Sentence
-            What :meth:`parse` takes, or a :class:`gramian.parsing.sentences.ParseRequest` for one that has constraints, a decoder or a
-            number of trees of its own.
+            What :meth:`parse` takes, or a :class:`gramian.parsing.sentences.ParseRequest` with constraints, a decoder or a number of
+            trees of its own.
         k, decoder
-            As for :meth:`parse`, for requests that do not say it.
+            As for :meth:`parse`, for requests without their own.
         on_error : {"raise", "return"}
-            Whether the error of a sentence that cannot be read is raised, or stands in the place of its result.
+            Whether the error of a sentence that cannot be read is raised or returned instead of its result.
 
         Returns
         -------
         list of ParseResult
             In the order of `requests`; with ``"return"`` errors among them.
         """
-        raises = _checked(on_error) == "raise"
-        read = [self._read(request, k, decoder) for request in requests]
-        wrong = next((one for one in read if isinstance(one, GramianError)), None)
-        if wrong is not None and raises:
-            raise wrong
-        results = iter(self._fallbacks.parse([one for one in read if isinstance(one, ReadRequest)]))
-        return [one if isinstance(one, GramianError) else next(results) for one in read]
+        check_value("on_error", on_error, _ON_ERROR)
+        items = [self._read(request, k, decoder) for request in requests]
+        error = next((item for item in items if isinstance(item, GramianError)), None)
+        if error is not None and on_error == "raise":
+            raise error
+        results = iter(self._fallbacks.parse([item for item in items if isinstance(item, ReadRequest)]))
+        return [item if isinstance(item, GramianError) else next(results) for item in items]
 
     @overload
     def parse_many(
@@ -268,7 +293,7 @@ class Parser:
     ) -> Iterator[Any]:  # fmt: skip
         """Parse sentences as they come; results come in the same order.
 
-        Some dozens of sentences for each thread are held at a time, or some thousands if there is a device.
+        Some dozens of sentences for each thread are in memory at a time, or some thousands with a device.
 
         Parameters
         ----------
@@ -279,11 +304,12 @@ class Parser:
         k, decoder
             As for :meth:`parse`.
         ahead : bool
-            Whether one thread, too, may read some dozens of sentences before it gives the first result, which is quicker; of a list it
-            always does. Trees are the same.
+            Whether a single thread, too, may read some dozens of sentences before the first result, which is faster; it always does so
+            with a list. Trees are the same.
         on_error : {"raise", "return"}
-            As for :meth:`parse_batch`; an error is raised behind the results of the sentences before it.
+            As for :meth:`parse_batch`; an error is raised after the results of the sentences before it.
         """
+        check_value("on_error", on_error, _ON_ERROR)
         if isinstance(sentences, str):
             raise OptionError("sentences must be several, got one text; try: parse, or a list with one text")
         if self._on_device is not None:
@@ -292,12 +318,12 @@ class Parser:
             parse = partial(self.parse_batch, k=k, decoder=decoder, on_error="return")
             results = batches_in_order(parse, sentences, n_jobs, ahead=ahead)
             results = alone(results) if self.model.expert("neural") else results
-        return _raised(results) if _checked(on_error) == "raise" else results
+        return _raised(results) if on_error == "raise" else results
 
     def parse_text(
         self, text: str, *, n_jobs: int = 1, k: int = 1, decoder: str | None = None
     ) -> list[ParseResult]:
-        """Parse running text: one result for each of its sentences, with the places of words in the whole text.
+        """Parse running text: one result for each of its sentences, with the offsets of words in the whole text.
 
         Parameters
         ----------
@@ -317,8 +343,12 @@ class Parser:
         (S (NP (PRP I)) (VP (VBD came)) (. .)) (2, 6)
         (S (NP (PRP I)) (VP (VBD saw)) (. .)) (10, 13)
         """
-        found = sentences_in([text], self.segmenter)
-        return list(self.parse_many(found, n_jobs=n_jobs, k=k, decoder=decoder))
+        if not isinstance(text, str):
+            raise OptionError(
+                f"text must be a text, got {type(text).__name__}; try: parse_many for several sentences"
+            )
+        sentences = sentences_in([text], self.segmenter)
+        return list(self.parse_many(sentences, n_jobs=n_jobs, k=k, decoder=decoder))
 
     def sample(
         self,
@@ -344,20 +374,18 @@ class Parser:
         -------
         list of Alternative
         """
-        request = self._read(sentence, 1, None)
-        if isinstance(request, GramianError):
-            raise request
+        request = self._readable(sentence)
         if constraints is not None:
             request = request._replace(constraints=constraints)
-        batch = word_scores(self._pipeline.table, self.model.grammar, [request])
+        sentence_input = self._pipeline.chart_input(request)
         fits = self._fallbacks.fits(request)
-        [forest] = self._pipeline.chart.forests(batch.inputs, self.pruning) if fits else [None]
+        [forest] = self._pipeline.chart.forests([sentence_input], self.pruning) if fits else [None]
         if forest is None or decode(forest, request.decoder) is None:
             result = self._fallbacks.fallback(request)
             return [Alternative(result.tree, result.log_prob_words)] * size
         drawn = sample(forest, size, random_state)
-        trees = [to_tree(forest, one, request.tokens) for one in drawn]
-        return list(map(Alternative, trees, log_probabilities(forest, drawn, batch.log_words[0])))
+        trees = [to_tree(forest, derivation, request.tokens) for derivation in drawn]
+        return list(map(Alternative, trees, log_probabilities(forest, drawn, sentence_input.log_words)))
 
     def evaluate(self, trees: Source | Iterable[Tree], *, n_jobs: int = 1) -> BracketScores:
         """Parse the words of gold trees, and return how well the results match these.
@@ -427,41 +455,40 @@ class Parser:
 
     def forest(self, sentence: Sentence, pruning: Pruning | None = None) -> Forest | None:
         """Return the forest of a sentence under the usual pruning, or another one; None if there is no tree."""
+        request = self._readable(sentence)
+        [forest] = self._pipeline.chart.forests(
+            [self._pipeline.chart_input(request)], pruning or self.pruning
+        )
+        return forest
+
+    def _readable(self, sentence: Sentence) -> ReadRequest:
+        """Read a sentence; if it cannot be read, that is raised."""
         request = self._read(sentence, 1, None)
         if isinstance(request, GramianError):
             raise request
-        batch = word_scores(self._pipeline.table, self.model.grammar, [request])
-        [forest] = self._pipeline.chart.forests(batch.inputs, pruning or self.pruning)
-        return forest
+        return request
 
     def _read(self, sentence: Sentence, k: int, decoder: str | None) -> ReadRequest | GramianError:
-        """Read a sentence and check what is wanted of it; the error of a sentence is returned, that of `k` or `decoder` raised."""
+        """Read and check a request; an error of the sentence is returned, one of `k` or `decoder` raised."""
         request = sentence if isinstance(sentence, ParseRequest) else ParseRequest(sentence)
         k = k if request.k is None else request.k
-        if not 1 <= k <= MOST_TREES:
-            bound = f"at least 1, got {k}" if k < 1 else f"at most {MOST_TREES}, got {k}"
-            raise OptionError(f"k must be {bound}")
-        decoder = request.decoder or decoder
-        decoder = self.decoder if decoder is None else _known_decoder(decoder)
+        check_value("k", k, _K)
+        decoder = request.decoder or decoder or self.decoder
+        check_value("decoder", decoder, _DECODER)
         if k > 1 and decoder == "viterbi":
             raise OptionError("decoder 'viterbi' has no list of best trees; try: max-rule-product")
         try:
-            sentence_read = read_sentence(request.sentence, self.model.tokenize)
-            read = ReadRequest(sentence_read, self.limits, decoder, k, request.constraints)
+            read = ReadRequest(
+                read_sentence(request.sentence, self.model.tokenize),
+                self.limits,
+                decoder,
+                k,
+                request.constraints,
+            )
             self._fallbacks.check(read)
         except (InputError, OptionError) as error:
             return error
         return read
-
-
-def _parser_of(model: Model, options: dict[str, Any]) -> Parser:
-    return Parser(model, **options)
-
-
-def _checked(on_error: str) -> str:
-    if on_error not in ("raise", "return"):
-        raise OptionError(f"on_error must be raise or return, got {on_error!r}")
-    return on_error
 
 
 def _raised(results: Iterable[ParseResult | GramianError]) -> Iterator[ParseResult]:
@@ -470,16 +497,6 @@ def _raised(results: Iterable[ParseResult | GramianError]) -> Iterator[ParseResu
         if isinstance(result, GramianError):
             raise result
         yield result
-
-
-def _first_choice(reranker: Reranker, forest: Forest, words: Sequence[str]) -> Decoded | None:
-    return next(iter(reranker.ranked(forest, words, 1)), None)
-
-
-def _known_decoder(decoder: str) -> str:
-    if decoder not in DECODERS:
-        raise OptionError(f"decoder must be one of {', '.join(DECODERS)}, got {decoder!r}")
-    return decoder
 
 
 def load(path: str | os.PathLike[str] | None = None, **options: Any) -> Parser:

@@ -6,40 +6,14 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, get_args
 
-from gramian.chart.combine import COMBINATIONS
-from gramian.chart.decode import DECODERS
 from gramian.chart.forest import Pruning
 from gramian.parsing.parser import Parser
 from gramian.parsing.sentence_formats import SentenceFormat
 from gramian.settings import Setting, declared_settings
-from gramian.value_types import (
-    Boolean,
-    Constraint,
-    InstanceOf,
-    Number,
-    OneOf,
-    Text,
-    Whole,
-    option,
-    option_fields,
-    options,
-    or_none,
-)
+from gramian.value_types import Boolean, Number, OneOf, Text, Whole, option, option_fields, options, or_none
 
 CORPUS_FORMATS = ("jsonl", "conllu", "parquet")
 """Formats that only the files of a corpus have."""
-
-_CONSTRAINTS: Mapping[str, Constraint] = {
-    "decoder": OneOf(*DECODERS),
-    "recall_penalty": or_none(Number(0)),
-    "combination": OneOf(*COMBINATIONS),
-    "pruning": InstanceOf(Pruning),
-    "rerank": Boolean(),
-    "max_length": or_none(Whole(1)),
-    "max_seconds": or_none(Number()),
-    "max_memory": or_none(Whole(1)),
-    "device": or_none(Text()),
-}
 
 
 @options
@@ -91,7 +65,7 @@ class CorpusSettings:
 def parse_settings() -> dict[str, Setting]:
     """Return the settings of ``gramian parse`` by name."""
     command = declared_settings(CommandSettings)
-    parser = declared_settings(Parser, constraints=_CONSTRAINTS)
+    parser = declared_settings(Parser)
     return command | parser | declared_settings(CorpusSettings, "corpus.")
 
 

@@ -1,35 +1,37 @@
 """The steps from sentences that were read to results: word scores, posteriors of the chart, decoding, arrays, trees.
 
-Every sentence takes them, alone or with others: to call a kernel for each would take as long as a short sentence. Reading comes before
-(:mod:`gramian.parsing.sentences`), and what has no tree here is left to :mod:`gramian.parsing.fallbacks`. Forests of single sentences are
-made only where they are needed: for several best trees, for Viterbi, for rerankers, and where grammars are combined otherwise than by a
-product of labels.
+Every sentence takes them, alone or with others: calling the kernels for each sentence would take as long as parsing a short one. Reading
+comes before (:mod:`gramian.parsing.sentences`), and :mod:`gramian.parsing.fallbacks` handles sentences without a tree. Forests of single
+sentences are built only where needed: for several best trees, Viterbi, rerankers, and combinations other than a product of labels.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import inf
 from time import perf_counter
 from typing import NamedTuple
 
+import numpy as np
+
 from gramian.chart.backend import ChartInput
 from gramian.chart.chart_parser import ChartParser
+from gramian.chart.combine import Reranker
 from gramian.chart.constraints import Constraints
 from gramian.chart.decode import DEFAULT_DECODER, decode, decode_batch
 from gramian.chart.derivations import log_probabilities
 from gramian.chart.forest import Forest, Pruning
 from gramian.chart.k_best import k_best
-from gramian.chart.readout import Decoded, forest_trees, tree_arrays
-from gramian.grammar.lpcfg import LPCFG
-from gramian.parsing.batch_results import BatchResults
+from gramian.chart.tree_arrays import Decoded, TreeArrays, TreeBuilder, forest_trees, tree_arrays
 from gramian.parsing.calibration import Calibration
-from gramian.parsing.limits import Deadline, Limits
-from gramian.parsing.result import Alternative, ParseResult, Reranker, Status
+from gramian.parsing.limits import Limits
+from gramian.parsing.result import Alternative, ParseResult, Status
 from gramian.parsing.sentences import ReadSentence
 from gramian.parsing.words import WordTable
 
-_MOST_SPANS = 12_000  # of all sentences of a batch, so that tables of labels take some megabytes
+_MAX_SPANS = 12_000  # of all sentences of a batch, so that tables of labels take some megabytes
 
 
 class ReadRequest(NamedTuple):
@@ -40,7 +42,7 @@ class ReadRequest(NamedTuple):
     decoder: str = DEFAULT_DECODER
     k: int = 1
     constraints: Constraints | None = None
-    deadline: Deadline = Deadline()  # set when fallbacks begin
+    deadline: float = inf  # see :meth:`Limits.deadline`; set when fallbacks begin
 
     @property
     def tokens(self) -> Sequence[str]:
@@ -48,28 +50,52 @@ class ReadRequest(NamedTuple):
         return self.read.tokens
 
     def part(self, part: slice) -> ReadRequest:
-        """Return what is wanted of some of the words; they may take as large a share of the time as they are of the words."""
+        """Return the request for some of the words; they may take as large a share of the time as they are of the words."""
         tokens, seconds, priors = self.tokens[part], self.limits.seconds, self.read.tag_priors
         share = seconds and seconds * len(tokens) / len(self.tokens)
         return self._replace(
             read=ReadSentence(list(tokens), None, priors and priors[part]),
-            limits=Limits(self.limits.length, share, self.limits.memory),
+            limits=replace(self.limits, seconds=share),
             k=1,
             constraints=self.constraints and self.constraints.within(part.start, part.stop),
         )
 
 
-class Batch(NamedTuple):
-    """Sentences as charts take them, with the log-probability of the words themselves."""
+class BatchResults:
+    """The results of a batch of sentences, built from arrays when they are asked for, so that few are in memory at a time.
 
-    requests: Sequence[ReadRequest]
-    inputs: Sequence[ChartInput]
-    log_words: Sequence[float]
+    Parameters
+    ----------
+    trees : TreeArrays
+    sentences : sequence of ReadSentence
+        The sentence of each tree.
+    names : sequence of str
+        The grammar's labels.
+    calibration : Calibration
+    status : str
+    seconds : float
+        What each sentence took.
+    """
 
-    def part(self, places: Sequence[int]) -> Batch:
-        """Return some of the sentences."""
-        chosen = [(self.requests[place], self.inputs[place], self.log_words[place]) for place in places]
-        return Batch(*zip(*chosen, strict=True)) if chosen else Batch((), (), ())
+    def __init__(
+        self, trees: TreeArrays, sentences: Sequence[ReadSentence], names: Sequence[str], calibration: Calibration,
+        status: Status = "parsed", seconds: float = 0.0,
+    ) -> None:  # fmt: skip
+        self._sentences, self._status, self._seconds = sentences, status, seconds
+        self.tree = TreeBuilder(trees, [sentence.tokens for sentence in sentences], names).tree
+        self._first, self._logs = trees.first.tolist(), trees.log_prob.tolist()
+        posterior, is_tag = trees.posterior.astype(np.float64), trees.n_children == 0
+        self._confidences = calibration.calibrated(posterior, is_tag).tolist()
+
+    def result(self, index: int) -> ParseResult | None:
+        """Return the result of a sentence, or None if it has no tree."""
+        log_prob = self._logs[index]
+        tree = None if log_prob == -inf else self.tree(index)
+        if tree is None:
+            return None
+        words, offsets, _ = self._sentences[index]
+        confidences = tuple(self._confidences[self._first[index] : self._first[index + 1]])
+        return ParseResult(tree, self._status, log_prob, confidences, tuple(words), offsets, self._seconds)
 
 
 class Pipeline(NamedTuple):
@@ -89,55 +115,80 @@ class Pipeline(NamedTuple):
     ) -> list[ParseResult | None]:
         """Return the results of sentences, none empty, whose charts keep within limits; None where there is no tree."""
         results: list[ParseResult | None] = [None] * len(requests)
-        for places in self._batches(requests):
+        for indices in self._batches(requests):
             began = perf_counter()
-            batch = word_scores(self.table, self.chart.grammar, [requests[place] for place in places])
-            for place, result in zip(places, self.trees(batch, pruning, status, began), strict=True):
-                results[place] = result
+            batch = [requests[index] for index in indices]
+            inputs = [self.chart_input(request) for request in batch]
+            for index, result in zip(indices, self.trees(batch, inputs, pruning, status, began), strict=True):
+                results[index] = result
         return results
 
     def _batches(self, requests: Sequence[ReadRequest]) -> Iterator[list[int]]:
-        """Yield numbers of sentences that are parsed together: those that need forests apart from others, one decoder each."""
-        open_batches: dict[str | None, list[int]] = {}
-        spans: dict[str | None, int] = {}
-        for place, request in enumerate(requests):
+        """Yield indices of sentences that are parsed together: those that need forests apart from others, one decoder each."""
+        batches: dict[str | None, list[int]] = {}
+        n_spans: Counter[str | None] = Counter()
+        for index, request in enumerate(requests):
             key = None if self._needs_forest(request) else request.decoder
             added = len(request.tokens) * (len(request.tokens) + 1) // 2
-            if key in open_batches and spans[key] + added > _MOST_SPANS:
-                yield open_batches.pop(key)
-            open_batches.setdefault(key, []).append(place)
-            spans[key] = added + (spans[key] if len(open_batches[key]) > 1 else 0)
-        yield from open_batches.values()
+            if key in batches and n_spans[key] + added > _MAX_SPANS:
+                yield batches.pop(key)
+                n_spans[key] = 0
+            batches.setdefault(key, []).append(index)
+            n_spans[key] += added
+        yield from batches.values()
 
     def _needs_forest(self, request: ReadRequest) -> bool:
-        is_reranked = self.reranker is not None and request.decoder == DEFAULT_DECODER
-        return request.k > 1 or is_reranked or request.decoder == "viterbi" or self.chart.needs_forests
+        return (
+            request.k > 1
+            or request.decoder == "viterbi"
+            or self._is_reranked(request)
+            or self.chart.needs_forests
+        )
 
-    def trees(self, batch: Batch, pruning: Pruning, status: Status, began: float) -> list[ParseResult | None]:
+    def _is_reranked(self, request: ReadRequest) -> bool:
+        return self.reranker is not None and request.decoder == DEFAULT_DECODER
+
+    def chart_input(self, request: ReadRequest) -> ChartInput:
+        """Look up the words of a sentence, and the symbols that its constraints allow."""
+        words = self.table.read(request.tokens, request.read.tag_priors)
+        constraints = request.constraints
+        allowed = None if constraints is None else constraints.allowed(self.chart.grammar, len(words))
+        log_words = sum([word.log_probability for word in words])
+        return ChartInput([word.scores for word in words], allowed, request.tokens, log_words)
+
+    def trees(
+        self, requests: Sequence[ReadRequest], inputs: Sequence[ChartInput], pruning: Pruning, status: Status, began: float
+    ) -> list[ParseResult | None]:  # fmt: skip
         """Return the results of sentences that go together; `began` is when the first step did."""
-        results: list[ParseResult | None] = [None] * len(batch.requests)
-        first = batch.requests[0]
-        if status == "parsed" and not self._needs_forest(first):  # else some grammar may well not derive it
-            posteriors = self.chart.posteriors(batch.inputs, pruning)
-            trees = decode_batch(posteriors, first.decoder, recall_penalty=self.recall_penalty)
-            found = tree_arrays(posteriors, trees)
-            found = found._replace(log_prob=found.log_prob + batch.log_words)
+        results: list[ParseResult | None] = [None] * len(requests)
+        if status == "parsed" and not self._needs_forest(
+            requests[0]
+        ):  # else some grammar may well not derive it
+            posteriors = self.chart.posteriors(inputs, pruning)
+            best = decode_batch(posteriors, requests[0].decoder, recall_penalty=self.recall_penalty)
+            log_words = np.array([sentence.log_words for sentence in inputs])
             seconds = (perf_counter() - began) / len(results)
-            reads = [request.read for request in batch.requests]
-            built = BatchResults(found, reads, self.chart.labels.names, self.calibration, status, seconds)
-            results = [built.result(place) for place in range(len(results))]
+            built = self._built(tree_arrays(posteriors, best), log_words, requests, status, seconds)
+            results = [built.result(index) for index in range(len(results))]
             began = perf_counter()
         # A sentence that one grammar alone does not derive has a forest of the others.
-        rest = [place for place, result in enumerate(results) if result is None]
-        part = batch.part(rest)
-        forests = self.chart.forests(part.inputs, pruning) if rest else []
-        for place, request, forest, log_words in zip(
-            rest, part.requests, forests, part.log_words, strict=True
-        ):
+        rest = [index for index, result in enumerate(results) if result is None]
+        forests = self.chart.forests([inputs[index] for index in rest], pruning) if rest else []
+        for index, forest in zip(rest, forests, strict=True):
             if forest is not None:
-                results[place] = self._from_forest(forest, request, log_words, status, began)
+                results[index] = self._from_forest(
+                    forest, requests[index], inputs[index].log_words, status, began
+                )
             began = perf_counter()
         return results
+
+    def _built(
+        self, trees: TreeArrays, log_words: float | np.ndarray, requests: Sequence[ReadRequest], status: Status,
+        seconds: float,
+    ) -> BatchResults:  # fmt: skip
+        trees = trees._replace(log_prob=trees.log_prob + log_words)
+        sentences = [request.read for request in requests]
+        return BatchResults(trees, sentences, self.chart.labels.names, self.calibration, status, seconds)
 
     def _from_forest(
         self, forest: Forest, request: ReadRequest, log_words: float, status: Status, began: float
@@ -146,33 +197,19 @@ class Pipeline(NamedTuple):
         ranked = self._ranked(forest, request)
         if not ranked:
             return None
-        found = forest_trees(forest, ranked)
-        found = found._replace(log_prob=found.log_prob + log_words)
-        reads, seconds = [request.read] * len(ranked), perf_counter() - began
-        built = BatchResults(found, reads, self.chart.labels.names, self.calibration, status, seconds)
+        trees, seconds = forest_trees(forest, ranked), perf_counter() - began
+        built = self._built(trees, log_words, [request] * len(ranked), status, seconds)
         result = built.result(0)
         if result is None or request.k == 1:
             return result
         logs = log_probabilities(forest, ranked, log_words)
-        trees = [built.tree(place) or result.tree for place in range(len(ranked))]
-        return replace(result, alternatives=tuple(map(Alternative, trees, logs)))
+        alternatives = [built.tree(index) or result.tree for index in range(len(ranked))]
+        return replace(result, alternatives=tuple(map(Alternative, alternatives, logs)))
 
     def _ranked(self, forest: Forest, request: ReadRequest) -> list[Decoded]:
-        if self.reranker is not None and request.decoder == DEFAULT_DECODER:
+        if self.reranker is not None and self._is_reranked(request):
             return self.reranker.ranked(forest, request.tokens, request.k)
         if request.k > 1:
             return k_best(forest, request.k, request.decoder, recall_penalty=self.recall_penalty)
         best = decode(forest, request.decoder, recall_penalty=self.recall_penalty)
         return [] if best is None else [best]
-
-
-def word_scores(table: WordTable, grammar: LPCFG, requests: Sequence[ReadRequest]) -> Batch:
-    """Look up the words of sentences, and what constraints allow in charts of a grammar."""
-    inputs, log_words = [], []
-    for request in requests:
-        words = table.read(request.tokens, request.read.tag_priors)
-        bounds = request.constraints
-        allowed = None if bounds is None else bounds.allowed(grammar, len(words))
-        inputs.append(ChartInput([word.scores for word in words], allowed, request.tokens))
-        log_words.append(sum([word.log_probability for word in words]))
-    return Batch(requests, inputs, log_words)

@@ -1,15 +1,13 @@
-"""What a parse is: the tree, how sure the parser is of it, and how it was found; read from a chart's forest."""
+"""The result of parsing a sentence: its tree, the confidence of every phrase, and how the tree was found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 from math import isfinite
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from gramian.chart.forest import Forest
-from gramian.chart.readout import Decoded
 from gramian.trees import HeadRules, Tree, to_dependencies
 from gramian.trees.scheme import detect_scheme
 from gramian.trees.tree import bottom_up, phrase
@@ -20,7 +18,7 @@ Status = Literal["parsed", "narrow", "wide", "glued", "parts", "flat", "stopped"
 _Parts: TypeAlias = "list[tuple[Tree, tuple[float, ...]]]"  # trees, each with the confidences of its nodes
 
 LOW_CONFIDENCE = 0.5
-"""Phrases that are less sure than this are marked where trees are shown."""
+"""Phrases of a lower confidence are marked where trees are shown."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +44,7 @@ class ParseResult:
         ``"parsed"``; ``"narrow"``: with a narrower beam, to keep within limits; ``"wide"``: with a wider beam,
         since the usual one left no tree; ``"glued"``: phrases side by side, since the grammar has no tree;
         ``"parts"``: parsed in parts, to keep within limits; ``"flat"``: no phrases but the root; ``"stopped"``: flat, or
-        flat parts, since far more time had passed than the limits foretell; ``"empty"``: no words.
+        flat parts, since parsing took far longer than estimated; ``"empty"``: no words.
     log_prob_words : float
         Natural logarithm of the probability of the words, summed over all trees that were not pruned; of a glued
         sentence, under the grammar that allows for sequences of phrases; ``-inf`` of a flat tree.
@@ -73,7 +71,7 @@ class ParseResult:
     @property
     def spans(self) -> list[tuple[str, int, int, float]]:
         """Label, first word, end and confidence of every node."""
-        return [(*span, sure) for span, sure in zip(self.tree.spans(), self.confidences, strict=True)]
+        return [(*span, value) for span, value in zip(self.tree.spans(), self.confidences, strict=True)]
 
     def __repr__(self) -> str:
         return f"<ParseResult: {_shortened(self.tree)!r}, {self.status}, confidence {self.confidence:.2f}>"
@@ -85,48 +83,44 @@ class ParseResult:
         It is the best single indicator of a wrong tree. Treat trees below :data:`LOW_CONFIDENCE` with care.
         """
         nodes = () if self.tree.is_empty else zip(self.tree.subtrees(), self.confidences, strict=True)
-        return min((sure for node, sure in nodes if node.word is None), default=1.0)
+        return min((value for node, value in nodes if node.word is None), default=1.0)
 
-    def marked(self) -> Tree:
-        """Return the tree with a question mark behind the label of every phrase that is in doubt: less sure than :data:`LOW_CONFIDENCE`."""
-        sure = iter(self.confidences[::-1])  # nodes come from the right
+    def mark_uncertain(self) -> Tree:
+        """Return the tree with a question mark after the label of every phrase with a confidence below :data:`LOW_CONFIDENCE`."""
+        confidences = iter(self.confidences[::-1])  # nodes come from the right
 
-        def labelled(node: Tree, below: list[Tree]) -> Tree:
-            doubtful = next(sure) < LOW_CONFIDENCE
-            return phrase(f"{node.label}?" if doubtful else node.label, tuple(below)) if below else node
+        def marked(node: Tree, children: list[Tree]) -> Tree:
+            mark = "?" if next(confidences) < LOW_CONFIDENCE else ""
+            return phrase(node.label + mark, tuple(children)) if children else node
 
-        return bottom_up(list(self.tree.subtrees()), labelled)[0]
+        return bottom_up(list(self.tree.subtrees()), marked)[0]
 
-    def trusted(self, least: float) -> ParseResult:
-        """Return the result without the phrases that are less sure than `least`; root and tags stay.
+    def drop_uncertain(self, least: float) -> ParseResult:
+        """Return the result without the phrases of a confidence below `least`; root and tags stay.
 
-        What was below such a phrase hangs on the one above it: a flatter tree, of whose phrases more are right.
+        The children of such a phrase become children of the one above it: a flatter tree, more of whose phrases are right.
 
         Examples
         --------
         >>> tree = Tree.parse("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
         >>> result = ParseResult(tree, "parsed", -9.5, (1.0, 0.4, 0.9, 0.9, 0.8, 0.7), tree.words)
-        >>> print(result.trusted(0.5).tree)
+        >>> print(result.drop_uncertain(0.5).tree)
         (S (DT the) (NN dog) (VP (VBZ barks)))
-        >>> print(result.marked())
+        >>> print(result.mark_uncertain())
         (S (NP? (DT the) (NN dog)) (VP (VBZ barks)))
         """
         if self.tree.is_empty:
             return self
-        sure = iter(self.confidences[::-1])  # nodes come from the right
+        remaining = iter(self.confidences[::-1])  # nodes come from the right
 
-        def kept(node: Tree, below: list[_Parts]) -> _Parts:
-            here, parts = next(sure), list(chain.from_iterable(below))
+        def kept(node: Tree, children: list[_Parts]) -> _Parts:
+            confidence, parts = next(remaining), list(chain.from_iterable(children))
             if node.word is not None:
-                return [(node, (here,))]
-            if here < least and node is not self.tree:
+                return [(node, (confidence,))]
+            if confidence < least and node is not self.tree:
                 return parts
-            return [
-                (
-                    phrase(node.label, tuple([tree for tree, _ in parts])),
-                    (here, *chain.from_iterable(values for _, values in parts)),
-                )
-            ]
+            below = chain.from_iterable(values for _, values in parts)
+            return [(phrase(node.label, tuple([tree for tree, _ in parts])), (confidence, *below))]
 
         [(tree, confidences)] = bottom_up(list(self.tree.subtrees()), kept)[0]
         return replace(self, tree=tree, confidences=confidences, alternatives=())
@@ -154,8 +148,8 @@ class ParseResult:
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as JSON holds it, numbers rounded; ``gramian parse --json`` writes this."""
         spans = [
-            {"label": label, "start": start, "end": end, "confidence": round(sure, 4)}
-            for label, start, end, sure in (self.spans if self.words else ())
+            {"label": label, "start": start, "end": end, "confidence": round(confidence, 4)}
+            for label, start, end, confidence in (self.spans if self.words else ())
         ]
         record: dict[str, Any] = {
             "tree": str(self.tree) if self.words else "",
@@ -166,7 +160,7 @@ class ParseResult:
             "seconds": round(self.seconds, 5),
         }
         if self.offsets is not None:
-            record["offsets"] = [list(place) for place in self.offsets]
+            record["offsets"] = [list(offset) for offset in self.offsets]
         if self.alternatives:
             record["alternatives"] = [
                 {"tree": str(one.tree), "log_prob": _finite(one.log_prob_tree)} for one in self.alternatives
@@ -175,20 +169,17 @@ class ParseResult:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for every node of the tree, as a table holds it; see :func:`table` for many results."""
+        columns, words = ("label", "start", "end", "text", "confidence"), self.words
         return [
-            {
-                "label": label,
-                "start": start,
-                "end": end,
-                "text": " ".join(self.words[start:end]),
-                "confidence": sure,
-            }
-            for label, start, end, sure in (self.spans if self.words else ())
+            dict(zip(columns, (label, start, end, " ".join(words[start:end]), confidence), strict=True))
+            for label, start, end, confidence in (self.spans if words else ())
         ]
 
     def _repr_svg_(self) -> str:
         """Draw the tree in a notebook, phrases coloured by their confidence."""
-        values = {(label, start, end): sure for label, start, end, sure in self.spans} if self.words else None
+        values = (
+            {(label, start, end): value for label, start, end, value in self.spans} if self.words else None
+        )
         return self.tree.svg(values=values)
 
 
@@ -228,28 +219,3 @@ def _shortened(tree: Tree, length: int = 80) -> str:
 
 def _finite(value: float) -> float | None:
     return round(value, 4) if isfinite(value) else None
-
-
-class Reranker(Protocol):
-    """Whoever has an order of its own for the best trees, such as :class:`gramian.loglinear.RerankModel`."""
-
-    def ranked(self, forest: Forest, words: Sequence[str], k: int) -> list[Decoded]:
-        """Return the best `k` trees of a forest."""
-
-
-def without_end(result: ParseResult) -> ParseResult:
-    """Take the closing word of a glued grammar away, and the root if it stands over one phrase."""
-    tree = _without_last(result.tree)
-    below = result.confidences[1:-1]
-    return replace(
-        result,
-        tree=tree,
-        confidences=below if tree is result.tree.children[0] else (0.0, *below),
-        words=result.words[:-1],
-        alternatives=tuple([replace(one, tree=_without_last(one.tree)) for one in result.alternatives]),
-    )
-
-
-def _without_last(tree: Tree) -> Tree:
-    parts = tree.children[:-1]
-    return parts[0] if len(parts) == 1 and parts[0].children else phrase(tree.label, parts)

@@ -163,7 +163,7 @@ def parse_shard(task: ShardWork) -> ShardResult | str:
                     note(InputError(what, piece.document, piece.place))
                     continue
                 if task.settings.min_confidence is not None:
-                    result = result.trusted(task.settings.min_confidence)
+                    result = result.drop_uncertain(task.settings.min_confidence)
                 writer.add(piece, result)
                 counts["sentences"] += bool(result.words)
                 counts["words"] += len(result.words)

@@ -12,7 +12,7 @@ import numpy as np
 
 from gramian.chart.forest import Forest, cell_number
 from gramian.chart.label_table import label_table
-from gramian.chart.readout import state_posterior
+from gramian.chart.tree_arrays import state_posterior
 from gramian.errors import OptionError
 from gramian.parsing.limits import expected_seconds
 from gramian.parsing.parser import Parser, load

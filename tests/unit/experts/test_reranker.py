@@ -11,7 +11,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from gramian import Parser
-from gramian.chart.readout import to_tree
+from gramian.chart.tree_arrays import to_tree
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.experts import MaxEntReranker, RerankModel
 from gramian.experts.loglinear_store import rounded

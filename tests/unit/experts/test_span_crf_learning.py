@@ -15,7 +15,7 @@ from sklearn.base import clone
 from gramian.chart.chart_parser import ChartParser
 from gramian.chart.decode import decode
 from gramian.chart.forest import Pruning
-from gramian.chart.readout import to_tree
+from gramian.chart.tree_arrays import to_tree
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.experts import CRFExpert, SpanCRF, load, save
 from gramian.experts.span_forests import gold_forest, likely_part, skeleton

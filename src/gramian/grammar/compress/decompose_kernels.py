@@ -22,14 +22,14 @@ _TINY = np.float32(1e-30)
 class TensorCells(NamedTuple):
     """The heavy cells of a tensor by the states of parent and left child, and what the others add up to."""
 
-    parent: Any  # states of each pair that has heavy cells
-    left: Any
-    first: Any  # where its cells begin
-    right: Any  # of each cell
-    mass: Any
-    rest_parent: Any  # mass of all other cells by state of each symbol
-    rest_left: Any
-    rest_right: Any
+    parent: Any  # (n_pairs,): states of each pair that has heavy cells
+    left: Any  # (n_pairs,)
+    first: Any  # (n_pairs + 1,): where its cells begin
+    right: Any  # (n_cells,): the right child's state
+    mass: Any  # (n_cells,)
+    rest_parent: Any  # (m_parent,): mass of all other cells by state of each symbol
+    rest_left: Any  # (m_left,)
+    rest_right: Any  # (m_right,)
     rest_entropy: float  # sum of x log x over them
 
 
@@ -115,16 +115,8 @@ def heavy_cells(joint, share):
                 pairs += 1
     first[pairs] = n
     return TensorCells(
-        parent[:pairs],
-        left[:pairs],
-        first[: pairs + 1],
-        right,
-        mass,
-        rest_parent,
-        rest_left,
-        rest_right,
-        rest_entropy,
-    )
+        parent[:pairs], left[:pairs], first[: pairs + 1], right, mass, rest_parent, rest_left, rest_right, rest_entropy
+    )  # fmt: skip
 
 
 @order_free_kernel
@@ -135,6 +127,7 @@ def _step(cells, u, v, w):
     pair, drawn = np.empty(rank, np.float32), np.empty(rank, np.float32)
     parent, left, first, right, mass = cells.parent, cells.left, cells.first, cells.right, cells.mass
     divergence = cells.rest_entropy
+    # P(q | x, y, z) = u(x, q) v(y, q) w(z, q) / sum over q' of the same; new parameters are the expected counts of these, normalised.
     divergence -= _cross(cells.rest_parent, u) + _cross(cells.rest_left, v) + _cross(cells.rest_right, w)
     for pair_index in range(parent.shape[0]):
         i, j = np.uintp(parent[pair_index]), np.uintp(left[pair_index])

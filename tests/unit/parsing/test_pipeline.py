@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gramian.chart.tree_arrays import TreeArrays
-from gramian.parsing.batch_results import BatchResults
 from gramian.parsing.calibration import Calibration, Curve
+from gramian.parsing.pipeline import BatchResults
 from gramian.parsing.sentences import ReadSentence
 from gramian.trees import Tree
 
