@@ -32,8 +32,8 @@ from gramian.chart.forest import Pruning
 from gramian.chart.grammar_arrays import GrammarArrays
 from gramian.evaluate import GoldBrackets
 from gramian.experts.label_expert import LabelExpert
-from gramian.parsing.pipeline import BatchResults
 from gramian.parsing.parser import Parser, load
+from gramian.parsing.pipeline import BatchResults
 from gramian.parsing.words import WordTable
 from gramian.trees import Tree, annotation_scheme, normalise, read_trees
 from gramian.trees.tree import escape_word
