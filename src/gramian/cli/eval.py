@@ -150,7 +150,7 @@ def _gold_trees(trees: list[Tree], preset: str | None, model: str | None) -> _Go
     if preset is not None and model is not None:
         raise OptionError("--model says which preset it is; try: without --preset")
     wanted = annotation_scheme(load_model(model).preset).name if model is not None else preset
-    scheme = find_scheme(trees, wanted or "auto").scheme
+    scheme, _ = find_scheme(trees, wanted or "auto")
     if wanted is None and scheme is DEFAULT_SCHEME:
         return _GoldTrees(trees)
     if wanted is None:

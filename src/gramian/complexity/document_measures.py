@@ -33,12 +33,6 @@ class ComplexityMeter:
     """Measures trees of one annotation scheme.
 
     The structures of Lu (2010) are defined for Penn-style English; in other schemes their counts are None.
-
-    Parameters
-    ----------
-    scheme : AnnotationScheme
-    rules : HeadRules
-        Find the dependencies.
     """
 
     def __init__(self, scheme: AnnotationScheme, rules: HeadRules) -> None:
@@ -83,11 +77,7 @@ def measures(sums: npt.NDArray[np.float64]) -> Row:
 def intervals(samples: npt.NDArray[np.float64], coverage: float = 0.95) -> Row:
     """Return bounds ``NAME_low`` and ``NAME_high`` of each measure between which a share of the samples lies.
 
-    Parameters
-    ----------
-    samples : array of shape (n_samples, n_sums)
-        Sums over a document, one row for each way in which trees were drawn for its sentences.
-    coverage : float
+    `samples` has shape (n_samples, n_sums): sums over a document, one row for each way in which trees were drawn for its sentences.
     """
     rows = [measures(sample) for sample in samples]
     bounds: Row = {}

@@ -43,28 +43,14 @@ class LabelRegex:
 
 @dataclass(frozen=True)
 class NodeTest:
-    """A test of a node: its label is among `names` or has one of `regexes`, or any label if there are neither.
+    """A test of a node: its label is among `names` or has one of `regexes`, or any label if there are neither."""
 
-    Attributes
-    ----------
-    names : frozenset of str
-        Labels and words as bracket text holds them.
-    regexes : tuple of LabelRegex
-    basic : bool
-        Whether the category of the label (``NP`` of ``NP-SBJ``) may pass as well.
-    negated : bool
-    same_node : str
-        The node must be the one that was captured by this name.
-    same_label : str
-        The node must have the label of the one that was captured by this name.
-    """
-
-    names: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()  # labels and words as bracket text holds them
     regexes: tuple[LabelRegex, ...] = ()
-    basic: bool = False
+    basic: bool = False  # whether the category of the label (NP of NP-SBJ) may pass as well
     negated: bool = False
-    same_node: str = ""
-    same_label: str = ""
+    same_node: str = ""  # name that captured the node
+    same_label: str = ""  # name that captured a node with the same label
 
     @property
     def is_by_name(self) -> bool:
@@ -91,24 +77,12 @@ class NodeTest:
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation to another node.
+    """A relation to another node."""
 
-    Attributes
-    ----------
-    kind : str
-        The operator: the axis and, for parents and ancestors, which child: ``<``, ``<#``, ``>>,``, ``$..``, ``==``.
-    target : NodePattern
-    child : int
-        Number of the child, from the end if negative; 0 for any.
-    path : NodeTest or None
-        Every node between must pass it (``<+(VP)``).
-    negated, optional : bool
-    """
-
-    kind: str
+    kind: str  # the axis and, for parents and ancestors, which child: <, <#, >>,, $.., ==
     target: NodePattern
-    child: int = 0
-    path: NodeTest | None = None
+    child: int = 0  # number of the child, from the end if negative; 0 for any
+    path: NodeTest | None = None  # every node between must pass it: <+(VP)
     negated: bool = False
     optional: bool = False
 
@@ -141,19 +115,21 @@ class NodePattern:
     capture: str = ""
 
 
+def relations(formula: Formula, *, required_only: bool = False) -> Iterator[Relation]:
+    """Yield the relations of a formula and of their targets; with `required_only`, those that hold in every matching tree."""
+    if isinstance(formula, Relation):
+        if not (required_only and (formula.negated or formula.optional)):
+            yield formula
+            yield from relations(formula.target.formula, required_only=required_only)
+    elif not required_only or (isinstance(formula, AllOf) and not formula.optional):
+        for part in formula.parts:
+            yield from relations(part, required_only=required_only)
+
+
 def pattern_nodes(pattern: NodePattern, *, required_only: bool = False) -> Iterator[NodePattern]:
     """Yield the nodes of a pattern; with `required_only`, those that every matching tree contains."""
-
-    def within(formula: Formula) -> Iterator[NodePattern]:
-        if isinstance(formula, Relation):
-            if not (required_only and (formula.negated or formula.optional)):
-                yield from pattern_nodes(formula.target, required_only=required_only)
-        elif not required_only or (isinstance(formula, AllOf) and not formula.optional):
-            for part in formula.parts:
-                yield from within(part)
-
     yield pattern
-    yield from within(pattern.formula)
+    yield from (relation.target for relation in relations(pattern.formula, required_only=required_only))
 
 
 def needs_captures(pattern: NodePattern) -> bool:
@@ -163,13 +139,7 @@ def needs_captures(pattern: NodePattern) -> bool:
 
 def uses_heads(pattern: NodePattern) -> bool:
     """Return whether a pattern asks for heads."""
-
-    def within(formula: Formula) -> bool:
-        if isinstance(formula, Relation):
-            return formula.kind.endswith("#") or uses_heads(formula.target)
-        return any(map(within, formula.parts))
-
-    return within(pattern.formula)
+    return any(relation.kind.endswith("#") for relation in relations(pattern.formula))
 
 
 def names_in(pattern: NodePattern) -> set[str]:

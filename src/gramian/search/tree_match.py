@@ -16,81 +16,86 @@ from gramian.search.pattern import AllOf, AnyOf, Formula, NodePattern, NodeTest,
 from gramian.trees import HeadRules, Tree, escape_word
 
 
+@dataclass(eq=False, slots=True)
+class _Node:
+    number: int  # in the tree, parents before children
+    label: str  # as bracket text holds it
+    tree: Tree  # for a word, the tree of its tag
+    parent: _Node | None
+    start: int  # first word
+    end: int = 0  # word after the last one
+    is_word: bool = False
+    children: list[_Node] = field(default_factory=list)
+
+    @property
+    def stands_for_tag(self) -> bool:
+        """Whether this is a word that differs from its tag: of ``(. .)``, the tag is meant."""
+        return self.is_word and self.parent is not None and self.label != self.parent.label
+
+
 class TreeNodes:
-    """The numbered nodes of a tree, parents before children, words below their tags."""
+    """The nodes of a tree, parents before children, words below their tags, and the relations between them."""
 
     def __init__(self, tree: Tree, rules: HeadRules) -> None:
-        self.labels: list[str] = []  # as bracket text holds them
-        self.parents: list[int] = []
-        self.children: list[list[int]] = []
-        self.starts: list[int] = []  # first word; `ends` holds the word after the last one
-        self.trees: list[Tree] = []  # for a word, the tree of its tag
-        self.is_word: list[bool] = []
+        self.nodes: list[_Node] = []
         self._rules = rules
-        stack, n_words = [(tree, -1)], 0
+        stack: list[tuple[Tree, _Node | None]] = [(tree, None)]
+        n_words = 0
         while stack:
-            node, parent = stack.pop()
-            number = self._add(node.label, parent, n_words, node, is_word=False)
-            if node.word is not None:
-                self._add(escape_word(node.word), number, n_words, node, is_word=True)
+            subtree, parent = stack.pop()
+            node = self._add(subtree.label, subtree, parent, n_words)
+            if subtree.word is not None:
+                self._add(escape_word(subtree.word), subtree, node, n_words, is_word=True)
                 n_words += 1
-            stack.extend((child, number) for child in reversed(node.children))
-        self.ends = [start + 1 for start in self.starts]  # right for words and tags
-        for number in reversed(range(len(self.labels))):
-            if self.children[number]:
-                self.ends[number] = self.ends[self.children[number][-1]]
+            stack.extend((child, node) for child in reversed(subtree.children))
+        for node in reversed(self.nodes):
+            node.end = node.children[-1].end if node.children else node.start + 1
 
-    def _add(self, label: str, parent: int, start: int, tree: Tree, is_word: bool) -> int:
-        number = len(self.labels)
-        self.labels.append(label)
-        self.parents.append(parent)
-        self.children.append([])
-        self.starts.append(start)
-        self.trees.append(tree)
-        self.is_word.append(is_word)
-        if parent >= 0:
-            self.children[parent].append(number)
-        return number
+    def _add(self, label: str, tree: Tree, parent: _Node | None, start: int, is_word: bool = False) -> _Node:
+        node = _Node(len(self.nodes), label, tree, parent, start, is_word=is_word)
+        self.nodes.append(node)
+        if parent is not None:
+            parent.children.append(node)
+        return node
 
-    def related(self, number: int, relation: Relation, by_name: bool) -> Iterator[int]:
+    def related(self, node: _Node, relation: Relation, by_name: bool) -> Iterator[_Node]:
         """Yield the nodes to which a node, found `by_name` or not, has a relation."""
         kind = relation.kind
         targets_by_name = relation.target.test.is_by_name
-        subject = self.parents[number] if by_name and self._stands_for_tag(number) else number
+        subject = node.parent if by_name and node.stands_for_tag and node.parent is not None else node
         if kind in ("==", ":"):
-            yield from [number] if kind == "==" else range(len(self.labels))
-        elif kind in ("<+", ">+", ".+", ",+"):
-            yield from self._along(number, kind[0], relation.path or NodeTest())
+            yield from [node] if kind == "==" else self.nodes
+        elif relation.path is not None:
+            yield from self._along(node, kind[0], relation.path)
         elif kind.startswith("<<"):
-            stack = self._chosen(number, kind[2:], 0)[::-1]
+            stack = self._chosen(node, kind[2:])[::-1]
             while stack:
                 yield (child := stack.pop())
-                stack += self._chosen(child, kind[2:], 0)[::-1]
+                stack += self._chosen(child, kind[2:])[::-1]
         elif kind.startswith(">>"):
-            while (parent := self.parents[number]) >= 0 and number in self._chosen(parent, kind[2:], 0):
-                yield parent
-                number = parent
+            while node.parent is not None and node in self._chosen(node.parent, kind[2:]):
+                node = node.parent
+                yield node
         elif kind.startswith("<"):
             if kind == "<=":
-                yield number
-            children = self._chosen(number, kind[1:].strip("="), relation.child)
-            yield from self._with_words(children) if targets_by_name else children
+                yield node
+            children = self._chosen(node, kind[1:].strip("="), relation.child)
+            yield from _with_words(children) if targets_by_name else children
         elif kind.startswith(">"):
-            for child in dict.fromkeys([number, subject]):
-                parent = self.parents[child]
-                if parent >= 0 and child in self._chosen(parent, kind[1:], relation.child):
-                    yield parent
+            for child in dict.fromkeys([node, subject]):
+                if child.parent is not None and child in self._chosen(child.parent, kind[1:], relation.child):
+                    yield child.parent
         elif kind.startswith("$"):
-            siblings = self._siblings(subject, kind)
-            yield from self._with_words(siblings) if targets_by_name else siblings
+            siblings = _siblings(subject, kind)
+            yield from _with_words(siblings) if targets_by_name else siblings
         else:
-            yield from self._in_order(number, kind)
+            yield from self._in_order(node, kind)
 
-    def _chosen(self, parent: int, which: str, child_number: int) -> list[int]:
+    def _chosen(self, parent: _Node, which: str, child_number: int = 0) -> list[_Node]:
         """Return the children that a relation considers: the first, last, only or head child, the one with a number, or all."""
-        children = self.children[parent]
+        children = parent.children
         if which == "#" and children:
-            return [children[self._rules(self.trees[parent])]]
+            return [children[self._rules(parent.tree)]]
         if which == ":":
             return children if len(children) == 1 else []
         child_number = {",": 1, "-": -1}.get(which, child_number)
@@ -98,53 +103,52 @@ class TreeNodes:
             return children
         return [children[child_number - (child_number > 0)]] if abs(child_number) <= len(children) else []
 
-    def _siblings(self, number: int, kind: str) -> list[int]:
-        parent = self.parents[number]
-        siblings = self.children[parent] if parent >= 0 else [number]
-        index = siblings.index(number)
-        return {
-            "$": siblings[:index] + siblings[index + 1 :],
-            "$.": siblings[index + 1 : index + 2],
-            "$,": siblings[max(0, index - 1) : index],
-            "$..": siblings[index + 1 :],
-            "$,,": siblings[:index],
-        }[kind]
+    def _in_order(self, node: _Node, kind: str) -> list[_Node]:
+        """Return the nodes that precede or follow a node."""
+        if kind == ".":
+            return [other for other in self.nodes if other.start == node.end]
+        if kind == "..":
+            return [other for other in self.nodes if other.start >= node.end]
+        if kind == ",":
+            return [other for other in self.nodes if other.end == node.start]
+        return [other for other in self.nodes if other.end <= node.start]
 
-    def _in_order(self, number: int, kind: str) -> Iterator[int]:
-        """Yield the nodes that precede or follow a node."""
-        start, end = self.starts[number], self.ends[number]
-        for other in range(len(self.labels)):
-            first, last = self.starts[other], self.ends[other]
-            if {".": first == end, "..": first >= end, ",": last == start, ",,": last <= start}[kind]:
-                yield other
-
-    def _along(self, number: int, axis: str, path: NodeTest) -> Iterator[int]:
+    def _along(self, node: _Node, axis: str, path: NodeTest) -> Iterator[_Node]:
         """Yield the nodes that a path of nodes that pass a test leads to."""
-        seen: set[int] = set()
-        agenda = [number]
+        seen: set[_Node] = set()
+        agenda = [node]
         while agenda:
             current = agenda.pop()
             if axis == "<":
-                following = self.children[current]
+                following = current.children
             elif axis == ">":
-                following = [self.parents[current]] if self.parents[current] >= 0 else []
+                following = [current.parent] if current.parent is not None else []
             else:
-                following = list(self._in_order(current, axis))
+                following = self._in_order(current, axis)
             for other in following:
                 if other not in seen:
                     seen.add(other)
                     yield other
-                    if path.fits(self.labels[other]):
+                    if path.fits(other.label):
                         agenda.append(other)
 
-    def _with_words(self, nodes: list[int]) -> Iterator[int]:
-        for node in nodes:
-            yield node
-            yield from (child for child in self.children[node] if self._stands_for_tag(child))
 
-    def _stands_for_tag(self, number: int) -> bool:
-        """Return whether a node is a word that differs from its tag: of ``(. .)``, the tag is meant."""
-        return self.is_word[number] and self.labels[number] != self.labels[self.parents[number]]
+def _siblings(node: _Node, kind: str) -> list[_Node]:
+    siblings = node.parent.children if node.parent is not None else [node]
+    index = siblings.index(node)
+    return {
+        "$": siblings[:index] + siblings[index + 1 :],
+        "$.": siblings[index + 1 : index + 2],
+        "$,": siblings[max(0, index - 1) : index],
+        "$..": siblings[index + 1 :],
+        "$,,": siblings[:index],
+    }[kind]
+
+
+def _with_words(nodes: list[_Node]) -> Iterator[_Node]:
+    for node in nodes:
+        yield node
+        yield from (child for child in node.children if child.stands_for_tag)
 
 
 @dataclass(frozen=True)
@@ -155,7 +159,7 @@ class Match:
     start: int  # first word
     end: int  # word after the last one
     captures: Mapping[str, tuple[Tree, int, int]]  # tree, start and end of every named node
-    nodes: Mapping[str, int]  # number of every named node, "" for the match; words count as nodes
+    nodes: Mapping[str, int]  # number of every named node; words count as nodes
     variables: Mapping[str, str]  # values of the variables of regular expressions
 
 
@@ -163,7 +167,7 @@ class Match:
 class _Bindings:
     """The nodes that names capture, and the values of variables."""
 
-    nodes: dict[str, int] = field(default_factory=dict)
+    nodes: dict[str, _Node] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
 
 
@@ -190,11 +194,11 @@ def _matches(pattern: NodePattern, tree: Tree, rules: HeadRules | None, first_on
     if tree.is_empty:
         return
     view = TreeNodes(tree, rules or _default_rules())
-    for number in range(len(view.labels)):
-        for bound in islice(_bindings(pattern, number, view, _Bindings()), 1 if first_only else None):
-            captures = {name: _subtree(view, node) for name, node in bound.nodes.items()}
-            nodes = bound.nodes | {"": number}
-            yield Match(*_subtree(view, number), captures, nodes, bound.variables)
+    for node in view.nodes:
+        for bound in islice(_bindings(pattern, node, view, _Bindings()), 1 if first_only else None):
+            captures = {name: (named.tree, named.start, named.end) for name, named in bound.nodes.items()}
+            numbers = {name: named.number for name, named in bound.nodes.items()}
+            yield Match(node.tree, node.start, node.end, captures, numbers, bound.variables)
 
 
 @cache
@@ -202,17 +206,13 @@ def _default_rules() -> HeadRules:
     return HeadRules.collins()
 
 
-def _subtree(view: TreeNodes, number: int) -> tuple[Tree, int, int]:
-    return view.trees[number], view.starts[number], view.ends[number]
-
-
-def _bindings(pattern: NodePattern, number: int, view: TreeNodes, bound: _Bindings) -> Iterator[_Bindings]:
+def _bindings(pattern: NodePattern, node: _Node, view: TreeNodes, bound: _Bindings) -> Iterator[_Bindings]:
     """Yield the bindings of every way in which a node matches a pattern, given the bindings so far."""
-    test, label = pattern.test, view.labels[number]
+    test, label = pattern.test, node.label
     if test.same_node:
-        fits = bound.nodes.get(test.same_node) == number
+        fits = bound.nodes.get(test.same_node) is node
     elif test.same_label:
-        fits = test.same_label in bound.nodes and view.labels[bound.nodes[test.same_label]] == label
+        fits = test.same_label in bound.nodes and bound.nodes[test.same_label].label == label
     else:
         fits = test.fits(label)
     if not fits:
@@ -223,23 +223,23 @@ def _bindings(pattern: NodePattern, number: int, view: TreeNodes, bound: _Bindin
                 return
             bound = _Bindings(bound.nodes, bound.variables | values)
     if pattern.capture:
-        bound = _Bindings(bound.nodes | {pattern.capture: number}, bound.variables)
-    yield from _ways(pattern.formula, number, view, bound, test.is_by_name)
+        bound = _Bindings(bound.nodes | {pattern.capture: node}, bound.variables)
+    yield from _ways(pattern.formula, node, view, bound, test.is_by_name)
 
 
 def _ways(
-    formula: Formula, number: int, view: TreeNodes, bound: _Bindings, by_name: bool
+    formula: Formula, node: _Node, view: TreeNodes, bound: _Bindings, by_name: bool
 ) -> Iterator[_Bindings]:
     """Yield the bindings of every way in which a formula holds of a node."""
     if isinstance(formula, Relation):
-        targets = dict.fromkeys(view.related(number, formula, by_name))
+        targets = dict.fromkeys(view.related(node, formula, by_name))
         ways: Iterator[_Bindings] = (
             way for target in targets for way in _bindings(formula.target, target, view, bound)
         )
     elif isinstance(formula, AllOf):
-        ways = _all_ways(formula.parts, number, view, bound, by_name)
+        ways = _all_ways(formula.parts, node, view, bound, by_name)
     else:
-        ways = (way for part in formula.parts for way in _ways(part, number, view, bound, by_name))
+        ways = (way for part in formula.parts for way in _ways(part, node, view, bound, by_name))
     if not isinstance(formula, AllOf) and formula.negated:
         if next(ways, None) is None:
             yield bound
@@ -253,10 +253,10 @@ def _ways(
 
 
 def _all_ways(
-    parts: tuple[Formula, ...], number: int, view: TreeNodes, bound: _Bindings, by_name: bool
+    parts: tuple[Formula, ...], node: _Node, view: TreeNodes, bound: _Bindings, by_name: bool
 ) -> Iterator[_Bindings]:
     if not parts:
         yield bound
         return
-    for way in _ways(parts[0], number, view, bound, by_name):
-        yield from _all_ways(parts[1:], number, view, way, by_name)
+    for way in _ways(parts[0], node, view, bound, by_name):
+        yield from _all_ways(parts[1:], node, view, way, by_name)

@@ -25,30 +25,14 @@ _QUOTES = frozenset({'"', "'"})
 
 @dataclass(frozen=True)
 class Orthography:
-    """How the words of a language's treebanks are written in text.
+    """How the words of a language's treebanks are written in text."""
 
-    Attributes
-    ----------
-    spaces : bool
-        Whether there are spaces between words.
-    compounds : bool
-        Whether treebanks join several words by underscores.
-    boundary_mark : str
-        Mark of treebanks on either side of a boundary inside a word.
-    contractions : mapping of (str, str) to str
-        Pairs of words that are written as one.
-    attached : frozenset of str
-        Words that are written as the end of the previous word.
-    hyphens : bool
-        Whether hyphens, which are tokens, are written without spaces.
-    """
-
-    spaces: bool = True
-    compounds: bool = False
-    boundary_mark: str = ""
-    contractions: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    attached: frozenset[str] = frozenset()
-    hyphens: bool = False
+    spaces: bool = True  # between words
+    compounds: bool = False  # whether treebanks join several words by underscores
+    boundary_mark: str = ""  # of treebanks, on either side of a boundary inside a word
+    contractions: Mapping[tuple[str, str], str] = field(default_factory=dict)  # pairs of words written as one
+    attached: frozenset[str] = frozenset()  # words that are written as the end of the previous word
+    hyphens: bool = False  # whether hyphens, which are tokens, are written without spaces
 
 
 def _portuguese_contractions() -> dict[tuple[str, str], str]:
@@ -150,7 +134,7 @@ def detokenize_conllu(sentences: Iterable[Sentence]) -> Iterator[TokenizedText]:
     TokenizedText(text='du monde!', tokens=[TextToken(word='de', start=0, end=2), TextToken(word='le', start=0, end=2), ...])
     """
     for sentence in sentences:
-        ranges = {first: (last, form, misc) for first, last, form, misc in _multiword_ranges(sentence)}
+        ranges = _multiword_ranges(sentence)
         text = ""
         tokens: list[TextToken] = []
         rows = list(sentence.tokens)
@@ -163,13 +147,14 @@ def detokenize_conllu(sentences: Iterable[Sentence]) -> Iterator[TokenizedText]:
         yield TokenizedText(text.rstrip(" "), tokens)
 
 
-def _multiword_ranges(sentence: Sentence) -> Iterator[tuple[int, int, str, str]]:
-    """Yield the first word of each range, the last one, the form and MISC."""
-    for _, line in sentence.extras:
-        columns = line.split("\t")
-        first, _, last = columns[0].partition("-")
-        if last:
-            yield int(first), int(last), columns[1], columns[9]
+def _multiword_ranges(sentence: Sentence) -> dict[int, tuple[int, str, str]]:
+    """Return the last word of each range, its form and MISC, by its first word."""
+    rows = [line.split("\t") for _, line in sentence.extras if "-" in line.split("\t")[0]]
+    ends = [columns[0].split("-") for columns in rows]
+    return {
+        int(first): (int(last), columns[1], columns[9])
+        for (first, last), columns in zip(ends, rows, strict=True)
+    }
 
 
 def _align(words: Sequence[Token], form: str, start: int) -> list[TextToken]:

@@ -1,7 +1,4 @@
-"""What features of a place add up to: a small log-linear model over features that are strings, kept by their hashes.
-
-Where a sentence ends and where a word is cut are both decided so. A hash takes four bytes where a feature takes twenty.
-"""
+"""A small log-linear model of string features, stored as 32-bit hashes: it scores boundaries of sentences and of tokens."""
 
 from __future__ import annotations
 
@@ -18,19 +15,13 @@ from gramian.io.array_table import validate
 
 
 def feature_hash(feature: str) -> int:
-    """Return the number that stands for a feature."""
+    """Return the hash of a feature."""
     return crc32(feature.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FeatureScores:
     """Weights of features.
-
-    Parameters
-    ----------
-    hashes : ndarray of uint32
-        What :func:`feature_hash` says of the features, in rising order.
-    weights : ndarray of float32
 
     Examples
     --------
@@ -39,7 +30,7 @@ class FeatureScores:
     0.5
     """
 
-    hashes: npt.NDArray[np.uint32]
+    hashes: npt.NDArray[np.uint32]  # of the features, ascending
     weights: npt.NDArray[np.float32]
 
     def __post_init__(self) -> None:
@@ -50,10 +41,10 @@ class FeatureScores:
 
     @classmethod
     def of(cls, weights: dict[str, float]) -> FeatureScores:
-        """Return the scores with these weights; of features with one hash, the later counts."""
-        found = sorted({feature_hash(name): weight for name, weight in weights.items()}.items())
-        hashes, values = zip(*found, strict=True) if found else ((), ())
-        return cls(np.array(hashes, np.uint32), np.array(values, np.float32))
+        """Return the scores with these weights; of features with the same hash, the last one counts."""
+        by_hash = {feature_hash(name): weight for name, weight in weights.items()}
+        hashes = sorted(by_hash)
+        return cls(np.array(hashes, np.uint32), np.array([by_hash[number] for number in hashes], np.float32))
 
     @cached_property
     def _known(self) -> dict[int, float]:

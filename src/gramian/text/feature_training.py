@@ -17,10 +17,7 @@ _MIN_WEIGHT = 0.02  # smaller weights are dropped
 def learn_scores(examples: Iterable[tuple[Sequence[str], bool, int]]) -> FeatureScores | None:
     """Return scores that are positive where outcomes are true; None if all outcomes are the same.
 
-    Parameters
-    ----------
-    examples : iterable of (sequence of str, bool, int)
-        Features of a position, its outcome, and how often the example occurs; only hashes of features are kept.
+    An example has the features of a position, its outcome and its frequency; only hashes of features are kept.
 
     Examples
     --------

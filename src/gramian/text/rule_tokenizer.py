@@ -1,8 +1,7 @@
-"""Text to words, as in the Penn Treebank, with the place of each word in the text.
+"""Rule-based tokenization of sentences as in the Penn Treebank, in linear time.
 
-Contractions are split (``do n't``, ``dog 's``), punctuation stands apart, a straight double quote becomes two
-backquotes or two apostrophes, and a period is cut off where it ends the text. One call takes one sentence;
-finding sentences is not done here. All of it takes time linear in the length of the text.
+Contractions are split (``do n't``, ``dog 's``), punctuation marks are tokens, a straight double quote becomes two backquotes or two
+apostrophes, and a period is split off at the end of the text.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ Style = Literal["penn", "spaces"]
 
 
 class TextToken(NamedTuple):
-    """A word and where it stands: ``text[start:end]``, which differs from `word` for double quotes only."""
+    """A word and its span in the text; ``text[start:end]`` differs from `word` for double quotes only."""
 
     word: str
     start: int

@@ -14,13 +14,8 @@ def sentences_in(
 ) -> Iterator[PlacedText]:
     r"""Yield the sentences of a text with their offsets in the whole text.
 
-    Parameters
-    ----------
-    lines : iterable of str
-        With their line ends; long lines may come in pieces.
-    segmenter : SentenceSegmenter
-    at_once : bool
-        Whether the sentences of a line are yielded before the next line is read, for interactive input.
+    Lines have their line ends; long lines may come in pieces. With `at_once`, the sentences of a line are yielded before the next line is
+    read, for interactive input.
 
     Examples
     --------

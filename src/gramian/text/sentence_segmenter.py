@@ -1,9 +1,8 @@
-"""Running text to sentences: where one ends is learnt from a treebank, or told by plain rules where there is none.
+"""Sentence segmentation by a model learnt from a treebank, or by rules.
 
-Every white space is a place where a sentence may end. Features of the words beside it (punctuation, case, shape, abbreviations)
-add up to a score; above zero a sentence ends there. An empty line always ends one; a single line break does, unless lines
-are merely wrapped: then only one behind which the next word would have fitted. Scripts without spaces are cut behind
-their full stops first.
+Every white space is a possible boundary. The features of the words beside it (punctuation, case, shape, abbreviations) add up to a score;
+a positive score is a boundary. An empty line always is one. A single line break is one, too, unless lines are wrapped: then only if the
+next word would have fitted on the line. Scripts without spaces are split behind their full stops.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _FAR = 40  # words; beyond this, distances are all the same
 
 
 class SentenceSpan(NamedTuple):
-    """Where a sentence stands: ``text[start:end]``."""
+    """A sentence is ``text[start:end]``."""
 
     start: int
     end: int
@@ -46,7 +45,7 @@ class PlacedText:
 
 
 class Gap(NamedTuple):
-    """A place where a sentence may end, behind ``text[:end]``: marks, last word and next word's kind there, and all features."""
+    """A possible boundary behind ``text[:end]``: the last marks, the last word, the kind of the next word, and all features."""
 
     end: int
     mark: str
@@ -57,13 +56,7 @@ class Gap(NamedTuple):
 
 @dataclass(frozen=True)
 class SentenceSegmenter:
-    """Cuts text into sentences.
-
-    Parameters
-    ----------
-    scores : FeatureScores, optional
-        What the features of a white space say of a sentence's end there, as
-        :func:`gramian.text.text_training.learn_segmenter` finds it. Without scores plain rules decide.
+    """Segments text into sentences by scores that :func:`gramian.text.text_training.learn_segmenter` learns, without them by rules.
 
     Examples
     --------
@@ -77,7 +70,7 @@ class SentenceSegmenter:
     scores: FeatureScores | None = None
 
     def segment(self, text: str) -> list[SentenceSpan]:
-        """Return where the sentences of a text stand, in order; white space around them belongs to none."""
+        """Return the spans of the sentences of a text, without white space around them."""
         spans: list[SentenceSpan] = []
         for start, end in _paragraphs(text):
             first = start
@@ -111,7 +104,7 @@ def _stripped(text: str, span: SentenceSpan) -> tuple[int, int]:
 
 
 def _gaps(text: str, start: int, end: int) -> Iterator[tuple[Gap, bool]]:
-    """Yield the places of a paragraph where a sentence may end, and whether a line break says that it does."""
+    """Yield the possible boundaries of a paragraph, and whether a line break forces each."""
     chunks = list(_CHUNK.finditer(text, start, end))
     words = [match[0] for match in chunks]
     width = _wrapped_at(text[start:end])
@@ -135,7 +128,7 @@ def _gaps(text: str, start: int, end: int) -> Iterator[tuple[Gap, bool]]:
 
 
 def _wrapped_at(paragraph: str) -> int:
-    """Return at which width the lines of a paragraph are wrapped; 0 if they are not, so that each ends what it says."""
+    """Return the width at which the lines of a paragraph are wrapped; 0 if they are not."""
     lines = [line.rstrip() for line in paragraph.split("\n")]
     width = max(map(len, lines))
     full = sum(
@@ -192,9 +185,7 @@ def _gap(end_of_word: int, words: tuple[str, str, str, str], since: int, ahead: 
 def _ending(word: str) -> tuple[str, bool, str]:
     """Return the last marks of a word, whether a bracket or quotation closes after them, and the word without them."""
     core = word.rstrip(_CLOSING)
-    match = _PUNCTUATION.match(
-        core[::-1]
-    )  # from the end: a search would begin anew at each mark before a letter
+    match = _PUNCTUATION.match(core[::-1])  # from the end: a search would start again at each mark
     if match is None:
         return "", len(core) < len(word), core
     end = len(core) - match.end()
@@ -212,17 +203,14 @@ def _beginning(word: str) -> tuple[str, bool, str]:
     if first.isupper():
         kind = "capitals" if core[1:2].isupper() else "capital"
     else:
-        kind = (
-            "lower"
-            if first.islower()
-            else "digit"
-            if first.isdigit()
-            else "mark"
-            if first in "-–—•*·>#"
-            else "other"
-            if first.isalpha()
-            else "sign"
-        )
+        is_kind = {
+            "lower": first.islower(),
+            "digit": first.isdigit(),
+            "mark": first in "-–—•*·>#",
+            "other": first.isalpha(),
+            "sign": True,
+        }
+        kind = next(name for name, fits in is_kind.items() if fits)
     if _MARK.fullmatch(core):
         kind += " item"
     match = _FIRST_WORD.match(core)
@@ -255,7 +243,7 @@ _ABBREVIATIONS = (
 
 
 def _by_rule(gap: Gap) -> bool:
-    """Say whether a sentence ends where nothing was learnt: behind a full stop, unless an abbreviation or a small letter says no."""
+    """Return whether a sentence ends by rule: behind a full stop that no abbreviation has and no lower-case letter follows."""
     if gap.mark[-1:] in ("。", "！", "？"):
         return True
     if gap.mark[-1:] not in (".", "!", "?", "…") or gap.begins.startswith(("lower", "sign")):

@@ -15,20 +15,11 @@ _LANGUAGE_CODE = re.compile("[a-z]{2,3}")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TextProcessor:
-    """Segments and tokenizes text as in the treebank of a model.
-
-    Attributes
-    ----------
-    language : str, optional
-        ISO 639 code, such as ``"fr"``.
-    segmenter : SentenceSegmenter
-    tokenizer : Tokenizer, optional
-        Without it, the model's ``tokens`` select the rules.
-    """
+    """Segments and tokenizes text as in the treebank of a model; without a tokenizer, the model's ``tokens`` select the rules."""
 
     STORED_AS: ClassVar[str] = "TextHabits"
 
-    language: str | None = None
+    language: str | None = None  # ISO 639 code
     segmenter: SentenceSegmenter = field(
         default_factory=SentenceSegmenter, metadata={"stored_as": "splitter"}
     )

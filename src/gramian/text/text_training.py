@@ -20,17 +20,10 @@ from gramian.trees import Tree, read_conllu
 def learn_text_processor(
     trees: Iterable[Tree | TaggedSentence], language: str | None, text: str | os.PathLike[str] | None = None
 ) -> TextProcessor:
-    """Learn a text processor from the words of trees, and from text whose tokens are known.
+    """Learn a text processor from the words of trees in normal form, in the order of a text, and from text whose tokens are known.
 
-    Parameters
-    ----------
-    trees : iterable of Tree or TaggedSentence
-        In normal form, or their words and tags alone, in the order of a text.
-    language : str, optional
-        ISO 639 code, which selects the orthography of the treebank.
-    text : path, optional
-        CoNLL-U with ``SpaceAfter=No``, which is the original spacing. The segmenter is learnt from it instead of the trees, the tokenizer
-        from both.
+    The ISO 639 code of the language selects the orthography of the treebank. `text` is CoNLL-U with ``SpaceAfter=No``, the original
+    spacing: the segmenter is learnt from it instead of the trees, the tokenizer from both.
 
     Examples
     --------
@@ -62,13 +55,7 @@ def learn_text_processor(
 
 
 def learn_segmenter(documents: Iterable[Sequence[str]], space: str = " ") -> SentenceSegmenter:
-    """Learn sentence segmentation from documents, each a list of sentences in order.
-
-    Parameters
-    ----------
-    documents : iterable of sequences of str
-    space : str
-        Text between two sentences; empty in scripts without spaces.
+    """Learn sentence segmentation from documents, each a list of sentences in order, which are separated by `space`.
 
     Examples
     --------

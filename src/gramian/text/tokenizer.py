@@ -31,25 +31,6 @@ _NOT_IN_MARK = re.compile(r"[\s()\0\ud800-\udfff]")
 class Tokenizer:
     """Splits a sentence into tokens.
 
-    Parameters
-    ----------
-    scores : FeatureScores
-        Weights of the features of token boundaries.
-    clitics : tuple of str
-        Lower-case word endings that may be tokens of their own.
-    dense : bool
-        Whether the script has no spaces between words; then every position may be a boundary.
-    contractions, expansions : tuple of str
-        Lower-case contractions, and the words, separated by spaces, that each stands for.
-    compounds : tuple of str
-        Words with underscores in the treebank that are several words in text.
-    boundary_mark : str
-        Mark on either side of a boundary between two letters, such as ``$`` in ``vetur$ $inn``.
-    quotes : bool
-        Whether double quotes become two backquotes or two apostrophes, as in the Penn Treebank.
-    f1 : float
-        F1 of tokens on held-out sentences.
-
     Examples
     --------
     >>> from gramian.text.tokenizer_training import TokenizedText, learn_tokenizer
@@ -61,15 +42,18 @@ class Tokenizer:
 
     STORED_AS: ClassVar[str] = "WordCutter"
 
-    scores: FeatureScores
+    scores: FeatureScores  # of token boundaries
+    # Lower-case word endings that may be tokens.
     clitics: tuple[str, ...] = field(default=(), metadata={"stored_as": "tails"})
-    dense: bool = False
+    dense: bool = False  # whether the script has no spaces between words: every position may be a boundary
+    # Lower-case contractions, and the words, separated by spaces, that each stands for.
     contractions: tuple[str, ...] = field(default=(), metadata={"stored_as": "written"})
     expansions: tuple[str, ...] = field(default=(), metadata={"stored_as": "meant"})
-    compounds: tuple[str, ...] = ()
+    compounds: tuple[str, ...] = ()  # words with underscores in the treebank that are several words in text
+    # Mark on either side of a boundary between two letters, such as $ in vetur$ $inn.
     boundary_mark: str = field(default="", metadata={"stored_as": "mark"})
-    quotes: bool = False
-    f1: float = field(default=1.0, metadata={"stored_as": "right"})
+    quotes: bool = False  # whether double quotes become two backquotes or apostrophes
+    f1: float = field(default=1.0, metadata={"stored_as": "right"})  # of tokens in held-out sentences
 
     def __post_init__(self) -> None:
         if len(self.contractions) != len(self.expansions) or not all(map(str.split, self.expansions)):

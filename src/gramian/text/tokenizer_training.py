@@ -23,9 +23,7 @@ from gramian.text.tokenizer import (
     word_ending,
 )
 
-_DENSE_SHARE = (
-    0.1  # of the positions between two letters are boundaries: the script has no spaces between words
-)
+_DENSE_SHARE = 0.1  # of positions between letters are boundaries: the script has no spaces between words
 _HELD_OUT = 10  # one sentence in ten is held out to measure F1
 _MIN_SENTENCES = 50  # fewer are not held out
 
@@ -46,19 +44,9 @@ class Piece(NamedTuple):
 
 
 def learn_tokenizer(sentences: Sequence[TokenizedText], boundary_mark: str = "") -> Tokenizer:
-    """Learn to tokenize as in given sentences.
+    """Learn to tokenize as in given sentences, where a token with a space in its text is a compound, joined by underscores.
 
-    Parameters
-    ----------
-    sentences : sequence of TokenizedText
-        A token with a space in its text is a compound, joined by underscores.
-    boundary_mark : str
-        Mark of the treebank on either side of a boundary between two letters.
-
-    Returns
-    -------
-    Tokenizer
-        Its `f1` is measured on the last tenth of the sentences, with a tokenizer learnt from the others.
+    The `f1` of the result is measured on the last tenth of the sentences, with a tokenizer learnt from the others.
 
     Examples
     --------

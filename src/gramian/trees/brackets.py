@@ -24,7 +24,7 @@ from typing import Literal, cast
 
 from gramian.errors import InputError, OptionError
 from gramian.io.output import write_lines
-from gramian.io.reading import Source, TextLines, source_name
+from gramian.io.reading import Source, TextLines
 from gramian.trees.tree import SPACE, Tree, phrase, preterminal, unescape_word, with_line
 from gramian.trees.treebank_reading import Tally, read_items, whole_trees
 
@@ -80,11 +80,24 @@ def read_trees(
     >>> [str(tree) for tree in read_trees(io.StringIO("(X (A a)) (Y\n(B b)) ()"))]
     ['(X (A a))', '(Y (B b))', '()']
     """
-    if broken not in ("raise", "skip"):
-        raise OptionError(f"broken is 'raise' or 'skip', not {broken!r}")
     if spaces not in ("join", "reject"):
         raise OptionError(f"spaces is 'join' or 'reject', not {spaces!r}")
-    return _read(source, broken == "skip", spaces == "join", on_skip, on_join)
+    joined = Tally("words with a space inside were joined with '_'", on_join)
+    cache: dict[str, _Piece] = {}
+
+    def trees(lines: TextLines) -> Iterator[Tree | BracketError]:
+        for first_line, text in whole_trees(lines.segments()):
+            yield from _parse_record(text, lines.name, first_line, spaces == "join", cache, joined)
+
+    return read_items(
+        source,
+        trees,
+        noun="tree",
+        broken=broken,
+        on_skip=on_skip,
+        hint="name a file of bracketed trees, such as (S (NP (DT the) (NN dog)) (VP (VBZ barks)))",
+        other_tallies=[joined],
+    )
 
 
 def trees_of(trees: Source | Iterable[Tree]) -> Iterable[Tree]:
@@ -94,31 +107,6 @@ def trees_of(trees: Source | Iterable[Tree]) -> Iterable[Tree]:
     if isinstance(trees, str | os.PathLike):
         return read_trees(trees)
     return read_trees(cast(Source, trees)) if hasattr(trees, "read") else trees
-
-
-def _read(
-    source: Source, skip: bool, join: bool, on_skip: Callback | None, on_join: Callback | None
-) -> Iterator[Tree]:
-    skipped = Tally("broken trees were skipped", on_skip)
-    joined = Tally("words with a space inside were joined with '_'", on_join)
-    cache: dict[str, _Piece] = {}
-
-    def trees(lines: TextLines) -> Iterator[Tree | BracketError]:
-        for first_line, text in whole_trees(lines.segments()):
-            yield from _parse_record(text, lines.name, first_line, join, cache, joined)
-
-    is_empty = True
-    for tree in read_items(source, trees, skip, skipped):
-        is_empty = False
-        yield tree
-    skipped.warn()
-    joined.warn()
-    if is_empty:
-        raise InputError(
-            "no tree in it" if not skipped.count else "not one tree in it can be read",
-            source_name(source),
-            hint="name a file of bracketed trees, such as (S (NP (DT the) (NN dog)) (VP (VBZ barks)))",
-        )
 
 
 def parse_bracketed(text: str, *, spaces: Literal["join", "reject"] = "join") -> list[Tree]:

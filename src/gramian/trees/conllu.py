@@ -15,11 +15,11 @@ from typing import Literal
 from conllu.exceptions import ParseException
 from conllu.parser import parse_dict_value, parse_id_value
 
-from gramian.errors import InputError, OptionError
+from gramian.errors import InputError
 from gramian.io.output import write_lines
-from gramian.io.reading import Source, TextLines, source_name
+from gramian.io.reading import Source, TextLines
 from gramian.trees.projective import is_projective
-from gramian.trees.treebank_reading import Tally, read_items
+from gramian.trees.treebank_reading import read_items
 
 _COLUMNS = 10
 _NUMBER = re.compile("[0-9]{1,9}")
@@ -153,12 +153,9 @@ class Sentence:
         start = 0
         for form, size in zip(forms, sizes, strict=True):
             top = min(self.tokens[start : start + size], key=depth)
-            arc = len(tokens) + 1, new_number[heads[top.id - 1]]
-            tokens.append(
-                replace(top, id=arc[0], form=form, head=arc[1])
-                if size == 1
-                else Token(arc[0], form, head=arc[1], deprel=top.deprel)
-            )
+            kept = top if size == 1 else Token(0, form, deprel=top.deprel)
+            head = new_number[heads[top.id - 1]]
+            tokens.append(replace(kept, id=len(tokens) + 1, form=form, head=head))
             start += size
         return Sentence(tuple(tokens), self.comments, (), self.line)
 
@@ -167,8 +164,8 @@ class Sentence:
         forms, sizes, done = [], [], 0
         for before, line in self.extras:
             number, form, *_ = line.split("\t")
-            found = _RANGE.fullmatch(number)
-            end = int(found[1]) if found else 0
+            word_range = _RANGE.fullmatch(number)
+            end = int(word_range[1]) if word_range else 0
             if done <= before < end <= len(self):
                 forms += [*self.words[done:before], form]
                 sizes += [1] * (before - done) + [end - before]
@@ -217,15 +214,6 @@ def read_conllu(
     gramian.errors.InputError
         If the source cannot be opened or decoded, or holds no sentence at all.
     """
-    if broken not in ("raise", "skip"):
-        raise OptionError(f"broken is 'raise' or 'skip', not {broken!r}")
-    return _read(source, broken == "skip", on_skip, arcs)
-
-
-def _read(
-    source: Source, skip: bool, on_skip: Callable[[ConlluError], None] | None, arcs: bool
-) -> Iterator[Sentence]:
-    skipped = Tally("broken sentences were skipped", on_skip)
 
     def sentences(lines: TextLines) -> Iterator[Sentence | ConlluError]:
         for first_line, block in _blocks(lines):
@@ -234,17 +222,15 @@ def _read(
             except ConlluError as error:
                 yield error
 
-    is_empty = True
-    for sentence in read_items(source, sentences, skip, skipped):
-        is_empty = False
-        yield sentence
-    skipped.warn()
-    if is_empty and (arcs or skipped.count):
-        raise InputError(
-            "not one sentence in it can be read" if skipped.count else "no sentence in it",
-            source_name(source),
-            hint="name a CoNLL-U file",
-        )
+    return read_items(
+        source,
+        sentences,
+        noun="sentence",
+        broken=broken,
+        on_skip=on_skip,
+        hint="name a CoNLL-U file",
+        may_be_empty=not arcs,
+    )
 
 
 def write_conllu(sentences: Iterable[Sentence], path: str | os.PathLike[str]) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from gramian.errors import InputError, OptionError
 from gramian.io.reading import Source
@@ -31,30 +31,15 @@ _MIN_FREQUENT_SHARE = 0.08  # of their words are frequent words of the language
 
 @dataclass(frozen=True, slots=True)
 class SchemeLanguage:
-    """A language whose treebanks follow an annotation scheme.
+    """A language whose treebanks follow an annotation scheme."""
 
-    Attributes
-    ----------
-    code : str
-        ISO 639 code.
-    head_rules : str
-        Table of head rules (:meth:`gramian.trees.HeadRules.named`).
-    treebank : str
-        Title of a glossary section of its own; needed with `glossary`.
-    glossary : str
-        Section of ``labels.glossary`` for labels that the scheme has in this language only.
-    frequent_words : frozenset of str
-        Function words, to detect the language where a scheme has several.
-    labels : frozenset of str
-        Labels that every grammar of this language and scheme has. Learners, which see labels only, use head rules and suffixes of rare
-        words where they find all of these labels; no labels if neither helps.
-    """
-
-    code: str
-    head_rules: str
-    treebank: str = ""
-    glossary: str = ""
-    frequent_words: frozenset[str] = frozenset()
+    code: str  # ISO 639
+    head_rules: str  # table of head rules (gramian.trees.HeadRules.named)
+    treebank: str = ""  # title of a glossary section; needed with `glossary`
+    glossary: str = ""  # section of labels.glossary for labels that the scheme has in this language only
+    frequent_words: frozenset[str] = frozenset()  # to detect the language where a scheme has several
+    # Labels that every grammar of this language and scheme has. Learners, which see labels only, use head rules and suffixes of rare words
+    # where they find all of these labels; no labels if neither helps.
     labels: frozenset[str] = frozenset()
 
 
@@ -205,9 +190,8 @@ def detect_scheme(trees: Iterable[Tree]) -> AnnotationScheme:
     Of schemes that share phrase labels, the one that also recognises tags goes first.
     """
     counts: Counter[str] = Counter()
-    n_trees = 0
-    for tree in islice(trees, SCHEME_SAMPLE_SIZE):
-        n_trees += 1
+    sample = list(islice(trees, SCHEME_SAMPLE_SIZE))
+    for tree in sample:
         phrases = {node.label for node in tree.subtrees() if node.word is None}
         tags = {node.label for node in tree.subtrees() if node.word is not None}
         counts.update(
@@ -217,32 +201,26 @@ def detect_scheme(trees: Iterable[Tree]) -> AnnotationScheme:
             and any(re.match(scheme.phrase_pattern, label) for label in phrases)
             and (not scheme.tags or not scheme.tags.isdisjoint(tags))
         )
-    likely = [name for name, count in counts.items() if count >= max(1, _MIN_SHARE * n_trees)]
+    likely = [name for name, count in counts.items() if count >= max(1, _MIN_SHARE * len(sample))]
     if not likely:
         return DEFAULT_SCHEME
     return SCHEMES[max(likely, key=lambda name: (bool(SCHEMES[name].tags), counts[name]))]
 
 
-class SchemeOfTrees(NamedTuple):
-    """The scheme of some trees, and all of the trees."""
-
-    scheme: AnnotationScheme
-    trees: Iterator[Tree]
-
-
-def find_scheme(trees: Iterable[Tree], name: str = "auto") -> SchemeOfTrees:
-    """Return the scheme called `name`; with ``"auto"``, the one that the labels of the trees belong to.
+def find_scheme(trees: Iterable[Tree], name: str = "auto") -> tuple[AnnotationScheme, Iterator[Tree]]:
+    """Return the scheme called `name`, with ``"auto"`` the one that the labels of the trees belong to, and all of the trees.
 
     Examples
     --------
-    >>> find_scheme([Tree.parse("(SENT (VN (CLS-SUJ il) (V dort)))")]).scheme.name
+    >>> scheme, trees = find_scheme([Tree.parse("(SENT (VN (CLS-SUJ il) (V dort)))")])
+    >>> scheme.name
     'ftb'
     """
-    if name != "auto":
-        return SchemeOfTrees(annotation_scheme(name), iter(trees))
     trees = iter(trees)
+    if name != "auto":
+        return annotation_scheme(name), trees
     sample = list(islice(trees, SCHEME_SAMPLE_SIZE))
-    return SchemeOfTrees(detect_scheme(sample), chain(sample, trees))
+    return detect_scheme(sample), chain(sample, trees)
 
 
 def scheme_of(source: Source) -> AnnotationScheme:
@@ -259,13 +237,7 @@ def scheme_of(source: Source) -> AnnotationScheme:
 
 
 def detect_language(sentences: Iterable[Iterable[str]], scheme: AnnotationScheme) -> str | None:
-    """Return the language of sentences: that of the scheme, or the one whose frequent words they have; None if it is unknown.
-
-    Parameters
-    ----------
-    sentences : iterable of iterable of str
-        Their words.
-    scheme : AnnotationScheme
+    """Return the language of sentences, given as words: that of the scheme, or the one whose frequent words they have, or None.
 
     Examples
     --------

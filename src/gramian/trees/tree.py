@@ -110,11 +110,7 @@ class Tree:
         _check(label, children, word)
         if word is not None and "RB" in word:
             word = unescape_word(escape_word(word))
-        _set_label(self, label)
-        _set_children(self, children)
-        _set_word(self, word)
-        _set_line(self, line)
-        _set_hash(self, None)
+        _fill(self, label, children, word, line)
 
     @classmethod
     def parse(cls, text: str) -> Tree:
@@ -148,7 +144,7 @@ class Tree:
         return self.children[index]
 
     def __bool__(self) -> bool:
-        """Say yes: a preterminal has no children, but it is something."""
+        """Return True, although a preterminal has no children."""
         return True
 
     @property
@@ -347,30 +343,27 @@ _set_hash = vars(Tree)["_hash"].__set__
 _new = object.__new__
 
 
-def phrase(label: str, children: tuple[Tree, ...], line: int | None = None) -> Tree:
-    """Build a phrase without checks, for callers whose labels and children come from valid trees."""
-    node = _new(Tree)
+def _fill(node: Tree, label: str, children: tuple[Tree, ...], word: str | None, line: int | None) -> Tree:
     _set_label(node, label)
     _set_children(node, children)
-    _set_word(node, None)
-    _set_line(node, line)
-    _set_hash(node, None)
-    return node
-
-
-def preterminal(label: str, word: str, line: int | None = None) -> Tree:
-    """Build a preterminal without checks, for callers whose label and word come from valid trees."""
-    node = _new(Tree)
-    _set_label(node, label)
-    _set_children(node, ())
     _set_word(node, word)
     _set_line(node, line)
     _set_hash(node, None)
     return node
 
 
+def phrase(label: str, children: tuple[Tree, ...], line: int | None = None) -> Tree:
+    """Build a phrase without checks, for callers whose labels and children come from valid trees."""
+    return _fill(_new(Tree), label, children, None, line)
+
+
+def preterminal(label: str, word: str, line: int | None = None) -> Tree:
+    """Build a preterminal without checks, for callers whose label and word come from valid trees."""
+    return _fill(_new(Tree), label, (), word, line)
+
+
 def bottom_up(nodes: Sequence[Tree], combine: Callable[[Tree, list[Value]], Value]) -> list[Value]:
-    """Return what `make` makes of each node, in the order of :meth:`Tree.subtrees`, and of what it made of the node's children."""
+    """Return the value of each node, in the order of :meth:`Tree.subtrees`: `combine` of the node and the values of its children."""
     pending: list[Value] = []  # when a node is met, its children are the last, the leftmost on top
     values: list[Value] = []
     for node in reversed(nodes):
@@ -405,9 +398,7 @@ def with_line(tree: Tree, line: int | None) -> Tree:
     """Return `tree` with another line number."""
     if tree.line == line:
         return tree
-    if tree.word is not None:
-        return preterminal(tree.label, tree.word, line)
-    return phrase(tree.label, tree.children, line)
+    return _fill(_new(Tree), tree.label, tree.children, tree.word, line)
 
 
 def _from_text(text: str, line: int | None) -> Tree:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, islice
 from typing import Generic, TypeVar, cast
 
-from gramian.errors import InputError
-from gramian.io.reading import Source, TextLines, expand, open_text
+from gramian.errors import InputError, OptionError
+from gramian.io.reading import Source, TextLines, expand, open_text, source_name
 from gramian.trees.tree import SPACE
 
 Fault = TypeVar("Fault", bound=InputError)
@@ -72,25 +72,47 @@ def whole_trees(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def read_items(
-    source: Source, items: Callable[[TextLines], Iterator[Item | Fault]], skip: bool, skipped: Tally[Fault]
+    source: Source,
+    items: Callable[[TextLines], Iterator[Item | Fault]],
+    *,
+    noun: str,
+    broken: str,
+    on_skip: Callable[[Fault], None] | None,
+    hint: str,
+    may_be_empty: bool = False,
+    other_tallies: Sequence[Tally[Fault]] = (),
 ) -> Iterator[Item]:
-    """Yield the items of all files of a source; raise the first fault, or count it if faults are skipped."""
-    for part in expand(source):
-        with open_text(part) as lines:
-            for item in items(lines):
-                if not isinstance(item, InputError):
-                    yield item
-                elif skip:
-                    skipped.add(cast(Fault, item))
-                else:
-                    raise item
+    """Yield the items of all files of a source; raise the first fault, or skip faults if `broken` says so."""
+    if broken not in ("raise", "skip"):
+        raise OptionError(f"broken is 'raise' or 'skip', not {broken!r}")
+    skipped = Tally(f"broken {noun}s were skipped", on_skip)
+
+    def read() -> Iterator[Item]:
+        is_empty = True
+        for part in expand(source):
+            with open_text(part) as lines:
+                for item in items(lines):
+                    if not isinstance(item, InputError):
+                        is_empty = False
+                        yield item
+                    elif broken == "skip":
+                        skipped.add(cast(Fault, item))
+                    else:
+                        raise item
+        for tally in (skipped, *other_tallies):
+            tally.warn()
+        if is_empty and (skipped.count or not may_be_empty):
+            problem = f"not one {noun} in it can be read" if skipped.count else f"no {noun} in it"
+            raise InputError(problem, source_name(source), hint=hint)
+
+    return read()
 
 
 class Tally(Generic[Fault]):
     """Hands faults to a callback, or counts them for one warning at the end."""
 
-    def __init__(self, what: str, callback: Callable[[Fault], None] | None) -> None:
-        self.what, self.callback = what, callback
+    def __init__(self, message: str, callback: Callable[[Fault], None] | None) -> None:
+        self.message, self.callback = message, callback
         self.count = 0
         self.first: Fault | None = None
 
@@ -102,10 +124,12 @@ class Tally(Generic[Fault]):
             self.callback(error)
 
     def warn(self) -> None:
-        """Warn once of all that was counted, if no callback was told."""
+        """Warn once of all faults that were counted, if there is no callback."""
         if self.first is not None and self.callback is None:
-            place = f"{self.first.source}:{self.first.line}"
-            warnings.warn(f"{self.count} {self.what}, the first at {place}: {self.first.what}", stacklevel=3)
+            position = f"{self.first.source}:{self.first.line}"
+            warnings.warn(
+                f"{self.count} {self.message}, the first at {position}: {self.first.what}", stacklevel=3
+            )
 
 
 class _Layout:
@@ -154,8 +178,8 @@ class _OpenText:
         """Return how many segments belong to the open tree, if it is broken and ends before `segment`."""
         if segment is None:
             return self._doubtful[0] if self._doubtful else len(self.segments)
-        here, there = _ROOT.match(segment), _ROOT.match(self.segments[0])
-        if here is not None and there is not None and here[1] == there[1]:
+        root, open_root = _ROOT.match(segment), _ROOT.match(self.segments[0])
+        if root is not None and open_root is not None and root[1] == open_root[1]:
             return len(self.segments)
         if self._doubtful is None:
             self._doubtful = len(self.segments), self.size
