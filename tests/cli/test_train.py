@@ -341,11 +341,11 @@ def test_states_are_searched_for_and_the_search_goes_on(train, capsys, monkeypat
     names += [f"/{tag}" for tag in model.grammar.symbols[model.grammar.n_phrases :]]
     assert model.grammar.n_states.tolist() == [numbers.get(name, 1) for name in names]
     log = Path("s.model.search.jsonl")
-    assert len(log.read_text().splitlines()) == 4
+    assert len(log.read_text().splitlines()) == 3
     first = log.read_text()
     assert train(*arguments, "search.budget=5")[0] == 0
     assert log.read_text().startswith(first)
-    assert len(log.read_text().splitlines()) == 6
+    assert len(log.read_text().splitlines()) == 5
     monkeypatch.setattr(sys, "argv", ["gramian", "inspect", "s.model"])
     with pytest.raises(SystemExit):
         main()

@@ -1,24 +1,23 @@
-"""What a search for numbers of states has tried: its trials, what it found, and the log that lets it go on where it stopped."""
+"""What a search for numbers of states has tried: its trials, its outcome, and the log from which it resumes."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import math
-import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypedDict
+from typing import Annotated, TypeAlias
 
 from msgspec import Meta
 from threadpoolctl import threadpool_limits
 
 from gramian import __version__
-from gramian.errors import InputError
 from gramian.io.output import no_links
-from gramian.io.schema import SchemaError, as_document, parse_document
+from gramian.io.schema import SchemaError, parse_document
 from gramian.progress import tell_progress
 
 Assignment: TypeAlias = tuple[int, ...]
@@ -59,50 +58,42 @@ class FoundStates:
         return found
 
 
-class _Line(TypedDict):
+@dataclass(frozen=True)
+class _Line:
     """One line of the log."""
 
     symbol: str
     score: float
-    states: list[Annotated[int, Meta(ge=1, le=4096)]]
+    states: tuple[Annotated[int, Meta(ge=1, le=4096)], ...]
     checksum: str
 
 
 class Trials:
     """Scores candidates, each once, as far as the budget goes; better ones are logged as they are found.
 
-    With a file, every score is one JSON line, and what it has needs no work. Its first line, `head`, stands for all that a score
-    depends on; what another version of gramian scored is forgotten.
+    With a file, every score is one JSON line with a checksum that also depends on the `identity` of the search, all that a score depends
+    on. Candidates that the file has are not scored again; lines of other searches, or damaged ones, count for nothing.
     """
 
-    def __init__(
-        self, score: Scores, budget: int | None, path: str | Path | None, head: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, score: Scores, budget: int | None, path: str | Path | None, identity: str) -> None:
         self.done: list[Trial] = []
         self._score, self._budget = score, math.inf if budget is None else budget
         self._path = None if path is None else Path(path)
+        self._identity = f"{__version__} {identity}"
         self._known: dict[Assignment, float] = {}
-        self._stored: dict[Assignment, float] = {}
-        if self._path is None:
-            return
-        text = self._path.read_text(encoding="utf-8") if self._path.exists() else ""
-        lines, head = text.splitlines(), {**head, "gramian": __version__}
-        if lines and {**_record(lines[0]), "gramian": __version__} == head != _record(lines[0]):
-            self._path.unlink()
-            text, lines = "", []
-        if text and not text.endswith("\n"):  # it was cut short
+        self._stored = {} if self._path is None else self._read(self._path)
+
+    def _read(self, path: Path) -> dict[Assignment, float]:
+        text = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+        if text and not text.endswith("\n"):  # the last line was cut short
             self._write("")
-        if not lines:
-            self._write(json.dumps(head, ensure_ascii=False))
-        elif _record(lines[0]) != head:
-            raise InputError(
-                "this log is of another treebank or learner", str(path), 1, hint="another file, or remove it"
-            )
-        for record in map(_record, lines[1:]):
-            with suppress(SchemaError):  # a line that was cut short
-                line = as_document(_Line, record)
-                if line["checksum"] == _checksum(line):
-                    self._stored[tuple(line["states"])] = line["score"]
+        stored = {}
+        for line in text.splitlines():
+            with suppress(SchemaError):
+                record = parse_document(_Line, line)
+                if record.checksum == self._checksum(record.states, record.score):
+                    stored[record.states] = record.score
+        return stored
 
     @property
     def is_spent(self) -> bool:
@@ -112,50 +103,37 @@ class Trials:
     def run(self, name: str, candidates: Sequence[Assignment], changed: Sequence[int]) -> list[Trial]:
         """Return the trials of some assignments, as far as the budget goes."""
 
-        def trial(one: Assignment, score: float) -> Trial:
-            return Trial(name, sum(one[symbol] for symbol in changed), score, one)
+        def trial(assignment: Assignment, score: float) -> Trial:
+            return Trial(name, sum(assignment[symbol] for symbol in changed), score, assignment)
 
-        new = [one for one in dict.fromkeys(candidates) if one not in self._known]
-        new = [one for place, one in enumerate(new) if len(self._known) + place < self._budget]
-        # Scores come in order; those of the file need no work, so that what was scored is kept whatever comes.
-        left = [one for one in new if one not in self._stored]
+        new = [candidate for candidate in dict.fromkeys(candidates) if candidate not in self._known]
+        if self._budget < math.inf:
+            new = new[: int(self._budget) - len(self._known)]
+        unscored = [candidate for candidate in new if candidate not in self._stored]
         with threadpool_limits(1):  # as in learning: several threads would change the order of sums
-            fresh = iter(self._score(left)) if left else iter(())
-            for one in new:
-                is_stored = one in self._stored
-                tried = trial(one, self._stored[one] if is_stored else next(fresh))
+            scores = iter(self._score(unscored)) if unscored else iter(())
+            for candidate in new:  # scores come in order, and each is written before the next is waited for
+                is_stored = candidate in self._stored
+                tried = trial(candidate, self._stored[candidate] if is_stored else next(scores))
                 if tried.score > max(self._known.values(), default=-math.inf):
-                    number = len(self.done) + 1
-                    _log.info(
-                        "candidate %d: %s, %d states, %.3f",
-                        number,
-                        name or "start",
-                        tried.states,
-                        tried.score,
-                    )
-                self._known[one] = tried.score
+                    shown = len(self.done) + 1, name or "start", tried.states, tried.score
+                    _log.info("candidate %d: %s, %d states, %.3f", *shown)
+                self._known[candidate] = tried.score
                 self.done.append(tried)
                 if self._path is not None and not is_stored:
-                    record = {"symbol": name, "score": tried.score, "states": list(one)}
-                    self._write(json.dumps({**record, "checksum": _checksum(record)}, ensure_ascii=False))
+                    checksum = self._checksum(candidate, tried.score)
+                    record = _Line(symbol=name, score=tried.score, states=candidate, checksum=checksum)
+                    self._write(json.dumps(asdict(record), ensure_ascii=False))
                 if self._budget < math.inf:
                     tell_progress(_log, "candidates", len(self._known), self._budget)
-        return [trial(one, self._known[one]) for one in candidates if one in self._known]
+        return [
+            trial(candidate, self._known[candidate]) for candidate in candidates if candidate in self._known
+        ]
+
+    def _checksum(self, states: Assignment, score: float) -> str:
+        return hashlib.sha256(repr((self._identity, states, score)).encode()).hexdigest()[:16]
 
     def _write(self, line: str) -> None:
         assert self._path is not None
         with open(self._path, "a", encoding="utf-8", opener=no_links) as file:
             file.write(line + "\n")
-
-
-def _checksum(record: Mapping[str, Any]) -> str:
-    """Return what shows that a line was not damaged."""
-    rest = {name: value for name, value in record.items() if name != "checksum"}
-    return f"{zlib.crc32(json.dumps(rest, sort_keys=True).encode()):08x}"
-
-
-def _record(line: str) -> Mapping[str, Any]:
-    try:
-        return parse_document(dict[str, Any], line)
-    except SchemaError:
-        return {}

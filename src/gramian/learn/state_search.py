@@ -7,7 +7,6 @@ the likelihood of such trees.
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -121,7 +120,7 @@ def search_states(
     reach: int = 4,
     budget: int | None = None,
     n_jobs: int | None = None,
-    elsewhere: Scores | None = None,
+    score_all: Scores | None = None,
     log: str | Path | None = None,
     judge: str = "",
 ) -> FoundStates:
@@ -139,22 +138,20 @@ def search_states(
     tags: such steps are large enough for a few hundred sentences to tell, and a small budget gets somewhere. The paper has neither
     this nor `by_count`, and searches over all symbols.
 
-    `elsewhere` scores assignments in its own way, on a cluster say, in the same order; instead of `score`. The file `log` has a line
-    for every candidate, and one that is there is not scored again; a log of another `judge`, what the score depends on, is refused.
+    `score_all` scores several assignments in their order, on a cluster say, instead of `score`. The file `log` gets a line for every
+    candidate; one that is there is not scored again, if `judge`, which stands for what the score depends on, is the same.
     """
     check_value("method", method, OneOf("beam", "greedy"))
-    given = {"beam": beam, "step": step, "reach": reach} | ({} if symbols is None else {"symbols": symbols})
-    for name, value in given.items():
+    for name, value in {"beam": beam, "step": step, "reach": reach, "symbols": symbols or 1}.items():
         check_value(name, value, Whole(1))
     check_value("n_jobs", n_jobs, Jobs())
-    if elsewhere is None:
+    if score_all is None:
         if score is None:
             raise OptionError("a search needs a score")
-        elsewhere = _in_threads(cache, score, number_of_jobs(n_jobs))
+        score_all = _in_threads(cache, score, number_of_jobs(n_jobs))
     names = [cache.seen.name(symbol) for symbol in range(cache.seen.bank.n_symbols)]
-    about = f"{cache.learner.identity()} {cache.largest} {cache.seen.digest}"
-    about = hashlib.sha256(about.encode()).hexdigest()[:16]
-    search = Trials(elsewhere, budget, log, {"search": f"{about} {judge}".strip(), "symbols": names})
+    identity = f"{cache.learner.identity()} {cache.largest} {cache.seen.digest} {judge}"
+    search = Trials(score_all, budget, log, identity)
     count = cache.seen.label_count
     most = allocate_states(count, cache.largest, "frequency" if by_count else "all").tolist()
     places = _groups(cache) if together else []

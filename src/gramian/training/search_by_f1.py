@@ -86,22 +86,23 @@ class StateSearch:
     @property
     def cache(self) -> ClusterCache:
         """What candidates are made from."""
-        return _workplace(self)[0]
+        return _candidate_maker(self)[0]
 
     def score(self, assignment: Assignment) -> float:
         """Return what a candidate is worth."""
-        cache, score = _workplace(self)
+        cache, score = _candidate_maker(self)
         return score(cache.grammar(assignment))
 
     def run(self, *, scheduler: str | None = None, **options: Any) -> FoundStates:
         """Search here, or on the workers of a Dask scheduler; options as for :func:`search_states`."""
 
-        def elsewhere(assignments: Sequence[Assignment]) -> Iterable[float]:
-            return [one.value for one in run_tasks(_scored, assignments, shared=self, scheduler=scheduler)]
+        def on_cluster(assignments: Sequence[Assignment]) -> Iterable[float]:
+            outcomes = run_tasks(_scored, assignments, shared=self, scheduler=scheduler)
+            return [outcome.value for outcome in outcomes]
 
-        cache, score = _workplace(self)
-        there = elsewhere if scheduler else None
-        return search_states(cache, score, elsewhere=there, judge=self.key, **options)
+        cache, score = _candidate_maker(self)
+        score_all = on_cluster if scheduler else None
+        return search_states(cache, score, score_all=score_all, judge=self.key, **options)
 
     def names(self, found: FoundStates) -> dict[str, int]:
         """Return numbers of states by the names of symbols, where they are more than one."""
@@ -121,7 +122,7 @@ def _scored(assignment: Assignment, search: StateSearch) -> float:
 
 
 @lru_cache(maxsize=1)
-def _workplace(search: StateSearch) -> tuple[ClusterCache, Callable[[LPCFG], float]]:
+def _candidate_maker(search: StateSearch) -> tuple[ClusterCache, Callable[[LPCFG], float]]:
     """Return what candidates are made from, and their score; kept for the next candidate, in whatever process."""
     seen = search.data.observations(fold=search.fold)
     return ClusterCache(search.learner, seen, search.largest), f1_score(search.judges, search.parameters)

@@ -28,7 +28,7 @@ from gramian.treebank.encode import TokenCodes
 from gramian.treebank.tagged import TaggedWords
 from gramian.trees import HeadRules, Tree, annotation_scheme, normalise, read_trees
 from gramian.trees.labels import split_chain
-from gramian.trees.scheme import DEFAULT_SCHEME, AnnotationScheme, scheme_of
+from gramian.trees.scheme import DEFAULT_SCHEME, AnnotationScheme, detect_scheme, scheme_of
 
 TreeSource: TypeAlias = "Source | Iterable[Tree] | Treebank"
 """A file, a folder, ``"-"``, a stream, a treebank, or the trees themselves."""
@@ -109,31 +109,32 @@ class TrainingData:
     @classmethod
     def read(cls, trees: TreeSource, settings: TrainingSettings) -> TrainingData:
         """Read a treebank as settings want it, and tagged text if they name some."""
-        source, text, preset = tree_source_name(trees), _text(trees), settings.preset
-        if preset == "auto":
-            preset = scheme_of(text).name
-            if preset != DEFAULT_SCHEME.name:
-                _log.info("its labels look like those of preset %s", preset)
-        scheme, binarisation = annotation_scheme(preset), settings.binarisation
-        heads = _binarisation_heads(settings, scheme, text) if "head" in settings.directions else None
-        bank = Treebank.read(
-            text,
-            options=scheme.options,
-            shape=Shape(
-                settings.directions[0],
-                binarisation.horizontal,
-                binarisation.vertical,
-                binarisation.collapse_tags,
-            ),
-            heads=heads,
-            broken="skip" if settings.skip_broken else "raise",
+        name, source = tree_source_name(trees), _source(trees)
+        if settings.preset != "auto":
+            scheme = annotation_scheme(settings.preset)
+        else:
+            scheme = detect_scheme(source) if isinstance(source, list) else scheme_of(source)
+            if scheme is not DEFAULT_SCHEME:
+                _log.info("its labels look like those of preset %s", scheme.name)
+        heads = _binarisation_heads(settings, scheme, source) if "head" in settings.directions else None
+        binarisation = settings.binarisation
+        shape = Shape(
+            settings.directions[0],
+            binarisation.horizontal,
+            binarisation.vertical,
+            binarisation.collapse_tags,
         )
+        if isinstance(source, list):
+            bank = Treebank.from_trees(source, options=scheme.options, shape=shape, heads=heads)
+        else:
+            broken: Any = "skip" if settings.skip_broken else "raise"
+            bank = Treebank.read(source, options=scheme.options, shape=shape, heads=heads, broken=broken)
         if bank.n_trees == 0:
             hint = "look at the file with: gramian inspect"
-            raise InputError("there is no tree to learn from", source, hint=hint)
+            raise InputError("there is no tree to learn from", name, hint=hint)
         head_rules(settings.heads, bank)  # an error of theirs is better told now
         tagged = None if settings.tagged_corpus is None else _tagged_words(settings.tagged_corpus, bank)
-        return cls(bank, source, preset, heads, tagged)
+        return cls(bank, name, scheme.name, heads, tagged)
 
     @property
     def n_words(self) -> int:
@@ -190,14 +191,16 @@ class TrainingData:
 
 
 def _binarisation_heads(
-    settings: TrainingSettings, scheme: AnnotationScheme, source: Rereadable
+    settings: TrainingSettings, scheme: AnnotationScheme, source: Rereadable | list[Tree]
 ) -> HeadRules:
     """Return the head rules that trees are binarised by."""
     language = None if settings.language in ("auto", "none") else settings.language
-    sample = (
-        normalise(tree, scheme.options).tree
-        for tree in read_trees(source, broken="skip", on_skip=lambda _: None, on_join=lambda _: None)
-    )
+    trees: Iterable[Tree]
+    if isinstance(source, list):
+        trees = source
+    else:
+        trees = read_trees(source, broken="skip", on_skip=lambda _: None, on_join=lambda _: None)
+    sample = (normalise(tree, scheme.options).tree for tree in trees)
     rules = HeadRules.select(settings.heads, scheme, language, sample)
     if isinstance(source, io.StringIO):
         source.seek(0)
@@ -217,21 +220,21 @@ def _is_stream(trees: object) -> bool:
 
 def normal_trees(trees: TreeSource, preset: str) -> list[Tree]:
     """Return trees in their normal form, those without words left out."""
-    found = (normalise(tree, annotation_scheme(preset).options).tree for tree in read_trees(_text(trees)))
+    source, options = _source(trees), annotation_scheme(preset).options
+    objects = source if isinstance(source, list) else read_trees(source)
+    found = (normalise(tree, options).tree for tree in objects)
     return [tree for tree in found if not tree.is_empty]
 
 
-def _text(trees: Any) -> Rereadable:
-    """Return a path, or the text of what can be read only once, or of trees: whence they come, they are read in the same way."""
+def _source(trees: Any) -> Rereadable | list[Tree]:
+    """Return a path or a text that can be read again, or else the trees."""
     if isinstance(trees, str | os.PathLike) or _is_stream(trees):
         return rereadable(trees)
     if isinstance(trees, Treebank):
-        trees = trees.brackets()
-    elif not isinstance(trees, Iterable):
+        return list(trees.trees())
+    if not isinstance(trees, Iterable):
         raise OptionError(f"trees must be a path, a stream, a Treebank or trees, got {trees!r}")
-    text = io.StringIO("\n".join(map(str, trees)))
-    text.name = tree_source_name(trees)
-    return text
+    return list(trees)
 
 
 def _tagged_words(path: str, bank: Treebank) -> TaggedWords:

@@ -227,9 +227,9 @@ class Treebank:
             result = normalise(tree, options)
             removed += result.removed
             if not result.tree.is_empty:
-                tokens.append(codes.encode(str(binarise(result.tree, **vars(shape), heads=heads))))
+                tokens.append(codes.encode_tree(binarise(result.tree, **vars(shape), heads=heads)))
         bank = cls._from_codes(codes, np.concatenate(tokens), None, shape)
-        assert bank is not None, "trees that were written are well-formed"
+        assert bank is not None, "tree objects are well-formed"
         return replace(bank, removed=removed)
 
     @classmethod
@@ -406,32 +406,6 @@ class Treebank:
         """Yield all trees in their normalised, original shape."""
         return (self.tree(number) for number in range(self.n_trees))
 
-    def brackets(self) -> Iterator[str]:
-        """Yield what :meth:`trees` does as bracket text, without a tree being made.
-
-        Examples
-        --------
-        >>> list(Treebank.from_trees([Tree.parse("(S (X (A a) (B b) (C c)))")]).brackets())
-        ['(S (X (A a) (B b) (C c)))']
-        """
-        around = [_brackets_around(symbol) for symbol in self.symbols]
-        words = [escape_word(word) for word in self.words]
-        for first, last in pairwise(self.tree_start.tolist()):
-            columns = (
-                column[first:last].tolist() for column in (self.label, self.word, self.left, self.right)
-            )
-            built: list[str] = []
-            for label, word, left, right in zip(*columns, strict=True):
-                before, after = around[label]
-                if word >= 0:
-                    inner = words[word]
-                elif right < 0:
-                    inner = built[left - first]
-                else:
-                    inner = f"{built[left - first]} {built[right - first]}"
-                built.append(f"{before}{inner}{after}")
-            yield built[-1]
-
     def sentences(self) -> Iterator[TaggedSentence]:
         """Yield the words and tags of all trees, in their original form.
 
@@ -500,14 +474,6 @@ class Treebank:
             tree_start=starts.astype(np.int32),
             weight=None if self.weight is None else self.weight[chosen],
         )
-
-
-def _brackets_around(symbol: str) -> tuple[str, str]:
-    """Return the bracket text before and after what is below a binarised symbol."""
-    if is_intermediate(symbol):
-        return "", ""
-    labels = split_chain(symbol)
-    return "".join(f"({label} " for label in labels), ")" * len(labels)
 
 
 class _Names:

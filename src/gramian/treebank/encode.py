@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.io.reading import Source, expand, open_text
-from gramian.trees.tree import SPACE
+from gramian.trees.tree import SPACE, Tree, escape_word
 
 _TOKEN = re.compile(rf"\([{SPACE}]*[^{SPACE}()]*|[^{SPACE}()]+|\)")
 _PIECE = 1 << 22
@@ -45,6 +45,21 @@ class TokenCodes(dict[str, int]):
     def encode(self, text: str) -> npt.NDArray[np.int32]:
         """Return the codes of all tokens of `text`."""
         return np.fromiter(map(self.__getitem__, _TOKEN.findall(text)), np.int32)
+
+    def encode_tree(self, tree: Tree) -> npt.NDArray[np.int32]:
+        """Return the codes of the tokens of a tree."""
+        found: list[int] = []
+        pending: list[Tree | None] = [tree]
+        while pending:
+            node = pending.pop()
+            if node is None:
+                found.append(-1)
+                continue
+            found.append(self[f"({node.label}"])
+            if node.word is not None:
+                found.append(self[escape_word(node.word)])
+            pending += [None, *reversed(node.children)]
+        return np.array(found, np.int32)
 
     def encode_files(self, source: Source) -> npt.NDArray[np.int32] | None:
         """Return the codes of all tokens of a file, folder or stream; None if there are none, or a bracket may be missing."""

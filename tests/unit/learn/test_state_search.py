@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from gramian.errors import InputError, OptionError
+from gramian.errors import OptionError
 from gramian.learn import Features, Observations, SpectralClustering
 from gramian.learn.search_trials import Trials
 from gramian.learn.state_allocation import allocate_states
@@ -100,11 +100,12 @@ def test_learners_take_numbers_by_name(cache, seen):
             SpectralClustering(bad).fit(seen)
 
 
-def test_a_log_of_another_judge_is_refused(cache, tmp_path):
-    log = tmp_path / "search.jsonl"
-    search_states(cache, Distance(7), budget=2, log=log, judge="one")
-    with pytest.raises(InputError, match="log is of another"):
-        search_states(cache, Distance(7), budget=2, log=log, judge="two")
+def test_scores_of_another_judge_are_not_reused(cache, tmp_path):
+    log, first, second, again = tmp_path / "search.jsonl", Distance(7), Distance(9), Distance(7)
+    found = search_states(cache, first, budget=2, log=log, judge="one")
+    search_states(cache, second, budget=2, log=log, judge="two")
+    assert search_states(cache, again, budget=2, log=log, judge="one") == found
+    assert (first.asked, second.asked, again.asked) == (2, 2, 0)
     with pytest.raises(OptionError, match="needs a score"):
         search_states(cache)
 
@@ -134,11 +135,19 @@ def test_a_search_goes_on_from_its_log(cache, seen, tmp_path):
     assert search_states(cache, again, symbols=2, log=log) == found
     assert again.asked == 0
     lines = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
-    assert max(line["score"] for line in lines[1:]) == found.score
-    with pytest.raises(InputError, match="log is of another treebank or learner"):
-        search_states(
-            ClusterCache(SpectralClustering(4, features=Features(kappa=1.0)), seen, 12), second, log=log
-        )
+    assert max(line["score"] for line in lines) == found.score
+    other = ClusterCache(SpectralClustering(4, features=Features(kappa=1.0)), seen, 12)
+    search_states(other, again, symbols=2, budget=3, log=log)
+    assert again.asked == 3
+
+
+def test_a_damaged_score_is_not_reused(cache, tmp_path):
+    log, first, second = tmp_path / "search.jsonl", Distance(7), Distance(7)
+    found = search_states(cache, first, budget=3, log=log)
+    text = log.read_text().splitlines(keepends=True)
+    log.write_text(text[0] + text[1].replace('"score": -', '"score": -1') + text[2])
+    assert search_states(cache, second, budget=3, log=log) == found
+    assert second.asked == 1
 
 
 def test_the_start_is_what_the_learner_learns(seen):
@@ -173,17 +182,12 @@ def test_bad_options(cache):
         search_states(cache, Distance(1), beam=0)
 
 
-def test_a_log_of_another_version_begins_anew(tmp_path, monkeypatch):
+def test_scores_of_another_version_are_not_reused(tmp_path, monkeypatch):
     asked = []
 
-    def search(about="x"):
-        trials = Trials(
-            lambda left: [asked.append(one) or 80.0 for one in left],
-            None,
-            tmp_path / "log",
-            {"search": about},
-        )
-        trials.run("NP", [(2,)], [0])
+    def search(identity="x"):
+        score = lambda left: [asked.append(one) or 80.0 for one in left]  # noqa: E731
+        Trials(score, None, tmp_path / "log", identity).run("NP", [(2,)], [0])
 
     search()
     search()
@@ -191,6 +195,5 @@ def test_a_log_of_another_version_begins_anew(tmp_path, monkeypatch):
     monkeypatch.setattr("gramian.learn.search_trials.__version__", "99.0")
     search()
     assert len(asked) == 2
-    assert len((tmp_path / "log").read_text().splitlines()) == 2
-    with pytest.raises(InputError, match="another treebank"):
-        search("y")
+    search("y")
+    assert len(asked) == 3

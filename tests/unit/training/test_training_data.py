@@ -77,7 +77,7 @@ def test_tagged_text_has_tags_of_the_treebank(tmp_path, caplog):
 
 
 def test_there_must_be_trees():
-    with pytest.raises(InputError, match="trees: no tree in it"):
+    with pytest.raises(InputError, match="trees: there is no tree to learn from"):
         TrainingData.read([], TrainingSettings())
     with pytest.raises(InputError, match="no tree to learn from"):
         TrainingData.read([Tree.parse("(S (-NONE- *))")], TrainingSettings())

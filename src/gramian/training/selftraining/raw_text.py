@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, TypeAlias
@@ -12,6 +12,7 @@ from gramian.io.reading import TextLines, open_text, peek_text, reads_once
 from gramian.parsing.dependency_constraints import RelationTable, dependency_constraints
 from gramian.parsing.sentences import Sentence, read_sentence
 from gramian.text.rule_tokenizer import Style, tokenize
+from gramian.text.running_text import sentences_in
 from gramian.text.sentence_segmenter import SentenceSegmenter
 from gramian.trees import read_conllu
 from gramian.trees.token_lines import split_pairs, split_tokens
@@ -20,7 +21,6 @@ Kind: TypeAlias = Literal["text", "tokens", "tagged", "conllu"]
 
 _LOOKED_AT = 200  # lines that tell the kind of a file
 _ENDINGS = frozenset(".?!…。？！")
-_BLOCK = 100_000  # characters of running text that are cut into sentences at a time
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,7 @@ class RawText:
         """Yield the sentences of all files, one after the other."""
         for path in self.paths:
             kind = kind_of(path) if self.kind == "auto" else self.kind
-            readers: dict[str, Callable[[str], Iterator[Sentence]]] = {
-                "conllu": self._from_conllu,
-                "tagged": self._from_pairs,
-                "tokens": self._from_tokens,
-                "text": self._from_text,
-            }
-            yield from readers[kind](path)
+            yield from self._from_conllu(path) if kind == "conllu" else self._from_text(path, kind)
 
     def count(self) -> int:
         """Return about how many sentences there are, without reading them closely: lines, or blocks of CoNLL-U."""
@@ -101,28 +95,24 @@ class RawText:
             else:
                 yield read_sentence(known.sentence).tokens if self.known == "words" else known.sentence
 
-    def _from_pairs(self, path: str) -> Iterator[Sentence]:
+    def _from_text(self, path: str, kind: str) -> Iterator[Sentence]:
         with open_text(path) as lines:
-            for number, line in enumerate(lines, 1):
-                pairs = split_pairs(line, path, number, "write token/TAG, or say of which kind the text is")
-                if 0 < len(pairs) <= self.max_length:
-                    yield [word for word, _ in pairs] if self.known == "words" else pairs
-
-    def _from_tokens(self, path: str) -> Iterator[Sentence]:
-        with open_text(path) as lines:
-            for line in lines:
-                tokens = split_tokens(line.strip("\r\n"))
+            for tokens in self._tokens(lines, path, kind):
                 if 0 < len(tokens) <= self.max_length:
                     yield tokens
 
-    def _from_text(self, path: str) -> Iterator[Sentence]:
-        segmenter = SentenceSegmenter()
-        with open_text(path) as lines:
-            for block in _blocks(lines):
-                for start, end in segmenter.segment(block):
-                    tokens = [token.word for token in tokenize(block[start:end], self.style)]
-                    if 0 < len(tokens) <= self.max_length:
-                        yield tokens
+    def _tokens(self, lines: TextLines, path: str, kind: str) -> Iterator[list[str] | list[tuple[str, str]]]:
+        """Yield the tokens of each sentence of running text, or of each line, tagged or not."""
+        if kind == "text":
+            for sentence in sentences_in(lines.segments(), SentenceSegmenter()):
+                yield [token.word for token in tokenize(sentence.text, self.style)]
+            return
+        for number, line in enumerate(lines, 1):
+            if kind == "tokens":
+                yield split_tokens(line)
+                continue
+            pairs = split_pairs(line, path, number, "write token/TAG, or say of which kind the text is")
+            yield [word for word, _ in pairs] if self.known == "words" else pairs
 
 
 def kind_of(path: str) -> Kind:
@@ -141,16 +131,3 @@ def kind_of(path: str) -> Kind:
     alone = sum(row[-1] in _ENDINGS for row in rows)
     glued = sum(len(row[-1]) > 1 and row[-1][-1] in _ENDINGS for row in rows)
     return "tokens" if name.endswith((".tok", ".tokens")) or alone > glued else "text"
-
-
-def _blocks(lines: TextLines) -> Iterator[str]:
-    """Join lines of running text into blocks, which end at an empty line or, if there is none for long, anywhere."""
-    parts: list[str] = []
-    size = 0
-    for line in lines:
-        parts.append(line)
-        size += len(line)
-        if size > _BLOCK or (size > _BLOCK // 10 and not line.strip()):
-            yield "".join(parts)
-            parts, size = [], 0
-    yield "".join(parts)
