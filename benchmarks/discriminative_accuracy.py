@@ -52,7 +52,7 @@ def main() -> None:
     from gramian.chart.decode import decode
     from gramian.chart.tree_arrays import to_tree
     from gramian.evaluate import GoldBrackets
-    from gramian.experts import CRFExpert, SpanCRF, save
+    from gramian.experts import CRFExpert, SpanCRF
     from gramian.learn import SpectralEM
     from gramian.parsing.words import WordTable
     from gramian.treebank import Treebank
@@ -71,7 +71,7 @@ def main() -> None:
     crf = SpanCRF(**({} if options.iterations is None else {"max_iter": options.iterations})).fit(bank)
     learning = time.process_time() - began
     if options.save:
-        save(crf.model_, options.save)
+        crf.model_.save(options.save)
     expert = CRFExpert(crf.model_, crf.grammar_)
 
     def forests(chart: ChartParser) -> list[Any]:

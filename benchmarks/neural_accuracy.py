@@ -2,7 +2,7 @@
 
 python -m benchmarks.neural_accuracy TRAIN DEV --nets a.safetensors b.safetensors ... [--crf] [--full FILE] [--rest FILE]
 
-Nets are files of ``gramian.neural.save``, learnt from TRAIN with every 20th tree held out (``NeuralExpert(held_out=0.05)``). Their weight
+Nets are files of ``NeuralModel.save``, learnt from TRAIN with every 20th tree held out (``NeuralExpert(held_out=0.05)``). Their weight
 beside the grammars is chosen on these trees, with grammars learnt without them, never on DEV; with ``--usual`` it is the usual one.
 ``--full`` and ``--rest`` are files that keep both pairs of grammars: read if they are there, else written. With ``--crf`` a span CRF is
 learnt, too, and put beside grammars and beside both. F1 is EVALB's with COLLINS.prm.
@@ -43,7 +43,7 @@ def main() -> None:
 
     from gramian.evaluate import GoldBrackets
     from gramian.experts import EXPERT_KINDS, ExpertPart
-    from gramian.neural import load
+    from gramian.neural import NeuralModel
     from gramian.parsing.model_store import load_model, save_model
     from gramian.parsing.parser import Parser
     from gramian.training import TrainingData, TrainingSettings
@@ -96,7 +96,7 @@ def main() -> None:
     if crf is not None:
         rows["grammars and span CRF"] = beside(replace(full, experts=(crf,)))
     for file in options.nets:
-        net = load(file)
+        net = NeuralModel.load(file)
         weight, by_weight = usual.weight, {}
         if rest is not None:
             parts = (*rest.experts, ExpertPart("neural", net))

@@ -84,13 +84,12 @@ def padded(lengths, seed):
 @given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4), seed=st.integers(0, 1000))
 def test_torch_agrees_with_the_reference_on_batches(lengths, seed):
     torch = pytest.importorskip("torch")
-    from gramian.neural.span_tree_crf import best_trees, log_partition
+    from gramian.neural.span_tree_crf import log_partition
 
     batch, alone = padded(lengths, seed)
     scores = torch.tensor(batch, requires_grad=True)
     totals = log_partition(scores, torch.tensor(lengths))
     totals.sum().backward()
-    trees = best_trees(scores.detach(), torch.tensor(lengths))
     longest = max(lengths)
     for row, (n, own) in enumerate(zip(lengths, alone, strict=True)):
         total, marginals = span_tree_reference.span_marginals(own, n)
@@ -103,8 +102,6 @@ def test_torch_agrees_with_the_reference_on_batches(lengths, seed):
         ]
         np.testing.assert_allclose(got, marginals, rtol=1e-9, atol=1e-9)
         assert gradient.sum() == pytest.approx(2 * n - 1, rel=1e-9)  # and nothing beyond the sentence's end
-        best = max(binary_trees(0, n), key=lambda tree: own[[cell(n, *span) for span in tree]].sum())
-        assert set(trees[row]) == best
 
 
 def test_gradient_agrees_with_finite_differences():

@@ -289,12 +289,10 @@ def test_dependency_parsers(tmp_path, change, message):
     ],
 )
 def test_head_rules_of_a_reranker(heads):
-    from gramian.experts import loglinear_store
     from gramian.experts.rerank_candidates import DENSE
     from gramian.experts.rerank_model import RerankModel
     from gramian.io import model_files
 
-    assert loglinear_store
     model = RerankModel(5, ("a",), None, np.zeros(len(DENSE)), np.zeros(1 << 10, np.float32))
     header, tensors = model_files.pack("reranker", model)
     tensors["heads"] = np.frombuffer(json.dumps(heads).encode(), np.uint8)

@@ -128,14 +128,14 @@ def learn_teacher(build: Build) -> None:
 def learn_teacher_net(build: Build) -> None:
     """A net of the same trees, and of copies as people also write them."""
     from gramian.experts import NeuralExpert
-    from gramian.neural import Learning, save
+    from gramian.neural import Learning
 
     gum, craft, held = build.gold(renamed=False)
     net = NeuralExpert(
         learning=Learning(batch_words=1000), max_iter=20, vectors=_vectors(build), device=build.device,
         checkpoint=str(build.work / "teacher.net.partial"), n_jobs=build.n_jobs, verbose=True,
     )  # fmt: skip
-    save(net.fit([*gum, *craft, *variants(gum)], judges=held).model_, build.file("teacher-net"))
+    net.fit([*gum, *craft, *variants(gum)], judges=held).model_.save(build.file("teacher-net"))
 
 
 def choose_text(build: Build) -> None:
@@ -197,7 +197,7 @@ def learn_grammar(build: Build) -> None:
 def learn_net(build: Build) -> None:
     """A net of the same trees, and of copies of GUM's and EWT's as people also write them."""
     from gramian.experts import NeuralExpert
-    from gramian.neural import Learning, save
+    from gramian.neural import Learning
 
     gum, craft, held = build.gold(renamed=True)
     silver = list(read_trees(build.file("silver")))
@@ -208,7 +208,7 @@ def learn_net(build: Build) -> None:
         device=build.device, checkpoint=str(build.work / "student.net.partial"), n_jobs=build.n_jobs, verbose=True,
     )  # fmt: skip
     trees = [*gum * 6, *craft * 2, *as_written, *silver]  # about as many words of either sort
-    save(net.fit(trees, judges=held).model_, build.file("net"))
+    net.fit(trees, judges=held).model_.save(build.file("net"))
 
 
 def put_together(build: Build) -> None:
@@ -252,9 +252,9 @@ def _parts(build: Build) -> Model:
 
 
 def _net(build: Build, step: str) -> NeuralModel:
-    from gramian.neural import load
+    from gramian.neural import NeuralModel
 
-    return load(build.file(step))
+    return NeuralModel.load(build.file(step))
 
 
 def _vectors(build: Build) -> dict[str, np.ndarray]:

@@ -403,30 +403,29 @@ def reranker() -> tuple[Make, Read]:
 
 
 def span_crf() -> tuple[Make, Read]:
-    from gramian.experts import CRFExpert
-    from gramian.experts import loglinear_store as store
+    from gramian.experts import CRFExpert, SpanModel
 
     grammar = _grammars()[0]
     forest = parser().forest(SENTENCES[0])
 
     def use(path: Path) -> None:
-        CRFExpert(store.load(path), grammar).posterior(SENTENCES[0], forest)
+        CRFExpert(SpanModel.load(path), grammar).posterior(SENTENCES[0], forest)
 
-    write: dict[str, Callable[[Path], None]] = {"crf": lambda path: store.save(_expert(), path)}
+    write: dict[str, Callable[[Path], None]] = {"crf": lambda path: _expert().save(path)}
     return _target(write, "gramian-span-crf", lambda header, tensors: checksum(None, tensors), use)
 
 
 def neural() -> tuple[Make, Read]:
-    from gramian.neural import neural_store as store
+    from gramian.neural import NeuralModel
 
     def use(path: Path) -> None:
-        net = store.load(path)
+        net = NeuralModel.load(path)
         with np.errstate(all="ignore"):
             for words in SENTENCES:
                 assert len(net.labels(words)) == len(words) * (len(words) + 1) // 2
                 assert net.parse(words).words == tuple(words)
 
-    return _target({"net": lambda path: store.save(_net(), path)}, "gramian-neural", checksum, use)
+    return _target({"net": lambda path: _net().save(path)}, "gramian-neural", checksum, use)
 
 
 def automaton() -> tuple[Make, Read]:

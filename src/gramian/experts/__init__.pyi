@@ -2,8 +2,6 @@ from .crf_expert import CRFExpert as CRFExpert
 from .expert_part import EXPERT_KINDS as EXPERT_KINDS
 from .expert_part import ExpertPart as ExpertPart
 from .label_expert import LabelExpert as LabelExpert
-from .loglinear_store import load as load
-from .loglinear_store import save as save
 from .neural_expert import NeuralExpert as NeuralExpert
 from .rerank_model import RerankModel as RerankModel
 from .reranker import MaxEntReranker as MaxEntReranker

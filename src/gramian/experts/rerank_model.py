@@ -6,20 +6,29 @@ expected to have most brackets right (Goodman 1996), under this distribution and
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from gramian import __version__
 from gramian.chart.forest import Forest
 from gramian.chart.tree_arrays import Decoded
 from gramian.experts import rerank_kernels as kernels
-from gramian.experts.rerank_candidates import Candidates, candidates
+from gramian.experts.rerank_candidates import DENSE, Candidates, candidates
 from gramian.experts.rerank_features import TreeFeatures
+from gramian.io import model_files
+from gramian.io.array_table import validate
+from gramian.io.schema import as_document, parse_json
+from gramian.io.tensors import Tensors, pack_strings, pack_weights, unpack_strings, unpack_weights
 from gramian.trees import HeadRules
+
+_Heads: TypeAlias = tuple[dict[str, list[tuple[str, tuple[str, ...]]]], str, list[str], list[str]]
+"""Head rules as JSON holds them: searches by label, the default, labels that are never heads, labels of coordination."""
 
 
 def expected_brackets(
@@ -79,3 +88,41 @@ class RerankModel:
     def scores(self, words: Sequence[str], trees: Candidates) -> npt.NDArray[np.float64]:
         """Return the logarithm of each tree's probability, up to a constant."""
         return self._features.scores(words, trees, self.weights) + trees.dense @ self.dense
+
+
+def _pack(model: RerankModel) -> tuple[dict[str, Any], Tensors]:
+    heads = None
+    if model.heads is not None:
+        rules = model.heads
+        heads = [rules.searches, rules.default, sorted(rules.never), sorted(rules.coordination)]
+    tensors: Tensors = {
+        "k": np.array([model.k], np.int32),
+        "frequent": pack_strings(model.frequent),
+        "heads": np.frombuffer(json.dumps(heads, sort_keys=True).encode(), np.uint8),
+        "dense": model.dense.astype(np.float32),
+        "base": np.array([model.base], np.float32),
+    }
+    return {"gramian": __version__}, tensors | pack_weights("weights", model.weights)
+
+
+def _unpack(_: dict[str, Any], tensors: Tensors) -> RerankModel:
+    k, base = tensors["k"].item(), float(tensors["base"].item())
+    stored = as_document(_Heads | None, parse_json(bytes(tensors["heads"])), "heads")
+    heads = None
+    if stored is not None:
+        searches, default, never, coordination = stored
+        heads = HeadRules(
+            {label: tuple(rows) for label, rows in searches.items()},
+            default,
+            frozenset(never),
+            frozenset(coordination),
+        )
+        heads.check()
+    dense, weights = tensors["dense"].astype(np.float64), unpack_weights(tensors, "weights")
+    if type(k) is not int or not 1 <= k <= 1000 or not np.isfinite(base):
+        raise ValueError(f"{k} trees, {base} for the base model")
+    validate("reranker", {"dense": dense, "weights": weights}, **{"dense features": len(DENSE)})
+    return RerankModel(k, unpack_strings(tensors["frequent"]), heads, dense, weights, base)
+
+
+model_files.register("reranker", model_files.GRAMMAR, _pack, _unpack)

@@ -62,8 +62,8 @@ SEQUENCES: Format = Format(
     names_kind=True,
     largest=1e100,  # products of weights stay finite
 )
-SPAN_CRF: Format = Format("gramian-span-crf", 1, "a span CRF", "gramian.loglinear.save", seals_header=False)
-NEURAL: Format = Format("gramian-neural", 1, "a neural expert", "gramian.neural.save")
+SPAN_CRF: Format = Format("gramian-span-crf", 1, "a span CRF", "SpanModel.save", seals_header=False)
+NEURAL: Format = Format("gramian-neural", 1, "a neural expert", "NeuralModel.save")
 
 UNUSABLE = (LookupError, TypeError, ValueError, OverflowError, AttributeError, RecursionError, OptionError)
 """What may be raised where a part is made from a header and tensors that stand for none."""

@@ -1,5 +1,3 @@
 from .net_options import Learning as Learning
 from .net_options import NetSize as NetSize
 from .neural_model import NeuralModel as NeuralModel
-from .neural_store import load as load
-from .neural_store import save as save

@@ -19,7 +19,7 @@ from torch.nn.functional import dropout
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from gramian.neural.net_options import Learning, NetSize
-from gramian.neural.span_inventory import BOUNDARY, PADDING, Example, Inventory
+from gramian.neural.span_inventory import BOUNDARY, PADDING, Example, Inventory, cell
 from gramian.neural.span_layer import span_layer
 from gramian.neural.span_tree_crf import log_partition
 
@@ -118,8 +118,7 @@ class Sentences:
             form_table[row, : example.n_words + 2] = self._forms[numbers[index]]
             vector_table[row, : example.n_words + 2] = self._vectors[numbers[index]]
             tag_table[row, : example.n_words] = example.tags
-            width = example.ends - example.starts
-            cells = (width - 1) * (2 * longest - width + 2) // 2 + example.starts
+            cells = cell(longest, example.starts, example.ends)
             gold.append(np.stack([np.full(len(cells), row), cells, example.labels], 1))
         forms, inverse = np.unique(form_table, return_inverse=True)
         by_length = np.argsort(-self._spelt_length[forms], kind="stable")

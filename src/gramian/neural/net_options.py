@@ -1,16 +1,18 @@
-"""How large a net is, and how it is learnt: two small option objects."""
+"""The size of a span net and how it is trained: two option objects."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any
 
-from gramian.value_types import Constraint, Number, Whole
+import numpy.typing as npt
+
+from gramian.value_types import Number, Whole, option, options
 
 _SHARE = Number(0, below=1)
 
 
-@dataclass(frozen=True)
+@options
 class NetSize:
     """Units of the parts of a span net.
 
@@ -26,27 +28,39 @@ class NetSize:
         Of the layer between words and the scores of tags.
     """
 
-    word: int = 100
-    char: int = 32
-    char_units: int = 50
-    layers: int = 2
-    units: int = 200
-    hidden: int = 250
-    tag_hidden: int = 100
+    word: int = option(Whole(1), default=100)
+    char: int = option(Whole(1), default=32)
+    char_units: int = option(Whole(1), default=50)
+    layers: int = option(Whole(1), default=2)
+    units: int = option(Whole(1), default=200)
+    hidden: int = option(Whole(1), default=250)
+    tag_hidden: int = option(Whole(1), default=100)
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        name: Whole(1) for name in ("word", "char", "char_units", "layers", "units", "hidden", "tag_hidden")
-    }
+    @classmethod
+    def of(cls, weights: Mapping[str, npt.NDArray[Any]]) -> NetSize:
+        """Return the size of the net that weights are of; LookupError if one is missing that tells it."""
+        layers = 0
+        while f"lstm.{layers}.weight_ih_l0" in weights:
+            layers += 1
+        return cls(
+            word=weights["word.weight"].shape[-1],
+            char=weights["char.weight"].shape[-1],
+            char_units=weights["char_lstm.weight_hh_l0"].shape[-1],
+            layers=layers,
+            units=weights["lstm.0.weight_hh_l0"].shape[-1],
+            hidden=weights["right.bias"].shape[-1],
+            tag_hidden=weights["tag_hidden.bias"].shape[-1],
+        )
 
 
-@dataclass(frozen=True)
+@options
 class Learning:
-    """How the weights of a net are found.
+    """How the weights of a net are trained.
 
     Attributes
     ----------
     rate : float
-        Length of Adam's steps after the first `warm_up` steps; it falls to a hundredth along half a cosine.
+        Learning rate of Adam after the first `warm_up` steps; it falls to a hundredth along half a cosine.
     warm_up : int
         Steps until the full rate is reached.
     batch_words : int
@@ -54,9 +68,9 @@ class Learning:
     clip : float
         The longest gradient.
     average : float
-        How much of the running average of weights stays at each step; the average is what is kept.
+        Decay of the running average of weights at each step; the average is what is kept.
     tag_share : float
-        What the tags count in the loss beside the trees.
+        Weight of the tags in the loss beside the trees.
     unknown : float
         A word seen `c` times is made unknown with probability ``unknown / (unknown + c)``.
     word_dropout : float
@@ -68,30 +82,21 @@ class Learning:
     hidden_dropout : float
         Of the layers before the scores.
     encoder_rate : float
-        Length of the steps of an encoder's weights; 0 leaves it as it is.
+        Learning rate of an encoder's weights; 0 leaves it as it is.
     patience : int
-        Passes without a better F1 of the held-out trees after which learning stops.
+        Epochs without a better F1 of the held-out trees after which training stops.
     """
 
-    rate: float = 2e-3
-    warm_up: int = 200
-    batch_words: int = 400
-    clip: float = 5.0
-    average: float = 0.998
-    tag_share: float = 1.0
-    unknown: float = 2.0
-    word_dropout: float = 0.2
-    dropout: float = 0.4
-    recurrent_dropout: float = 0.0
-    hidden_dropout: float = 0.3
-    encoder_rate: float = 0.0
-    patience: int = 15
-
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        **{name: Number(above=0) for name in ("rate", "clip")},
-        **{name: Whole(1) for name in ("warm_up", "batch_words", "patience")},
-        **{name: Number(0) for name in ("tag_share", "unknown", "encoder_rate")},
-        **dict.fromkeys(
-            ("average", "word_dropout", "dropout", "recurrent_dropout", "hidden_dropout"), _SHARE
-        ),
-    }
+    rate: float = option(Number(above=0), default=2e-3)
+    warm_up: int = option(Whole(1), default=200)
+    batch_words: int = option(Whole(1), default=400)
+    clip: float = option(Number(above=0), default=5.0)
+    average: float = option(_SHARE, default=0.998)
+    tag_share: float = option(Number(0), default=1.0)
+    unknown: float = option(Number(0), default=2.0)
+    word_dropout: float = option(_SHARE, default=0.2)
+    dropout: float = option(_SHARE, default=0.4)
+    recurrent_dropout: float = option(_SHARE, default=0.0)
+    hidden_dropout: float = option(_SHARE, default=0.3)
+    encoder_rate: float = option(Number(0), default=0.0)
+    patience: int = option(Whole(1), default=15)

@@ -28,8 +28,8 @@ from gramian.io.output import write_bytes
 from gramian.io.schema import Count, SchemaError, as_document, parse_document, parse_json
 from gramian.neural.net import PaddedBatch, Sentences, SpanNet
 from gramian.neural.net_options import Learning, NetSize
+from gramian.neural.neural_model import best_chains
 from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Example, Inventory, cell, n_cells
-from gramian.neural.span_tree_crf import best_trees
 from gramian.torch_device import find_device
 
 if TYPE_CHECKING:
@@ -233,29 +233,33 @@ class _Run:
 
 def bracket_f1(net: SpanNet, sentences: Sentences, inventory: Inventory, device: torch.device) -> float:
     """Return the F1 of labelled brackets, in per cent, of the trees with the most brackets to be expected right."""
-    right = found = there = 0
-    membership = torch.from_numpy(inventory.membership).to(device)
+    n_matched = n_predicted = n_gold = 0
     labels_of = [np.flatnonzero(row).tolist() for row in inventory.membership]
-    with torch.no_grad():
-        for batch in _batches(sentences.examples, 4000, None):
-            table = sentences.batch(batch).to(device)
-            labels = net.posteriors(table).spans @ membership
-            worth, chain = ((labels - 0.5) @ membership.T).max(-1)
-            trees = best_trees(worth.clamp(min=0), table.lengths)
-            longest = int(table.lengths.max())
-            is_worth, chains = (worth > 0).cpu().numpy(), chain.cpu().numpy()
-            for row, (number, tree) in enumerate(zip(table.numbers.tolist(), trees, strict=True)):
-                one = sentences.examples[number]
-                spans = zip(one.starts.tolist(), one.ends.tolist(), one.labels.tolist(), strict=True)
-                gold = {(start, end, label) for start, end, chain in spans for label in labels_of[chain]}
-                guess = {
-                    (start, end, label)
-                    for start, end in tree
-                    if is_worth[row, place := cell(longest, start, end)]
-                    for label in labels_of[chains[row, place]]
-                }
-                right, found, there = right + len(gold & guess), found + len(guess), there + len(gold)
-    return 200 * right / max(1, found + there)
+    for batch in _batches(sentences.examples, 4000, None):
+        table = sentences.batch(batch)
+        with torch.no_grad():
+            chances = net.posteriors(table.to(device)).spans.cpu().numpy()
+        longest = int(table.lengths.max())
+        for row, number in enumerate(table.numbers.tolist()):
+            example = sentences.examples[number]
+            n_words = example.n_words
+            own = np.concatenate(
+                [cell(longest, 0, width) + np.arange(n_words - width + 1) for width in range(1, n_words + 1)]
+            )
+            cells, chain, _ = best_chains(chances[row, own], inventory.membership, n_words)
+            predicted = {
+                (span, label) for span in cells if chain[span] >= 0 for label in labels_of[chain[span]]
+            }
+            gold_cells = cell(n_words, example.starts, example.ends).tolist()
+            gold = {
+                (span, label)
+                for span, gold_chain in zip(gold_cells, example.labels.tolist(), strict=True)
+                for label in labels_of[gold_chain]
+            }
+            n_matched += len(gold & predicted)
+            n_predicted += len(predicted)
+            n_gold += len(gold)
+    return 200 * n_matched / max(1, n_predicted + n_gold)
 
 
 def best_temperature(net: SpanNet, sentences: Sentences, device: torch.device) -> float:

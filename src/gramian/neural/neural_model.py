@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -11,9 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gramian import __version__
 from gramian.errors import counted
+from gramian.io import model_files
 from gramian.io.array_table import Row, validate
 from gramian.io.schema import parse_document
+from gramian.io.tensors import Tensors
 from gramian.neural import span_tree_kernels
 from gramian.neural.encoder import Encoder, EncoderRecord
 from gramian.neural.span_inventory import Inventory, cell
@@ -22,8 +26,6 @@ from gramian.threads import one_blas_thread
 from gramian.trees import Tree
 from gramian.trees.labels import is_label, split_chain
 from gramian.trees.tree import phrase, preterminal
-
-Tensors = dict[str, npt.NDArray[Any]]
 
 _TEXTS = tuple(field.name for field in fields(Inventory))
 _HOTTEST = 100.0
@@ -48,6 +50,36 @@ class SpanChances(NamedTuple):
     factor: npt.NDArray[np.float32]
     tags: npt.NDArray[np.float32]
     known_share: float
+
+
+def best_chains(
+    chances: npt.NDArray[np.floating], membership: npt.NDArray[np.float32], n_words: int
+) -> tuple[list[int], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the tree with the most labels to be expected right, less those to be expected wrong.
+
+    Parameters
+    ----------
+    chances : ndarray, shape (n_cells, n_chains)
+        Probabilities of chains over spans.
+    membership : ndarray, shape (n_chains, n_labels)
+        Which chain has which label.
+    n_words : int
+
+    Returns
+    -------
+    cells : list of int
+        The spans of a binary tree, parents before children.
+    chain : ndarray of int64, shape (n_cells,)
+        The chain over each span, -1 for none.
+    best_chain : ndarray of int64, shape (n_cells,)
+        The same where a span must have one.
+    """
+    # A chain gains, for each of its labels, the probability of being right less one half.
+    gain = (chances @ membership - 0.5) @ membership.T
+    best_chain = gain.argmax(1)
+    best_gain = gain[np.arange(len(gain)), best_chain]
+    cells = span_tree_kernels.best_spans(np.maximum(best_gain, 0).astype(np.float64), n_words)
+    return cells.tolist(), np.where(best_gain > 0, best_chain, -1), best_chain
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,49 +170,49 @@ class NeuralModel:
 
     def parse(self, words: Sequence[str]) -> Tree:
         """Return the tree with the most labels to be expected right, less those to be expected wrong."""
-        n, membership = len(words), self.inventory.membership
+        n = len(words)
         with one_blas_thread():
-            spans, tags = self.chains(words)
-            gain = (spans @ membership - 0.5) @ membership.T
-        chain = gain.argmax(1)
-        gain_of_span = gain[np.arange(len(gain)), chain]
-        chain[gain_of_span <= 0] = -1
+            chances, tags = self.chains(words)
+            cells, chain, best_chain = best_chains(chances, self.inventory.membership, n)
         root = cell(n, 0, n)
-        if chain[root] < 0 and n > 1:  # whatever there is, there is a root
-            chain[root] = gain[root].argmax()
+        if n > 1:  # whatever there is, there is a root
+            chain[root] = best_chain[root]
         stack: list[list[Tree]] = []
-        for cell_number in span_tree_kernels.best_spans(np.maximum(gain_of_span, 0).astype(np.float64), n)[
-            ::-1
-        ].tolist():
-            if cell_number < n:
-                children = [
-                    preterminal(self.inventory.tags[int(tags[cell_number].argmax())], words[cell_number])
-                ]
+        for span in reversed(cells):  # children before parents, the right ones first
+            if span < n:
+                tag = self.inventory.tags[int(tags[span].argmax())]
+                children = [preterminal(tag, words[span])]
             else:
                 children = [*stack.pop(), *stack.pop()]
-            if chain[cell_number] >= 0:
-                names = split_chain(self.inventory.chains[chain[cell_number]])
-                for name in reversed(names):
-                    children = [phrase(name, tuple(children))]
+            if chain[span] >= 0:
+                for label in reversed(split_chain(self.inventory.chains[chain[span]])):
+                    children = [phrase(label, tuple(children))]
             stack.append(children)
         [[tree]] = stack
         return tree
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file of its own, whole or not at all; equal models give equal bytes."""
+        model_files.save("neural", self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> NeuralModel:
+        """Read a file that :meth:`save` wrote; ModelFileError if it is missing, damaged, no neural expert, or of a newer format."""
+        return model_files.load(path, "neural")
+
     def pack(self) -> Tensors:
         """Return the model as named arrays of few bytes; :meth:`unpack` is the inverse."""
         tensors: Tensors = {"temperature": np.array([self.temperature], np.float32)}
-        for name in _TEXTS:
-            tensors[f"text.{name}"] = np.frombuffer(
-                "\0".join(getattr(self.inventory, name)).encode(), np.uint8
-            )
+        texts = {name: "\0".join(getattr(self.inventory, name)) for name in _TEXTS}
+        parts = {"weights": self.weights}
         if self.encoder is not None:
-            metadata = json.dumps(self.encoder.about(), sort_keys=True)
-            tensors["text.encoder"] = np.frombuffer(metadata.encode(), np.uint8)
-            for name, value in self.encoder.weights.items():
-                tensors[f"encoder.{name}"] = np.asarray(value, np.float16)
-        return tensors | {
-            f"weights.{name}": np.asarray(value, np.float16) for name, value in self.weights.items()
-        }
+            texts["encoder"] = json.dumps(self.encoder.about(), sort_keys=True)
+            parts["encoder"] = self.encoder.weights
+        for name, text in texts.items():
+            tensors[f"text.{name}"] = np.frombuffer(text.encode(), np.uint8)
+        for part, weights in parts.items():
+            tensors |= {f"{part}.{name}": np.asarray(value, np.float16) for name, value in weights.items()}
+        return tensors
 
     @classmethod
     def unpack(cls, tensors: Mapping[str, npt.NDArray[Any]]) -> NeuralModel:
@@ -191,16 +223,9 @@ class NeuralModel:
         LookupError, TypeError, ValueError
             If they stand for none.
         """
-        texts, weights, encoder_weights = {}, {}, {}
-        for name, value in tensors.items():
-            part, _, rest = name.partition(".")
-            if part == "text" and rest != "encoder":
-                texts[rest] = tuple(bytes(value).decode().split("\0")) if value.size else ()
-            elif part == "weights":
-                weights[rest] = value
-            elif part == "encoder":
-                encoder_weights[rest] = value
-        inventory = Inventory(**texts)
+        texts = [_unpack_text(tensors[f"text.{name}"]) for name in _TEXTS]
+        inventory = Inventory(*texts)
+        weights, encoder_weights = _with_prefix(tensors, "weights."), _with_prefix(tensors, "encoder.")
         if not inventory.tags or not inventory.chains:
             raise ValueError("a net without tags or labels")
         labels = [*inventory.tags]
@@ -231,3 +256,19 @@ class NeuralModel:
         if min(sizes) < 1:
             raise ValueError("a layer without units")
         return cls(inventory, weights, float(temperature), encoder)
+
+
+def _unpack_text(tensor: npt.NDArray[Any]) -> tuple[str, ...]:
+    return tuple(bytes(tensor).decode().split("\0")) if tensor.size else ()
+
+
+def _with_prefix(tensors: Mapping[str, npt.NDArray[Any]], prefix: str) -> dict[str, npt.NDArray[Any]]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+model_files.register(
+    "neural",
+    model_files.NEURAL,
+    lambda model: ({"gramian": __version__}, model.pack()),
+    lambda _, tensors: NeuralModel.unpack(tensors),
+)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,8 +45,8 @@ def n_cells(n_words: int) -> int:
     return n_words * (n_words + 1) // 2
 
 
-def cell(n_words: int, start: int, end: int) -> int:
-    """Return the number of a span: spans are ordered by width, then start, as in the charts.
+def cell(n_words: int, start: Any, end: Any) -> Any:
+    """Return the number of a span, or of an array of spans: spans are ordered by width, then start, as in the charts.
 
     Examples
     --------

@@ -14,14 +14,12 @@ from gramian.io.bounded_cache import BoundedCache
 from gramian.neural import lstm_kernels as kernels
 from gramian.neural import span_layer_kernels
 from gramian.neural.encoder import Encoder
+from gramian.neural.net_options import NetSize
 from gramian.neural.span_inventory import BOUNDARY, UNKNOWN, Inventory
 
 Floats = npt.NDArray[np.float32]
 
-_BY_WORD = (
-    "word.weight",
-    "vector.weight",
-)  # tables that stay as they are stored: a sentence needs a few rows
+_BY_WORD = ("word.weight", "vector.weight")  # stay as they are stored: a sentence needs a few rows
 
 _NO_NOISE = np.zeros((0, 0, 0), np.uint8)
 _MOST_KEPT = 4 << 20  # numbers of a batch's gates
@@ -38,14 +36,12 @@ def weight_shapes(
     LookupError
         If one is missing that says how large the net is.
     """
-    word_size, vector_size = weights["word.weight"].shape[-1], weights["vector.weight"].shape[-1]
-    char_size, char_units = weights["char.weight"].shape[-1], weights["char_lstm.weight_hh_l0"].shape[-1]
-    units, hidden = weights["lstm.0.weight_hh_l0"].shape[-1], weights["right.bias"].shape[-1]
-    tag_hidden = weights["tag_hidden.bias"].shape[-1]
+    size, vector_size = NetSize.of(weights), weights["vector.weight"].shape[-1]
+    units, hidden, tag_hidden = size.units, size.hidden, size.tag_hidden
     shapes: dict[str, tuple[int, ...]] = {
-        "word.weight": (inventory.n_words, word_size),
+        "word.weight": (inventory.n_words, size.word),
         "vector.weight": (len(inventory.vector_words) + 1, vector_size),
-        "char.weight": (inventory.n_characters, char_size),
+        "char.weight": (inventory.n_characters, size.char),
         "left.weight": (hidden, 2 * units),
         "right.weight": (hidden, 2 * units),
         "right.bias": (hidden,),
@@ -58,9 +54,9 @@ def weight_shapes(
         "tag.weight": (len(inventory.tags), tag_hidden),
         "tag.bias": (len(inventory.tags),),
     }
-    word_inputs = word_size + vector_size + 2 * char_units + encoded
-    lstms = [("char_lstm", char_size, char_units), ("lstm.0", word_inputs, units)]
-    for layer in range(1, n_layers(weights)):
+    word_inputs = size.word + vector_size + 2 * size.char_units + encoded
+    lstms = [("char_lstm", size.char, size.char_units), ("lstm.0", word_inputs, units)]
+    for layer in range(1, size.layers):
         lstms.append((f"lstm.{layer}", 2 * units, units))
     for name, inputs, n_units in lstms:
         for direction in ("l0", "l0_reverse"):  # as torch calls them
@@ -69,14 +65,6 @@ def weight_shapes(
             shapes[f"{name}.bias_ih_{direction}"] = (4 * n_units,)
             shapes[f"{name}.bias_hh_{direction}"] = (4 * n_units,)
     return shapes
-
-
-def n_layers(weights: Mapping[str, object]) -> int:
-    """Return the number of LSTM layers over words."""
-    layer = 0
-    while f"lstm.{layer}.weight_ih_l0" in weights:
-        layer += 1
-    return layer
 
 
 class SpanScorer:
@@ -103,7 +91,7 @@ class SpanScorer:
             self._weights[name] = value if name in _BY_WORD else np.ascontiguousarray(value, np.float32)
         self._char_lstm = _Lstm(self._weights, "char_lstm")
         self._layers: list[_Lstm] = []
-        for layer in range(n_layers(weights)):
+        for layer in range(NetSize.of(weights).layers):
             self._layers.append(_Lstm(self._weights, f"lstm.{layer}"))
         self._most_gates = max(self._layers[0].n_gates, self._layers[-1].n_gates)
         fenceposts = np.concatenate([self._weights["left.weight"], self._weights["right.weight"]])

@@ -104,38 +104,3 @@ def _marginals(
             from_start[:, : n - width + 1, 1:width] += share
             from_end[:, width:, n - width + 1 : n] += share
     return torch.cat(rows[::-1], 1)
-
-
-def best_trees(worth: torch.Tensor, lengths: torch.Tensor) -> list[list[tuple[int, int]]]:
-    """Return the spans of the binary trees that are worth most, one list a sentence.
-
-    Parameters
-    ----------
-    worth : Tensor, shape (n_sentences, n_cells)
-    lengths : Tensor of int64, shape (n_sentences,)
-    """
-    n = int((2 * worth.shape[1]) ** 0.5)
-    by_start = worth.new_zeros(len(worth), n, n + 1)
-    by_end = worth.new_zeros(len(worth), n + 1, n + 1)
-    choice = torch.zeros_like(by_start, dtype=torch.int64)
-    for width in range(1, n + 1):
-        first = cell(n, 0, width)
-        value = worth[:, first : first + n - width + 1]
-        if width > 1:
-            ways = by_start[:, : n - width + 1, 1:width] + by_end[:, width:, n - width + 1 : n]
-            best, best_split = ways.max(-1)
-            value = value + best
-            choice[:, : n - width + 1, width] = best_split + 1
-        by_start[:, : n - width + 1, width] = value
-        by_end[:, width:, n - width] = value
-    trees = []
-    for size, chosen in zip(lengths.tolist(), choice.cpu().numpy(), strict=True):
-        pending, spans = [(0, size)], []
-        while pending:
-            start, end = pending.pop()
-            spans.append((start, end))
-            if end - start > 1:
-                middle = start + int(chosen[start, end - start])
-                pending += [(start, middle), (middle, end)]
-        trees.append(spans)
-    return trees

@@ -1,7 +1,7 @@
 """Model files of grammars: what :class:`gramian.parsing.model.Model` holds, as :mod:`gramian.io.model_files` writes it.
 
 Every array of a grammar is a tensor, every tuple of strings a tensor of UTF-8 bytes, every number a number of the header; experts and a
-reranker are stored as their rooms say (``loglinear_store``, ``neural_store``). ``docs/models.md`` describes the format.
+reranker are stored as their modules say (:data:`_MODULES`). ``docs/models.md`` describes the format.
 """
 
 from __future__ import annotations
@@ -32,6 +32,12 @@ from gramian.text.text_processor import TextProcessor
 _SUM_TOLERANCE = 0.01  # half precision keeps numbers within 0.4 %
 # Fields of a model that the header keeps among its metadata, where version 0.1.0 looks for them.
 _PLACES = {"kinds": "report", "tokens": "options", "preset": "options"}
+_MODULES = {
+    "expert": "gramian.experts.span_model",
+    "neural": "gramian.neural.neural_model",
+    "reranker": "gramian.experts.rerank_model",
+}
+"""The modules that register how experts and rerankers are stored; only those of a model are imported."""
 _RERANKER_VERSION = 3  # the first one of the format that has a reranker
 
 
@@ -170,8 +176,7 @@ def _grammar_bytes(record: dict[str, Any], name: str, tensors: Tensors) -> float
 
 def _of_part(name: str, work: Callable[..., Any], *arguments: Any) -> Any:
     """Pack or unpack an expert or a reranker; what is wrong is said with its name."""
-    import_module("gramian.neural.neural_store" if name == "neural" else "gramian.experts.loglinear_store")
-
+    import_module(_MODULES[name])
     try:
         return work(name, *arguments)
     except model_files.UNUSABLE as error:

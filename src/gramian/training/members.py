@@ -11,18 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NotRequired, TypedD
 
 from gramian.errors import InputError
 from gramian.evaluate import GoldBrackets
-from gramian.experts import (  # noqa: F401 - registers how span CRFs are stored
-    EXPERT_KINDS,
-    ExpertPart,
-    NeuralExpert,
-    SpanCRF,
-    loglinear_store,
-)
+from gramian.experts import EXPERT_KINDS, ExpertPart, NeuralExpert, SpanCRF
 from gramian.grammar.compress.compact import compacted
 from gramian.io import model_files
 from gramian.io.schema import Seconds
 from gramian.learn.cluster import LEVELS, Noise
-from gramian.neural import neural_store  # noqa: F401 - registers how neural experts are stored
 from gramian.neural.word_vectors import word_vectors
 from gramian.parsing import model_store  # noqa: F401 - registers how grammars are stored
 from gramian.parsing.model import Model

@@ -9,9 +9,9 @@ from itertools import chain, count
 from typing import Any, ClassVar
 
 from gramian.experts import MaxEntReranker
-from gramian.experts.loglinear_store import rounded
 from gramian.experts.rerank_candidates import CANDIDATES, candidates
 from gramian.experts.rerank_scored import Scored, read_candidates, scored, written_candidates
+from gramian.io import model_files
 from gramian.parsing.model import Model
 from gramian.parsing.parser import Parser
 from gramian.tasks.task_runner import Outcome
@@ -72,4 +72,4 @@ def add_reranker(
     about = {**reranker.report_, "folds": folds}
     del about["seconds"], about["peak memory (MB)"]
     report = dict(model.report) | {"reranker": about}
-    return replace(model, reranker=rounded(reranker.model_), report=report)
+    return replace(model, reranker=model_files.rounded("reranker", reranker.model_), report=report)

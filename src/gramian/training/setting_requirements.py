@@ -25,6 +25,10 @@ def check_settings(settings: TrainingSettings, *, dev: bool = False, scheduler: 
     problem = _problem(settings, dev, scheduler)
     if problem is not None:
         raise OptionError(problem)
+    if settings.device is not None and not scheduler:  # whose workers may have a device that is not here
+        from gramian.torch_device import find_device
+
+        find_device(settings.device)
 
 
 def _problem(settings: TrainingSettings, dev: bool, scheduler: bool) -> str | None:

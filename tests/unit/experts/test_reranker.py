@@ -14,7 +14,6 @@ from gramian import Parser
 from gramian.chart.tree_arrays import to_tree
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.experts import MaxEntReranker, RerankModel
-from gramian.experts.loglinear_store import rounded
 from gramian.experts.rerank_candidates import DENSE, candidates
 from gramian.experts.rerank_scored import read_candidates
 from gramian.experts.reranker import ExampleArrays, Examples, log_likelihood
@@ -124,7 +123,7 @@ def test_a_reranker_learns_what_the_model_cannot_know(fold, learnt):
     held_out = learnt.report_["held out"]
     assert held_out["first"] < 100
     assert held_out["best"] == max(held_out["chosen"].values()) == 100
-    parser = Parser(Model(fold[0].grammar, reranker=rounded(learnt.model_)))
+    parser = Parser(Model(fold[0].grammar, reranker=model_files.rounded("reranker", learnt.model_)))
     plain = Parser(fold[0])
     new = [attached("sailor", "sailor", tool) for tool in ("telescope", "hat")]
     assert [str(parser.parse(list(tree.words)).tree) for tree in new] == [str(tree) for tree in new]
@@ -139,7 +138,7 @@ def test_it_does_not_matter_how_often_candidates_can_be_gone_through(fold, learn
 
 
 def test_a_parser_may_do_without_its_reranker(fold, learnt):
-    model = Model(fold[0].grammar, reranker=rounded(learnt.model_))
+    model = Model(fold[0].grammar, reranker=model_files.rounded("reranker", learnt.model_))
     words = list(attached("king", "king", "hat").words)
     base = Parser(fold[0]).parse(words, k=4)
     off, on = Parser(model, rerank=False).parse(words, k=4), Parser(model).parse(words, k=4)
@@ -172,7 +171,7 @@ def test_candidates_are_trees_of_the_forest(fold):
 
 
 def test_a_model_file_holds_a_reranker(fold, learnt, tmp_path):
-    model = Model(fold[0].grammar, reranker=rounded(learnt.model_))
+    model = Model(fold[0].grammar, reranker=model_files.rounded("reranker", learnt.model_))
     save_model(model, tmp_path / "model")
     again = load_model(tmp_path / "model")
     found = again.reranker

@@ -17,7 +17,7 @@ from gramian.chart.decode import decode
 from gramian.chart.forest import Pruning
 from gramian.chart.tree_arrays import to_tree
 from gramian.errors import InputError, ModelFileError, OptionError
-from gramian.experts import CRFExpert, SpanCRF, load, save
+from gramian.experts import CRFExpert, SpanCRF, SpanModel
 from gramian.experts.span_forests import gold_forest, likely_part, skeleton
 from gramian.experts.tagger import fit_tagger, tag_held_out
 from gramian.io import model_files
@@ -202,12 +202,12 @@ def test_a_tagger_learns_tags():
 
 
 def test_round_trip(crf, tmp_path):
-    save(crf.model_, tmp_path / "one.crf")
-    loaded = load(tmp_path / "one.crf")
+    crf.model_.save(tmp_path / "one.crf")
+    loaded = SpanModel.load(tmp_path / "one.crf")
     assert loaded.symbols == crf.model_.symbols
     assert loaded.frequent == crf.model_.frequent
     np.testing.assert_allclose(loaded.weights, crf.model_.weights, rtol=1e-3, atol=1e-7)
-    save(loaded, tmp_path / "two.crf")
+    loaded.save(tmp_path / "two.crf")
     assert (tmp_path / "one.crf").read_bytes() == (tmp_path / "two.crf").read_bytes()
     words = ["we", "caught", "birds", "with", "drums"]
     assert best(crf, words, loaded) == best(crf, words)
@@ -216,12 +216,12 @@ def test_round_trip(crf, tmp_path):
 def test_bad_files(crf, tmp_path):
     path = tmp_path / "model.crf"
     with pytest.raises(ModelFileError, match="no such"):
-        load(path)
+        SpanModel.load(path)
     path.write_bytes(b"something else")
     with pytest.raises(ModelFileError, match="not a model file"):
-        load(path)
+        SpanModel.load(path)
     with pytest.raises(ModelFileError, match="cannot be written"):
-        save(crf.model_, tmp_path / "nowhere" / "model.crf")
+        crf.model_.save(tmp_path / "nowhere" / "model.crf")
 
     packed = model_files.pack("expert", crf.model_)[1]
 
@@ -231,9 +231,9 @@ def test_bad_files(crf, tmp_path):
         return path
 
     with pytest.raises(ModelFileError, match="upgrade"):
-        load(rewritten(packed, version=99))
+        SpanModel.load(rewritten(packed, version=99))
     with pytest.raises(ModelFileError, match="damaged"):
-        load(rewritten(packed, stored="sha256:0"))
+        SpanModel.load(rewritten(packed, stored="sha256:0"))
     for name, value in (
         ("weights.mask", np.zeros(3, np.uint8)),
         ("weights", np.zeros(2, np.float16)),
@@ -242,6 +242,6 @@ def test_bad_files(crf, tmp_path):
         ("tag_weights", np.full(len(packed["tag_weights"]), np.nan, np.float16)),
     ):
         with pytest.raises(ModelFileError, match="no model"):
-            load(rewritten({**packed, name: value}))
+            SpanModel.load(rewritten({**packed, name: value}))
     with safe_open(rewritten(packed), "numpy") as file:
         assert set(file.keys()) == set(packed)

@@ -14,7 +14,7 @@ from small_nets import QUICK, SMALL, made_up_trees
 from gramian.cli import main
 from gramian.errors import InputError, ModelFileError, OptionError
 from gramian.experts import NeuralExpert
-from gramian.neural import NeuralModel, load, save
+from gramian.neural import NeuralModel
 from gramian.neural.encoder import Encoder, folder_digest, open_encoder
 from gramian.training import TrainingSettings
 from gramian.training.setting_requirements import check_settings
@@ -134,8 +134,8 @@ def test_net_runs_as_it_learnt(learnt, monkeypatch):
 @pytest.mark.parametrize("which", ["learnt", "tuned"])
 def test_model_is_stored_with_what_it_needs(which, request, tmp_path):
     model = request.getfixturevalue(which)
-    save(model, tmp_path / "net")
-    again = load(tmp_path / "net")
+    model.save(tmp_path / "net")
+    again = NeuralModel.load(tmp_path / "net")
     np.testing.assert_array_equal(again.labels(WORDS), model.labels(WORDS))
     assert again.encoder.about() == model.encoder.about()
     assert bool(again.encoder.weights) == (which == "tuned")
@@ -180,11 +180,11 @@ def test_folders_without_an_encoder(tmp_path):
 
 
 def test_without_transformers_the_extra_is_named(learnt, tmp_path):
-    save(learnt, tmp_path / "net")
+    learnt.save(tmp_path / "net")
     code = (
         "import sys; sys.modules['transformers'] = None\n"
-        "from gramian.neural import load\n"
-        f"load({str(tmp_path / 'net')!r}).parse(['the', 'cat'])"
+        "from gramian.neural import NeuralModel\n"
+        f"NeuralModel.load({str(tmp_path / 'net')!r}).parse(['the', 'cat'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "MissingExtraError: a model with a pre-trained encoder needs transformers" in done.stderr

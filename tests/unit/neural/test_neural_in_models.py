@@ -15,7 +15,7 @@ from gramian.cli import main
 from gramian.errors import InputError, MissingExtraError, ModelFileError, OptionError
 from gramian.experts import EXPERT_KINDS, ExpertPart, LabelExpert, NeuralExpert
 from gramian.learn import PCFG
-from gramian.neural import NeuralModel, load, save
+from gramian.neural import NeuralModel
 from gramian.neural.span_inventory import Inventory, brackets
 from gramian.neural.span_scores import weight_shapes
 from gramian.parsing.model import Model
@@ -169,10 +169,10 @@ def test_what_could_not_be_loaded_is_not_saved(model, tmp_path):
     with pytest.raises(OptionError, match=r"of its neural, .* tag\.bias has shape"):
         save_model(replace(model, experts=(ExpertPart("neural", damaged),)), tmp_path / "damaged.model")
     with pytest.raises(OptionError, match=r"tag\.bias has shape"):
-        save(damaged, tmp_path / "damaged.net")
+        damaged.save(tmp_path / "damaged.net")
     assert not list(tmp_path.iterdir())
-    save(net, tmp_path / "net")
-    np.testing.assert_array_equal(load(tmp_path / "net").labels(WORDS), net.labels(WORDS))
+    net.save(tmp_path / "net")
+    np.testing.assert_array_equal(NeuralModel.load(tmp_path / "net").labels(WORDS), net.labels(WORDS))
     with pytest.raises(ModelFileError, match="this file is a neural expert, not a grammar"):
         load_model(tmp_path / "net")
 

@@ -13,7 +13,6 @@ from gramian.neural.net import Sentences, SpanNet
 from gramian.neural.net_options import Learning, NetSize
 from gramian.neural.neural_model import NeuralModel
 from gramian.neural.span_inventory import UNKNOWN, SpanTree
-from gramian.neural.span_scores import n_layers
 
 
 class NetLabels:
@@ -32,13 +31,7 @@ class NetLabels:
     def __init__(self, model: NeuralModel, weight: float, labels: LabelTable, device: torch.device) -> None:
         self._model, self._weight, self._device = model, weight, device
         weights = {name: np.asarray(value, np.float32) for name, value in model.weights.items()}
-        size = NetSize(
-            word=weights["word.weight"].shape[1], char=weights["char.weight"].shape[1],
-            char_units=weights["char_lstm.weight_hh_l0"].shape[1], units=weights["lstm.0.weight_hh_l0"].shape[1],
-            layers=n_layers(weights),
-            hidden=len(weights["right.bias"]), tag_hidden=len(weights["tag_hidden.bias"]),
-        )  # fmt: skip
-        self._net = SpanNet(model.inventory, size, Learning(), weights["vector.weight"][1:])
+        self._net = SpanNet(model.inventory, NetSize.of(weights), Learning(), weights["vector.weight"][1:])
         self._net.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in weights.items()})
         self._net.eval().to(device)
         for parameter in self._net.parameters():

@@ -231,10 +231,11 @@ def test_nothing_of_torch_is_imported_without_a_device():
 
 def test_training_takes_a_device():
     from gramian.training import TrainingSettings
+    from gramian.training.setting_requirements import check_settings
 
     assert TrainingSettings.of(method="em", device="cpu").learner_parameters()["device"] == "cpu"
-    with pytest.raises(OptionError, match="device goes with"):
-        TrainingSettings.of(method="pcfg", device="cpu").check()
+    with pytest.raises(OptionError, match="device requires method"):
+        check_settings(TrainingSettings.of(method="pcfg", device="cpu"))
     here = EM(n_states=2, allocation="all", max_iter=3).fit(TREES)
     there = EM(n_states=2, allocation="all", max_iter=3, device="cpu").fit(TREES)
     assert there.report_["log-likelihood"] == pytest.approx(here.report_["log-likelihood"], rel=1e-4)
