@@ -7,16 +7,16 @@ are those of models that have not seen the sentences; see :mod:`gramian.training
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from itertools import islice, pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from gramian.base import Estimator, Report
+from gramian.base import Estimator, Report, estimator
 from gramian.errors import InputError
 from gramian.experts import reranker_kernels as kernels
 from gramian.experts.rerank_candidates import DENSE
@@ -25,7 +25,7 @@ from gramian.experts.rerank_model import RerankModel, expected_brackets
 from gramian.experts.rerank_scored import Scored
 from gramian.loglinear.word_views import frequent_words
 from gramian.trees import HeadRules
-from gramian.value_types import Constraint, Each, InstanceOf, Number, OneOf, PowerOfTwo, Whole, or_none
+from gramian.value_types import Each, InstanceOf, Number, OneOf, PowerOfTwo, Whole, option, or_none
 
 Floats = npt.NDArray[np.float64]
 
@@ -105,6 +105,7 @@ class _Choices:
         return (one for one in self._sentences if len(one.trees) > 1)
 
 
+@estimator
 class MaxEntReranker(Estimator):
     """Learns to choose among candidates.
 
@@ -139,35 +140,17 @@ class MaxEntReranker(Estimator):
         With the F1 on the sentences held out: of the first candidates, of the chosen ones for each `l2` and `base`, and of the best.
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "l2": Each(Number(above=0)),
-        "base": Each(Number(0)),
-        "held_out": Number(above=0, below=1),
-        "heads": or_none(InstanceOf(HeadRules)),
-        "least": Whole(0),
-        "min_count": Whole(0),
-        "slots": PowerOfTwo(1 << 12),
-        "groups": Each(OneOf(*GROUPS)),
-        "max_iter": Whole(1),
-    }
-
-    def __init__(
-        self,
-        *,
-        l2: Sequence[float] = (30.0, 100.0, 300.0),
-        base: Sequence[float] = (1.0, 2.0),
-        held_out: float = 0.2,
-        heads: HeadRules | None = None,
-        least: int = 5,
-        min_count: int = 5,
-        slots: int = 1 << 22,
-        groups: Sequence[str] = GROUPS,
-        max_iter: int = 40,
-        verbose: bool = False,
-    ) -> None:
-        self.l2, self.base, self.held_out, self.heads, self.least = l2, base, held_out, heads, least
-        self.min_count, self.slots, self.groups = min_count, slots, groups
-        self.max_iter, self.verbose = max_iter, verbose
+    _: KW_ONLY
+    l2: Sequence[float] = option(Each(Number(above=0)), default=(30.0, 100.0, 300.0))
+    base: Sequence[float] = option(Each(Number(0)), default=(1.0, 2.0))
+    held_out: float = option(Number(above=0, below=1), default=0.2)
+    heads: HeadRules | None = option(or_none(InstanceOf(HeadRules)), default=None)
+    least: int = option(Whole(0), default=5)
+    min_count: int = option(Whole(0), default=5)
+    slots: int = option(PowerOfTwo(1 << 12), default=1 << 22)
+    groups: Sequence[str] = option(Each(OneOf(*GROUPS)), default=GROUPS)
+    max_iter: int = option(Whole(1), default=40)
+    verbose: bool = False
 
     def fit(self, sentences: Iterable[Scored], y: object = None) -> Self:
         """Learn from candidates of held-out sentences, gone through several times; `y` is ignored.

@@ -1,20 +1,21 @@
 """The span CRF: a log-linear model of binarised trees with surface features (Hall, Durrett and Klein 2014).
 
 The score of a tree is the sum over its tags, phrases and rules of weights of hashed features, most of them of the
-words at and around the ends of spans and split points. Weights climb the conditional log-likelihood of the
+words at and around the ends of spans and split points. Training maximises the conditional log-likelihood of the
 treebank's trees among those that a coarse grammar leaves; the gradient of an item or edge is its presence in the tree
-minus its posterior, so that inside-outside over pruned forests is all that learning needs.
+minus its posterior, so that inside-outside over pruned forests is all that training needs.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, NamedTuple, Self
+from dataclasses import KW_ONLY
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.base import Estimator, Report, number_of_jobs
+from gramian.base import Estimator, Report, estimator, number_of_jobs
 from gramian.chart.chart_parser import ChartParser
 from gramian.chart.forest import Pruning
 from gramian.errors import InputError, OptionError
@@ -25,18 +26,18 @@ from gramian.experts.span_model import SpanModel
 from gramian.experts.span_templates import SPANS
 from gramian.experts.tagger import fit_tagger, tag_held_out
 from gramian.grammar import LPCFG
-from gramian.grammar.lexicon import Lexicon, WordScores
+from gramian.grammar.lexicon import WordScores
 from gramian.learn import PCFG
 from gramian.loglinear.adagrad import ascend, new_tables
 from gramian.loglinear.word_views import Views, WordForms, frequent_words
 from gramian.treebank import Treebank
-from gramian.value_types import Constraint, InstanceOf, Number, PowerOfTwo, Whole, or_none
+from gramian.value_types import InstanceOf, Number, PowerOfTwo, Whole, option, or_none
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 _SMALLEST = 0.005  # gradients below this are left alone
-_RIGHT_TAG = 1e-3  # least probability of the right tag of a word seen once
+_GOLD_TAG = 1e-3  # least probability of the gold tag of a word seen once
 
 
 class _Example(NamedTuple):
@@ -50,44 +51,45 @@ class _Example(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """What a training sentence says about the scores of its items, edges, states, and pairs of state and edge."""
+    """Gradients of the log-likelihood of a sentence by the scores in its forest."""
 
-    item: Floats
-    edge: Floats
-    state: Floats
-    pair: Floats
+    item: Floats  # (n_items,)
+    edge: Floats  # (n_edges,)
+    state: Floats  # (n_states,)
+    pair: Floats  # (n_pairs,): of a state with an edge of its item
 
 
+@estimator
 class SpanCRF(Estimator):
     """Learns a log-linear model of trees with surface features.
 
     Parameters
     ----------
     max_iter : int
-        Passes over the treebank.
+        Epochs.
     rate : float
-        Length of the steps; each weight's own steps shorten as its gradients add up (AdaGrad).
+        Learning rate of AdaGrad.
     decay : float
-        How strongly weights are drawn to zero (L2), each time they change.
+        Strength of L2 regularisation, applied whenever a weight changes.
     word_dropout : float
-        Share of words that are known by their form alone (word dropout), drawn anew in each pass.
+        Share of words that are represented by their form alone, drawn anew in each epoch.
     cost : float
-        What a wrong item adds to the score of a tree while learning (softmax-margin, Gimpel and Smith 2010).
+        Added to the score of a wrong item during training (softmax-margin, Gimpel and Smith 2010).
     min_count : int
-        Words seen less often are known by their form alone.
+        Words seen less often are represented by their form alone.
     slots : int
         Size of the table of weights; a power of two.
     batch : int
-        Sentences whose gradients are taken before weights change.
+        Sentences whose gradients are computed before weights change.
     pruning : Pruning
-        What the coarse grammar leaves out of the forests; the right tree is always kept.
+        Of the forests by the coarse grammar; the gold tree is always kept.
     grammar : LPCFG, optional
-        The coarse grammar, learnt from the same treebank; by default it is learnt along.
+        The coarse grammar, learnt from the same treebank; by default a PCFG.
     random_state : int
     n_jobs : int, optional
         Threads; the model does not depend on their number.
     verbose : bool
-        Whether progress is shown.
+        Show progress.
 
     Attributes
     ----------
@@ -104,56 +106,27 @@ class SpanCRF(Estimator):
     3
     """
 
-    _constraints: ClassVar[dict[str, Constraint]] = {
-        "max_iter": Whole(1),
-        "rate": Number(above=0),
-        "decay": Number(0),
-        "word_dropout": Number(0, 1),
-        "cost": Number(0),
-        "min_count": Whole(0),
-        "slots": PowerOfTwo(1 << 12),
-        "batch": Whole(1),
-        "pruning": InstanceOf(Pruning),
-        "grammar": or_none(InstanceOf(LPCFG)),
-    }
-
-    def __init__(
-        self,
-        *,
-        max_iter: int = 4,
-        rate: float = 0.1,
-        decay: float = 0.0,
-        word_dropout: float = 0.1,
-        cost: float = 0.0,
-        min_count: int = 3,
-        slots: int = 1 << 21,
-        batch: int = 2,
-        pruning: Pruning = Pruning(edge=3e-5, split=0.0),
-        grammar: LPCFG | None = None,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.max_iter, self.rate, self.decay, self.word_dropout, self.cost = (
-            max_iter,
-            rate,
-            decay,
-            word_dropout,
-            cost,
-        )
-        self.min_count, self.slots, self.batch = min_count, slots, batch
-        self.pruning, self.grammar = pruning, grammar
-        self.random_state, self.n_jobs, self.verbose = random_state, n_jobs, verbose
+    _: KW_ONLY
+    max_iter: int = option(Whole(1), default=4)
+    rate: float = option(Number(above=0), default=0.1)
+    decay: float = option(Number(0), default=0.0)
+    word_dropout: float = option(Number(0, 1), default=0.1)
+    cost: float = option(Number(0), default=0.0)
+    min_count: int = option(Whole(0), default=3)
+    slots: int = option(PowerOfTwo(1 << 12), default=1 << 21)
+    batch: int = option(Whole(1), default=2)
+    pruning: Pruning = option(InstanceOf(Pruning), default=Pruning(edge=3e-5, split=0.0))
+    grammar: LPCFG | None = option(or_none(InstanceOf(LPCFG)), default=None)
+    random_state: int = 0
+    n_jobs: int | None = None
+    verbose: bool = False
 
     def fit(self, treebank: Treebank, y: object = None) -> Self:
         """Learn from trees; `y` is ignored."""
         with self._fitting() as report:
             if treebank.n_trees == 0:
-                raise InputError(
-                    "there is no tree to learn from",
-                    "treebank",
-                    hint="look at the file with: gramian inspect",
-                )
+                hint = "look at the file with: gramian inspect"
+                raise InputError("there is no tree to learn from", "treebank", hint=hint)
             if treebank.n_symbols > 1024:
                 raise OptionError(
                     f"a span CRF has at most 1,024 symbols, got {treebank.n_symbols:,}; try: horizontal=0, vertical=1"
@@ -175,68 +148,73 @@ class SpanCRF(Estimator):
             counted = zip(bank.words, sentences.counts.tolist(), strict=True)
             forms = WordForms(frequent_words(counted, self.min_count))
             views = [forms.views(words) for words in sentences.words]
-            right = tag_held_out(views, sentences.tags, n_tags, self.random_state)
-            report.facts["tags guessed right"] = right
-            fresh = [forms.views(words) for words in sentences.words]
-            tagger = fit_tagger(fresh, sentences.tags, n_tags, self.random_state)
-        with report.stage("forests"), ThreadPoolExecutor(number_of_jobs(self.n_jobs)) as pool:
-            forest_of = _ForestMaker(self.grammar_, sentences, self.pruning)
-            forests = list(
-                (pool.map if number_of_jobs(self.n_jobs) > 1 else map)(forest_of, range(bank.n_trees))
-            )
+            share_correct = tag_held_out(views, sentences.tags, n_tags, self.random_state)
+            report.facts["tags guessed right"] = share_correct
+            untagged = [forms.views(words) for words in sentences.words]
+            tagger = fit_tagger(untagged, sentences.tags, n_tags, self.random_state)
+        n_jobs = number_of_jobs(self.n_jobs)
+        with report.stage("forests"), ThreadPoolExecutor(n_jobs) as pool:
+            gold_forest_of = _ForestMaker(self.grammar_, sentences, self.pruning)
+            forests = list((pool.map if n_jobs > 1 else map)(gold_forest_of, range(bank.n_trees)))
         with report.stage("weights"):
-            weight = np.ones(bank.n_trees) if bank.weight is None else bank.weight
-            rows = zip(views, forests, weight.tolist(), strict=True)
-            examples = [_Example(view, *made, each) for view, made, each in rows]
-            weights = self._climb(examples, bank)
+            tree_weights = np.ones(bank.n_trees) if bank.weight is None else bank.weight
+            examples = [
+                _Example(sentence_views, forest, items, edges, weight)
+                for sentence_views, (forest, items, edges), weight in zip(
+                    views, forests, tree_weights.tolist(), strict=True
+                )
+            ]
+            weights = self._fit_weights(examples, bank)
         self.model_ = SpanModel(bank.symbols, bank.n_phrases, forms.frequent, tagger.weights, weights)
 
-    def _climb(self, examples: list[_Example], bank: Treebank) -> npt.NDArray[np.float32]:
+    def _fit_weights(self, examples: list[_Example], bank: Treebank) -> npt.NDArray[np.float32]:
         """Return the mean of the weights over all steps."""
         contexts, n_phrases = Contexts(bank.symbols), bank.n_phrases
         tables = new_tables(
             self.slots, self.rate, smallest=_SMALLEST, decay=self.decay, square=1.0, floor=np.float32(0)
         )
-        likelihoods: list[float] = []
+        log_likelihoods: list[float] = []
 
         def drop_words(example: _Example, rng: np.random.Generator) -> Views:
-            """Return views in which a share of the words is known by form alone."""
             if self.word_dropout == 0:
                 return example.views
             views = example.views.copy()
-            hit = rng.random(views.shape[1]) < self.word_dropout
-            views[0, hit] = views[1, hit]
+            dropped = rng.random(views.shape[1]) < self.word_dropout
+            views[0, dropped] = views[1, dropped]
             return views
 
         def gradient(views: Views, example: _Example) -> tuple[float, States, Gradients]:
-            _, forest, items, edges, weight = example
+            """Return the log-likelihood of a tree, and its gradient: presence in the tree minus posterior."""
+            forest, items, edges = example.forest, example.items, example.edges
             states = contexts.states(forest)
             state_score, pair_score = kernels.score_forest(
                 SPANS, views, forest, states, n_phrases, tables.weights
             )
-            own_states, own_pairs = state_kernels.tree_states(forest, states, items, edges)
-            tree_score = state_score[own_states].sum() + pair_score[own_pairs].sum()
+            tree_states, tree_pairs = state_kernels.tree_states(forest, states, items, edges)
+            tree_score = state_score[tree_states].sum() + pair_score[tree_pairs].sum()
             state_score += self.cost
-            state_score[own_states] -= self.cost
+            state_score[tree_states] -= self.cost
             log_total, item, edge, _, state, pair = kernels.inside_outside(
                 forest, states, n_phrases, state_score, pair_score
             )
-            for posterior, own in ((item, items), (edge, edges), (state, own_states), (pair, own_pairs)):
+            for posterior, present in (
+                (item, items), (edge, edges), (state, tree_states), (pair, tree_pairs),
+            ):  # fmt: skip
                 posterior *= -1
-                posterior[own] += 1
-                posterior *= weight
-            return weight * (tree_score - log_total), states, Gradients(item, edge, state, pair)
+                posterior[present] += 1
+                posterior *= example.weight
+            return example.weight * (tree_score - log_total), states, Gradients(item, edge, state, pair)
 
-        def climb(
-            views: Views, example: _Example, found: tuple[float, States, Gradients], step: float
+        def update(
+            views: Views, example: _Example, result: tuple[float, States, Gradients], step: float
         ) -> None:
-            log_likelihood, states, gradients = found
-            likelihoods.append(log_likelihood)
+            log_likelihood, states, gradients = result
+            log_likelihoods.append(log_likelihood)
             kernels.climb(SPANS, views, example.forest, states, n_phrases, gradients, step, tables)
 
-        def told() -> str:
-            mean = sum(likelihoods) / len(examples)
-            likelihoods.clear()
+        def details() -> str:
+            mean = sum(log_likelihoods) / len(examples)
+            log_likelihoods.clear()
             return f": log-likelihood {mean:.3f} a tree"
 
         return ascend(
@@ -244,12 +222,12 @@ class SpanCRF(Estimator):
             examples,
             drop_words=drop_words,
             gradient=gradient,
-            update=climb,
+            update=update,
             max_iter=self.max_iter,
             random_state=self.random_state,
             batch=self.batch,
             n_jobs=number_of_jobs(self.n_jobs),
-            details=told,
+            details=details,
         )
 
 
@@ -267,33 +245,28 @@ class _Sentences:
 
 
 class _ForestMaker:
-    """Makes the forests that weights are learnt on: as they will be for new sentences, with the right tree put in."""
+    """Makes the forests of training sentences: pruned like those of new sentences, with the gold tree put in."""
 
     def __init__(self, grammar: LPCFG, sentences: _Sentences, pruning: Pruning) -> None:
         self._chart, self._sentences, self._pruning = ChartParser(grammar), sentences, pruning
-        self._known: dict[int, WordScores] = {}
+        self._lexicon = grammar.lexicon
+        self._cache: dict[int, WordScores] = {}
 
     def __call__(self, tree: int) -> tuple[Skeleton, Ints, Ints]:
         rows = zip(self._sentences.numbers[tree].tolist(), self._sentences.tags[tree].tolist(), strict=True)
-        scores = [self._scores(number, tag, place == 0) for place, (number, tag) in enumerate(rows)]
+        scores = [self._scores(number, tag, index == 0) for index, (number, tag) in enumerate(rows)]
         forest = self._chart.forest(scores, self._pruning)
         return gold_forest(None if forest is None else skeleton(forest), self._sentences.bank, tree)
 
     def _scores(self, number: int, tag: int, initial: bool) -> WordScores:
-        lexicon = self._chart.grammar.lexicon
-        word = self._sentences.bank.words[number]
+        """Return the scores of the tags of a word; those of a word seen once are as if it were new, but for its gold tag."""
+        word, lexicon = self._sentences.bank.words[number], self._lexicon
         if self._sentences.counts[number] > 1:
-            found = self._known.get(number)
-            if found is None:
-                found = self._known[number] = lexicon.score(word, initial)
-            return found
-        return _as_unknown(lexicon, word, initial, tag)
-
-
-def _as_unknown(lexicon: Lexicon, word: str, initial: bool, tag: int) -> WordScores:
-    """Return the scores of a word seen once as if it were new, but for its right tag."""
-    probability = lexicon.tag_probabilities(word, initial)
-    probability[tag] = max(probability[tag], _RIGHT_TAG)
-    tags = np.flatnonzero(probability >= lexicon.min_tag_probability).astype(np.int32)
-    coarse = (probability[tags] / lexicon.tag_prior[tags]).astype(np.float32)
-    return WordScores(tags, coarse, np.ones(int(lexicon.n_states[tags].sum()), np.float32))
+            if number not in self._cache:
+                self._cache[number] = lexicon.score(word, initial)
+            return self._cache[number]
+        probability = lexicon.tag_probabilities(word, initial)
+        probability[tag] = max(probability[tag], _GOLD_TAG)
+        tags = np.flatnonzero(probability >= lexicon.min_tag_probability).astype(np.int32)
+        coarse = (probability[tags] / lexicon.tag_prior[tags]).astype(np.float32)
+        return WordScores(tags, coarse, np.ones(int(lexicon.n_states[tags].sum()), np.float32))
