@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 
 import pytest
@@ -50,6 +51,10 @@ def folder(tmp_path_factory):
     for part, number, seed in (("train", 120, 1), ("dev", 20, 2)):
         (folder / f"{part}.mrg").write_text("".join(f"{tree}\n" for tree in sentences(number, seed)))
         (folder / f"{part}.conllu").write_text("".join(dependencies(number, seed)))
+    strings = ["2 0 1", "0", "4 0 1 0 1", "2 1 1"]
+    for part, rows in (("train", strings * 20), ("test", strings)):
+        (folder / f"3.pautomac.{part}").write_text("\n".join([f"{len(rows)} 2", *rows, ""]))
+    (folder / "3.pautomac_solution.txt").write_text("4\n0.3\n0.3\n0.2\n0.2\n")
     return folder
 
 
@@ -104,6 +109,7 @@ TINY = {
         "convergence_steps": [1, 3],
         "clusters": 4,
     },
+    "pautomac": {"method": "ngram"},
     "noise": {
         "models": [1, 2],
         "states": 4,
@@ -253,6 +259,17 @@ def test_an_ensemble_of_one_is_the_model_itself(run):
     results = run("noise").results
     assert {"f1 1 product", "f1 2 product"} <= set(results.runs("seeds")[0])
     assert "f1 1 sum" not in results.runs("seeds")[0]
+
+
+def test_problems_of_automata_are_scored_against_their_solution(run):
+    """The perplexity of the true probabilities is 2 to their entropy, and none is lower."""
+    experiment = run("pautomac")
+    (table, _) = experiment.sections[0].parts
+    problem, total = table.rows
+    entropy = -sum(p * math.log(p) for p in (0.3, 0.3, 0.2, 0.2))
+    assert problem[0] == "3"
+    assert problem[4].mean == pytest.approx(math.exp(entropy), abs=1e-4)
+    assert problem[5].mean == total[5].mean > 0
 
 
 def test_automata_take_one_file_and_test_on_its_last_tenth(tmp_path):
