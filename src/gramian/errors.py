@@ -1,4 +1,4 @@
-"""The one exception tree. Every message says what is wrong, where, and what to try.
+"""The exceptions of gramian. Every message says what is wrong, where, and what to try.
 
 Anything a user can cause by input, options or files is a :class:`GramianError`; the command line prints it
 without a traceback and exits with 2. Other exceptions are bugs.
@@ -6,6 +6,7 @@ without a traceback and exits with 2. Other exceptions are bugs.
 
 from __future__ import annotations
 
+import os
 from typing import Self
 
 from gramian.escaping import for_terminal, one_line
@@ -54,9 +55,18 @@ class InputError(GramianError):
         self.excerpt, self.hint = excerpt, hint
         super().__init__(what, source, line, column)
 
+    @classmethod
+    def of_system(
+        cls, error: OSError, action: str, path: str | os.PathLike[str], hint: str = "check the path"
+    ) -> Self:
+        """Return the message for an error of the operating system: `path` cannot be opened, or another `action`."""
+        return cls(
+            f"cannot be {action} ({error.strerror or type(error).__name__})", os.fspath(path), hint=hint
+        )
+
     def __str__(self) -> str:
-        place = (one_line(self.source), self.line, self.column)
-        text = f"{':'.join(str(part) for part in place if part is not None)}: {for_terminal(self.what)}"
+        position = (one_line(self.source), self.line, self.column)
+        text = f"{':'.join(str(part) for part in position if part is not None)}: {for_terminal(self.what)}"
         if self.excerpt is not None:
             text += "\n" + _with_caret(self.excerpt, self.column)
         if self.hint is not None:

@@ -222,7 +222,7 @@ def read_config(path: str | Path, known: Mapping[str, Setting], command: str) ->
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"cannot be opened ({error.strerror})", str(path), hint="check the path") from None
+        raise InputError.of_system(error, "opened", path) from None
     except RecursionError:
         raise InputError("is nested too deeply", str(path), hint="name = value, one a line") from None
     except ValueError as error:  # no TOML, no UTF-8, or a number without end

@@ -60,7 +60,7 @@ def test_no_model_and_damaged_models(doctor, tmp_path, monkeypatch):
     assert "gramian train" in findings["model"]["fix"]
     (tmp_path / "half.grammar").write_bytes(Path(MODEL).read_bytes()[:500])
     code, findings = doctor("-m", str(tmp_path / "half.grammar"))
-    assert (code, findings["model"]["fix"]) == (1, "copying it again, or a file that 'gramian train' wrote")
+    assert (code, findings["model"]["fix"]) == (1, "copy it again, or use a file that 'gramian train' wrote")
     monkeypatch.setattr("gramian.parsing.installed_models.__file__", str(tmp_path / "grammar" / "store.py"))
     code, findings = doctor()
     assert (code, wrong(findings)) == (1, ["model"])

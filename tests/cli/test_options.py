@@ -174,7 +174,9 @@ def test_a_file_that_exists_is_replaced_only_by_force(command, order, tmp_path, 
         told.append((stop.value.code, capsys.readouterr().err))
         if not force:
             assert (tmp_path / "out").read_text() == "dear"
-    refusal = "gramian: out: this file exists and would be replaced; try: another name, or --force\n"
+    refusal = (
+        "gramian: out: this file exists and would be replaced; try: choose another name, or pass --force\n"
+    )
     assert told[0][0] == 2
     assert told[0][1].endswith(refusal)
     if command[0] == "train":

@@ -321,7 +321,7 @@ def test_trees_where_a_model_is_wanted(parse, tmp_path):
             assert "not a model file" in err
             continue
         assert err == (
-            f"gramian: {file}: holds {held}, not a model; try: a file that 'gramian train' wrote, "
+            f"gramian: {file}: holds {held}, not a model; try: use a file that 'gramian train' wrote, "
             f"or make one of it: gramian {command} {file} -o MODEL\n"
         )
 

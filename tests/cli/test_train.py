@@ -137,7 +137,7 @@ def test_a_model_is_replaced_by_another_only_by_force(train, tmp_path):
         code, _, err = train(*options, *others)
         assert (code, err.splitlines()[-1]) == (
             2,
-            "gramian: model: this file exists and would be replaced; try: another name, or --force",
+            "gramian: model: this file exists and would be replaced; try: choose another name, or pass --force",
         )
         assert (tmp_path / "model").read_bytes() == first
     # The same again: nothing is lost.

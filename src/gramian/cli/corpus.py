@@ -74,9 +74,10 @@ def parse_folder(
     `settings` are further fields of :class:`gramian.pipelines.shard_work.Settings`.
     """
     from gramian.io.output import check_folder
+    from gramian.io.reading import file_sha256
     from gramian.pipelines.corpus_run import parse_corpus
     from gramian.pipelines.inputs import find_inputs
-    from gramian.pipelines.shard_work import Settings, file_sha256, model_file
+    from gramian.pipelines.shard_work import Settings, model_file
     from gramian.pipelines.shard_writing import ending
 
     ending(settings["to"])

@@ -148,7 +148,7 @@ def _print_other(file: str, text: str, label: str | None, as_json: bool) -> None
         header = parse_document(dict[str, Any], text)
         kind = as_document(str, header.pop("kind", None), "kind")
     except SchemaError as error:
-        raise ModelFileError(f"{file}: invalid model header: {error}; try: copying the file again") from None
+        raise ModelFileError(f"{file}: invalid model header: {error}; try: copy the file again") from None
     if label is not None:
         raise OptionError(f"{file}: --label is for grammars of trees, and this is a {kind} model")
     if as_json:

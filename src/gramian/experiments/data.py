@@ -42,7 +42,7 @@ def _digest(path: Path) -> str:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", str(path), hint="check the path") from None
+        raise InputError.of_system(error, "read", path) from None
 
 
 def find_treebank(name: str) -> Data:

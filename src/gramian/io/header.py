@@ -60,7 +60,7 @@ def grammar_header(file: str, metadata: Mapping[str, str] | None) -> GrammarHead
     try:
         return parse_document(GrammarHeader, metadata[GRAMMAR_KEY])
     except SchemaError as error:
-        raise ModelFileError(f"{file}: invalid model header: {error}; try: copying the file again") from None
+        raise ModelFileError(f"{file}: invalid model header: {error}; try: copy the file again") from None
 
 
 def kind_of_text(file: str | os.PathLike[str]) -> str | None:

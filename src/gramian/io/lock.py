@@ -15,10 +15,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gramian.errors import InputError, OptionError
-from gramian.io.output import AnyPath, is_written_through, target_of
+from gramian.io.output import CHECK_FOLDER, AnyPath, is_written_through, target_of
 
 _RETRIES = 3  # :func:`is_locked` of another process holds a lock for an instant
 _RETRY_SECONDS = 0.05
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 
 if sys.platform == "win32":
     import msvcrt
@@ -94,27 +95,26 @@ def _acquire(path: Path, output: AnyPath) -> int:
     Whoever releases a lock removes its file, so what was locked may have been removed between opening and locking, and another process
     may hold a new file of the name: a lock counts only if the file still has its name.
     """
-    for attempt in range(_RETRIES):
-        if attempt:
-            time.sleep(_RETRY_SECONDS)
-        while True:
-            handle = _open(path, os.O_RDWR | os.O_CREAT)
-            try:
-                if not _try_lock(handle):
-                    break
-                if os.path.samestat(os.fstat(handle), os.lstat(path)):
-                    return handle
-            except FileNotFoundError:
-                pass  # its file was removed
-            except OSError as error:
-                os.close(handle)
-                raise InputError(
-                    f"cannot be locked ({error.strerror})", str(path), hint="another folder, on a local disk"
-                ) from None
+    refusals = 0
+    while refusals < _RETRIES:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o666)
+        except OSError as error:
+            raise InputError.of_system(error, "written", path, CHECK_FOLDER) from None
+        try:
+            if not _try_lock(handle):
+                refusals += 1
+                time.sleep(_RETRY_SECONDS)
+            elif os.path.samestat(os.fstat(handle), os.lstat(path)):
+                return handle
+        except FileNotFoundError:
+            pass  # its file was removed
+        except OSError as error:
             os.close(handle)
+            raise InputError.of_system(error, "locked", path, "choose a folder on a local disk") from None
         os.close(handle)
     raise OptionError(
-        f"{output}: another process is writing it ({_holder(path)}); try: another name, or wait until it has ended"
+        f"{output}: another process is writing it ({_holder(path)}); try: choose another name, or wait until it has ended"
     )
 
 
@@ -122,7 +122,7 @@ def is_locked(output: AnyPath) -> bool:
     """Whether some process writes `output` now; nothing is created."""
     path = lock_file(output)
     try:
-        handle = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        handle = os.open(path, os.O_RDWR | _NO_LINKS)
     except OSError:
         return False
     try:
@@ -133,19 +133,10 @@ def is_locked(output: AnyPath) -> bool:
         os.close(handle)
 
 
-def _open(path: Path, flags: int) -> int:
-    try:
-        return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
-    except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror})", str(path), hint="check the folder and its permissions"
-        ) from None
-
-
 def _holder(path: Path) -> str:
-    """Return who says to hold a lock: a machine and the number of a process."""
+    """Return the machine and process that wrote itself into a lock file."""
     try:
         text = path.read_text(encoding="utf-8")[:200].strip()
     except (OSError, ValueError):
         text = ""
-    return text if text.isprintable() and text else "it holds its lock"
+    return text if text.isprintable() and text else "unknown"

@@ -124,7 +124,9 @@ def save(kind: str, value: object, path: AnyPath, **options: Any) -> None:
     except GramianError as error:
         raise ModelFileError(str(error)) from None
     except OSError as error:
-        raise ModelFileError(f"{path}: cannot be written ({error.strerror}); try: another folder") from None
+        raise ModelFileError(
+            f"{path}: cannot be written ({error.strerror}); try: choose another folder"
+        ) from None
 
 
 def load(path: AnyPath, *kinds: str) -> Any:
@@ -132,7 +134,7 @@ def load(path: AnyPath, *kinds: str) -> Any:
     from safetensors import SafetensorError, safe_open
 
     format = _PARTS[kinds[0]].format
-    hint = f"a file that {format.writer} wrote"
+    hint = f"use a file that {format.writer} wrote"
     if not Path(path).is_file():
         raise ModelFileError(f"{path}: there is no such model file; try: {hint}")
     try:
@@ -146,7 +148,7 @@ def load(path: AnyPath, *kinds: str) -> Any:
                 f"{path}: holds {text}, not a model; try: {hint}, or make one of it: {_learning(text, path)}"
             ) from None
         raise ModelFileError(
-            f"{path}: not a model file of gramian, or one that is damaged or cut short; try: copying it again, or {hint}"
+            f"{path}: not a model file of gramian, or one that is damaged or cut short; try: copy it again, or {hint}"
         ) from None
     except OSError as error:
         raise ModelFileError(f"{path}: the model cannot be read ({error.strerror or error})") from None
@@ -154,7 +156,7 @@ def load(path: AnyPath, *kinds: str) -> Any:
         expected = checksum(header if format.seals_header else None, tensors)
         if header.get("checksum") != expected:
             raise ModelFileError(
-                f"{path}: the model file is damaged (its checksum differs); try: copying it again"
+                f"{path}: the model file is damaged (its checksum differs); try: copy it again"
             )
     kind = header.get("kind") if format.names_kind else kinds[0]
     if kind not in kinds:
@@ -179,7 +181,7 @@ def _header(path: AnyPath, metadata: Mapping[str, str], format: Format, hint: st
     try:
         header = parse_document(StoredHeader, metadata[format.key])
     except SchemaError as error:
-        raise ModelFileError(f"{path}: invalid model header: {error}; try: copying the file again") from None
+        raise ModelFileError(f"{path}: invalid model header: {error}; try: copy the file again") from None
     version = header["version"]
     if version > format.version:
         raise ModelFileError(

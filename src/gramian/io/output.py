@@ -26,6 +26,8 @@ from gramian.io.decompression import compressing
 
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 
+CHECK_FOLDER = "check the folder and its permissions"
+FREE_SPACE = "free some space, or choose another folder"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _MAX_NAME = 100  # characters of a file's name that its temporary file repeats: names of files are limited
 
@@ -57,18 +59,20 @@ def check_output(path: AnyPath, *, force: bool = False) -> None:
         return
     if is_written_through(path):
         if not os.access(path, os.W_OK):
-            raise OptionError(f"{path}: cannot be written; try: another name or folder")
+            raise OptionError(f"{path}: cannot be written; try: choose another name or folder")
         return
     target = target_of(path)
     if os.path.islink(target):
-        raise OptionError(f"{path}: this symbolic link points to itself; try: another name")
+        raise OptionError(f"{path}: this symbolic link points to itself; try: choose another name")
     if not target.parent.is_dir():
         raise OptionError(f"{path}: there is no folder {target.parent}; try: mkdir -p {target.parent}")
     can_replace = not target.exists() or (target.is_file() and os.access(target, os.W_OK))
     if not (can_replace and os.access(target.parent, os.W_OK)):
-        raise OptionError(f"{path}: cannot be written; try: another name or folder")
+        raise OptionError(f"{path}: cannot be written; try: choose another name or folder")
     if not force and target.is_file() and target.stat().st_size > 0:
-        raise OptionError(f"{path}: this file exists and would be replaced; try: another name, or --force")
+        raise OptionError(
+            f"{path}: this file exists and would be replaced; try: choose another name, or pass --force"
+        )
 
 
 def check_folder(path: AnyPath) -> None:
@@ -77,7 +81,7 @@ def check_folder(path: AnyPath) -> None:
     while not existing.exists() and existing != existing.parent:
         existing = existing.parent
     if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise OptionError(f"{path}: this folder cannot be written to; try: another one")
+        raise OptionError(f"{path}: this folder cannot be written to; try: choose another one")
 
 
 def changed_options(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -101,8 +105,8 @@ def check_results(folder: str, changes: Iterable[str], *, force: bool) -> None:
     differences = "; ".join(dict.fromkeys(changes))
     if differences and not force:
         raise OptionError(
-            f"{folder}: holds results that would be replaced, since they were made with other options ({differences}); "
-            "try: another folder, or --force"
+            f"{folder}: has results of other options that would be replaced ({differences}); "
+            "try: choose another folder, or pass --force"
         )
 
 
@@ -131,9 +135,7 @@ def writing(path: AnyPath) -> Iterator[IO[str]]:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         handle = os.open(temporary, flags, 0o666 if is_new else 0o600)
     except OSError as error:
-        raise InputError(
-            f"cannot be written ({error.strerror})", str(path), hint="check the folder and its permissions"
-        ) from None
+        raise InputError.of_system(error, "written", path, CHECK_FOLDER) from None
     try:
         with _explaining(str(path)):
             with os.fdopen(handle, "wb") as raw, as_text(raw, Path(path).suffix) as text:
@@ -172,9 +174,7 @@ def _explaining(name: str) -> Iterator[None]:
         yield
     except OSError as error:
         if is_no_room(error):
-            raise InputError(
-                f"cannot be written ({error.strerror})", name, hint="making room, or another folder"
-            ) from None
+            raise InputError.of_system(error, "written", name, FREE_SPACE) from None
         raise
 
 

@@ -7,6 +7,7 @@ archive, a binary file or an endless line mean the same everywhere.
 from __future__ import annotations
 
 import codecs
+import hashlib
 import io
 import logging
 import os
@@ -58,6 +59,15 @@ def source_name(source: Source) -> str:
     if isinstance(source, str | os.PathLike):
         return "<stdin>" if str(source) == "-" else str(source)
     return str(getattr(source, "name", "<stream>"))
+
+
+def file_sha256(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of the bytes of a file."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError.of_system(error, "opened", path) from None
 
 
 def reads_once(source: Source) -> bool:
@@ -215,9 +225,10 @@ def _opened(source: Source) -> BinaryIO:
             return sys.stdin.buffer
         try:
             return open(source, "rb")
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise InputError(f"cannot be opened ({reason})", str(source), hint="check the path") from None
+        except OSError as error:
+            raise InputError.of_system(error, "opened", source) from None
+        except ValueError as error:
+            raise InputError(f"cannot be opened ({error})", str(source), hint="check the path") from None
     if not hasattr(source, "read"):
         raise OptionError(f"a source is a path, '-' or an open file, not {type(source).__name__}")
     if isinstance(source, io.TextIOBase):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import re
@@ -16,13 +15,11 @@ from typing import IO, cast
 from gramian import __version__
 from gramian.errors import InputError
 from gramian.io.lock import locked
-from gramian.io.output import is_written_through, no_links, writing
-from gramian.io.reading import reads_once
+from gramian.io.output import FREE_SPACE, is_no_room, is_written_through, no_links, writing
+from gramian.io.reading import file_sha256, reads_once
 
 _HEAD = re.compile(rb"([0-9]{1,12}) ([0-9a-f]{8})\n")
 _LONGEST_HEAD = 24
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class _Records:
@@ -74,12 +71,10 @@ def resumed(output: str, files: list[str], options: object) -> Iterator[tuple[IO
                         whole.write(data.decode())
             partial.unlink()
     except OSError as error:
-        if error.errno in _FULL:
+        if is_no_room(error):
             with suppress(OSError):
                 partial.unlink(missing_ok=True)
-        raise InputError(
-            f"cannot be written ({error.strerror})", output, hint="making room, or another folder"
-        ) from None
+        raise InputError.of_system(error, "written", output, FREE_SPACE) from None
 
 
 def _check_owner(partial: Path, file: IO[bytes]) -> None:
@@ -87,17 +82,13 @@ def _check_owner(partial: Path, file: IO[bytes]) -> None:
     found = os.fstat(file.fileno())
     foreign = hasattr(os, "getuid") and found.st_uid != os.getuid()
     if foreign or found.st_nlink != 1 or not stat.S_ISREG(found.st_mode):
-        raise InputError("is not a file of this user alone", str(partial), hint="removing it")
+        raise InputError("is not a file of this user alone", str(partial), hint="remove it")
 
 
 def _mark(files: list[str], options: object) -> str:
     digest = hashlib.sha256(f"{__version__} {options!r}".encode())  # another version may write something else
     for name in files:
-        try:
-            with open(name, "rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-        except OSError as error:
-            raise InputError(f"cannot be opened ({error.strerror})", name, hint="check the path") from None
+        digest.update(file_sha256(name).encode())
     return digest.hexdigest()[:16]
 
 

@@ -115,7 +115,7 @@ class ShardReader:
             try:
                 record = json.loads(line)
             except (ValueError, RecursionError) as error:
-                self._note(InputError(f"this is not JSON ({error})", name, number, hint="mend the line"))
+                self._note(InputError(f"this is not JSON ({error})", name, number, hint="correct the line"))
                 continue
             if not isinstance(record, dict) or self._layout.text_field not in record:
                 what = f"this is no JSON object with {self._layout.text_field!r}"
@@ -196,4 +196,4 @@ def _encodable(text: str) -> str:
 
 
 def _changed(name: str) -> InputError:
-    return InputError("the file was changed while it was parsed", name, hint="the same command again")
+    return InputError("the file was changed while it was parsed", name, hint="run the same command again")

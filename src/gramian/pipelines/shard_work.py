@@ -6,7 +6,6 @@ wakes later, harms nothing. A parser is loaded once in every process.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -24,6 +23,7 @@ from gramian.chart.forest import Pruning
 from gramian.errors import GramianError, InputError
 from gramian.escaping import one_line
 from gramian.io.output import is_no_room
+from gramian.io.reading import file_sha256
 from gramian.io.schema import Count, Seconds, Sha256, parse_json
 from gramian.parsing.installed_models import model_path
 from gramian.parsing.model_store import default_model_path
@@ -99,15 +99,6 @@ def model_file(name: str) -> str:
     return str(model_path(name) if name else default_model_path())
 
 
-def file_sha256(path: str) -> str:
-    """Return the hash of a file."""
-    try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot be opened ({error.strerror})", path, hint="check the path") from None
-
-
 _loaded: dict[str, tuple[Parser, HeadRules]] = {}  # in this process
 _loading = Lock()
 
@@ -120,9 +111,9 @@ def _parser(settings: Settings) -> tuple[Parser, HeadRules]:
             path = model_file(settings.model)
             if file_sha256(path) != settings.model_sha256:
                 raise InputError(
-                    f"the model on {socket.gethostname()} is not the one that the command has",
+                    f"the model on {socket.gethostname()} differs from that of the command",
                     path,
-                    hint="the same version of gramian everywhere, or a model file that all machines see",
+                    hint="install the same version of gramian everywhere, or name a model file that all machines see",
                 )
             parser = load(path, pruning=settings.pruning, **settings.options)
             scheme = annotation_scheme(parser.model.preset)

@@ -37,7 +37,7 @@ def below(name: str) -> str:
     """Return a name that stays below a root; an InputError if it leads elsewhere."""
     parts = name.replace("\\", "/").split("/")
     if ".." in parts or name.startswith(("/", "\\")) or "\0" in name or os.path.isabs(name):
-        raise InputError("this name leads out of the folder", name, hint="removing the file that holds it")
+        raise InputError("the name leads out of the folder", name, hint="remove the file that has it")
     return name
 
 
@@ -77,9 +77,7 @@ class LocalStorage:
         try:
             return open(self._root / below(name), "rb")
         except OSError as error:
-            raise InputError(
-                f"cannot be opened ({error.strerror})", str(self._root / name), hint="check the path"
-            ) from None
+            raise InputError.of_system(error, "opened", self._root / name) from None
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, None if there is none."""
@@ -93,7 +91,7 @@ class LocalStorage:
         path = self._root / below(name)
         folder, root = os.path.realpath(path.parent), os.path.realpath(self._root)
         if os.path.commonpath([folder, root]) != root:
-            raise InputError(f"a symbolic link leads out of {root}", str(path), hint="removing the link")
+            raise InputError(f"a symbolic link leads out of {root}", str(path), hint="remove the link")
         return path
 
     def create(self, name: str) -> BinaryIO:
@@ -186,11 +184,7 @@ class RemoteStorage:
         try:
             return cast(BinaryIO, self._files.open(self._path(name), "rb"))
         except OSError as error:
-            raise InputError(
-                f"cannot be opened ({error.strerror or type(error).__name__})",
-                f"{self.address}/{name}",
-                hint="check the address",
-            ) from None
+            raise InputError.of_system(error, "opened", f"{self.address}/{name}") from None
 
     def read(self, name: str) -> bytes | None:  # noqa: D102
         try:
@@ -230,7 +224,7 @@ class RemoteStorage:
         if (owner := self.read(name)) is not None:
             raise OptionError(
                 f"{self.address}: another process ({owner.decode(errors='replace')}) is writing it; "
-                f"try: another folder, or wait (or remove {name} in it if there is none)"
+                f"try: choose another folder, or wait (if there is no such process, remove {name} there)"
             )
         self.write(name, own.encode())
         try:

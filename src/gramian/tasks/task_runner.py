@@ -120,7 +120,7 @@ class TaskFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"cannot be made ({error.strerror})", str(path), hint="another folder") from None
+            raise InputError.of_system(error, "created", path, hint="choose another folder") from None
 
     def file(self, task: Any) -> Path:
         """Return where the result of a task is or would be."""

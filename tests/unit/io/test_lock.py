@@ -27,7 +27,9 @@ def test_the_second_is_refused_until_the_first_ends(tmp_path):
     output = tmp_path / "a.model"
     process = holder(output)
     assert is_locked(output)
-    refused = rf"a.model: another process is writing it \(.* {process.pid}\); try: another name, or wait"
+    refused = (
+        rf"a.model: another process is writing it \(.* {process.pid}\); try: choose another name, or wait"
+    )
     with pytest.raises(OptionError, match=refused), locked(output):
         pass
     process.communicate()

@@ -51,7 +51,8 @@ def test_an_output_is_checked_before_work_begins(tmp_path):
         if name == "link":
             (tmp_path / "link").symlink_to("file")
         with pytest.raises(
-            OptionError, match="this file exists and would be replaced; try: another name, or --force"
+            OptionError,
+            match="this file exists and would be replaced; try: choose another name, or pass --force",
         ):
             check_output(tmp_path / name)
         check_output(tmp_path / name, force=True)
@@ -141,7 +142,7 @@ def test_differences_of_options_are_named():
     changes = changed_options(old, new)
     assert changes == ["to is 'brackets', was 'jsonl'", "gone is None, was 1"]
     with pytest.raises(
-        OptionError, match=r"out: holds results .* \(to is 'brackets', was 'jsonl'; gone .*--force"
+        OptionError, match=r"out: has results .* \(to is 'brackets', was 'jsonl'; gone .*--force"
     ):
         check_results("out", changes, force=False)
     check_results("out", changes, force=True)

@@ -139,7 +139,7 @@ def test_foreign_files(tmp_path):
     save_file({"a": np.zeros(3)}, tmp_path / "other")
     save_file({"a": np.zeros(3)}, tmp_path / "sequences", {"gramian-automata": "{}"})
     for name, message in {
-        "pickle": "not a model file", "text": "holds trees in brackets, not a model; try: a file that", "other": "of another program",
+        "pickle": "not a model file", "text": "holds trees in brackets, not a model; try: use a file that", "other": "of another program",
         "sequences": "a model of sequences", "missing": "no such model file", ".": "no such model file",
     }.items():  # fmt: skip
         with pytest.raises(ModelFileError, match=message):

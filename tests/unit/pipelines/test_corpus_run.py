@@ -15,11 +15,12 @@ from tiny_grammar import FIXTURES
 
 from gramian.errors import InputError, OptionError
 from gramian.io.output import writing
+from gramian.io.reading import file_sha256
 from gramian.pipelines import corpus_run, shard_work
 from gramian.pipelines.corpus_run import parse_corpus
 from gramian.pipelines.corpus_status import corpus_status
 from gramian.pipelines.inputs import find_inputs
-from gramian.pipelines.shard_work import Settings, file_sha256
+from gramian.pipelines.shard_work import Settings
 from gramian.pipelines.storage import LocalStorage, RemoteStorage
 from gramian.trees import read_conllu
 
@@ -204,7 +205,7 @@ def test_another_version_and_another_model_keep_nothing(corpus, tmp_path, monkey
         file.write(b"")
     other = Settings(str(copy), "0" * 64)
     report = parse_corpus(inputs, str(tmp_path / "out"), other, force=True)
-    assert "is not the one that the command has" in report.failures[0]
+    assert "differs from that of the command" in report.failures[0]
     assert any("parsing again: 1 shard (model is '000000000000', was " in line for line in told(caplog))
 
 
@@ -452,7 +453,8 @@ def test_results_of_other_options_are_not_replaced_without_force(corpus, tmp_pat
     parsed(corpus, out)
     before = contents(out)
     with pytest.raises(
-        OptionError, match=r"out: holds results that would be replaced.*try: another folder, or --force"
+        OptionError,
+        match=r"out: has results of other options that would be replaced.*try: choose another folder, or pass --force",
     ) as caught:
         parsed(corpus, out, **changes)
     assert named in str(caught.value)
