@@ -100,7 +100,7 @@ class _Measurement:
         if self._samples:
             raise OptionError(f"{file.name}: --samples needs texts, which are parsed; these are trees")
         named = (
-            (stored.place()[0], tree.text)
+            (stored.position()[0], tree.text)
             for stored in stored_trees(file, lambda error: self.faults.append(str(error)))
             for tree in trees_in(stored, lambda error: self.faults.append(str(error)))
         )

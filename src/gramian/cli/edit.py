@@ -47,9 +47,8 @@ def edit(
 
     rules = read_script(script)
     counts: list[EditCount] = []
-    trees = read_trees(
-        file, broken="skip" if skip_broken else "raise", on_skip=None if quiet else say_skipped
-    )
+    on_skip = (lambda error: None) if quiet else say_skipped
+    trees = read_trees(file, broken="skip" if skip_broken else "raise", on_skip=on_skip)
     sample = list(islice(trees, SCHEME_SAMPLE_SIZE))
     heads = HeadRules.select(head_rules, detect_scheme(sample), trees=sample)
     originals: list[Tree] = []

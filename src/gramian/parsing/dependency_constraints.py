@@ -5,7 +5,6 @@ What each relation demands is data: tables in the format that ``universal.relati
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -16,12 +15,12 @@ from gramian.errors import InputError
 from gramian.io.reading import Source, open_text
 from gramian.parsing.sentences import ParseRequest
 from gramian.trees import Sentence
+from gramian.trees.labels import category
 
 _TABLES = ("universal", "french", "phrases")
 _WORDS = ("whole", "after", "before")
 _DEMANDS = ("nothing", "uncrossed", "required")
 _SETS = ("punctuation", "coordination", "ends", "copulas")
-_SUBTYPE = re.compile(r"(?<=.)[-=|:].*")
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("«", "»"), ("``", "''"))
 _NO_SPAN = (0, 0)
 
@@ -119,7 +118,8 @@ class RelationTable:
 
     def find(self, relation: str, words: str) -> Demand | None:
         """Return what a relation demands of ``whole``, ``after`` or ``before``, None for nothing."""
-        bare = _SUBTYPE.sub("", relation)
+        bare = category(relation)
+        bare = bare.partition(":")[0] or bare  # nsubj:pass
         for name in (relation, bare, "*"):
             demand = self.demands.get((name, words))
             if demand is not None:

@@ -42,13 +42,13 @@ class StoredTree(NamedTuple):
     document: str
     sentence: int
 
-    def place(self) -> tuple[str, int]:
+    def position(self) -> tuple[str, int]:
         """Return the document and the position of the sentence in it."""
-        found: _Record = {}
+        record: _Record = {}
         if self.line:
             with suppress(SchemaError):  # of a line of which only the tree could be read
-                found = parse_document(_Record, self.line)
-        return str(found.get("document", self.document)), found.get("sentence", self.sentence)
+                record = parse_document(_Record, self.line)
+        return str(record.get("document", self.document)), record.get("sentence", self.sentence)
 
 
 def tree_files(source: str) -> list[Input]:
@@ -100,11 +100,10 @@ def _json_lines(lines: TextLines, document: str, note: Note) -> Iterator[StoredT
 def _rows(stream: BinaryIO, name: str, document: str) -> Iterator[StoredTree]:
     columns = ["document", "sentence"]
     table = ParquetRows(stream, name, "tree", columns, hint="name a file that parse wrote --to parquet")
-    for number, (tree, given, sentence) in enumerate(table.rows(), 1):
+    for number, (tree, row_document, sentence) in enumerate(table.rows(), 1):
         if tree:
-            yield StoredTree(
-                tree, "", document if given is None else given, number if sentence is None else sentence
-            )
+            row_document = document if row_document is None else row_document
+            yield StoredTree(tree, "", row_document, number if sentence is None else sentence)
 
 
 def trees_in(stored: StoredTree, note: Note) -> list[StoredTree]:

@@ -133,7 +133,7 @@ def _searched(
     files = tree_files(source)
     rules = _head_rules(head_rules, files) if uses_heads(parsed) else None
     tasks = [
-        _SearchTask(index, file, parsed, rules, counted_only, len(files) == 1)
+        _SearchTask(index, file, parsed, rules, counted_only, is_alone=len(files) == 1)
         for index, file in enumerate(files)
     ]
     if n_jobs == 1 or len(tasks) == 1:
@@ -145,9 +145,8 @@ def _searched(
     for outcome in stream_tasks(_search_file, tasks, n_jobs=n_jobs):
         if outcome.error:
             raise InputError(outcome.error.strip().splitlines()[-1], outcome.task.file.name)
-        results, counts = outcome.value
+        finished[outcome.task.index], counts = outcome.value
         tally.add(counts)
-        finished[outcome.task.index] = results
         while next_index in finished:
             yield from finished.pop(next_index)
             next_index += 1
@@ -235,11 +234,10 @@ def _counted(
 
 
 def _search_match(stored: StoredTree, match: Match) -> SearchMatch:
-    document, sentence = stored.place()
+    document, sentence = stored.position()
     captures = {name: str(tree) for name, (tree, _, _) in match.captures.items()}
-    return SearchMatch(
-        document, sentence, stored.text.strip(), str(match.tree), match.start, match.end, captures
-    )
+    tree = stored.text.strip()
+    return SearchMatch(document, sentence, tree, str(match.tree), match.start, match.end, captures)
 
 
 def words_of(brackets: str) -> str:

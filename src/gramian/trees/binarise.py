@@ -81,25 +81,9 @@ def binarise(
     if direction == "head" and heads is None:
         raise OptionError("direction 'head' needs head rules; try: heads=HeadRules.collins()")
 
-    # Top-down: collapse chains, and note for each remaining node its labels and vertical context.
-    order: list[tuple[Tree, list[str], tuple[str, ...]]] = []
-    stack: list[tuple[Tree, tuple[str, ...]]] = [(tree, ())]
-    while stack:
-        node, ancestors = stack.pop()
-        labels = [escape_label(node.label)]
-        while len(node.children) == 1 and (
-            node.children[0].children or (collapse_tags and node.children[0].word is not None)
-        ):
-            node = node.children[0]
-            labels.append(escape_label(node.label))
-        order.append((node, labels, ancestors))
-        if node.children:
-            below = (*labels[::-1], *ancestors)[: vertical - 1] if vertical > 1 else ()
-            stack.extend([(child, below) for child in node.children[::-1]])
-
     # Bottom-up: when a node is met, its children are the last results, the leftmost on top.
     built: list[Tree] = []
-    for node, labels, ancestors in reversed(order):
+    for node, labels, ancestors in reversed(_collapsed(tree, vertical, collapse_tags)):
         label = chain_label(labels)
         if node.word is not None:
             built.append(preterminal(label, node.word))
@@ -119,6 +103,27 @@ def binarise(
         siblings = [escape_label(node.children[index].label) for index in outer] if horizontal != 0 else []
         built.append(_nest(children, outer, label, labels[-1], ancestors, siblings, horizontal))
     return with_line(built[0], tree.line)
+
+
+def _collapsed(
+    tree: Tree, vertical: int, collapse_tags: bool
+) -> list[tuple[Tree, list[str], tuple[str, ...]]]:
+    """List the nodes, top-down, whose unary chains are collapsed: the lowest node, the labels of the chain, and its vertical context."""
+    order: list[tuple[Tree, list[str], tuple[str, ...]]] = []
+    stack: list[tuple[Tree, tuple[str, ...]]] = [(tree, ())]
+    while stack:
+        node, ancestors = stack.pop()
+        labels = [escape_label(node.label)]
+        while len(node.children) == 1 and (
+            node.children[0].children or (collapse_tags and node.children[0].word is not None)
+        ):
+            node = node.children[0]
+            labels.append(escape_label(node.label))
+        order.append((node, labels, ancestors))
+        if node.children:
+            below = (*labels[::-1], *ancestors)[: vertical - 1] if vertical > 1 else ()
+            stack.extend([(child, below) for child in node.children[::-1]])
+    return order
 
 
 def _outermost_first(count: int, direction: Direction, head: int) -> list[int]:

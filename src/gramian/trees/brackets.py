@@ -19,7 +19,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import Literal, cast
 
 from gramian.errors import InputError, OptionError
@@ -36,7 +36,7 @@ Callback = Callable[["BracketError"], None]
 
 
 class BracketError(InputError):
-    """A tree that cannot be read, with its place; also given to the callbacks of :func:`read_trees`."""
+    """A tree that cannot be read, with its position; also passed to the callbacks of :func:`read_trees`."""
 
 
 def read_trees(
@@ -148,7 +148,7 @@ def write_trees(trees: Iterable[Tree], path: str | os.PathLike[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What stands between one ``(`` and the next."""
+    """The text between one ``(`` and the next."""
 
     leaf: Tree | None  # a whole node: preterminal or empty tree
     label: str  # of the phrase that opens, if it is no leaf
@@ -195,8 +195,9 @@ def _parse_record(
     """Yield the trees of a record in order, and a :class:`BracketError` in the place of each broken one."""
     pieces = text.split("(")
     locator = _FaultLocator(text, pieces, source, first_line)
-    if _TOKEN.search(pieces[0]):
-        yield locator.outside(0)
+    if token := _TOKEN.search(pieces[0]):
+        closes = token[0].startswith(")")
+        yield locator.error("')' closes nothing" if closes else "text outside brackets", 0, token.start())
     many_lines = "\n" in text[:-1]
     line, counted = first_line, 0
     labels: list[str] = []  # of the open phrases
@@ -253,7 +254,8 @@ def _parse_record(
                 tree = children[0]
                 yield tree if tree.children else with_line(tree, line)
             if closing > 0:
-                yield locator.outside(index)
+                brackets = [match.start() for match in re.finditer(r"\)", text_of_piece)]
+                yield locator.error("')' closes nothing", index, brackets[-closing])
     if labels:
         yield locator.error("'(' is never closed", start, -1)
 
@@ -270,26 +272,8 @@ class _FaultLocator:
         return list(accumulate((len(piece) + 1 for piece in self._pieces), initial=0))
 
     @cached_property
-    def _balances(self) -> list[int]:
-        """How many brackets are open before each piece."""
-        changes = (1 - piece.count(")") for piece in self._pieces[1:])
-        return [0, *accumulate(changes, lambda balance, change: max(0, balance + change), initial=0)]
-
-    @cached_property
     def _line_ends(self) -> list[int]:
         return [match.start() for match in re.finditer("\n", self._text)]
-
-    def outside(self, index: int) -> BracketError:
-        """Return the error for the first text in a piece that is outside all trees."""
-        piece = self._pieces[index]
-        if index:  # the first bracket that closes nothing
-            closing = islice(re.finditer(r"\)", piece), self._balances[index] + 1, None)
-            offset = next((match.start() for match in closing), 0)
-        else:
-            offset = len(piece) - len(piece.lstrip(SPACE))
-        token = _TOKEN.match(piece, offset)
-        is_bracket = token is not None and token[0][0] == ")"
-        return self.error("')' closes nothing" if is_bracket else "text outside brackets", index, offset)
 
     def error(self, message: str, index: int, offset: int) -> BracketError:
         """Return the error for a fault at `offset` in a piece; -1 is its opening bracket."""
