@@ -8,7 +8,7 @@ draws the same map.
 
 import matplotlib.pyplot as plt
 
-from gramian.grammar.describe import describe
+from gramian.grammar.describe import Describer
 from gramian.grammar.state_names import state_name
 from gramian.learn import SpectralEM
 from gramian.treebank import Treebank
@@ -17,7 +17,7 @@ from made_up_english import sample
 
 grammar = SpectralEM(8).fit(Treebank.from_trees(sample(1000, seed=1))).model_
 verb = grammar.symbols.index("VBD")
-states = describe(grammar, verb).states
+states = Describer(grammar).describe(verb).states
 
 # %%
 # Each in one line, made from its words and places:

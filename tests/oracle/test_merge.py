@@ -8,13 +8,13 @@ import numpy as np
 from chart_cases import Case, ambiguous_case, cases, forest_edges, forest_items, grammar_of, sentence
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from merged_states import halves, merged
 from test_ensemble import joint_words, with_other_states
 
 from gramian.chart.chart_parser import ChartParser, Pruning
 from gramian.chart.grammar_arrays import grammar_arrays
 from gramian.chart.two_state_kernels import two_groups, two_state_rules
 from gramian.grammar import LPCFG
-from gramian.grammar.merged_states import halves, merged
 
 EXACT = Pruning(beam=0, item=0, edge=0, fine=0, split=0)
 

@@ -221,7 +221,7 @@ def tagged() -> tuple[Make, Read]:
 
 
 def records() -> tuple[Make, Read]:
-    from gramian.parsing.json_sentences import read_record
+    from gramian.parsing.sentence_formats import read_record
     from tools.fuzz.models import parser
 
     ready = parser()

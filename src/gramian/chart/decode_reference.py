@@ -50,11 +50,11 @@ def labels_of(grammar: LPCFG, item: Item) -> list[Label]:
 
 def label_posteriors(grammar: LPCFG, items: Mapping[Item, float]) -> dict[Label, float]:
     """Return the posterior of every label over every span; an item counts once for a label that its chain has twice."""
-    found: dict[Label, float] = {}
-    for item, share in items.items():
+    posteriors: dict[Label, float] = {}
+    for item, posterior in items.items():
         for label in set(labels_of(grammar, item)):
-            found[label] = found.get(label, 0.0) + share
-    return found
+            posteriors[label] = posteriors.get(label, 0.0) + posterior
+    return posteriors
 
 
 def terms(grammar: LPCFG, chart: Chart, decoder: str, recall_penalty: float) -> Terms:
@@ -67,11 +67,11 @@ def terms(grammar: LPCFG, chart: Chart, decoder: str, recall_penalty: float) -> 
         for item, vector in chart.roots.items()
     }
 
-    def possible(edge: float) -> float:
-        return 0.0 if edge > 0 else -inf
+    def is_tag(item: Item) -> bool:
+        return item[0] >= grammar.n_phrases
 
-    def tag(item: Item) -> float:
-        return items[item] if item[0] >= grammar.n_phrases else 0.0
+    def bar(posterior: float) -> float:
+        return 0.0 if posterior > 0 else -inf
 
     if decoder == "max-recall":
         labels = label_posteriors(grammar, items)
@@ -79,20 +79,18 @@ def terms(grammar: LPCFG, chart: Chart, decoder: str, recall_penalty: float) -> 
         def recall(item: Item) -> float:
             return sum(labels[one] - (0.0 if one[0] else recall_penalty) for one in labels_of(grammar, item))
 
-        return Terms(recall, lambda edge: possible(edges[edge]), lambda item: possible(roots[item]))
+        return Terms(recall, lambda edge: bar(edges[edge]), lambda item: bar(roots[item]))
     if decoder == "max-marginal-sum":
-        return Terms(
-            items.__getitem__, lambda edge: possible(edges[edge]), lambda item: possible(roots[item])
-        )
+        return Terms(items.__getitem__, lambda edge: bar(edges[edge]), lambda item: bar(roots[item]))
     if decoder == "max-rule-sum":
         return Terms(
-            tag,
-            lambda edge: edges[edge] + possible(edges[edge]),
-            lambda item: roots[item] + possible(roots[item]),
+            lambda item: items[item] if is_tag(item) else 0.0,
+            lambda edge: edges[edge] + bar(edges[edge]),
+            lambda item: roots[item] + bar(roots[item]),
         )
     if decoder == "max-rule-product":
         return Terms(
-            lambda item: _log(tag(item)) if item[0] >= grammar.n_phrases else 0.0,
+            lambda item: _log(items[item]) if is_tag(item) else 0.0,
             lambda edge: _log(edges[edge]),
             lambda item: _log(roots[item]),
         )
@@ -122,13 +120,13 @@ def best_tree(
     root = max(tops, key=tops.__getitem__, default=None)
     if root is None or tops[root] == -inf:
         return None
-    found, waiting = [], [root]
+    nodes, waiting = [], [root]
     while waiting:
         item = waiting.pop()
-        found.append(item)
-        taken = below[item][1]
-        waiting += reversed(taken[1:] if taken else ())
-    return tops[root], tuple(found)
+        nodes.append(item)
+        best_edge = below[item][1]
+        waiting += reversed(best_edge[1:] if best_edge else ())
+    return tops[root], tuple(nodes)
 
 
 def _log(value: float) -> float:

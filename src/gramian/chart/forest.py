@@ -27,19 +27,12 @@ def cell_number(start: int, end: int, n_words: int) -> int:
     return (width - 1) * (n_words + 1) - width * (width - 1) // 2 + start
 
 
+@lru_cache(maxsize=32)
 def cell_spans(n_words: int) -> tuple[Ints, Ints]:
     """Return the first word of each span of a sentence, and the position after its last; see :func:`cell_number`."""
-    return _kept_spans(n_words) if n_words <= _LONGEST_KEPT else _spans(n_words)
-
-
-def _spans(n_words: int) -> tuple[Ints, Ints]:
     numbers = np.arange(n_words)
     wider, starts = np.nonzero(np.add.outer(numbers, numbers) < n_words)
     return starts.astype(np.int32), (starts + wider + 1).astype(np.int32)
-
-
-_LONGEST_KEPT = 150  # words, so that what is kept is never more than some megabytes
-_kept_spans = lru_cache(maxsize=64)(_spans)
 
 
 @options

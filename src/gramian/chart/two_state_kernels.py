@@ -1,8 +1,9 @@
 """A pass with two states for each symbol, between the coarse chart and the fine one.
 
-:func:`two_states` makes the grammar of this pass from the fine one, as
-:mod:`gramian.grammar.merged_states`, the readable reference, does, but from low-rank factors as they are. :func:`likely_part` runs it
-over a coarse forest and keeps what is likely. All rules are small and of one size, so that the pass costs a tenth of a fine one.
+:func:`two_states` makes the grammar of this pass from the fine one, from low-rank factors as they are. Parameters are projected by expected
+counts (Petrov & Klein 2007, section 3.2): those of merged parents are averaged by the states' shares, those of merged children summed. The
+states of a symbol are grouped by k-means on the rules that each makes and the places where it stands. :func:`likely_part` runs the pass
+over a coarse forest and keeps what is likely. All rules are small and of one size, so that it costs a tenth of a fine pass.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls

@@ -164,10 +164,11 @@ def _print_other(file: str, text: str, label: str | None, as_json: bool) -> None
 
 
 def _print_label(model: Model, label: str, top: int, as_json: bool) -> None:
-    from gramian.grammar.describe import describe, symbols_named
+    from gramian.grammar.describe import Describer, symbols_named
 
     numbers = symbols_named(model.grammar, label)
-    found = [describe(model.grammar, number, top=min(top, 5)) for number in numbers]
+    describer = Describer(model.grammar)
+    found = [describer.describe(number, top=min(top, 5)) for number in numbers]
     if as_json:
         print_json([asdict(symbol) for symbol in found])
         return

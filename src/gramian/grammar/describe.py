@@ -45,7 +45,7 @@ class StateDescription:
 
     Words are the most probable ones of a tag; of a phrase, those that set the state apart most (by their part in the divergence from the
     symbol's own distribution) among the words that stand in it without a phrase between. Rules are the most probable children, as in the
-    original trees. Contexts are the most probable places: the phrase above and the sisters, the state itself being ``·`` and more sisters
+    original trees. Contexts are the most probable places: the phrase above and the siblings, the state itself being ``·`` and more siblings
     ``…``. Examples are phrases drawn from the state.
     """
 
@@ -80,36 +80,13 @@ def symbols_named(grammar: LPCFG, label: str) -> list[int]:
     return numbers
 
 
-def describe(
-    grammar: LPCFG, symbol: int, *, top: int = 5, examples: int = 3, random_state: int = 0
-) -> SymbolDescription:
-    """Describe the states of a symbol.
+@dataclass(frozen=True)
+class _Rule:
+    """A rule, and for each of its children the probability of its states, by states of the parent."""
 
-    Parameters
-    ----------
-    grammar : LPCFG
-        With probabilities; the states of observable operators are directions, not kinds of phrases.
-    symbol : int
-        Its number in ``grammar.symbols``.
-    top : int
-        How many words, rules and contexts to list.
-    examples : int
-        How many phrases to draw from each state.
-    random_state : int
-        For the examples.
-
-    Examples
-    --------
-    >>> from gramian.treebank import Treebank
-    >>> from gramian.learn import PCFG
-    >>> from gramian.trees import Tree
-    >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .))")])
-    >>> grammar = PCFG().fit(bank).model_
-    >>> (state,) = describe(grammar, grammar.symbols.index("S")).states
-    >>> state.rules
-    (Share(name='NP VP .', share=1.0),)
-    """
-    return Describer(grammar).describe(symbol, top=top, examples=examples, random_state=random_state)
+    parent: int
+    children: tuple[int, ...]
+    towards: tuple[npt.NDArray[np.float32], ...]  # there are many of them
 
 
 class Describer:
@@ -118,7 +95,18 @@ class Describer:
     Parameters
     ----------
     grammar : LPCFG
-        With probabilities.
+        With probabilities; the states of observable operators are directions, not kinds of phrases.
+
+    Examples
+    --------
+    >>> from gramian.treebank import Treebank
+    >>> from gramian.learn import PCFG
+    >>> from gramian.trees import Tree
+    >>> bank = Treebank.from_trees([Tree.parse("(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)) (. .))")])
+    >>> grammar = PCFG().fit(bank).model_
+    >>> (state,) = Describer(grammar).describe(grammar.symbols.index("S")).states
+    >>> state.rules
+    (Share(name='NP VP .', share=1.0),)
     """
 
     def __init__(self, grammar: LPCFG) -> None:
@@ -127,35 +115,41 @@ class Describer:
                 "the states of observable operators are directions in space, not kinds of phrases; "
                 "try: a model trained with --method spectral-cluster or spectral-em"
             )
-        self._grammar, self._view = grammar, _View(grammar)
-
-    def within(self, symbol: int) -> Doubles:
-        """Return how probable each word of a tag, or each rule of a phrase, is in each state; shape (states, words or rules)."""
-        if symbol >= self._grammar.n_phrases:
-            return self._view.words(symbol)[1]
-        rules = [rule.towards[0].sum(axis=1) for rule in self._view.rules_of[symbol]]
-        return np.column_stack([np.zeros(int(self._grammar.n_states[symbol])), *rules])
-
-    def around(self, symbol: int) -> Doubles:
-        """Return how often each state stands in each place of each rule, and at the root; shape (states, places)."""
-        first, end = self._grammar.state_start[symbol : symbol + 2]
-        root = self._view.roots * self._grammar.root[first:end].astype(np.float64)
-        return np.column_stack(
-            [root, *(self._view.mass(rule, position) for rule, position in self._view.uses[symbol])]
-        )
-
-    @cached_property
-    def _sampler(self) -> TreeSampler:
-        return TreeSampler(self._grammar, max_length=_LONGEST)
+        self._grammar = grammar
+        self._names = [unescape_label(symbol) for symbol in grammar.symbols]
+        self._is_inner = [is_intermediate(symbol) for symbol in grammar.symbols]
+        self._use = grammar.before.sum(axis=1, dtype=np.float64)  # share of each symbol among all nodes
+        self._emissions: dict[int, tuple[npt.NDArray[np.int64], Doubles]] = {}
+        self._rules_of: list[list[_Rule]] = [[] for _ in grammar.symbols]
+        for number, (parent, *children) in enumerate(grammar.binary_rules.tolist()):
+            left, right = (margin.astype(np.float32) for margin in grammar.binary_margins(number))
+            self._rules_of[parent].append(_Rule(parent, tuple(children), (left, right)))
+        for number, (parent, child) in enumerate(grammar.unary_rules.tolist()):
+            self._rules_of[parent].append(_Rule(parent, (child,), (grammar.unary_block(number),)))
 
     def describe(
         self, symbol: int, *, top: int = 5, examples: int = 3, random_state: int = 0
     ) -> SymbolDescription:
-        """Describe the states of a symbol; see :func:`describe`."""
-        grammar, view = self._grammar, self._view
-        (numbers, words), rules, contexts = view.words(symbol), view.rules(symbol, top), view.contexts(symbol)
+        """Describe the states of a symbol.
+
+        Parameters
+        ----------
+        symbol : int
+            Its number in ``grammar.symbols``.
+        top : int
+            How many words, rules and contexts to list.
+        examples : int
+            How many phrases to draw from each state.
+        random_state : int
+            For the examples.
+        """
+        grammar, is_tag = self._grammar, symbol >= self._grammar.n_phrases
+        (numbers, words), rules, contexts = (
+            self._words(symbol),
+            self._rules(symbol, top),
+            self._contexts(symbol),
+        )
         names = [grammar.lexicon.words[number] for number in numbers.tolist()]
-        is_tag = symbol >= grammar.n_phrases
         drawn = not is_tag and examples > 0
         if drawn:
             self._sampler.reseed(random_state)
@@ -173,7 +167,190 @@ class Describer:
             for state in np.argsort(-prior, kind="stable").tolist()
         ]
         kind = "tag" if is_tag else "phrase"
-        return SymbolDescription(view.names[symbol], kind, float(view.use[symbol]), tuple(states))
+        return SymbolDescription(self._names[symbol], kind, float(self._use[symbol]), tuple(states))
+
+    def within(self, symbol: int) -> Doubles:
+        """Return how probable each word of a tag, or each rule of a phrase, is in each state; shape (states, words or rules)."""
+        if symbol >= self._grammar.n_phrases:
+            return self._words(symbol)[1]
+        rules = [rule.towards[0].sum(axis=1) for rule in self._rules_of[symbol]]
+        return np.column_stack([np.zeros(int(self._grammar.n_states[symbol])), *rules])
+
+    def around(self, symbol: int) -> Doubles:
+        """Return how often each state stands in each place of each rule, and at the root; shape (states, places)."""
+        places = [self._mass(rule, position) for rule, position in self._uses[symbol]]
+        return np.column_stack([self._root_mass(symbol), *places])
+
+    @cached_property
+    def _sampler(self) -> TreeSampler:
+        return TreeSampler(self._grammar, max_length=_LONGEST)
+
+    def _root_mass(self, symbol: int) -> Doubles:
+        """Return how often each state stands at the root."""
+        first, end = self._grammar.state_start[symbol : symbol + 2]
+        return np.asarray(self._roots * self._grammar.root[first:end].astype(np.float64))
+
+    def _rules(self, symbol: int, top: int) -> list[list[Share]]:
+        """Return the most probable sequences of children in each state, intermediate symbols expanded."""
+        if symbol >= self._grammar.n_phrases:
+            return [[] for _ in range(self._grammar.n_states[symbol])]
+        return [self._best_rules(symbol, row, top) for row in np.eye(int(self._grammar.n_states[symbol]))]
+
+    def _best_rules(self, symbol: int, states: Doubles, top: int) -> list[Share]:
+        # What waits: the mass of a partial rule, children known on its left and right, and between them an
+        # intermediate symbol with the mass of each of its states, or nothing (-1). Mass only shrinks.
+        tie = count()
+        waiting: list[tuple[float, int, tuple[str, ...], int, Doubles, tuple[str, ...]]]
+        waiting = [(-1.0, next(tie), (), symbol, states, ())]
+        complete: list[Share] = []
+        while waiting and len(complete) < top:
+            mass, _, left, middle, vector, right = heappop(waiting)
+            if middle < 0:
+                complete.append(Share(" ".join((*left, *right)), -mass))
+                continue
+            table, starts, expansions = self._expansions[middle]
+            if not expansions:
+                continue
+            outcomes = vector @ table
+            totals = np.add.reduceat(outcomes, starts[:-1])
+            for index in np.flatnonzero(totals >= _LEAST).tolist():
+                before, inner, after = expansions[index]
+                outcome = outcomes[starts[index] : starts[index + 1]]
+                mass = -float(totals[index])
+                heappush(waiting, (mass, next(tie), (*left, *before), inner, outcome, (*after, *right)))
+        return complete
+
+    @cached_property
+    def _expansions(self) -> list[tuple[Doubles, list[int], list[_Expansion]]]:
+        """For each symbol its rules, and one table: by the symbol's states, those of each rule's intermediate child, or a
+        single column where it has none; and where each rule's columns start.
+        """
+        tables = []
+        for rules in self._rules_of:
+            blocks: list[Doubles] = []
+            expansions: list[_Expansion] = []
+            for rule in rules:
+                children = rule.children
+                names = [self._names[child] for child in children]
+                position = next(
+                    (index for index, child in enumerate(children) if self._is_inner[child]), None
+                )
+                if position is None:
+                    blocks.append(rule.towards[0].astype(np.float64).sum(axis=1, keepdims=True))
+                    expansions.append((tuple(names), -1, ()))
+                else:
+                    blocks.append(rule.towards[position].astype(np.float64))
+                    expansions.append(
+                        (tuple(names[:position]), children[position], tuple(names[position + 1 :]))
+                    )
+            starts = [0, *accumulate(block.shape[1] for block in blocks)]
+            tables.append((np.hstack(blocks) if blocks else np.zeros((0, 0)), starts, expansions))
+        return tables
+
+    def _words(self, symbol: int) -> tuple[npt.NDArray[np.int64], Doubles]:
+        """Return the words to expect without a phrase between, and how many of each in each state, shape (states, words)."""
+        mass = np.zeros((len(self._grammar.lexicon.words), int(self._grammar.n_states[symbol])))
+        for tag, expected in self._tags_below(symbol).items():
+            words, emission = self._emission(tag)
+            mass[words] += emission @ expected.T
+        words_seen = np.flatnonzero(mass.any(axis=1))
+        return words_seen, np.ascontiguousarray(mass[words_seen].T)
+
+    def _emission(self, tag: int) -> tuple[npt.NDArray[np.int64], Doubles]:
+        """Return the words of a tag, and the probability of each in each state, shape (words, states)."""
+        if tag not in self._emissions:
+            words, _, mass = self._grammar.lexicon.emissions(tag - self._grammar.n_phrases)
+            self._emissions[tag] = words, mass / np.maximum(mass.sum(axis=0), 1e-300)
+        return self._emissions[tag]
+
+    def _tags_below(self, symbol: int) -> dict[int, Doubles]:
+        """Return how many of each tag and its states to expect, by states of the symbol, without a phrase between."""
+        if symbol >= self._grammar.n_phrases:
+            return {symbol: np.eye(int(self._grammar.n_states[symbol]))}
+        # A phrase and the intermediate symbols below it are a Markov chain that emits tags on its way.
+        inner = [symbol]
+        for parent in inner:
+            below = {
+                child for rule in self._rules_of[parent] for child in rule.children if self._is_inner[child]
+            }
+            inner += below - {*inner}
+        sizes = self._grammar.n_states[inner]
+        ends = np.cumsum(sizes)
+        states = {
+            member: slice(end - size, end) for member, size, end in zip(inner, sizes, ends, strict=True)
+        }
+        onward = np.zeros((ends[-1], ends[-1]))
+        emitted: dict[int, Doubles] = {}
+        for parent in inner:
+            for rule in self._rules_of[parent]:
+                for position, child in enumerate(rule.children):
+                    if self._is_inner[child]:
+                        onward[states[parent], states[child]] += rule.towards[position]
+                    elif child >= self._grammar.n_phrases:
+                        nothing = np.zeros((len(onward), int(self._grammar.n_states[child])))
+                        emitted.setdefault(child, nothing)[states[parent]] += rule.towards[position]
+        visits = np.linalg.inv(np.eye(len(onward)) - onward)[states[symbol]]
+        return {tag: visits @ table for tag, table in emitted.items()}
+
+    def _contexts(self, symbol: int) -> dict[str, Doubles]:
+        """Return how often each state stands in each place."""
+        grammar = self._grammar
+        mass_of_context: dict[str, Doubles] = {}
+
+        def add(name: str, mass: Doubles) -> None:
+            mass_of_context[name] = mass_of_context.get(name, np.zeros(len(mass))) + mass
+
+        for rule, position in self._uses[symbol]:
+            add(self._context_name(rule, position), self._mass(rule, position))
+        if grammar.root[grammar.state_start[symbol] : grammar.state_start[symbol + 1]].any():
+            add("root", self._root_mass(symbol))
+        return mass_of_context
+
+    def _mass(self, rule: _Rule, position: int) -> Doubles:
+        """Return how often each state stands at a place of a rule, among all nodes."""
+        weight = self._use[rule.parent] * self._grammar.prior(rule.parent).astype(np.float64)
+        return np.asarray(weight @ rule.towards[position], np.float64)
+
+    @cached_property
+    def _uses(self) -> list[list[tuple[_Rule, int]]]:
+        """For each symbol the rules that have it as a child, and where."""
+        uses: list[list[tuple[_Rule, int]]] = [[] for _ in self._rules_of]
+        for rules in self._rules_of:
+            for rule in rules:
+                for position, child in enumerate(rule.children):
+                    uses[child].append((rule, position))
+        return uses
+
+    @cached_property
+    def _roots(self) -> float:
+        """The share of nodes that have no parent: all are expected once, less those expected as children."""
+        grammar = self._grammar
+        binary = self._use[grammar.binary_rules[:, 0]] @ grammar.coarse.binary
+        unary = self._use[grammar.unary_rules[:, 0]] @ grammar.coarse.unary
+        return max(0.0, 1 - 2 * float(binary) - float(unary))
+
+    def _context_name(self, rule: _Rule, position: int) -> str:
+        """Return the name of a context: a rule with `·` for the child at `position`."""
+        parts = ["…" if self._is_inner[child] else self._names[child] for child in rule.children]
+        parts[position] = "·"
+        parent = self._names[rule.parent]
+        if self._is_inner[rule.parent]:
+            before, after = self._open_sides[rule.parent]
+            parts = ["…"] * before + parts + ["…"] * after
+            parent = parent[1:].partition("[")[0]
+        return f"{parent} → {' '.join(parts)}"
+
+    @cached_property
+    def _open_sides(self) -> dict[int, tuple[bool, bool]]:
+        """Whether an intermediate symbol has more siblings before it, and after it."""
+        sides: dict[int, tuple[bool, bool]] = {}
+        for rules in self._rules_of:
+            for rule in rules:
+                for position, child in enumerate(rule.children):
+                    if self._is_inner[child]:
+                        before, after = sides.get(child, (False, False))
+                        sides[child] = (before or position > 0, after or position == 0)
+        return sides
 
 
 def _examples(sampler: TreeSampler, symbol: int, state: int, number: int) -> tuple[str, ...]:
@@ -207,188 +384,3 @@ def _largest(
         candidates = np.flatnonzero(rank >= np.partition(rank, -top)[-top])
     order = candidates[np.argsort(-rank[candidates], kind="stable")][:top]
     return tuple(Share(names[index], float(share[index])) for index in order.tolist() if share[index] > 0)
-
-
-@dataclass(frozen=True)
-class _Rule:
-    """A rule, and for each of its children the probability of its states, by states of the parent."""
-
-    parent: int
-    children: tuple[int, ...]
-    towards: tuple[npt.NDArray[np.float32], ...]  # there are many of them
-
-
-class _View:
-    """A grammar with its rules at hand by symbol."""
-
-    def __init__(self, grammar: LPCFG) -> None:
-        self.grammar = grammar
-        self.names = [unescape_label(symbol) for symbol in grammar.symbols]
-        self.inner = [is_intermediate(symbol) for symbol in grammar.symbols]
-        self.use = grammar.before.sum(axis=1, dtype=np.float64)  # share of each symbol among all nodes
-        self._emissions: dict[int, tuple[npt.NDArray[np.int64], Doubles]] = {}
-        self.rules_of: list[list[_Rule]] = [[] for _ in grammar.symbols]
-        for number, (parent, *children) in enumerate(grammar.binary_rules.tolist()):
-            left, right = (margin.astype(np.float32) for margin in grammar.binary_margins(number))
-            self.rules_of[parent].append(_Rule(parent, tuple(children), (left, right)))
-        for number, (parent, child) in enumerate(grammar.unary_rules.tolist()):
-            self.rules_of[parent].append(_Rule(parent, (child,), (grammar.unary_block(number),)))
-
-    def rules(self, symbol: int, top: int) -> list[list[Share]]:
-        """Return the most probable sequences of children in each state, intermediate symbols expanded."""
-        if symbol >= self.grammar.n_phrases:
-            return [[] for _ in range(self.grammar.n_states[symbol])]
-        return [self._best_rules(symbol, row, top) for row in np.eye(int(self.grammar.n_states[symbol]))]
-
-    def _best_rules(self, symbol: int, states: Doubles, top: int) -> list[Share]:
-        # What waits: the mass of a partial rule, children known on its left and right, and between them an
-        # intermediate symbol with the mass of each of its states, or nothing (-1). Mass only shrinks.
-        tie = count()
-        waiting: list[tuple[float, int, tuple[str, ...], int, Doubles, tuple[str, ...]]]
-        waiting = [(-1.0, next(tie), (), symbol, states, ())]
-        complete: list[Share] = []
-        while waiting and len(complete) < top:
-            mass, _, left, middle, vector, right = heappop(waiting)
-            if middle < 0:
-                complete.append(Share(" ".join((*left, *right)), -mass))
-                continue
-            table, starts, expansions = self._expansions[middle]
-            if not expansions:
-                continue
-            outcomes = vector @ table
-            totals = np.add.reduceat(outcomes, starts[:-1])
-            for index in np.flatnonzero(totals >= _LEAST).tolist():
-                before, inner, after = expansions[index]
-                outcome = outcomes[starts[index] : starts[index + 1]]
-                mass = -float(totals[index])
-                heappush(waiting, (mass, next(tie), (*left, *before), inner, outcome, (*after, *right)))
-        return complete
-
-    @cached_property
-    def _expansions(self) -> list[tuple[Doubles, list[int], list[_Expansion]]]:
-        """For each symbol its rules, and one table: by the symbol's states, those of each rule's intermediate child, or a
-        single column where it has none; and where each rule's columns start.
-        """
-        tables = []
-        for rules in self.rules_of:
-            blocks: list[Doubles] = []
-            expansions: list[_Expansion] = []
-            for rule in rules:
-                children = rule.children
-                names = [self.names[child] for child in children]
-                position = next((index for index, child in enumerate(children) if self.inner[child]), None)
-                if position is None:
-                    blocks.append(rule.towards[0].astype(np.float64).sum(axis=1, keepdims=True))
-                    expansions.append((tuple(names), -1, ()))
-                else:
-                    blocks.append(rule.towards[position].astype(np.float64))
-                    expansions.append(
-                        (tuple(names[:position]), children[position], tuple(names[position + 1 :]))
-                    )
-            starts = [0, *accumulate(block.shape[1] for block in blocks)]
-            tables.append((np.hstack(blocks) if blocks else np.zeros((0, 0)), starts, expansions))
-        return tables
-
-    def words(self, symbol: int) -> tuple[npt.NDArray[np.int64], Doubles]:
-        """Return the words to expect without a phrase between, and how many of each in each state, shape (states, words)."""
-        mass = np.zeros((len(self.grammar.lexicon.words), int(self.grammar.n_states[symbol])))
-        for tag, expected in self._tags_below(symbol).items():
-            words, emission = self._emission(tag)
-            mass[words] += emission @ expected.T
-        words_seen = np.flatnonzero(mass.any(axis=1))
-        return words_seen, np.ascontiguousarray(mass[words_seen].T)
-
-    def _emission(self, tag: int) -> tuple[npt.NDArray[np.int64], Doubles]:
-        """Return the words of a tag, and the probability of each in each state, shape (words, states)."""
-        if tag not in self._emissions:
-            words, _, mass = self.grammar.lexicon.emissions(tag - self.grammar.n_phrases)
-            self._emissions[tag] = words, mass / np.maximum(mass.sum(axis=0), 1e-300)
-        return self._emissions[tag]
-
-    def _tags_below(self, symbol: int) -> dict[int, Doubles]:
-        """Return how many of each tag and its states to expect, by states of the symbol, without a phrase between."""
-        if symbol >= self.grammar.n_phrases:
-            return {symbol: np.eye(int(self.grammar.n_states[symbol]))}
-        # A phrase and the intermediate symbols below it are a Markov chain that emits tags on its way.
-        inner = [symbol]
-        for parent in inner:
-            below = {child for rule in self.rules_of[parent] for child in rule.children if self.inner[child]}
-            inner += below - {*inner}
-        sizes = self.grammar.n_states[inner]
-        ends = np.cumsum(sizes)
-        states = {
-            member: slice(end - size, end) for member, size, end in zip(inner, sizes, ends, strict=True)
-        }
-        onward = np.zeros((ends[-1], ends[-1]))
-        emitted: dict[int, Doubles] = {}
-        for parent in inner:
-            for rule in self.rules_of[parent]:
-                for position, child in enumerate(rule.children):
-                    if self.inner[child]:
-                        onward[states[parent], states[child]] += rule.towards[position]
-                    elif child >= self.grammar.n_phrases:
-                        nothing = np.zeros((len(onward), int(self.grammar.n_states[child])))
-                        emitted.setdefault(child, nothing)[states[parent]] += rule.towards[position]
-        visits = np.linalg.inv(np.eye(len(onward)) - onward)[states[symbol]]
-        return {tag: visits @ table for tag, table in emitted.items()}
-
-    def contexts(self, symbol: int) -> dict[str, Doubles]:
-        """Return how often each state stands in each place."""
-        grammar = self.grammar
-        mass_of_context: dict[str, Doubles] = {}
-
-        def add(name: str, mass: Doubles) -> None:
-            mass_of_context[name] = mass_of_context.get(name, np.zeros(len(mass))) + mass
-
-        for rule, position in self.uses[symbol]:
-            add(self._context_name(rule, position), self.mass(rule, position))
-        root = grammar.root[grammar.state_start[symbol] : grammar.state_start[symbol + 1]]
-        if root.any():
-            add("root", self.roots * root.astype(np.float64))
-        return mass_of_context
-
-    def mass(self, rule: _Rule, position: int) -> Doubles:
-        """Return how often each state stands at a place of a rule, among all nodes."""
-        weight = self.use[rule.parent] * self.grammar.prior(rule.parent).astype(np.float64)
-        return np.asarray(weight @ rule.towards[position], np.float64)
-
-    @cached_property
-    def uses(self) -> list[list[tuple[_Rule, int]]]:
-        """For each symbol the rules that have it as a child, and where."""
-        uses: list[list[tuple[_Rule, int]]] = [[] for _ in self.rules_of]
-        for rules in self.rules_of:
-            for rule in rules:
-                for position, child in enumerate(rule.children):
-                    uses[child].append((rule, position))
-        return uses
-
-    @cached_property
-    def roots(self) -> float:
-        """The share of nodes that have no parent: all are expected once, less those expected as children."""
-        grammar = self.grammar
-        binary = self.use[grammar.binary_rules[:, 0]] @ grammar.coarse.binary
-        unary = self.use[grammar.unary_rules[:, 0]] @ grammar.coarse.unary
-        return max(0.0, 1 - 2 * float(binary) - float(unary))
-
-    def _context_name(self, rule: _Rule, position: int) -> str:
-        """Return the name of a context: a rule with `·` for the child at `position`."""
-        parts = ["…" if self.inner[child] else self.names[child] for child in rule.children]
-        parts[position] = "·"
-        parent = self.names[rule.parent]
-        if self.inner[rule.parent]:
-            before, after = self._open_sides[rule.parent]
-            parts = ["…"] * before + parts + ["…"] * after
-            parent = parent[1:].partition("[")[0]
-        return f"{parent} → {' '.join(parts)}"
-
-    @cached_property
-    def _open_sides(self) -> dict[int, tuple[bool, bool]]:
-        """Whether an intermediate symbol has more sisters before it, and after it."""
-        sides: dict[int, tuple[bool, bool]] = {}
-        for rules in self.rules_of:
-            for rule in rules:
-                for position, child in enumerate(rule.children):
-                    if self.inner[child]:
-                        before, after = sides.get(child, (False, False))
-                        sides[child] = (before or position > 0, after or position == 0)
-        return sides

@@ -5,7 +5,7 @@ Scores are ``P(tag, state | word) / P(tag, state)``, which is the emission proba
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -122,9 +122,11 @@ class Lexicon:
         return np.array([int(name.partition(" ")[0]) for name in self.classes], np.int64)
 
     @cached_property
-    def top_tag(self) -> Mapping[str, str]:
+    def top_tag(self) -> dict[str, str]:
         """The most probable tag of each known word."""
-        return _TopTags(self)
+        best_first = np.lexsort((-self.entry_probability, self.entry_word))
+        tags = self.entry_tag[best_first[self.entry_start[:-1]]]
+        return dict(zip(self.words, map(self.tags.__getitem__, tags.tolist()), strict=True))
 
     def score(self, word: str, initial: bool = False) -> WordScores:
         """Return what `word` says about tags and states; `initial` is whether it begins the sentence."""
@@ -179,29 +181,6 @@ class Lexicon:
         return WordScores(tags, (probability[tags] / self.tag_prior[tags]).astype(np.float32), states)
 
 
-class _TopTags(Mapping[str, str]):
-    """Finds the most probable tags of the few words that are asked for."""
-
-    def __init__(self, lexicon: Lexicon) -> None:
-        self._lexicon = lexicon
-
-    def __len__(self) -> int:
-        return len(self._lexicon.words)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._lexicon.words)
-
-    def __contains__(self, word: object) -> bool:
-        return word in self._lexicon._word_number
-
-    def __getitem__(self, word: str) -> str:
-        lexicon = self._lexicon
-        number = lexicon._word_number[word]
-        first, last = lexicon.entry_start[number], lexicon.entry_start[number + 1]
-        best = first + lexicon.entry_probability[first:last].argmax()
-        return lexicon.tags[lexicon.entry_tag[best]]
-
-
 class JoinedLexicon:
     """Lexicons of several grammars of the same treebank as one: a tag has the states of the first, then of the second, ...
 
@@ -216,8 +195,11 @@ class JoinedLexicon:
             first.tag_prior,
             first.tag_probabilities,
         )
-        self.words, self.word_count = first.words, first.word_count
-        self.min_tag_probability = first.min_tag_probability
+        self.words, self.word_count, self.min_tag_probability = (
+            first.words,
+            first.word_count,
+            first.min_tag_probability,
+        )
 
     def score(self, word: str, initial: bool = False) -> WordScores:
         """Return what `word` says about tags and states; see :meth:`Lexicon.score`."""

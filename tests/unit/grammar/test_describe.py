@@ -7,7 +7,7 @@ import pytest
 from tiny_grammar import COUNT, STATE_PRIOR, SYMBOLS, TAG_OF, emission, tiny_grammar
 
 from gramian.errors import OptionError
-from gramian.grammar.describe import describe, symbols_named
+from gramian.grammar.describe import Describer, symbols_named
 from gramian.learn import PCFG, SpectralMoments
 from gramian.treebank import Shape, Treebank
 from gramian.trees import HeadRules, Tree
@@ -18,12 +18,12 @@ def shares(found) -> dict[str, float]:
 
 
 def by_state(symbol: str, **options) -> dict:
-    found = describe(tiny_grammar(), SYMBOLS.index(symbol), top=50, **options)
+    found = Describer(tiny_grammar()).describe(SYMBOLS.index(symbol), top=50, **options)
     return {state.state: state for state in found.states}
 
 
 def test_states_are_listed_by_their_share():
-    found = describe(tiny_grammar(), SYMBOLS.index("NP"))
+    found = Describer(tiny_grammar()).describe(SYMBOLS.index("NP"))
     assert (found.symbol, found.kind) == ("NP", "phrase")
     assert [state.share for state in found.states] == pytest.approx(STATE_PRIOR["NP"], abs=1e-6)
 
@@ -83,7 +83,7 @@ def test_contexts_of_a_learnt_grammar_are_relative_frequencies():
         Tree.parse("(NP (NN rain))"),
     ]
     grammar = PCFG().fit(Treebank.from_trees(trees)).model_
-    (state,) = describe(grammar, grammar.symbols.index("NP")).states
+    (state,) = Describer(grammar).describe(grammar.symbols.index("NP")).states
     assert shares(state.contexts) == pytest.approx(
         {"S → · VP": 1 / 3, "VP → VB ·": 1 / 3, "root": 1 / 3}, abs=1e-5
     )
@@ -94,12 +94,13 @@ def test_any_binarisation_gives_the_rules_of_the_trees(shape):
     trees = [Tree.parse("(X (A a) (B b) (C c) (D d))"), Tree.parse("(X (A a) (B b) (A a))")]
     bank = Treebank.from_trees(trees, shape=shape, heads=HeadRules.named("left"))
     grammar = PCFG().fit(bank).model_
-    (state,) = describe(grammar, grammar.symbols.index("X"), top=2).states
+    (state,) = Describer(grammar).describe(grammar.symbols.index("X"), top=2).states
     best = state.rules[0]
     assert {"A B C D", "A B A"} & {rule.name for rule in state.rules}
     assert best.share == max(rule.share for rule in state.rules)
     mass = sum(
-        part.share for part in describe(grammar, grammar.symbols.index("X"), top=10_000).states[0].rules
+        part.share
+        for part in Describer(grammar).describe(grammar.symbols.index("X"), top=10_000).states[0].rules
     )
     assert mass == pytest.approx(1, abs=0.01)
 
@@ -128,12 +129,12 @@ def test_operators_have_no_states_to_describe():
     bank = Treebank.from_trees([Tree.parse("(S (A a) (B b))"), Tree.parse("(S (B b) (T (A a)))")] * 20)
     grammar = SpectralMoments(n_states=2).fit(bank).model_
     with pytest.raises(OptionError, match="directions"):
-        describe(grammar, 0)
+        Describer(grammar).describe(0)
 
 
 @pytest.mark.parametrize("symbol", ["NP", "NN", "VP"])
 def test_the_first_of_few_are_the_first_of_many(symbol):
     number = SYMBOLS.index(symbol)
-    few, many = (describe(tiny_grammar(), number, top=top, examples=0) for top in (1, 50))
+    few, many = (Describer(tiny_grammar()).describe(number, top=top, examples=0) for top in (1, 50))
     for one, other in zip(few.states, many.states, strict=True):
         assert (one.words, one.rules, one.contexts) == (other.words[:1], other.rules[:1], other.contexts[:1])

@@ -10,7 +10,7 @@ from tiny_grammar import tiny_grammar
 
 from gramian.errors import OptionError
 from gramian.grammar.check import check
-from gramian.grammar.compress.trim import trimmed
+from gramian.grammar.compress.compact import trimmed
 from gramian.io.tensors import encode
 
 
