@@ -60,6 +60,7 @@ class Operation:
     label: str = ""
     regex: LinearRegex | None = None
     condition: str = ""  # the node that must exist
+    is_negated: bool = False  # whether that node must not exist
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,9 @@ class _OperationParser:
 
     def parse(self) -> Operation:
         bracketed = self._take("[")
-        condition = ""
+        condition, is_negated = "", False
         if self._take("if"):
+            is_negated = self._take("not")
             if not self._take("exists"):
                 raise self._fault("'exists' is missing after 'if'")
             condition = self._name()
@@ -129,7 +131,7 @@ class _OperationParser:
             raise self._fault("']' is missing")
         if self._ahead():
             raise self._fault(f"unexpected text: {self._ahead()}")
-        return replace(operation, condition=condition)
+        return replace(operation, condition=condition, is_negated=is_negated)
 
     def _operation(self, kind: str) -> Operation:
         if kind in ("delete", "prune", "coindex"):

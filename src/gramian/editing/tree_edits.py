@@ -105,7 +105,7 @@ class _Edit:
         """Return the edited tree."""
         try:
             for operation in rule.operations:
-                if not operation.condition or operation.condition in self._named:
+                if not operation.condition or (operation.condition in self._named) != operation.is_negated:
                     getattr(self, f"_{operation.kind}")(operation)
             assert self._holder is not None
             if not self._holder.children:

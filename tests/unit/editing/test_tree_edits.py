@@ -45,6 +45,7 @@ TREE = "(S (NP (DT the) (NN dog)) (VP (VBD saw) (NP (PRP me))) (. .))"
          "(S (NP (DT the) (NN dog)) (VP (VBD saw) (NP (X (W (Z (PRP me)))))) (. .))"),
         ("NP=a .. /^NP$/=b", "[coindex a b]", "(S (NP-1 (DT the) (NN dog)) (VP (VBD saw) (NP-1 (PRP me))) (. .))"),
         ("NP=a ?< PRP=p", "if exists p relabel a PRO", "(S (NP (DT the) (NN dog)) (VP (VBD saw) (PRO (PRP me))) (. .))"),
+        ("NP=a ?< PRP=p", "[if not exists p relabel a X]", "(S (X (DT the) (NN dog)) (VP (VBD saw) (NP (PRP me))) (. .))"),
     ],
 )  # fmt: skip
 def test_operations(pattern, operations, after):
@@ -101,6 +102,7 @@ def test_empty_elements_are_no_words():
         ("NP=n\n\n[delete n", 3, "']' is missing"),
         ("NP=n\n\nexcise n n n", 3, "unexpected text"),
         ("NP=n\n\nif n delete n", 3, "'exists' is missing"),
+        ("NP=n\n\nif not n delete n", 3, "'exists' is missing"),
         ("NP=n\n\ncreateSubtree X n n n", 3, "takes one node"),
     ],
 )

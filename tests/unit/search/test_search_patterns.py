@@ -36,6 +36,8 @@ TREE = Tree.parse(
         ("NP <- PP", ["the end of the war"]),
         ("NP <-2 the", ["the end", "the war"]),
         ("PP >2 NP", ["of the war"]),
+        ("NP <' PP", ["the end of the war"]),
+        ("war >>' NP", ["war"]),
         ("NP >- PP", ["the war"]),
         ("of >1 PP", ["of"]),
         ("ADVP <: RB", ["soon"]),
