@@ -21,7 +21,7 @@ TOPICS = {
     ),
     "grammars": (
         "Grammars", ("grammar",),
-        ("gramian.grammar.describe.describe", "gramian.grammar.tree_sampling.TreeSampler"),
+        ("gramian.grammar.describe.Describer", "gramian.grammar.tree_sampling.TreeSampler"),
     ),
     "corpora": (
         "Corpora and searches", ("pipelines", "search", "editing", "complexity"),

@@ -95,7 +95,7 @@ def inner_root(header, tensors):
     [
         (many_entries, "the tags of a word are distinct"),
         (probability(2), "min_tag_probability"),
-        (probability(float("nan")), "holds NaN, which is not JSON"),
+        (probability(float("nan")), "not JSON"),
         (symbol_named(9, "@NN"), "tags are no intermediate symbols"),
         (inner_root, "no intermediate symbol is at the root"),
         (symbol_named(2, "N%28P"), "symbols are labels"),
@@ -261,7 +261,7 @@ def without_names(header, arrays):
     [
         (without_names, "symbols"),
         (lambda header, arrays: arrays.update({"grammar.initial": np.array(1.0)}), "dimensions"),
-        (lambda header, arrays: header.update(relations=["\ud800"] * len(header["relations"])), "relations"),
+        (lambda header, arrays: header.update(relations=["\ud800"] * len(header["relations"])), "not JSON"),
         (lambda header, arrays: header["relations"].__setitem__(0, "a\tb"), "relations"),
         (lambda header, arrays: header["symbols"].update(buckets=10**30), "buckets"),
         (lambda header, arrays: header["symbols"].update(buckets=-3), "buckets"),

@@ -119,7 +119,7 @@ def test_automata_that_are_whole_but_wrong(tmp_path, change):
 
 def test_a_header_nested_too_deeply(tmp_path):
     save_file({"a": np.zeros(3)}, tmp_path / "a", {"gramian-automata": "[" * 100_000})
-    with pytest.raises(ModelFileError, match="invalid model header: is not JSON"):
+    with pytest.raises(ModelFileError, match="invalid model header: not JSON"):
         load_sequence_model(tmp_path / "a")
 
 

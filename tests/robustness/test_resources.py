@@ -111,7 +111,7 @@ def test_numbers_beyond_all_use(tmp_path):
         code, said = run(*arguments)
         assert code == 2, (arguments, said)
         assert re.search("at most|at least|less than or equal|greater than or equal|range", said), said
-    with pytest.raises(OptionError, match="k must be at most 10000, got 99999999999999999999"):
+    with pytest.raises(OptionError, match="k must be at least 1 and at most 10000, got 99999999999999999999"):
         Parser(tiny_model()).parse(["the", "dog"], k=int(huge))
 
 

@@ -16,7 +16,7 @@ import gramian.web
 from gramian.automata import WFA
 from gramian.chart.chart_parser import Pruning
 from gramian.evaluate import score
-from gramian.grammar.describe import describe
+from gramian.grammar.describe import Describer
 from gramian.grammar.state_names import state_name
 from gramian.trees import SCHEMES, HeadRules, Tree, to_dependencies
 from gramian.web.example_sentences import EXAMPLES
@@ -201,7 +201,7 @@ def test_a_node(client, parser):
 def test_cards_and_map_of_states(client, parser):
     grammar = parser.model.grammar
     answer = look(client, "states", model=0, symbol="NP")
-    expected = describe(grammar, grammar.symbols.index("NP"))
+    expected = Describer(grammar).describe(grammar.symbols.index("NP"))
     assert [one["state"] for one in answer["states"]] == [one.state for one in expected.states]
     for card, state in zip(answer["states"], expected.states, strict=True):
         assert card["share"] == state.share

@@ -8,14 +8,14 @@ import re
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
 from gramian import __version__
 from gramian.errors import InputError
 from gramian.io.lock import locked
-from gramian.io.output import FREE_SPACE, is_no_room, is_written_through, no_links, writing
+from gramian.io.output import FREE_SPACE, is_written_through, no_links, writing
 from gramian.io.reading import file_sha256, reads_once
 
 _HEAD = re.compile(rb"([0-9]{1,12}) ([0-9a-f]{8})\n")
@@ -49,7 +49,7 @@ def resumed(output: str, files: list[str], options: object) -> Iterator[tuple[IO
 
     These are records that an earlier call with the same `files` and `options` has finished. They are only kept where all `files` and the
     output are regular files, and the output is not compressed: reading a pipe to compare it with the earlier call would drain it. Records
-    count as far as their checksums fit; if the disk is full, they are removed.
+    count as far as their checksums fit; a full disk keeps them for the next call.
     """
     is_stream = output == "-" or output.endswith((".gz", ".xz", ".zst")) or is_written_through(output)
     if is_stream or any(map(reads_once, files)):
@@ -71,9 +71,6 @@ def resumed(output: str, files: list[str], options: object) -> Iterator[tuple[IO
                         whole.write(data.decode())
             partial.unlink()
     except OSError as error:
-        if is_no_room(error):
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
         raise InputError.of_system(error, "written", output, FREE_SPACE) from None
 
 

@@ -59,7 +59,7 @@ _SETTINGS = (
     "SLP_VECTORIZE",
     "USING_SVML",
 )
-_IMPORT = re.compile(rb"^\s*from gramian\.([\w.]+) import", re.MULTILINE)
+_IMPORT = re.compile(rb"^[ \t]*from gramian\.([\w.]+) import", re.MULTILINE)
 _DIRECTORY = re.compile(r"(linked|plain)-[0-9a-f]{16}-[0-9a-f]{16}")
 _UNUSED = 30 * 86_400  # seconds after which a directory for another processor or other versions is removed
 
