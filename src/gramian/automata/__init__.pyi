@@ -10,6 +10,8 @@ from .ngram import NGram as NGram
 from .pdfa import PDFA as PDFA
 from .pnfa_em import PNFAEM as PNFAEM
 from .quadratic import QuadraticWFA as QuadraticWFA
+from .recurrent_learner import RecurrentLearner as RecurrentLearner
+from .recurrent_model import RecurrentModel as RecurrentModel
 from .sequence_model import SequenceModel as SequenceModel
 from .sequence_model import load_sequence_model as load_sequence_model
 from .sequences import Sequences as Sequences

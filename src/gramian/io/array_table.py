@@ -229,6 +229,15 @@ TABLE: dict[str, tuple[Row | Check, ...]] = {
         Row("probability", "float64", ("states", "symbols+1"), 0, 1e100),
         Row("successor", "int32", ("states", "symbols"), -1, "states"),
     ),
+    # Given: symbols.
+    "recurrent": (
+        Row("recurrent_weights", "float32", ("states", 4, "states")),
+        Row("input_weights", "float32", ("inputs", 4, "states")),
+        Row("gate_bias", "float32", (4, "states")),
+        Row("embedding", "float32", ("symbols+1", "inputs")),
+        Row("output_weights", "float32", ("states", "symbols+1")),
+        Row("output_bias", "float32", ("symbols+1",)),
+    ),
     # Given: symbols, automata, relations.
     "dependency-parser": (
         *_head_automata("grammar"),
