@@ -53,9 +53,11 @@ _MODEL = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train
 def _train_settings() -> Mapping[str, Setting]:
     from gramian.dependency import SHAGParser
     from gramian.settings import declared_settings
+    from gramian.training.papers import paper_setting
 
     declared = declared_settings(SHAGParser)
-    return {name: one for name, one in declared.items() if name not in ("n_jobs", "verbose")}
+    offered = {name: one for name, one in declared.items() if name not in ("n_jobs", "verbose")}
+    return offered | {"paper": paper_setting("dep train")}
 
 
 class DependencyTrainCommand(SettingsCommand):
@@ -89,11 +91,14 @@ def train(
     import time
 
     from gramian.dependency import SHAGParser
+    from gramian.training.papers import with_paper
     from gramian.trees import read_conllu
 
     began = time.perf_counter()
     given = {"method": method, "n_states": states, "random_state": seed}
-    chosen = chosen_settings(given, assignments, config, _train_settings, "dep train")
+    chosen = with_paper(
+        chosen_settings(given, assignments, config, _train_settings, "dep train"), "dep train"
+    )
     parameters = {name.replace(".", "__"): value for name, value in chosen.items()}
     learner = SHAGParser(n_jobs=jobs or -1).set_params(**parameters)
     with new_model(output, force):
