@@ -117,7 +117,10 @@ def commands(folder: Path, trees: int) -> dict[str, tuple[Command, Callable[[Pat
         ),
         "experiment": (command_line("experiment", "learning-curve", bank, *planned), without_times),
         "parse": (command_line("parse", text, "-m", model, "--tokens", "-o", "{}/result", "-q"), small),
-        "corpus": (command_line("parse", str(folder / "texts"), "-m", model, "--tokens", "-o", "{}/corpus/", "-q"), shards),
+        "corpus": (
+            command_line("parse", str(folder / "texts"), "-m", model, "--tokens", "-o", "{}/corpus/", "-q"),
+            shards,
+        ),
     }
 
 

@@ -2,12 +2,12 @@
 
     python -m tools.server_load [MODEL] [--clients 50] [--greedy 0] [--seconds 60]
 
-Starts ``gramian serve`` with MODEL, or with one learnt from a made-up English. Polite clients ask for trees of short sentences
-without pause; beside them rude ones send bodies over the limit, bytes that are not UTF-8, sentences of 1,000 words, paths that lead
-out, wrong methods, and headers that do not end. Greedy ones ask without pause for twenty trees of 300 words by every decoder, or of
-words of many kilobytes, unbroken or between tabs; a polite client should not notice. Prints one JSON object; exits with 1 if an answer is not as it should be, if
-one of a hundred polite answers took more than 2 s, or if memory grew by more than a tenth after half as long a time before, in which
-caches fill and threads start.
+Starts ``gramian serve`` with MODEL, or with one learnt from a made-up English. Polite clients ask for trees of short sentences without
+pause; beside them rude ones send bodies over the limit, bytes that are not UTF-8, sentences of 1,000 words, paths that lead out, wrong
+methods, and headers that do not end. Greedy ones ask without pause for twenty trees of 300 words by every decoder, or of words of many
+kilobytes, unbroken or between tabs; a polite client should not notice. Prints one JSON object; exits with 1 if an answer is not as it
+should be, if one of a hundred polite answers took more than 2 s, or if memory grew by more than a tenth after half as long a time before,
+in which caches fill and threads start.
 """
 
 from __future__ import annotations
