@@ -1,4 +1,4 @@
-"""The pictures of docs/howto/web-page.md, taken anew: the page with the English model of today, in headless Chromium; and the tree of the README.
+"""The pictures of docs/howto/web-page.md and the tree of the README: the page with the English model, in headless Chromium.
 
     python -m tools.page_pictures [FOLDER]
 
