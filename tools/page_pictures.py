@@ -1,4 +1,4 @@
-"""The pictures of docs/howto/web-page.md and the tree of the README: the page with the English model, in headless Chromium.
+"""Take the pictures of docs/howto/web-page.md in headless Chromium, with the current English model, and the tree of the README.
 
     python -m tools.page_pictures [FOLDER]
 
