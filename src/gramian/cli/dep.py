@@ -55,9 +55,11 @@ _MODEL = typer.Option(..., "--model", "-m", help="A file that 'gramian dep train
 def _train_settings() -> Mapping[str, Setting]:
     from gramian.dependency import SHAGParser
     from gramian.settings import declared_settings
+    from gramian.training.papers import paper_setting
 
     declared = declared_settings(SHAGParser)
-    return {name: one for name, one in declared.items() if name not in ("n_jobs", "verbose")}
+    offered = {name: one for name, one in declared.items() if name not in ("n_jobs", "verbose")}
+    return offered | {"paper": paper_setting("dep train")}
 
 
 class DependencyTrainCommand(SettingsCommand):
@@ -96,11 +98,14 @@ def train(
     import time
 
     from gramian.dependency import SHAGParser
+    from gramian.training.papers import with_paper
     from gramian.trees import read_conllu
 
     began = time.perf_counter()
     given = {"method": method, "tags": tags, "n_states": states, "random_state": seed}
-    chosen = chosen_settings(given, assignments, config, _train_settings, "dep train")
+    chosen = with_paper(
+        chosen_settings(given, assignments, config, _train_settings, "dep train"), "dep train"
+    )
     parameters = {name.replace(".", "__"): value for name, value in chosen.items()}
     learner = SHAGParser(n_jobs=jobs or -1).set_params(**parameters)
     with new_model(output, force):
@@ -316,7 +321,9 @@ def _with_known_tags(
 
     first = list(islice(sentences, _LOOKED_AT))
     tagged = (
-        [] if retag else [s for s in first if parser.tagger is None or all(t.upos != "_" for t in s.tokens)]
+        []
+        if retag
+        else [s for s in first if parser.tagger is None or all(not t.upos == t.xpos == "_" for t in s.tokens)]
     )
     symbols = [symbol for sentence in tagged for symbol in parser.symbols(sentence.tokens)]
     known = 1 - symbols.count(UNKNOWN) / max(1, len(symbols))

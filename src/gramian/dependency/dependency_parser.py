@@ -125,7 +125,7 @@ class DependencyParser:
         Parameters
         ----------
         sentence : Sentence
-            FORM, LEMMA, UPOS, XPOS and FEATS are read. If a word has no UPOS, the tagger, if any, predicts all of them but FORM.
+            FORM, LEMMA, UPOS, XPOS and FEATS are read. If a word has no tag, the tagger, if any, predicts all of them but FORM.
         decoder : "mbr" or "viterbi"
             The tree with the most certain arcs, or the best tree with its best state sequences.
         max_length : int
@@ -139,7 +139,9 @@ class DependencyParser:
             raise OptionError(f"decoder must be one of mbr, viterbi, got {decoder!r}")
         if max_length < 1:
             raise OptionError(f"max_length must be at least 1, got {max_length}")
-        if self.tagger is not None and (retag or any(token.upos == "_" for token in sentence.tokens)):
+        if self.tagger is not None and (
+            retag or any(token.upos == token.xpos == "_" for token in sentence.tokens)
+        ):
             sentence = self.tagger.tag(sentence)
         if len(sentence) <= max_length:
             return self._parse_piece(sentence, decoder, backoff)
@@ -192,10 +194,10 @@ class DependencyParser:
         Raises
         ------
         gramian.errors.OptionError
-            If the parser has no tokenizer or no tagger, so that it can read CoNLL-U only.
+            If the parser was trained on gold tags and has no tagger.
         """
         if self.text is None or self.tagger is None:
-            problem = "the model cannot read text: it was trained with gold tags, or on a treebank without SpaceAfter=No"
+            problem = "the model cannot read text, since it was trained on gold tags"
             raise OptionError(f"{problem}; try: CoNLL-U, or training with --tags predicted")
         return conllu_sentences(lines, self.text)
 

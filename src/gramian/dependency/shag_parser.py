@@ -204,7 +204,9 @@ class SHAGParser(Estimator):
         )
 
     def _predicts_tags(self, sentences: Sequence[Sentence]) -> bool:
-        tagged = any(token.upos != "_" for sentence in sentences for token in sentence.tokens)
+        tagged = any(
+            not token.upos == token.xpos == "_" for sentence in sentences for token in sentence.tokens
+        )
         return self.method == "conditional" and self.tags != "gold" and tagged
 
     def _grammar(self, sequences: HeadSequences) -> SHAG:

@@ -49,8 +49,8 @@ def learn_text_processor(
     return TextProcessor(language, segmenter, learn_tokenizer(tokenized, orthography.boundary_mark))
 
 
-def learn_conllu_processor(sentences: Sequence[Sentence]) -> TextProcessor | None:
-    """Learn a text processor from CoNLL-U sentences in the order of a text; None if no token has ``SpaceAfter=No``.
+def learn_conllu_processor(sentences: Sequence[Sentence]) -> TextProcessor:
+    """Learn a text processor from CoNLL-U sentences in the order of a text; spaces are set by rule if no token has ``SpaceAfter=No``.
 
     Examples
     --------
@@ -60,9 +60,12 @@ def learn_conllu_processor(sentences: Sequence[Sentence]) -> TextProcessor | Non
     >>> [token.word for token in processor.tokenizer.tokenize("No!")]
     ['No', '!']
     """
-    if not _has_spacing(sentences):
-        return None
-    documents, tokenized = _documents(sentences)
+    if _has_spacing(sentences):
+        documents, tokenized = _documents(sentences)
+    else:
+        tags = [[token.xpos for token in sentence.tokens] for sentence in sentences]
+        tokenized = [detokenize(s.words, row, Orthography()) for s, row in zip(sentences, tags, strict=True)]
+        documents = [[sentence.text for sentence in tokenized]]
     return TextProcessor(None, learn_segmenter(documents), learn_tokenizer(tokenized))
 
 
