@@ -244,6 +244,15 @@ TABLE: dict[str, tuple[Row | Check, ...]] = {
         Row("weights", "float32", ("slots",)),
         _slots("weights", at_least="numbers"),
     ),
+    # Given: symbols.
+    "recurrent": (
+        Row("recurrent_weights", "float32", ("states", 4, "states")),
+        Row("input_weights", "float32", ("inputs", 4, "states")),
+        Row("gate_bias", "float32", (4, "states")),
+        Row("embedding", "float32", ("symbols+1", "inputs")),
+        Row("output_weights", "float32", ("states", "symbols+1")),
+        Row("output_bias", "float32", ("symbols+1",)),
+    ),
     # Given: symbols, automata, relations.
     "dependency-parser": (
         *_head_automata("grammar"),
