@@ -13,8 +13,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "examples")]  # examples of the gal
 import glossary_pages  # noqa: E402
 from reference_pages import write  # noqa: E402
 
-write(HERE / "reference")
-glossary_pages.write(HERE / "labels.md")
+write(HERE / "python")
+glossary_pages.write(HERE / "reference" / "labels.md")
 
 project = "gramian"
 author = "The gramian authors"

@@ -164,6 +164,20 @@ class LexicalModel:
             self._smooth_tag(scores, tag, cells, count, count.sum(axis=1), shares, ratio)
         return scores
 
+    def raise_to_floor(self, scores: StateScores, layout: Layout, floor: float) -> None:
+        """Set the ratio of a state to one where it makes a word of the tag, or its rare words together, less probable than `floor`."""
+        for tag, (cells, (pairs, is_rare, _)) in enumerate(
+            zip(self._cells(layout), self._tag_pairs, strict=True)
+        ):
+            share = self.productions.lexical_count[pairs] / max(self.tag_count[tag], 1)
+            rare_share = float(share[is_rare].sum())
+            if not self.options.suffixes:  # then all rare words of a tag are one
+                share = np.where(is_rare, rare_share, share)
+            ratios = scores.pairs[cells]
+            scores.pairs[cells] = np.where(ratios * share[:, None] < floor, 1, ratios)
+            ratios = scores.classes[str(tag)]
+            scores.classes[str(tag)] = np.where(ratios * rare_share < floor, np.float32(1), ratios)
+
     def mean_scores(self, operators: LatentTables) -> StateScores:
         """Smooth the mean vectors of pairs, given the operators: mean vectors times the share of the pair in its tag."""
         scores = StateScores(operators.lexical)

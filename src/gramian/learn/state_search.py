@@ -1,8 +1,8 @@
 """How many states each symbol gets: search by what the grammar is worth (Narayan and Cohen 2016), and cheap rules to compare with.
 
-The singular vectors of every symbol are computed once, at the largest rank; a clustering is kept for every symbol and number of states
-that is tried. A candidate then costs counting, and whatever it takes to score a grammar: F1 on sentences that it was not learnt from, or
-the likelihood of such trees.
+A clustering is kept for every symbol and number of states that is tried; it is the one that training with so many states makes. A
+candidate then costs counting, and whatever it takes to score a grammar: F1 on sentences that it was not learnt from, or the likelihood of
+such trees.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ Score = Callable[[LPCFG], float]
 
 
 class ClusterCache:
-    """The nodes of a treebank, projected once at rank `largest`, and clustered into any number of states when first asked.
+    """The clusters of the nodes of a treebank, for any number of states of any symbol, made when they are first asked for.
 
-    Features, clustering, smoothing and seed are the learner's; its states are the start of a search.
+    They are those that the learner makes of so many states; its own numbers of states are the start of a search, and `largest` is the
+    most states that a search gives to a symbol.
     """
 
     def __init__(self, learner: SpectralClustering, seen: Observations, largest: int = 32) -> None:
         self.learner, self.seen, self.largest = learner, seen, largest
-        self._projected, self._clustered = cache(self._project), cache(self._cluster)
+        self._clustered = cache(self._cluster)
         self._locks = [Lock() for _ in range(seen.bank.n_symbols)]
 
     @cached_property
@@ -55,49 +56,34 @@ class ClusterCache:
         """The number of states that the learner gives to every symbol."""
         return tuple(self.learner.allocate(self.seen).tolist())
 
-    def singular_values(self, symbol: int) -> npt.NDArray[np.floating]:
+    def singular_values(self, symbol: int) -> list[float]:
         """Return the singular values of a symbol, the largest first; none if it has no features."""
-        return self._projected(symbol)[1]
+        return self._clustered(symbol, self.largest)[1]
 
     def grammar(self, n_states: Sequence[int]) -> LPCFG:
         """Return the grammar with so many states of each symbol."""
-        seen, own = self.seen, self.learner
+        seen, learner = self.seen, self.learner
         hard = np.zeros(len(seen.bank.label), np.int32)
         layout = Layout.of(seen.productions, np.asarray(n_states, np.int32))
         with threadpool_limits(1):  # as in learning: several threads would change the order of sums
             for symbol, number in enumerate(n_states):
                 if number > 1:
                     with self._locks[symbol]:  # another thread may be at it
-                        hard[seen.nodes(symbol)] = self._clustered(symbol, number)
+                        hard[seen.nodes(symbol)] = self._clustered(symbol, number)[0]
             counts = count_states(seen.bank, layout, hard)
-            return Maximisation(seen, own.smoothing, own.lexicon).grammar(counts)
+            return Maximisation(seen, learner.smoothing, learner.lexicon).grammar(counts)
 
-    def _project(self, symbol: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.floating]]:
-        nodes = self.seen.nodes(symbol)
-        vectors, svd = self.learner.project(nodes, self._columns, self.largest, self._weight(nodes))
-        return vectors, np.zeros(0) if svd is None else svd.singular_values
-
-    def _cluster(self, symbol: int, number: int) -> npt.NDArray[np.int32]:
-        vectors, _ = self._projected(symbol)
-        rank = vectors.shape[1] // 2
-        if not rank:
-            return np.zeros(len(vectors), np.int32)
-        used = min(rank, number)
-        both = np.concatenate([vectors[:, :used], vectors[:, rank : rank + used]], axis=1)
-        model = self.learner.k_means(both, number, self._weight(self.seen.nodes(symbol)))
-        found: npt.NDArray[np.int32] = model.predict(both)
-        return found
-
-    def _weight(self, nodes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64] | None:
-        weight = self.seen.bank.node_weight
-        return None if weight is None else weight[nodes]
+    def _cluster(self, symbol: int, number: int) -> tuple[npt.NDArray[np.int32], list[float]]:
+        nodes, weight = self.seen.nodes(symbol), self.seen.bank.node_weight
+        states, _, spectrum = self.learner.cluster(nodes, self._columns, number, weight)
+        return states, spectrum
 
 
 def states_by_singular_values(cache: ClusterCache, least: float = 0.2) -> Assignment:
     """Return for every symbol the number of singular values above a share of its largest; the learner's own number is the most."""
     spectra = map(cache.singular_values, range(len(cache.start)))
     return tuple(
-        max(1, min(most, int((values > least * values[0]).sum()))) if most > 1 and len(values) else 1
+        max(1, min(most, sum(value > least * values[0] for value in values))) if most > 1 and values else 1
         for most, values in zip(cache.start, spectra, strict=True)
     )
 
