@@ -100,7 +100,7 @@ def test_doubt_is_shown(parse):
     text = "the dog saw barks the cat"
     whole = "(S (S (NP (DT the) (NN dog)) (VP (VB saw))) (VP (VB barks) (NP (DT the) (NN cat))))\n"
     _, out, err = parse(text)
-    assert (out, "1 with a phrase below 50%" in err) == (whole, True)
+    assert (out, "1 with a phrase below 80%" in err) == (whole, True)
     assert "below" not in parse("the dog saw a cat")[2]
     assert parse(text, "--pretty", "-q")[1].startswith("(S?\n  (S (NP")
     assert parse(text, "-q", "--set", "min_confidence=0.93")[1] == (

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from gramian.parsing.pipeline import Pipeline, ReadRequest
 from gramian.parsing.result import Alternative, ParseResult
 from gramian.parsing.sentences import ParseRequest, ReadSentence, Sentence, read_sentence
 from gramian.parsing.words import WordTable
+from gramian.settings import declared_settings, find_setting
 from gramian.text.case import CaseRestorer
 from gramian.text.language import UNDETERMINED, foreign_language
 from gramian.text.running_text import sentences_in
@@ -513,7 +514,23 @@ class Parser:
         return read
 
 
-def load(path: str | os.PathLike[str] | None = None, **options: Any) -> Parser:
+class ParserOptions(TypedDict, total=False):
+    """The options of :class:`Parser`, for type checkers."""
+
+    decoder: str
+    recall_penalty: float | None
+    combination: str
+    pruning: Pruning
+    rerank: bool
+    restore_case: bool
+    segmenter: SentenceSegmenter | None
+    max_length: int | None
+    max_seconds: float | None
+    max_memory: int | None
+    device: str | None
+
+
+def load(path: str | os.PathLike[str] | None = None, **options: Unpack[ParserOptions]) -> Parser:
     """Return a parser with the model of a file.
 
     Parameters
@@ -529,4 +546,6 @@ def load(path: str | os.PathLike[str] | None = None, **options: Any) -> Parser:
     gramian.errors.ModelFileError
         If the file is missing, damaged, foreign, or written by a newer version.
     """
+    if unknown := options.keys() - Parser._constraints.keys():
+        find_setting(min(unknown), declared_settings(Parser), "parse")
     return Parser(load_model(path), **options)

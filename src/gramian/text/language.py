@@ -16,7 +16,7 @@ _SCRIPTS = {
 }  # fmt: skip
 _MIN_WORDS = 2  # function words of another language
 _MIN_SHARE = 0.2  # of the words
-_MIN_FACTOR = 2.0  # as many function words as the expected language has
+_MIN_FACTOR = 1.5  # as many function words as the expected language has
 _LOW_COVERAGE = 0.6  # of the vocabulary: below, a single function word is enough
 _NO_COVERAGE = 0.35  # below, none is needed
 _MIN_SPELT, _MANY_SPELT = 4, 8  # words, for that

@@ -26,7 +26,7 @@ _UPOS = {
 }  # fmt: skip
 _VERBS, _CLAUSES = ("VB*", "MD", "VP"), ("S", "SBAR", "SINV", "SQ", "SBARQ")
 _PREDICATES = ("NP", "ADJP", "PP", "ADVP", "QP", "UCP", "WHNP", "JJ*", "NN*", "CD", "SBAR", "S")
-_SEPARATORS = ("CC", "CONJP", ",", ":")
+_SEPARATORS = ("CC", "CONJP", ",", ":", ".", "''")
 _NOUNS = ("NP", "NN*", "NML", "PRP", "CD", "QP", "$", "WHNP", "DT", "EX", "FW", "ADD")
 
 
@@ -290,7 +290,7 @@ class _Conversion:
 
     def _kind(self, label: str, children: Sequence[_Phrase]) -> str | None:
         """Return whether children make up a noun phrase, a verb phrase or clause, or another phrase."""
-        spelt = [child for child in children if not _fits(child.label, (*_SEPARATORS, ".", "``", "''"))]
+        spelt = [child for child in children if not _fits(child.label, (*_SEPARATORS, "``"))]
         if not spelt:
             return None
         head = spelt[self._head(label, spelt)].label
