@@ -8,6 +8,7 @@ import random
 
 import pytest
 
+from gramian.errors import OptionError
 from gramian.experiments import RECIPES, make_plan, recipe, run_experiment
 from gramian.training.search_by_f1 import StateSearch
 
@@ -78,8 +79,14 @@ TINY = {
             "moments-search",
             "many",
             "noisy",
+            "split-merge-many",
+            "published-tag",
+            "published-signature",
+            "published-search",
         ],
         "models": 2,
+        "cycles": 1,
+        "published_states": 2,
         "folds": 2,
         "budget": 3,
     },
@@ -88,8 +95,11 @@ TINY = {
         "largest": 6,
         "symbols": 2,
         "budget": 4,
-        "ways": ["same", "root", "singular", "likelihood", "beam", "paper"],
-        "paper_budget": 5,
+        "ways": ["same", "root", "singular", "likelihood", "beam", "vanilla", "paper"],
+        "paper_budget": 0,
+        "paper_states": 3,
+        "paper_largest": 4,
+        "reach": 1,
     },
     "tensor": {"states": [4], "ranks": [2], "gates": [1e-8, 10.0], "iterations": 2},
     "self-training": {"trees": 60, "amounts": [0, 40], "weight": 0.5},
@@ -201,7 +211,7 @@ def test_searches_tell_what_became_of_states(run):
     experiment = run("states")
     parts = {part.name: part for section in experiment.sections for part in section.parts}
     labels = experiment.results.runs("paper")[0]["sentences"]["labels"]
-    row = next(row for row in parts["table-4"].rows if row[0] == "beam, by F1, as in the paper")
+    row = next(row for row in parts["table-4"].rows if row[0] == "the paper's setting, its search")
     assert row[-4:] == [
         sum(one[2] for one in labels),
         sum(one[3] for one in labels),
@@ -209,8 +219,30 @@ def test_searches_tell_what_became_of_states(run):
         len(labels),
     ]
     assert row[4] + row[8] == len(labels)
+    assert {one[2] for one in labels} == {3}, "the search starts from the same number for every label"
+    value = experiment.results.value
+    assert value("paper", "labels_finished").mean == value("paper", "labels_to_visit").mean == len(labels)
+    assert value("beam", "labels_finished").mean < value("beam", "labels_to_visit").mean, "of a small budget"
+    assert value("vanilla", "states").mean == 3 * len(labels)
     assert parts["table-5"].columns[:3] == ["label (/ for a tag)", "frequency", "before"]
     assert all(one[1] > 0 for one in labels)
+
+
+def test_languages_count_treebanks_and_show_the_table_of_their_part(run, folder):
+    treebanks, accuracy, _ = run("languages").sections
+    name, sentences, tokens, words, labels, *tested = treebanks.parts[0].rows[0]
+    lines = (folder / "train.mrg").read_text().splitlines()
+    assert (name, sentences.mean, tested[0].mean) == ("made-up", len(lines), 20)
+    assert tokens.mean == sum(line.count("(DT") + line.count("(NN") + line.count("(VBZ") + line.count("(IN")
+                              + line.count("(. ") for line in lines)  # fmt: skip
+    assert words.mean == 12  # the, 4 nouns, 4 verbs, of, with and the full stop
+    assert labels.mean == 4 + 2 + 5  # S, VP, NP, PP; @S, @VP; tags
+    assert accuracy.parts[0].published.name == "table-2-published"
+    value = run("languages").results.value
+    assert value("made-up/published-search", "candidates").mean == 3
+    assert value("made-up/published-tag", "most_states").mean == 2
+    with pytest.raises(OptionError, match=r"part: made-up has no test\.mrg"):
+        make_plan("languages", str(folder.parent), config={"part": "test"})
 
 
 def test_automata_beat_the_unigram_and_are_drawn(run):
